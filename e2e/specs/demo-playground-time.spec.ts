@@ -125,7 +125,7 @@ test('[DEMO22] the storage is in view, follows calls of any tab, and marks chang
   expect(await page.evaluate('marked.join()')).not.toContain('cups');
 });
 
-test('[DEMO23] in the sandbox, the bar says that there is no timeline', async ({
+test('[DEMO4] in the sandbox, the bar says that there is no timeline', async ({
   context,
   demoSite,
 }) => {

@@ -40,7 +40,7 @@ test('[MG38] in a page the state outlives a reload', async ({ context, server })
   expect(kept).toMatchObject([{ result: [{ name: 'kept.example' }] }]);
 });
 
-test('[MG35] a Playwright route answers the requests of a page', async ({ context, server }) => {
+test('[MG34] a Playwright route answers the requests of a page', async ({ context, server }) => {
   const objects = await createObjects({ ManagementObject });
   const accounts = [{ id: SCENARIO_ACCOUNT, name: 'First' }];
   const api = createManagementApi({ namespace: objects.env.ManagementObject, accounts });

@@ -142,7 +142,7 @@ test('[STUB11] objects call each other, and hand out stubs and targets', async (
   expect(seen).toEqual([3, 2, 'callee']);
 });
 
-test('[CONN5] fetch streams both ways, with every header', async ({ storagePage }) => {
+test('[CONN4] fetch streams both ways, with every header', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectRooms();
     const room = env.Room.getByName('fetch');
@@ -177,7 +177,7 @@ test('[CONN5] fetch streams both ways, with every header', async ({ storagePage 
   ]);
 });
 
-test('[CONN5] a body of 8 MiB arrives whole', async ({ storagePage }) => {
+test('[CONN4] a body of 8 MiB arrives whole', async ({ storagePage }) => {
   const byteLength = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectRooms();
     const response = await env.Room.getByName('fetch').fetch('http://room/download');

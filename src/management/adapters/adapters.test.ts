@@ -50,7 +50,7 @@ describe('in a realm', () => {
     expect((await answers[0]!).status).toBe(200);
   });
 
-  test('[MG35] a Playwright route is fulfilled with the answer', async () => {
+  test('[MG34] a Playwright route is fulfilled with the answer', async () => {
     let handler: ((route: RouteLike) => Promise<void>) | undefined;
     const context = {
       route: async (_pattern: string | RegExp, given: typeof handler) => {

@@ -128,7 +128,7 @@ describe('raw faults', () => {
     },
   );
 
-  test('[MG55] HEAD has the head of the answer to GET, and no body', async () => {
+  test('[MG3] HEAD has the head of the answer to GET, and no body', async () => {
     const gone = '/client/v4/user/billing/profile';
     const answer = await raw(`HEAD ${gone} HTTP/1.1`, 'Host: localhost');
     expect(statusOf(answer)).toBe(410);
@@ -229,7 +229,7 @@ describe('bodies', () => {
   const BODY = JSON.stringify({ name: 'Of a kind' });
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', ''])(
-    '[MG46] a body of type "%s" is 415 and changes nothing',
+    '[MG4] a body of type "%s" is 415 and changes nothing',
     async (type) => {
       const answer = await rawPost(type === '' ? [] : [`Content-Type: ${type}`], BODY);
       expect(statusOf(answer)).toBe(415);
@@ -238,7 +238,7 @@ describe('bodies', () => {
     },
   );
 
-  test('[MG46] JSON in any spelling and multipart forms are read', async () => {
+  test('[MG4] JSON in any spelling and multipart forms are read', async () => {
     const types = ['application/json', 'Application/JSON; charset=utf-8', 'application/x+json'];
     for (const type of types) {
       expect(statusOf(await rawPost([`Content-Type: ${type}`], BODY))).toBe(200);
@@ -250,7 +250,7 @@ describe('bodies', () => {
     expect(sent.status).toBe(200);
   });
 
-  test('[MG47] a body announced as too long is 413 before a byte of it arrives', async () => {
+  test('[MG4] a body announced as too long is 413 before a byte of it arrives', async () => {
     const socket = opened();
     const head = ['POST /client/v4/accounts HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const type = 'Content-Type: application/json';
@@ -260,7 +260,7 @@ describe('bodies', () => {
     expect(answer).toContain('"code":1416');
   });
 
-  test('[MG47] a body that grows too long is 413 while it still arrives', async () => {
+  test('[MG4] a body that grows too long is 413 while it still arrives', async () => {
     const socket = opened();
     const head = ['POST /client/v4/accounts HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const chunked = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
@@ -280,7 +280,7 @@ describe('bodies', () => {
       `${`${MIB.toString(16)}\r\n${' '.repeat(MIB)}\r\n`.repeat(3)}0\r\n\r\n`,
     ],
   ])(
-    '[MG47] the rest of a long body %s is discarded: the next request is answered',
+    '[MG4] the rest of a long body %s is discarded: the next request is answered',
     async (_, type, body) => {
       const socket = opened();
       const answers = untilClosed(socket);
@@ -291,7 +291,7 @@ describe('bodies', () => {
     },
   );
 
-  test('[MG47] a client that waits to be told to go on learns that its body is too long', async () => {
+  test('[MG4] a client that waits to be told to go on learns that its body is too long', async () => {
     const ask = async (bytes: number) => {
       const socket = opened();
       const head = ['POST /client/v4/accounts HTTP/1.1', 'Host: localhost', 'Connection: close'];

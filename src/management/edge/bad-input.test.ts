@@ -142,7 +142,7 @@ describe('bad input', () => {
     });
   });
 
-  test('[MG8] ids of another zone or account lead nowhere', async () => {
+  test('[MG6] ids of another zone or account lead nowhere', async () => {
     const [mine, other] = [await provider.newZone(), await provider.newZone(OTHER_ACCOUNT_ID)];
     const { body } = await provider.call(`POST /zones/${other.id}/dns_records`, { body: A_RECORD });
     const path = `/zones/${mine.id}/dns_records/${body.result.id}`;
@@ -155,7 +155,7 @@ describe('bad input', () => {
     expect((await provider.call(`GET ${right}`)).status).toBe(200);
   });
 
-  test('[MG8] a token sees its accounts only', async () => {
+  test('[MG6] a token sees its accounts only', async () => {
     const tokens = { mine: [ACCOUNT_ID], all: [ACCOUNT_ID, OTHER_ACCOUNT_ID] };
     const own = await startProvider({ tokens });
     const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
@@ -194,7 +194,7 @@ describe('bad input', () => {
     'per_page=0',
     'per_page=99999999',
     'page=',
-  ])('[MG9] ?%s is refused', async (query) => {
+  ])('[MG16] ?%s is refused', async (query) => {
     const zone = await provider.newZone();
     for (const path of ['/zones', '/accounts', `/zones/${zone.id}/dns_records`]) {
       const got = await provider.call(`GET ${path}?${query}`);

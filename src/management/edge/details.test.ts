@@ -144,7 +144,7 @@ describe('paths and methods', () => {
     },
   );
 
-  test('[MG55] HEAD is answered as GET is, without a body', async () => {
+  test('[MG3] HEAD is answered as GET is, without a body', async () => {
     const [path, at] = [await zonePath(), '2025-06-14'];
     const ask = async (method: string, below: string, day = at) => {
       const headers = { 'x-emulator-date': day };
@@ -166,7 +166,7 @@ describe('paths and methods', () => {
 });
 
 describe('writers at the same time', () => {
-  test('[MG29] each is answered with its own write', async () => {
+  test('[MG27] each is answered with its own write', async () => {
     const types = ['custom.account', 'custom.tenant', 'provider.standard'];
     const writes = Array.from({ length: 21 }, async (_, i) => {
       const default_nameservers = types[i % types.length]!;

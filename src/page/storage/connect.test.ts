@@ -195,7 +195,7 @@ describe('a page', () => {
     expect([await counter.next(), await counter.next()]).toEqual([1, 2]);
   });
 
-  test('[CONN5] fetch streams bodies both ways and keeps every header', async () => {
+  test('[CONN4] fetch streams bodies both ways and keeps every header', async () => {
     for (const tab of [first, second]) {
       const room = (await connect(tab)).env.Room.getByName('a');
       const sent = new TransformStream<Uint8Array, Uint8Array>();

@@ -144,7 +144,7 @@ describe('rows', () => {
     expect(openCursors()).toBe(0);
   });
 
-  test('[CUR4] the later of two columns of one name wins; __proto__ becomes no key', async () => {
+  test('[CUR2] the later of two columns of one name wins; __proto__ becomes no key', async () => {
     host.execute = async (_id, calls) =>
       calls.map(() => ({
         ok: {
