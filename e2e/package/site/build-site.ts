@@ -6,6 +6,7 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'vitepress';
+import { scheduleMarkdown } from '../../../src/management/schedule/markdown.ts';
 import { ROOT, readSource } from '../../suite/source-files.ts';
 import { apiEntries, apiPage } from './api-reference.ts';
 import { replaceLinks, targetOf } from './links.ts';
@@ -30,6 +31,7 @@ for (const { file, page } of PAGES) {
   writeFileSync(join(SOURCE, `${page}.md`), text);
 }
 writeFileSync(join(SOURCE, 'index.md'), readSource('e2e/package/site/home.md'));
+writeFileSync(join(SOURCE, 'management-schedule.md'), scheduleMarkdown());
 for (const entry of apiEntries()) {
   writeFileSync(join(SOURCE, `api/${entry.page}.md`), apiPage(entry));
 }

@@ -13,6 +13,8 @@ export interface SitePage {
 export interface SiteSection {
   readonly title: string;
   readonly pages: readonly SitePage[];
+  /** Pages that the build writes. */
+  readonly made?: readonly Omit<SitePage, 'file'>[];
 }
 
 const doc = (page: string, title: string): SitePage => ({ file: `docs/${page}.md`, page, title });
@@ -69,7 +71,8 @@ export const SECTIONS: readonly SiteSection[] = [
   },
   {
     title: 'Management API',
-    pages: [doc('management', 'The API on any date'), doc('management-schedule', 'Schedule')],
+    pages: [doc('management', 'The API on any date')],
+    made: [{ page: 'management-schedule', title: 'Schedule' }],
   },
   {
     title: 'Internals',
