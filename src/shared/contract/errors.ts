@@ -22,36 +22,36 @@ export const ERROR_CODES = {
   VALUE_TOO_LARGE: { class: 'RangeError', meaning: 'A serialized value is larger than the limit.' },
   MESSAGE_TOO_LARGE: {
     class: 'Error',
-    meaning: 'The arguments or the result of a call are larger than the limit.',
+    meaning: "A call's arguments or result are larger than the limit.",
   },
   TOO_MANY_KEYS: { class: 'RangeError', meaning: 'One call has more keys than the limit.' },
   ILLEGAL_INVOCATION: { class: 'TypeError', meaning: 'A method was called on a foreign object.' },
   NOT_ON_PAGE: {
     class: 'TypeError',
-    meaning: 'The member is synchronous and exists only in the worker, where SQLite runs.',
+    meaning: 'The member is synchronous and exists only in the worker.',
   },
   NOT_ON_SERVER: {
     class: 'Error',
-    meaning: 'A hook that needs the data of the browser was rendered on a server.',
+    meaning: "A hook that needs the browser's data was rendered on a server.",
   },
 
   WRONG_BACKEND: {
     class: 'Error',
-    meaning: 'The member exists on the SQL backend only, and the class uses the key-value backend.',
+    meaning: 'The member exists on the SQL backend only; the class uses the key-value backend.',
   },
 
   // SQL.
   SQL: {
     class: 'Error',
-    meaning: 'SQLite refused the statement, or the statement failed. The message says why.',
+    meaning: 'SQLite refused the statement, or it failed. The message says why.',
   },
   SQL_FORBIDDEN: {
     class: 'Error',
-    meaning: 'Objects may not run this statement, or may not use a name in it.',
+    meaning: 'Objects may not run this statement, or use a name in it.',
   },
   SQL_TIMEOUT: {
     class: 'Error',
-    meaning: 'A statement ran for longer than the limit and was stopped. Its writes are undone.',
+    meaning: 'A statement ran for too long and was stopped. Its writes are undone.',
   },
   SQL_TOO_LARGE: {
     class: 'Error',
@@ -64,7 +64,7 @@ export const ERROR_CODES = {
   CANCELLED: {
     class: 'Error',
     meaning:
-      'The caller cancelled the call by its signal. The call was not made, or its statement was undone.',
+      "The caller's signal cancelled the call. It was not made, or its statement was undone.",
   },
   CURSOR_ROWS: { class: 'Error', meaning: 'one() found no row, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'A later operation ended the cursor.' },
@@ -77,7 +77,7 @@ export const ERROR_CODES = {
   },
   TRANSACTION_ASYNC: {
     class: 'TypeError',
-    meaning: 'transactionSync() was given an asynchronous callback. The callback was rolled back.',
+    meaning: 'transactionSync() was given an asynchronous callback, which was rolled back.',
   },
   TRANSACTION_TIMEOUT: {
     class: 'Error',
@@ -138,7 +138,7 @@ export const ERROR_CODES = {
   },
   DISK_FULL: {
     class: 'Error',
-    meaning: 'The disk or the quota of the origin is full. The transaction was rolled back.',
+    meaning: "The disk or the origin's quota is full. The transaction was rolled back.",
   },
   MEMORY_FULL: {
     class: 'Error',
@@ -149,7 +149,7 @@ export const ERROR_CODES = {
   CORRUPT: { class: 'Error', meaning: 'Stored bytes differ from the bytes that were written.' },
   FORMAT_TOO_NEW: {
     class: 'Error',
-    meaning: 'A newer version of this package wrote the files. This version cannot read them.',
+    meaning: 'A newer version of this package wrote the files.',
   },
   NOT_WRITABLE: {
     class: 'Error',
@@ -165,29 +165,27 @@ export const ERROR_CODES = {
   BOOKMARK_UNAVAILABLE: {
     class: 'Error',
     meaning:
-      "The moment is outside the window or in the future, its history was pruned, or the device's clock was set back around it.",
+      "The moment is in the future, its history was pruned, or the device's clock was set back around it.",
   },
 
   READ_ONLY: {
     class: 'Error',
-    meaning: 'A write to an earlier moment was refused. Nothing was written.',
+    meaning: 'A write to an earlier moment was refused.',
   },
   MOMENT_CLOSED: {
     class: 'Error',
     retryable: true,
-    meaning:
-      'The handle of an earlier moment was closed, or its state was removed to make room for others.',
+    meaning: 'The handle of an earlier moment was closed, or its state made room for others.',
   },
 
   // Branches.
   BRANCH_ENDED: {
     class: 'Error',
-    meaning:
-      'The branch does not exist any more: it was closed or deleted, or its origin or its worker has ended.',
+    meaning: 'The branch was closed or deleted, or its origin or its worker has ended.',
   },
   BRANCH_ISOLATED: {
     class: 'Error',
-    meaning: 'Code on a branch tried to reach something outside of the branch, which was refused.',
+    meaning: 'Code on a branch tried to reach something outside of it.',
   },
   CONFLICT: {
     class: 'Error',
@@ -229,19 +227,16 @@ export const ERROR_CODES = {
   },
   VERSION_MISMATCH: {
     class: 'Error',
-    meaning:
-      'The leading worker and this page share no version of the protocol. Reload the older one.',
+    meaning: 'The leading worker and this page share no version of the protocol.',
   },
   WORKER_BUSY: {
     class: 'Error',
     retryable: true,
-    meaning:
-      'The worker that holds the files does not answer: a long query keeps it busy, or it is suspended.',
+    meaning: 'The worker that holds the files does not answer: it is busy or suspended.',
   },
   SITE_DATA_CLEARED: {
     class: 'Error',
-    meaning:
-      "The site's data was cleared or evicted while it was open; none of it is left. Reload.",
+    meaning: "The site's data was cleared or evicted while it was open.",
   },
   WORKER_FAILED: { class: 'Error', meaning: 'The worker or its WebAssembly could not be loaded.' },
   CONNECTION_CLOSED: {
