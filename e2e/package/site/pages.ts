@@ -72,7 +72,10 @@ export const SECTIONS: readonly SiteSection[] = [
   {
     title: 'Management API',
     pages: [doc('management', 'The API on any date')],
-    made: [{ page: 'management-schedule', title: 'Schedule' }],
+    made: [
+      { page: 'management-schedule', title: 'Schedule' },
+      { page: 'management-errors', title: 'Error codes' },
+    ],
   },
   {
     title: 'Internals',
