@@ -109,7 +109,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE4] a build has the worker with the classes, and the WebAssembly', async () => {
+  test('[VITE3] a build has the worker with the classes, and the WebAssembly', async () => {
     await build(config());
     const assets = readdirSync(join(root, 'built/assets'));
     const worker = assets.find((name) => /^objects\.worker-.*\.js$/.test(name))!;
