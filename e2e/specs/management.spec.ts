@@ -26,7 +26,7 @@ test('[MG37] the same calls have the same answers in a page and in Node', { tag:
   expect(there).toEqual(here);
 });
 
-test('[MG38] in a page the state outlives a reload', async ({ context, server }) => {
+test('[MG37] in a page the state outlives a reload', async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const made = await page.evaluate(async (module) => {
     const calls = [{ operation: 'POST /zones', body: { name: 'kept.example' } }];

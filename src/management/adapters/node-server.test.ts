@@ -128,7 +128,7 @@ describe('raw faults', () => {
     },
   );
 
-  test('[MG3] HEAD has the head of the answer to GET, and no body', async () => {
+  test('[MG2] HEAD has the head of the answer to GET, and no body', async () => {
     const gone = '/client/v4/user/billing/profile';
     const answer = await raw(`HEAD ${gone} HTTP/1.1`, 'Host: localhost');
     expect(statusOf(answer)).toBe(410);
@@ -175,7 +175,7 @@ describe('origins', () => {
   const JSON_TYPE = 'Content-Type: application/json';
 
   test.each(['https://evil.example', 'http://localhost:5174', 'null', 'http://localhost:5173/'])(
-    '[MG45] the foreign origin %s is refused and changes nothing',
+    '[MG44] the foreign origin %s is refused and changes nothing',
     async (origin) => {
       const answer = await rawPost([JSON_TYPE, `Origin: ${origin}`], MADE);
       expect(statusOf(answer)).toBe(403);
@@ -185,7 +185,7 @@ describe('origins', () => {
     },
   );
 
-  test("[MG45] the server's own origin and a named one may write; the named one may read", async () => {
+  test("[MG44] the server's own origin and a named one may write; the named one may read", async () => {
     const own = await rawPost([JSON_TYPE, 'Origin: http://localhost'], '{"name":"By its own"}');
     expect(statusOf(own)).toBe(200);
     expect(own).not.toMatch(/^access-control-/im);
@@ -196,7 +196,7 @@ describe('origins', () => {
     expect(named).toMatch(/^access-control-expose-headers: .*Deprecation, Link, Sunset\r$/im);
   });
 
-  test('[MG45] a preflight of a named origin is granted, of another refused', async () => {
+  test('[MG44] a preflight of a named origin is granted, of another refused', async () => {
     const ask = (origin: string) =>
       raw(
         `OPTIONS ${PATH} HTTP/1.1`,
@@ -215,7 +215,7 @@ describe('origins', () => {
     expect(refused).not.toMatch(/^access-control-/im);
   });
 
-  test('[MG45] an invalid origin is refused at the start', async () => {
+  test('[MG44] an invalid origin is refused at the start', async () => {
     const namespace = { getByName: () => never() };
     for (const cors of [['*'], ['localhost:5173'], ['http://localhost:5173/'], ['null']]) {
       await expect(serveManagement({ namespace, cors })).rejects.toMatchObject({

@@ -121,7 +121,7 @@ describe('DNS records by date', () => {
     expect(again.data).toEqual({ ...data, order: 2 });
   });
 
-  test('[MG56] an SRV record without service and protocol is refused on every date', async () => {
+  test('[MG52] an SRV record without service and protocol is refused on every date', async () => {
     const zone = await provider.newZone();
     const body = { type: 'SRV', name: 'plain', data: DATA };
     for (const at of ['2024-05-30', '2024-05-31', '2024-10-01']) {
@@ -341,7 +341,7 @@ describe('other changes', () => {
     },
   );
 
-  test('[MG32] until 2022-10-11 page_shield is called script_monitor', async () => {
+  test('[MG30] until 2022-10-11 page_shield is called script_monitor', async () => {
     const at = '2022-10-10';
     const zone = await provider.newZone();
     const [old, path] = ['script_monitor', 'page_shield'].map(
@@ -358,7 +358,7 @@ describe('other changes', () => {
     expect(gone.body.errors[0].message).toContain(`${path}/scripts`);
   });
 
-  test('[MG33] until 2022-07-01 image uploads v1 give an address and no id', async () => {
+  test('[MG30] until 2022-07-01 image uploads v1 give an address and no id', async () => {
     const path = `/accounts/${ACCOUNT_ID}/images/v1/direct_upload`;
     const body = { id: 'x', metadata: { a: 1 }, expiry: '2030-01-01T00:00:00Z' };
     expect(await result(`POST ${path}`, '2022-06-30', body)).toEqual({

@@ -254,7 +254,7 @@ describe('bad input', () => {
     ['deprecations scan clean.har --output /out', /\/out cannot be written: EACCES/],
     ['deprecations list --schedule wrong.json', /entry zones: title is missing/],
     ['deprecations list --schedule text.har', /text.har is not JSON/],
-  ])('[REP10] "%s" is exit code 2 with one line', async (line, message) => {
+  ])('[REP7] "%s" is exit code 2 with one line', async (line, message) => {
     const { code, errors } = await run(line);
     expect(code).toBe(2);
     expect(errors).toHaveLength(line === '' ? 0 : 1);
@@ -262,7 +262,7 @@ describe('bad input', () => {
     expect(errors.join('')).not.toContain('\n');
   });
 
-  test('[REP10] help is asked for, not bad input', async () => {
+  test('[REP7] help is asked for, not bad input', async () => {
     expect(await run('--help')).toMatchObject({ code: 0, printed: expect.stringMatching('Usage') });
     const { code, printed } = await run('deprecations scan --help');
     expect(code).toBe(0);
