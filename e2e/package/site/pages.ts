@@ -63,7 +63,6 @@ export const SECTIONS: readonly SiteSection[] = [
     pages: [
       doc('errors', 'Errors'),
       doc('troubleshooting', 'Troubleshooting'),
-      doc('faq', 'Questions'),
       doc('peers', 'Compared with other libraries'),
       doc('benchmarks', 'Benchmarks'),
       { file: 'CHANGELOG.md', page: 'changes', title: 'Changes' },
