@@ -70,7 +70,14 @@ export const SECTIONS: readonly SiteSection[] = [
   },
   {
     title: 'Management API',
-    pages: [doc('management', 'The API on any date')],
+    pages: [
+      doc('management', 'The API on any date'),
+      {
+        file: 'e2e/specs/management/matrix.md',
+        page: 'management-clients',
+        title: 'Versions of the SDK',
+      },
+    ],
     made: [
       { page: 'management-schedule', title: 'Schedule' },
       { page: 'management-errors', title: 'Error codes' },

@@ -1,5 +1,5 @@
 // Five versions of the real SDK, unmodified, do the tasks of clients in each interval of the schedule;
-// the outcomes, as a table for docs/management.md.
+// the outcomes, as a table for matrix.md.
 
 import Cloudflare7 from 'cloudflare';
 import Cloudflare3 from 'cloudflare-3';
