@@ -14,7 +14,7 @@ function errorsMarkdown(): string {
   return [
     '# Error codes of the management interface',
     '',
-    'Described: the description names the code. Known: the provider’s clients know it. Invented: the emulator’s own.',
+    "Described: the description names the code. Known: the provider's clients know it. Invented: the emulator's own.",
     '',
     'code | status | origin | meaning',
     '---|---|---|---',

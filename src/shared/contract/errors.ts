@@ -22,13 +22,13 @@ export const ERROR_CODES = {
   VALUE_TOO_LARGE: { class: 'RangeError', meaning: 'A serialized value is larger than the limit.' },
   MESSAGE_TOO_LARGE: {
     class: 'Error',
-    meaning: "A call's arguments or result are larger than the limit.",
+    meaning: "A call's arguments or result exceed the limit.",
   },
   TOO_MANY_KEYS: { class: 'RangeError', meaning: 'One call has more keys than the limit.' },
   ILLEGAL_INVOCATION: { class: 'TypeError', meaning: 'A method was called on a foreign object.' },
   NOT_ON_PAGE: {
     class: 'TypeError',
-    meaning: 'The member is synchronous and exists only in the worker.',
+    meaning: 'The member exists only in the worker.',
   },
   NOT_ON_SERVER: {
     class: 'Error',
@@ -37,13 +37,13 @@ export const ERROR_CODES = {
 
   WRONG_BACKEND: {
     class: 'Error',
-    meaning: 'The member exists on the SQL backend only; the class uses the key-value backend.',
+    meaning: 'The class uses the key-value backend.',
   },
 
   // SQL.
   SQL: {
     class: 'Error',
-    meaning: 'SQLite refused the statement, or it failed. The message says why.',
+    meaning: 'SQLite refused the statement, or it failed.',
   },
   SQL_FORBIDDEN: {
     class: 'Error',
@@ -59,12 +59,11 @@ export const ERROR_CODES = {
   },
   SQL_MEMORY: {
     class: 'Error',
-    meaning: "A statement needed more of SQLite's memory than an object may use.",
+    meaning: 'A statement needed more memory than an object may use.',
   },
   CANCELLED: {
     class: 'Error',
-    meaning:
-      "The caller's signal cancelled the call. It was not made, or its statement was undone.",
+    meaning: "The caller's signal cancelled the call, which has no effect.",
   },
   CURSOR_ROWS: { class: 'Error', meaning: 'one() found no row, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'A later operation ended the cursor.' },
@@ -73,7 +72,7 @@ export const ERROR_CODES = {
   TRANSACTION_ENDED: { class: 'Error', meaning: 'The transaction was committed or rolled back.' },
   TRANSACTION_NESTING: {
     class: 'Error',
-    meaning: 'The operation is not possible inside a transaction, or while an inner one is open.',
+    meaning: 'Not possible inside a transaction, or while an inner one is open.',
   },
   TRANSACTION_ASYNC: {
     class: 'TypeError',
@@ -94,11 +93,11 @@ export const ERROR_CODES = {
   // Classes and their methods.
   CLASS_INVALID: {
     class: 'TypeError',
-    meaning: 'A value passed to serve() is not a class, or a class that it names does not exist.',
+    meaning: 'A value passed to serve() is not a class, or names none.',
   },
   SOURCE_INVALID: {
     class: 'TypeError',
-    meaning: 'Code passed as source cannot be loaded, or exports no class of objects.',
+    meaning: 'Code passed as source cannot be loaded, or exports no class.',
   },
   SOURCE_TIMEOUT: {
     class: 'Error',
@@ -123,18 +122,16 @@ export const ERROR_CODES = {
   OBJECT_RESET: {
     class: 'Error',
     retryable: true,
-    meaning:
-      'The object was reset. Unconfirmed writes are lost, and the next call starts it again.',
+    meaning: 'The object was reset. Unconfirmed writes are lost.',
   },
   OBJECT_MISSING: {
     class: 'Error',
-    meaning:
-      'The files of a stored object are missing: evicted by the browser, or deleted from outside.',
+    meaning: 'The files of a stored object are missing.',
   },
   TOO_MANY_OPEN: {
     class: 'Error',
     retryable: true,
-    meaning: 'The limit of open files is reached, and every object that has files open is in use.',
+    meaning: 'The limit of open files is reached, and all such objects are in use.',
   },
   DISK_FULL: {
     class: 'Error',
@@ -143,7 +140,7 @@ export const ERROR_CODES = {
   MEMORY_FULL: {
     class: 'Error',
     meaning:
-      'On IndexedDB, files in use are kept in memory, and that memory is full. The transaction was rolled back.',
+      'On IndexedDB, files in use are in memory, which is full. The transaction was rolled back.',
   },
   IO: { class: 'Error', meaning: 'Reading or writing the file failed.' },
   CORRUPT: { class: 'Error', meaning: 'Stored bytes differ from the bytes that were written.' },
@@ -157,7 +154,7 @@ export const ERROR_CODES = {
   },
   PATH_CONFLICT: {
     class: 'Error',
-    meaning: 'A folder has the path of a file, or a file has the path of a folder.',
+    meaning: 'A folder has the path of a file, or the reverse.',
   },
 
   // Point-in-time recovery.
@@ -190,24 +187,24 @@ export const ERROR_CODES = {
   CONFLICT: {
     class: 'Error',
     meaning:
-      'The object has changed in a way that the operation does not expect, or a constraint refuses the changes. Nothing was changed.',
+      'The object has changed in a way that the operation does not expect. Nothing was changed.',
   },
 
   // Migrations.
   MIGRATION_CONFLICT: {
     class: 'Error',
     meaning:
-      "The object has had migrations that the program's list contradicts, or a breaking one of a newer build. Nothing was changed.",
+      'The object has had migrations that the list contradicts, or a breaking one of a newer build.',
   },
   MIGRATION_FAILED: {
     class: 'Error',
-    meaning: 'A migration threw an error, and was undone. Earlier ones stay made.',
+    meaning: 'A migration threw an error, and was undone.',
   },
 
   // Moving a database.
   IMPORT_INVALID: {
     class: 'Error',
-    meaning: 'The file is not a SQLite file that an object can take. The object keeps its data.',
+    meaning: 'The file is not a SQLite file that an object can take.',
   },
 
   // Opening and reaching the worker.
@@ -223,7 +220,7 @@ export const ERROR_CODES = {
   STORAGE_LOCKED: {
     class: 'Error',
     retryable: true,
-    meaning: 'Another worker or process holds the files and did not release them in time.',
+    meaning: 'Another worker or process holds the files.',
   },
   VERSION_MISMATCH: {
     class: 'Error',
@@ -232,7 +229,7 @@ export const ERROR_CODES = {
   WORKER_BUSY: {
     class: 'Error',
     retryable: true,
-    meaning: 'The worker that holds the files does not answer: it is busy or suspended.',
+    meaning: 'The worker does not answer: it is busy or suspended.',
   },
   SITE_DATA_CLEARED: {
     class: 'Error',
