@@ -246,7 +246,7 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await expect(other.locator('.cm-tooltip-autocomplete')).toContainText('transaction');
 });
 
-test('[DEMO8] the state is true: connected, saved, kept where and how large; keeping the data is asked for at a click', {
+test('[DEMO7] the state is true: connected, saved, kept where and how large; keeping the data is asked for at a click', {
   tag: LONG,
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
@@ -495,7 +495,7 @@ test('[DEMO18] the playground says how to install the package; each page links t
   }
 });
 
-test('[DEMO19] an example that was changed is no longer named, and can be chosen again', async ({
+test('[DEMO17] an example that was changed is no longer named, and can be chosen again', async ({
   context,
   demoSite,
 }) => {

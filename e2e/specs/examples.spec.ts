@@ -22,7 +22,7 @@ test.describe('chat', { tag: ONCE }, () => {
   });
   test.afterAll(() => removeExample(folder));
 
-  test('[APP4] two tabs talk in a room of their browser, and go on when one is closed', async ({
+  test('[APP2] two tabs talk in a room of their browser, and go on when one is closed', async ({
     context,
   }) => {
     runScript(folder, 'build');
@@ -39,7 +39,7 @@ test.describe('chat', { tag: ONCE }, () => {
     }
   });
 
-  test('[APP4] they talk in the same room on workerd', { tag: LONG }, async ({ context }) => {
+  test('[APP2] they talk in the same room on workerd', { tag: LONG }, async ({ context }) => {
     await whileServing(folder, 'workerd.js', async (address) => {
       const other = await talk(context, address);
       expect(other.workers(), 'nothing runs in the page').toEqual([]);
@@ -49,7 +49,7 @@ test.describe('chat', { tag: ONCE }, () => {
   });
 });
 
-test('[APP5] the tests of the API client pass', { tag: ONCE }, () => {
+test('[APP2] the tests of the API client pass', { tag: ONCE }, () => {
   const folder = copyExample('api-client');
   try {
     expect(runScript(folder, 'test')).toMatch(/5 passed/);

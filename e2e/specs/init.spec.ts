@@ -42,7 +42,7 @@ test.beforeAll(() => {
 test.afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
 for (const [name, use] of Object.entries(USES)) {
-  test(`[PKG18] [PKG19] ${name} is made by the packed package, installed, checked and built, and opens`, {
+  test(`[PKG18] ${name} is made by the packed package, installed, checked and built, and opens`, {
     tag: [LONG, ONCE],
   }, async ({ context }) => {
     const program = join(parent, 'tool/node_modules/.bin/ctx-storage');

@@ -127,7 +127,7 @@ test('[STUB7] errors keep class, code and stack', async ({ storagePage }) => {
   ]);
 });
 
-test('[STUB11] objects call each other, and hand out stubs and targets', async ({
+test('[STUB23] objects call each other, and hand out stubs and targets', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -276,7 +276,7 @@ test('[STUB20] an upgrade gives a socket whose messages the object handles', asy
   expect(seen).toEqual([101, ['heard a', 'heard b', 'heard c'], '4000 done']);
 });
 
-test('[CONN6] the storage of an object is opened beside it', async ({ storagePage }) => {
+test('[CONN1] the storage of an object is opened beside it', async ({ storagePage }) => {
   const sum = await storagePage.evaluate(async () => {
     const objects = await window.api.connectRooms();
     const room = objects.env.Room.getByName('looked into');
@@ -287,7 +287,7 @@ test('[CONN6] the storage of an object is opened beside it', async ({ storagePag
   expect(sum).toBe(4);
 });
 
-test('[CONN10] objects are listed and deleted', async ({ storagePage }) => {
+test('[CONN1] objects are listed and deleted', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const objects = await window.api.connectRooms();
     const room = objects.env.Room.getByName('listed');
@@ -302,7 +302,7 @@ test('[CONN10] objects are listed and deleted', async ({ storagePage }) => {
   expect(seen.sizeBytes).toBeGreaterThan(0);
 });
 
-test('[CONN11] an alarm is driven by the clock, from another tab', async ({ context, server }) => {
+test('[CONN1] an alarm is driven by the clock, from another tab', async ({ context, server }) => {
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);
   await one.evaluate(async () => {

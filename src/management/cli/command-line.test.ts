@@ -271,14 +271,14 @@ describe('bad input', () => {
 });
 
 describe('version and help', () => {
-  test('[REP15] the version is that of the package', async () => {
+  test('[REP9] the version is that of the package', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
     for (const line of ['--version', '-v']) {
       expect(await run(line)).toMatchObject({ code: 0, printed: `${version}\n`, errors: [] });
     }
   });
 
-  test('[REP15] help is a subcommand, too, in both orders', async () => {
+  test('[REP9] help is a subcommand, too, in both orders', async () => {
     const overview = await run('help');
     expect(overview).toMatchObject({ code: 0, printed: expect.stringContaining('Usage') });
     expect((await run('--help')).printed).toBe(overview.printed);

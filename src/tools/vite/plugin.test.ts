@@ -575,7 +575,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE6] without a configuration the import names the way out; a wrong path is named', async () => {
+  test('[VITE2] without a configuration the import names the way out; a wrong path is named', async () => {
     rmSync(join(root, 'wrangler.jsonc'));
     const server = await createServer(config());
     await expect(server.transformRequest('/page.js')).rejects.toThrow(/needs a wrangler\.jsonc/);

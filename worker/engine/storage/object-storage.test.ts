@@ -48,7 +48,7 @@ describe('key-value operations', () => {
     });
   });
 
-  test('[KV5] more than 128 keys in one call is a RangeError', async () => {
+  test('[KV3] more than 128 keys in one call is a RangeError', async () => {
     await host.run(async ({ storage }) => {
       const keys = Array.from({ length: 129 }, (_, i) => `k${i}`);
       const expected = { name: 'RangeError', code: 'TOO_MANY_KEYS' };

@@ -53,7 +53,7 @@ function addressOf(name: string) {
   return { className: 'Reminder', id: running.host.classes.get('Reminder').ids.fromName(name) };
 }
 
-test('[CONN10] the objects of a class are listed, with size, name and alarm', async () => {
+test('[CONN1] the objects of a class are listed, with size, name and alarm', async () => {
   const { manager } = running;
   await manager.clock.set(1_000_000);
   expect(await manager.list('Reminder')).toEqual([]);
@@ -67,7 +67,7 @@ test('[CONN10] the objects of a class are listed, with size, name and alarm', as
   await expect(manager.list('Nope')).rejects.toMatchObject({ code: 'UNKNOWN_CLASS' });
 });
 
-test('[CONN10] a deleted object is gone; its unanswered calls reject', async () => {
+test('[CONN1] a deleted object is gone; its unanswered calls reject', async () => {
   const { manager } = running;
   await room('a').remind(60_000);
   const pending = expect(room('a').wait()).rejects.toMatchObject({ code: 'OBJECT_RESET' });
