@@ -63,7 +63,8 @@ export const ERROR_CODES = {
   },
   CANCELLED: {
     class: 'Error',
-    meaning: "The caller's signal cancelled the call, which has no effect.",
+    meaning:
+      "The caller's signal cancelled the call: it was not made, or its statement was undone.",
   },
   CURSOR_ROWS: { class: 'Error', meaning: 'one() found no row, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'A later operation ended the cursor.' },
