@@ -127,7 +127,7 @@ describe('deprecations scan', () => {
     expect(await scan('--host LOCALHOST:8080 --host api.example.com')).toContain('3 calls, on');
   });
 
-  test('[REP14] a file of entries can be the whole schedule', async () => {
+  test('[SCHED2] a file of entries can be the whole schedule', async () => {
     const only = await run('deprecations list --only-schedule mine.json --format json');
     expect(JSON.parse(only.printed).entries).toHaveLength(1);
     const scan = (file: string) => run(`deprecations scan ${file} --only-schedule mine.json`);

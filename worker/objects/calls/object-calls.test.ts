@@ -256,7 +256,7 @@ describe('arguments and results', () => {
 });
 
 describe('one object calls another', () => {
-  test('[STUB13] calls of one stub arrive in the order they were made', async () => {
+  test('[STUB5] calls of one stub arrive in the order they were made', async () => {
     await Promise.all([1, 2, 3, 4].map((value) => room.note(value)));
     expect(await room.notes()).toEqual([1, 2, 3, 4]);
   });
