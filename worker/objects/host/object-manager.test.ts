@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { KEPT_BRANCHES_NAME, KeptBranches } from '../../engine/log/kept-branches.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { type RunningHost, startHost } from '../../start/boot/start-host.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
@@ -43,7 +44,11 @@ beforeEach(async () => {
   medium = new MemoryMedium();
   catalog = new MemoryCatalog();
   const classes = new ClassRegistry({ Reminder });
-  running = await startHost({ sqlite, medium, catalog, isDedicated: false }, classes, {});
+  running = await startHost(
+    { sqlite, medium, catalog, realm: objectRealm, isDedicated: false },
+    classes,
+    {},
+  );
   const env = running.namespaces.outsideEnv as {
     Reminder: { getByName(name: string): ReturnType<typeof room> };
   };
