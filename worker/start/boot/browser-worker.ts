@@ -31,7 +31,7 @@ import { PageModule } from './page-module.ts';
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
-  'classes' | 'env' | 'idleMs' | 'limits' | 'history'
+  'classes' | 'env' | 'realm' | 'idleMs' | 'limits' | 'history'
 > &
   Pick<HostedCode, 'build' | 'compareBuilds'>;
 
