@@ -51,6 +51,9 @@ try {
     CONTENDERS.filter(({ name }) => PEERS.includes(name)),
     undefined,
   );
+  await profile.launch();
+  for (const one of visited) await fill(one);
+  await profile.quit();
   if ('visit'.includes(options.only)) await visits();
   if ('tabs'.includes(options.only)) await tabs();
 } finally {
@@ -68,7 +71,6 @@ async function serve(contenders: readonly Contender[], root: string | undefined)
 
 async function visits(): Promise<void> {
   await profile.launch();
-  for (const one of visited) await fill(one);
   const group = new ControlGroup();
   group.add(browserIds(profile.directory));
   if (options['half-core']) group.limit(0.5);
