@@ -70,6 +70,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
       'instance',
       'host',
       'calls',
+      'entries',
       'sessions',
     ],
     on: ['worker/engine', 'src/shared'],
