@@ -18,6 +18,7 @@ export interface Script {
   readonly isSilent?: boolean;
   /** Names in `env` to entry points of this script or of others. */
   readonly services?: Readonly<Record<string, Service>>;
+  readonly kvNamespaces?: readonly string[];
   /** Scripts beside it, without objects. */
   readonly others?: readonly OtherScript[];
   readonly bundling?: Pick<
@@ -40,13 +41,14 @@ interface OtherScript {
 
 export async function startInWorkerd(script: Script): Promise<Miniflare> {
   const { main, classes, name, compatibilityDate, variables, isSilent } = script;
-  const { compatibilityFlags = [], services, others = [] } = script;
+  const { compatibilityFlags = [], services, kvNamespaces, others = [] } = script;
   const dated = { modules: true, compatibilityDate, compatibilityFlags: [...compatibilityFlags] };
   const first = {
     ...(name !== undefined && { name }),
     ...dated,
     script: await bundled(main, script),
     ...(variables && { bindings: variables }),
+    ...(kvNamespaces && { kvNamespaces: [...kvNamespaces] }),
     ...(services && { serviceBindings: bindingsOf(services) }),
     durableObjects: Object.fromEntries(
       Object.entries(classes).map(([binding, className]) => [

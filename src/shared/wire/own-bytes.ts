@@ -7,7 +7,6 @@
 
 import type { Outcome } from './errors-on-wire.ts';
 import type { Call, Results } from './operations.ts';
-import type { ObjectRequest, Payload, ReferenceRequest } from './protocol.ts';
 import type { OwnBytes } from './remote-functions.ts';
 
 const NONE: readonly OwnBytes[] = [];
@@ -40,11 +39,16 @@ export function ownBytesOfOutcomes(
   );
 }
 
-export function ownBytesOfRequest(request: ObjectRequest | ReferenceRequest): readonly OwnBytes[] {
-  return 'payload' in request ? [request.payload] : NONE;
+export function ownBytesOfRequest({
+  payload,
+}: {
+  readonly op: string;
+  readonly payload?: Uint8Array;
+}): readonly OwnBytes[] {
+  return payload === undefined ? NONE : [payload];
 }
 
-export function ownBytesOfOutcome(outcome: Outcome<Payload | null>): readonly OwnBytes[] {
+export function ownBytesOfOutcome(outcome: Outcome<Uint8Array | null>): readonly OwnBytes[] {
   return 'ok' in outcome ? [outcome.ok] : NONE;
 }
 

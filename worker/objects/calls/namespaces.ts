@@ -222,8 +222,18 @@ export class Namespaces {
     for (const [binding, className] of scope.bindings) {
       env[binding] = this.#namespace(className, caller);
     }
+    if (scope === this.#scope) this.#bind(env, caller);
     for (const [binding, address] of scope.services) env[binding] = serviceStub(address, caller);
     return env;
+  }
+
+  /** The members of `env` that are more than names of classes. */
+  #bind(env: Record<string, unknown>, caller: ObjectCaller): void {
+    const { ownBindings, givenBindings } = this.#host.classes;
+    for (const [binding, { className, client }] of ownBindings) {
+      env[binding] = client(this.#namespace(className, caller) as never, binding);
+    }
+    for (const [binding, given] of givenBindings) env[binding] = given;
   }
 
   #exportsOf(caller: ObjectCaller, scope = this.#scope): object {
@@ -233,8 +243,10 @@ export class Namespaces {
     }
     // Classes are those of the worker that serves them.
     if (scope !== this.#scope) return exports;
-    const { all, facetClasses } = this.#host.classes;
+    const { classes } = this.#host;
+    const { all, facetClasses } = classes;
     for (const { name, ids } of all) {
+      if (classes.isOfBinding(name)) continue;
       exports[name] = loopbackNamespace({ className: name, ids, caller }, this.#writeProps);
     }
     for (const name of facetClasses.keys()) exports[name] = loopbackClass(name, this.#writeProps);

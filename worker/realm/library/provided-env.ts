@@ -37,6 +37,7 @@ export interface App {
 export function provideEnv(env: object, names: EnvNames = {}): void {
   const { bindings = {}, scriptName } = names;
   const namespaces = Object.entries(bindings).map(([binding, className]) => {
+    if (typeof className !== 'string') return [binding, className];
     const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
     return [binding, new DurableObjectNamespace({ className, ids, caller })];
   });
@@ -56,6 +57,7 @@ export function appOf(table: ClassTable, options: AppOptions): App {
   const classes = new ClassRegistry(table, complete);
   const { bindings = {}, scriptName } = provided().options;
   for (const [binding, className] of Object.entries(bindings)) {
+    if (typeof className !== 'string') continue;
     const key = uniqueKeyOf(className, scriptName);
     const served = classes.find(className)?.uniqueKey ?? key;
     if (served === key) continue;
