@@ -73,7 +73,7 @@ await bundle({
   splitting: true,
   entryPoints: {
     ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'socket', 'undo'),
-    ...entryModules('async-hooks', 'cloudflare-email', 'diagnostics-channel'),
+    ...entryModules('bindings', 'async-hooks', 'cloudflare-email', 'diagnostics-channel'),
     // Entries of their own, so that a bundler takes only the files that are used.
     serve: 'worker/start/entries/serve.ts',
     'base-classes': 'worker/realm/library/base-classes.ts',

@@ -70,6 +70,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
       'instance',
       'host',
       'calls',
+      'entries',
       'sessions',
     ],
     on: ['worker/engine', 'src/shared'],
@@ -78,6 +79,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
     rooms: ['globals', 'modules', 'library', 'source'],
     on: ['worker/objects', 'src/shared'],
   },
+  'worker/bindings': { on: ['worker/realm/library', 'src/shared/contract'] },
   'worker/start': {
     rooms: ['boot', 'entries'],
     on: ['worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],

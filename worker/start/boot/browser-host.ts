@@ -19,7 +19,7 @@ import {
   type BrowserMediumEnvironment,
   openBrowserMedium,
 } from './browser-medium.ts';
-import { type RunningHost, startHost } from './start-host.ts';
+import { type MakeEntryPoints, type RunningHost, startHost } from './start-host.ts';
 
 type Wasm = URL | WebAssembly.Module;
 
@@ -36,6 +36,8 @@ export interface BrowserHostOptions {
   readonly env?: object;
   /** The globals of this thread, as the code of the objects sees them. */
   readonly realm: Realm;
+  /** Makes the entry points beside the classes. @default there are none */
+  readonly entryPoints?: MakeEntryPoints | undefined;
   /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** Limits of queries and imports. @default those of query-limits */
@@ -131,7 +133,7 @@ async function whyLost({ watch, suspect }: BrowserMedium, lost: Error): Promise<
  * @throws OPFS_UNAVAILABLE, MEDIUM_CONFLICT, INSECURE_CONTEXT, DISK_FULL, WORKER_FAILED
  */
 export async function startBrowserHost(options: BrowserHostOptions): Promise<BrowserHost> {
-  const { classes = new ClassRegistry(), env = {} } = options;
+  const { classes = new ClassRegistry(), env = {}, entryPoints } = options;
   const parts = await openParts(options, classes);
   const { sqlite, catalog, catalogLost } = parts;
   const { kind, medium, lost, watch } = parts.medium;
@@ -147,6 +149,7 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
     kind === 'memory' ? platform : { ...platform, estimate, kept: keptResults(options.directory) },
     classes,
     env,
+    entryPoints,
   );
   return { ...started, medium: kind, lost: Promise.race([lost, catalogLost]), watch };
 }
