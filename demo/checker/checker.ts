@@ -1,7 +1,8 @@
 // TypeScript's language service over code that is given as texts: mistakes, suggestions and explanations, as plain data.
 //
-// Invariant: an answer concerns exactly the texts of its question; nothing is kept of them but parsed files. Types that are
-// not written are inferred, so that JavaScript in a `.ts` file is no mistake. Does not know the worker that it runs in.
+// Invariant: an answer concerns exactly the texts of its question. Types that are not written are inferred, so that
+// JavaScript in a `.ts` file is no mistake. Does not know the worker that it runs in. TypeScript 6 is the last whose
+// compiler is JavaScript.
 
 import ts from 'typescript-6';
 import {
@@ -40,7 +41,7 @@ export interface Suggestion {
   readonly isNear: boolean;
 }
 
-/** What a name is. */
+/** A name explained. */
 export interface Explanation {
   /** Its declaration in a line or more. */
   readonly signature: string;
@@ -48,7 +49,7 @@ export interface Explanation {
   readonly text: string;
 }
 
-/** What the name at a place is, and where it stands, as offsets. */
+/** The name at a place explained, and where it stands, as offsets. */
 export interface Described extends Explanation {
   readonly from: number;
   readonly to: number;
@@ -71,10 +72,14 @@ const OPTIONS: ts.CompilerOptions = {
   checkJs: true,
   noEmit: true,
   strict: true,
-  noImplicitAny: false,
   useUnknownInCatchVariables: false,
   paths: { 'cloudflare:workers': [WORKERS_FILE], 'ctx-storage/worker': [WORKERS_FILE] },
 };
+
+const { Error: ERROR } = ts.DiagnosticCategory;
+
+/** The codes of types that are not written. Without the option, `const all = []` would be a list of nothing. */
+const IMPLICIT_ANY = /^7\d{3}$/;
 
 /** Most mistakes that are told, and letters of each. */
 const MISTAKES_MAX = 50;
@@ -97,7 +102,7 @@ export class Checker {
         ...this.#service.getSemanticDiagnostics(name),
       ];
       return found
-        .filter(({ category }) => category === ts.DiagnosticCategory.Error)
+        .filter(({ category, code }) => category === ERROR && !IMPLICIT_ANY.test(String(code)))
         .map((one) => mistakeOf(path, one));
     });
     return mistakes.slice(0, MISTAKES_MAX);
@@ -114,7 +119,7 @@ export class Checker {
     }));
   }
 
-  /** What a suggestion for the place is; null if it is none. */
+  /** Explains a suggestion for the place; null if the name cannot stand there. */
   explain(files: CodeFiles, path: string, at: number, label: string): Explanation | null {
     this.#take(files);
     const name = PROJECT + path;
@@ -125,7 +130,7 @@ export class Checker {
       : explanationOf(found.displayParts, found.documentation, found.tags);
   }
 
-  /** What the name at an offset of a file is; null if there is none. */
+  /** Explains the name at an offset of a file; null without a name there. */
   describe(files: CodeFiles, path: string, at: number): Described | null {
     this.#take(files);
     const found = this.#service.getQuickInfoAtPosition(PROJECT + path, at);
@@ -185,8 +190,19 @@ function mistakeOf(path: string, { file, start = 0, length = 0, messageText }: t
     line: 0,
     character: 0,
   };
-  const message = ts.flattenDiagnosticMessageText(messageText, '\n').slice(0, LETTERS_MAX);
+  const message = messageOf(messageText).slice(0, LETTERS_MAX);
   return { path, line: line + 1, column: character, length, message };
+}
+
+/** "Overload 1 of 2, …, gave the following error." */
+const OVERLOAD_CODE = 2772;
+
+/** The fact and its reason; of several overloads, why the first does not fit. */
+function messageOf(text: string | ts.DiagnosticMessageChain): string {
+  if (typeof text === 'string') return text;
+  const reason = text.next?.[0];
+  if (text.code === OVERLOAD_CODE && reason !== undefined) return messageOf(reason);
+  return reason === undefined ? text.messageText : `${text.messageText}\n${messageOf(reason)}`;
 }
 
 function explanationOf(

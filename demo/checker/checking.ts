@@ -1,4 +1,4 @@
-// The checks of the code on screen: when it is checked, what came out, and why it is not checked.
+// The checks of the code on screen: when it is checked, the result, and why it is not checked.
 //
 // Invariant: an answer is shown for exactly the code that it concerns; answers for older code are dropped. A worker that
 // fails or does not answer is ended, and the next begins at a request of the visitor. Does not know the editor.
@@ -70,7 +70,7 @@ export class Checking {
     this.#cancelPause = this.#later(PAUSE_MS, () => void this.#check());
   }
 
-  /** Begins anew after a failure. */
+  /** Begins again after a failure. */
   retry(): void {
     const files = this.#files;
     this.end();
@@ -131,11 +131,12 @@ class Run {
   }
 
   async answer<T>(question: (api: Asked) => Promise<T>): Promise<T | null> {
-    await Promise.race([this.#ready, this.#ended]);
-    const cancel = this.#later(ANSWER_MS, () =>
-      this.#fail(`TypeScript gave no answer within ${ANSWER_MS / 1000} s and was ended.`),
-    );
+    let cancel = () => {};
     try {
+      await Promise.race([this.#ready, this.#ended]);
+      cancel = this.#later(ANSWER_MS, () =>
+        this.#fail(`TypeScript gave no answer within ${ANSWER_MS / 1000} s and was ended.`),
+      );
       return await Promise.race([question(this.#checker.api), this.#ended]);
     } catch (error) {
       this.#fail(`TypeScript failed: ${(error as Error).message}`);

@@ -1,5 +1,5 @@
-// What the checker knows before it reads any code, by path: the language, a web worker's globals, and this package's own
-// declarations. All of it is text, so that nothing here runs.
+// The declarations that code is checked against: those of the language, a web worker's globals, and this package's own.
+// All of it is text, so that nothing here runs.
 
 /** TypeScript's names for its own files have no folder. */
 export const LIBRARY_FOLDER = '/lib/';

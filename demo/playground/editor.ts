@@ -53,6 +53,15 @@ const look = EditorView.theme({
     backgroundColor: 'var(--raised)',
     color: 'var(--text)',
     border: '1px solid var(--line-strong)',
+    maxWidth: 'min(32rem, 100vw)',
+    fontSize: '0.8125rem',
+  },
+  // Where there is no room beside the list, it comes after the list.
+  '.cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow': {
+    top: '100% !important',
+    bottom: 'auto !important',
+    left: '0',
+    right: 'auto',
   },
   '.cm-tooltip-autocomplete ul li[aria-selected]': {
     backgroundColor: 'var(--accent)',
@@ -121,6 +130,11 @@ export function createEditor(
   view.scrollDOM.tabIndex = 0;
   view.scrollDOM.setAttribute('role', 'group');
   view.scrollDOM.setAttribute('aria-label', 'Code');
+  // Mistakes below the editor take room from it: the place where the visitor types stays in view.
+  new ResizeObserver(() => {
+    if (!view.hasFocus) return;
+    view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main) });
+  }).observe(view.dom);
   /** The nearest place that the text has. */
   const offsetOf = (line: number, column: number) => {
     const { doc } = view.state;

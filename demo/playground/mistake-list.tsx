@@ -34,7 +34,7 @@ export function MistakeList({ goTo }: { readonly goTo: (mistake: TypeMistake) =>
   );
 }
 
-/** While older mistakes are shown, what was said of them stays. */
+/** While older mistakes are shown, their count stays. */
 function saidOf(state: CheckState, count: number): string {
   switch (state.kind) {
     case 'off':
@@ -46,6 +46,6 @@ function saidOf(state: CheckState, count: number): string {
     case 'checking':
     case 'checked':
       if (count === 0) return 'TypeScript finds no mistakes.';
-      return `TypeScript finds ${count === 1 ? 'a mistake' : `${count} mistakes`}; the code runs all the same.`;
+      return `TypeScript finds ${count === 1 ? 'a mistake' : `${count} mistakes`}.`;
   }
 }

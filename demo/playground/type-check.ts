@@ -28,15 +28,16 @@ function startChecker(): StartedChecker {
   return started;
 }
 
-/** Checks the code from the time when the element is in view. The result ends that. */
+/** Checks the code from the time when the element is in view and the browser idle. The result ends that. */
 export function checkOnceSeen(element: Element): () => void {
   const isSeen = signal(false);
   const isLeft = signal(false);
+  let isInView = false;
   const observer = new IntersectionObserver((entries) => {
-    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-    observer.disconnect();
+    isInView = entries.at(-1)!.isIntersecting;
+    // The page may still grow, and push the editor out of view.
     whenIdle(() => {
-      isSeen.value = true;
+      isSeen.value = isInView;
     });
   });
   observer.observe(element);
@@ -47,11 +48,11 @@ export function checkOnceSeen(element: Element): () => void {
   window.addEventListener('pageshow', onLeave);
   const stop = effect(() => {
     const { files, kind } = project.value;
-    const isChecked = isSeen.value && !isLeft.value && kind !== 'shared';
-    const isStarting = runState.value.kind === 'starting';
+    const mayStart = isSeen.value && runState.value.kind !== 'starting';
+    const isWanted = !isLeft.value && kind !== 'shared';
     untracked(() => {
-      if (!isChecked) checking.end();
-      else if (!isStarting || checking.state.value.kind !== 'off') checking.want(files);
+      if (!isWanted) checking.end();
+      else if (mayStart || checking.state.value.kind !== 'off') checking.want(files);
     });
   });
   return () => {

@@ -1,4 +1,4 @@
-// The checker's answers in the editor: suggestions with their documentation, and what the name under the pointer is.
+// The checker's answers in the editor: suggestions with their documentation, and the name under the pointer explained.
 
 import type { Completion, CompletionSource } from '@codemirror/autocomplete';
 import type { Extension } from '@codemirror/state';

@@ -80,3 +80,12 @@ export declare const exports: Cloudflare.Env;
 
 /** `ctx.waitUntil` of the object whose code is running. */
 export declare function waitUntil(work: Promise<unknown>): void;
+
+/** Names that `provideEnv` makes namespaces from. */
+export interface EnvNames {
+  readonly bindings?: Readonly<Record<string, string>>;
+  readonly scriptName?: string;
+}
+
+/** Fills `env` of this module for modules that read it while they are evaluated. */
+export declare function provideEnv(env: object, names?: EnvNames): void;
