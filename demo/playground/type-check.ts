@@ -1,5 +1,5 @@
-// The checker of the code on screen: its worker starts when the editor has come into view and the code has been started,
-// and ends with the page.
+// The checker of the code on screen: its worker starts when the code has run and the editor is in view, and ends with
+// the page.
 //
 // Invariant: code that came by a link is not checked until the visitor keeps it, because code can keep a checker busy.
 
@@ -8,7 +8,6 @@ import { wrap } from 'comlink';
 import type { CheckerApi } from '../checker/checker-worker.ts';
 import { Checking, type StartedChecker } from '../checker/checking.ts';
 import { project } from './project.ts';
-import { runState } from './session.ts';
 
 export const checking = new Checking(startChecker, (delayMs, run) => {
   const timer = setTimeout(run, delayMs);
@@ -28,19 +27,25 @@ function startChecker(): StartedChecker {
   return started;
 }
 
-/** Checks the code from the time when the element is in view and the browser idle. The result ends that. */
+const isAllowed = signal(false);
+
+/** From now on, the checker takes no time from the first run, and the page has its shape. */
+export function allowChecks(): void {
+  isAllowed.value = true;
+}
+
+/** Checks the code from the time when it is allowed and the element is in view. The result ends that. */
 export function checkOnceSeen(element: Element): () => void {
   const isSeen = signal(false);
   const isLeft = signal(false);
-  let isInView = false;
   const observer = new IntersectionObserver((entries) => {
-    isInView = entries.at(-1)!.isIntersecting;
-    // The page may still grow, and push the editor out of view.
-    whenIdle(() => {
-      isSeen.value = isInView;
-    });
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    observer.disconnect();
+    isSeen.value = true;
   });
-  observer.observe(element);
+  const stopWaiting = effect(() => {
+    if (isAllowed.value) whenIdle(() => observer.observe(element));
+  });
   const onLeave = ({ type }: Event) => {
     isLeft.value = type === 'pagehide';
   };
@@ -48,15 +53,12 @@ export function checkOnceSeen(element: Element): () => void {
   window.addEventListener('pageshow', onLeave);
   const stop = effect(() => {
     const { files, kind } = project.value;
-    const mayStart = isSeen.value && runState.value.kind !== 'starting';
-    const isWanted = !isLeft.value && kind !== 'shared';
-    untracked(() => {
-      if (!isWanted) checking.end();
-      else if (mayStart || checking.state.value.kind !== 'off') checking.want(files);
-    });
+    const isChecked = isSeen.value && !isLeft.value && kind !== 'shared';
+    untracked(() => (isChecked ? checking.want(files) : checking.end()));
   });
   return () => {
     stop();
+    stopWaiting();
     observer.disconnect();
     window.removeEventListener('pagehide', onLeave);
     window.removeEventListener('pageshow', onLeave);

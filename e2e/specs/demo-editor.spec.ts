@@ -47,7 +47,7 @@ test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggest
   const about = page.locator('.cm-completionInfo');
   await expect(about).toContainText('put<T>(key: string, value: T');
   await expect(about).toContainText('key at most 2,048 bytes');
-  await page.keyboard.press('Enter');
+  await put.click();
   await page.keyboard.type("('a', 1);");
   await expect(said(page)).toHaveText(CLEAN);
   await expect(underlined(page)).toHaveCount(0);
