@@ -78,6 +78,14 @@ export type {
 } from './shared/contract/object-management.ts';
 export { RpcTarget } from './shared/contract/rpc-target.ts';
 export type {
+  EntryHandle,
+  QueueMessage,
+  QueueResult,
+  ScheduledEvent,
+  ScheduledResult,
+  ServiceStub,
+} from './shared/contract/service.ts';
+export type {
   BatchResult,
   BinarySource,
   Branching,

@@ -73,7 +73,7 @@ await bundle({
   splitting: true,
   entryPoints: {
     ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'socket', 'undo'),
-    ...entryModules('async-hooks', 'cloudflare-email', 'diagnostics-channel'),
+    ...entryModules('bindings', 'async-hooks', 'cloudflare-email', 'diagnostics-channel'),
     // Entries of their own, so that a bundler takes only the files that are used.
     serve: 'worker/start/entries/serve.ts',
     'base-classes': 'worker/realm/library/base-classes.ts',
@@ -143,8 +143,14 @@ function keepAddresses(file: string): void {
 async function writeTypes(folder: string): Promise<void> {
   const perFile = mkdtempSync(join(tmpdir(), 'ctx-storage-types-'));
   try {
-    const compile = ['tsc', '-p', 'e2e/package/types', '--outDir', perFile];
-    execFileSync('npx', compile, { stdio: 'inherit' });
+    const compile = [
+      'node_modules/typescript/bin/tsc',
+      '-p',
+      'e2e/package/types',
+      '--outDir',
+      perFile,
+    ];
+    execFileSync(process.execPath, compile, { stdio: 'inherit' });
     const entries = Object.entries(entryModules(...ENTRY_NAMES)).map(
       ([name, module]) => [name, join(perFile, module.replace(/\.ts$/, '.d.ts'))] as const,
     );

@@ -19,6 +19,7 @@ const ENTRY_MODULES = {
   migrate: 'src/tools/migrate/migrate.ts',
   objects: 'worker/start/entries/objects.ts',
   'in-process': 'worker/start/entries/in-process.ts',
+  bindings: 'worker/bindings/index.ts',
   'async-hooks': 'worker/realm/modules/async-hooks.ts',
   'cloudflare-email': 'worker/realm/modules/cloudflare-email.ts',
   'diagnostics-channel': 'worker/realm/modules/diagnostics-channel.ts',

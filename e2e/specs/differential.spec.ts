@@ -6,6 +6,7 @@ import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { LONG } from '../browsers/tags.ts';
 import type { Rooms } from '../workerd/differential/conversation.ts';
+import { entriesInWorkerd } from '../workerd/differential/entries-in-workerd.ts';
 import { askInWorkerd } from '../workerd/differential/in-workerd.ts';
 import { cutTo } from '../workerd/differential/words.ts';
 import { askWorkerd } from '../workerd/workerd.ts';
@@ -84,6 +85,16 @@ for (const asked of ASKED) {
     expect(cutTo(there, JSON.parse(here))).toEqual({ ...there, ...differences });
   });
 }
+
+test('[ENTRY2] a page gets of entry points what workerd gives', async ({ storagePage }) => {
+  const here = await storagePage.evaluate(async () => {
+    const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });
+    const { worker } = await window.api.connect<object>(start, { directory: 'entries' });
+    const { entriesAll } = await import('/e2e/workerd/differential/entries.ts' as string);
+    return JSON.stringify(await entriesAll(worker));
+  });
+  expect(JSON.parse(here)).toEqual(await entriesInWorkerd());
+});
 
 async function inWorkerd(): Promise<unknown[]> {
   const answers = await askWorkerd({

@@ -15,10 +15,10 @@ import {
 } from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
 
-test.describe('chat', { tag: ONCE }, () => {
+test.describe('chat', { tag: ONCE }, async () => {
   let folder: string;
-  test.beforeAll(() => {
-    folder = copyExample('chat');
+  test.beforeAll(async () => {
+    folder = await copyExample('chat');
   });
   test.afterAll(() => removeExample(folder));
 
@@ -49,8 +49,8 @@ test.describe('chat', { tag: ONCE }, () => {
   });
 });
 
-test('[APP2] the tests of the API client pass', { tag: ONCE }, () => {
-  const folder = copyExample('api-client');
+test('[APP2] the tests of the API client pass', { tag: ONCE }, async () => {
+  const folder = await copyExample('api-client');
   try {
     expect(runScript(folder, 'test')).toMatch(/5 passed/);
   } finally {
@@ -59,8 +59,8 @@ test('[APP2] the tests of the API client pass', { tag: ONCE }, () => {
 });
 
 for (const name of exampleNames()) {
-  test(`[DOC5] ${name} compiles with the types of the package`, { tag: ONCE }, () => {
-    const folder = copyExample(name);
+  test(`[DOC5] ${name} compiles with the types of the package`, { tag: ONCE }, async () => {
+    const folder = await copyExample(name);
     try {
       expect(runScript(folder, 'check')).toBe('');
     } finally {

@@ -33,11 +33,11 @@ const USES: Readonly<Record<string, (page: Page) => Promise<void>>> = {
 test.describe.configure({ timeout: 600_000 });
 
 let parent: string;
-test.beforeAll(() => {
+test.beforeAll(async () => {
   parent = mkdtempSync(join(tmpdir(), 'ctx-storage-init-'));
   const tool = join(parent, 'tool');
   mkdirSync(tool);
-  npmInstall(tool, packedFile(parent));
+  npmInstall(tool, await packedFile());
 });
 test.afterAll(() => rmSync(parent, { recursive: true, force: true }));
 

@@ -86,9 +86,9 @@ const CALLING_SCRIPT = `
 
 let directory: string;
 
-test.beforeAll(() => {
+test.beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'ctx-storage-package-'));
-  installPacked(directory);
+  await installPacked(directory);
 });
 
 test.afterAll(() => rmSync(directory, { recursive: true, force: true }));

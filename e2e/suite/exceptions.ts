@@ -87,6 +87,7 @@ export const SHARED_NAMES: Readonly<Record<string, string>> = {
   DurableObjectId: PUBLIC_TYPE,
   DurableObjectNamespace: PUBLIC_TYPE,
   DurableObjectState: PUBLIC_TYPE,
+  ExecutionContext: PUBLIC_TYPE,
   DurableObjectStorage: PUBLIC_TYPE,
   RemoteStorage: PUBLIC_TYPE,
   RpcStub: PUBLIC_TYPE,

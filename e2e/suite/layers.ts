@@ -70,6 +70,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
       'instance',
       'host',
       'calls',
+      'entries',
       'sessions',
     ],
     on: ['worker/engine', 'src/shared'],
@@ -78,6 +79,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
     rooms: ['globals', 'modules', 'library', 'source'],
     on: ['worker/objects', 'src/shared'],
   },
+  'worker/bindings': { on: ['worker/realm/library', 'src/shared/contract'] },
   'worker/start': {
     rooms: ['boot', 'entries'],
     on: ['worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
@@ -117,10 +119,8 @@ const ENTRIES = [
   'worker/start/entries/objects.ts',
   'worker/start/entries/in-process.ts',
   'worker/start/entries/source-worker.ts?worker&url',
-  // As texts: the figures of the documents, and the declarations of the members of `ctx`.
+  // As text: the figures of the documents.
   'docs/benchmarks.md?raw',
-  'src/shared/contract/object.ts?raw',
-  'src/shared/contract/storage.ts?raw',
 ];
 
 /** Whether the file is a tool, and not part of the product. */

@@ -16,41 +16,83 @@ export interface Script {
   readonly variables?: Readonly<Record<string, number>>;
   /** workerd does not print the errors it meets: the script provokes them. */
   readonly isSilent?: boolean;
+  /** Names in `env` to entry points of this script or of others. */
+  readonly services?: Readonly<Record<string, Service>>;
+  readonly kvNamespaces?: readonly string[];
+  /** Scripts beside it, without objects. */
+  readonly others?: readonly OtherScript[];
   readonly bundling?: Pick<
     BuildOptions,
     'loader' | 'conditions' | 'banner' | 'external' | 'target'
   >;
 }
 
+export interface Service {
+  readonly service: string;
+  readonly entrypoint?: string;
+  readonly props?: Record<string, unknown>;
+}
+
+interface OtherScript {
+  readonly name: string;
+  readonly main: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 export async function startInWorkerd(script: Script): Promise<Miniflare> {
-  const { main, folder, classes, name, compatibilityDate, variables, isSilent, bundling } = script;
-  const { compatibilityFlags = [] } = script;
-  const bundle = await build({
-    bundle: true,
-    write: false,
-    format: 'esm',
-    stdin: { contents: main, resolveDir: folder, loader: 'ts' },
-    external: ['cloudflare:*', 'node:*'],
-    logLevel: 'warning',
-    ...bundling,
-  });
-  const miniflare = new Miniflare({
+  const { main, classes, name, compatibilityDate, variables, isSilent } = script;
+  const { compatibilityFlags = [], services, kvNamespaces, others = [] } = script;
+  const dated = { modules: true, compatibilityDate, compatibilityFlags: [...compatibilityFlags] };
+  const first = {
     ...(name !== undefined && { name }),
-    modules: true,
-    script: bundle.outputFiles[0]!.text,
-    compatibilityDate,
-    compatibilityFlags: [...compatibilityFlags],
+    ...dated,
+    script: await bundled(main, script),
     ...(variables && { bindings: variables }),
-    ...(isSilent && { handleRuntimeStdio: drain }),
+    ...(kvNamespaces && { kvNamespaces: [...kvNamespaces] }),
+    ...(services && { serviceBindings: bindingsOf(services) }),
     durableObjects: Object.fromEntries(
       Object.entries(classes).map(([binding, className]) => [
         binding,
         { className, useSQLite: true },
       ]),
     ),
-  });
+  };
+  const beside = others.map(async ({ name, main, env }) => ({
+    ...dated,
+    name,
+    script: await bundled(main, script),
+    bindings: { ...env },
+  }));
+  const silent = isSilent && { handleRuntimeStdio: drain };
+  const miniflare = new Miniflare(
+    others.length === 0
+      ? { ...first, ...silent }
+      : { ...silent, workers: [{ ...first, name: name! }, ...(await Promise.all(beside))] },
+  );
   await miniflare.ready;
   return miniflare;
+}
+
+function bindingsOf(services: Readonly<Record<string, Service>>) {
+  return Object.fromEntries(
+    Object.entries(services).map(([binding, { service, ...rest }]) => [
+      binding,
+      { name: service, ...rest },
+    ]),
+  );
+}
+
+async function bundled(contents: string, { folder, bundling }: Script): Promise<string> {
+  const bundle = await build({
+    bundle: true,
+    write: false,
+    format: 'esm',
+    stdin: { contents, resolveDir: folder, loader: 'ts' },
+    external: ['cloudflare:*', 'node:*'],
+    logLevel: 'warning',
+    ...bundling,
+  });
+  return bundle.outputFiles[0]!.text;
 }
 
 function drain(...outputs: Readable[]): void {

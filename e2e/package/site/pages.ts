@@ -44,6 +44,7 @@ export const SECTIONS: readonly SiteSection[] = [
       doc('cancelling', 'Cancelling'),
       doc('query-builders', 'Drizzle and Kysely'),
       doc('source', 'Classes from source'),
+      doc('workers', 'Whole Workers'),
       doc('security', 'Security'),
       doc('security-sql', 'Security of SQL'),
     ],

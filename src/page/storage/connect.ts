@@ -6,6 +6,7 @@ import { checkedEnv, unknownClass } from '../../shared/calls/stubs/checked-env.t
 import { mustBeStub } from '../../shared/calls/stubs/known-stubs.ts';
 import { DurableObjectNamespace } from '../../shared/calls/stubs/namespace.ts';
 import { FREE, Party } from '../../shared/calls/stubs/party.ts';
+import { entryHandle } from '../../shared/calls/stubs/service-stub.ts';
 import type { ObjectCaller } from '../../shared/calls/stubs/stub.ts';
 import { fromWireAddress } from '../../shared/calls/stubs/wire-address.ts';
 import { convertTimestamp } from '../../shared/contract/arguments.ts';
@@ -19,6 +20,7 @@ import type {
   Objects,
   ObjectsClock,
 } from '../../shared/contract/object-management.ts';
+import type { EntryHandle } from '../../shared/contract/service.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../../shared/contract/storage.ts';
 import { liveCalls } from '../../shared/live/live-identity.ts';
 import { fromWire } from '../../shared/wire/errors-on-wire.ts';
@@ -87,6 +89,8 @@ export async function connectClasses<Classes extends object>(
     get env() {
       return env as NamespacesOf<Classes>;
     },
+    worker: entryHandle('default', caller) as EntryHandle,
+    entrypoint: (name) => entryHandle(name, caller) as never,
     async list(name, options) {
       const className = bindings.get(name);
       if (className === undefined) throw unknownClass(name, bindings.keys());

@@ -209,6 +209,10 @@ export const ERROR_CODES = {
   },
 
   // Opening and reaching the worker.
+  BROWSER_TOO_OLD: {
+    class: 'Error',
+    meaning: 'The browser lacks a function that this package needs.',
+  },
   OPFS_UNAVAILABLE: {
     class: 'Error',
     meaning: 'The browser offers neither OPFS nor IndexedDB, or not the requested medium.',

@@ -2,6 +2,7 @@
 
 import type { StorageEvents } from './connection-status.ts';
 import type { DurableObjectId, DurableObjectNamespace, DurableObjectStub } from './object.ts';
+import type { EntryHandle } from './service.ts';
 import type { ForkOptions, StorageHandle } from './storage.ts';
 
 /** The namespaces of classes, by name. For each name: the class, its options, or its objects' type. */
@@ -24,6 +25,10 @@ type ObjectOf<Entry> = Entry extends AnyClass
 export interface Objects<Classes extends object> {
   /** The namespaces, by name of the class and of the binding. A name that is not served throws UNKNOWN_CLASS. */
   readonly env: NamespacesOf<Classes>;
+  /** The default entry point of the module (`export default`). */
+  readonly worker: EntryHandle;
+  /** The entry point that the module exports by this name; a call of one that does not exist is UNKNOWN_CLASS. */
+  entrypoint<T extends object = object>(name: string): EntryHandle<T>;
   /**
    * The objects of a class that exist, by its name or a binding, in order of their ids. Ask for part after
    * part when there are many: the last id of one part is the next part's `startAfter`.

@@ -110,12 +110,12 @@ type ReservedMember =
   | Brand;
 
 /** How workerd's types tell their classes apart. */
-type Brand = '__DURABLE_OBJECT_BRAND' | '__RPC_TARGET_BRAND';
+export type Brand = '__DURABLE_OBJECT_BRAND' | '__RPC_TARGET_BRAND';
 
 type AnyFunction = (...parameters: never[]) => unknown;
 
 /** Methods and getters of a class, and a call when it is a function. */
-type Callable<T extends object, Reserved extends string> = {
+export type Callable<T extends object, Reserved extends string> = {
   readonly [K in Exclude<keyof T, Reserved | symbol | number>]: T[K] extends AnyFunction
     ? Method<T[K]>
     : RpcPromise<Awaited<T[K]>>;
@@ -331,7 +331,7 @@ export interface ObjectWebSocketEventMap {
  */
 export interface ObjectWebSocket extends EventTarget, SocketLike {
   /** 1 open, 2 closing, 3 closed. */
-  readonly readyState: number;
+  readonly readyState: 0 | 1 | 2 | 3;
   /** The type of binary messages, at a socket with listeners. */
   binaryType: 'arraybuffer' | 'blob';
   onmessage: ((event: ObjectWebSocketEventMap['message']) => void) | null;

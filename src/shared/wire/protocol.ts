@@ -1,5 +1,5 @@
-// Everything that page and worker ask of each other: the forms of messages, their checks, the functions of each side,
-// and the bytes that move with a call. All of it is plain data and bytes: a connection to another tab's worker is a
+// Everything that page and worker ask of each other: the forms of messages, their checks and the functions of each
+// side. All of it is plain data and bytes: a connection to another tab's worker is a
 // BroadcastChannel, which transfers nothing.
 //
 // - Storage: sessions, and batches of calls in order, each with an outcome of its own (the calls are in operations.ts).
@@ -30,19 +30,14 @@ import { BRANCH_DEPTH_MAX, LISTED_OBJECTS_MAX, OBJECT_NAME_BYTES_MAX } from '../
 import type { StorageRead } from '../contract/live.ts';
 import { utf8Bytes } from '../contract/utf8.ts';
 import type { Outcome, WireError } from './errors-on-wire.ts';
+import { type AnyOperation, type Call, OPERATIONS, operationOf } from './operations.ts';
 import {
-  type AnyOperation,
-  type Call,
-  OPERATIONS,
-  operationOf,
-  type Results,
-} from './operations.ts';
-import {
-  checkOutcome,
-  checkOutcomes,
-  type Description,
-  type OwnBytes,
-} from './remote-functions.ts';
+  ownBytesOfCalls,
+  ownBytesOfOutcome,
+  ownBytesOfOutcomes,
+  ownBytesOfRequest,
+} from './own-bytes.ts';
+import { checkOutcome, checkOutcomes, type Description } from './remote-functions.ts';
 
 /** Most calls of one message, so that messages of other tabs get their turn. */
 export const BATCH_CALLS_MAX = 512;
@@ -108,6 +103,19 @@ export interface WireAddress {
   readonly branch?: readonly string[];
 }
 
+/** An entry point as data: code beside the objects, without storage. */
+export interface EntryAddress {
+  /** The name of the export. */
+  readonly entry: string;
+  /** The worker that exports it. Absent: the one that serves the objects. */
+  readonly worker?: string;
+  /** `ctx.props`. Absent: none were given. */
+  readonly props?: Payload;
+}
+
+/** Whom a call reaches. */
+export type CallAddress = WireAddress | EntryAddress;
+
 export type ObjectRequest = ObjectOperation & {
   /** The incarnation in the stub's first answer. */
   readonly incarnation?: number;
@@ -123,8 +131,13 @@ export type ObjectOperation =
   | { readonly op: 'get'; readonly path: readonly string[] }
   /** The payload is the request; so is the answer's the response. */
   | { readonly op: 'fetch'; readonly payload: Payload }
+  /** Runs a handler of an entry point; the payload is the array of its arguments. */
+  | { readonly op: 'run'; readonly handler: EntryEvent; readonly payload: Payload }
   /** Answers with the reason, as an error, when the instance ends. */
   | { readonly op: 'watch' };
+
+/** Events of an entry point that nobody calls, besides requests. */
+export type EntryEvent = 'scheduled' | 'queue';
 
 /** The answer to a call of an object. */
 export type ObjectOutcome = Outcome<Payload> & {
@@ -199,7 +212,7 @@ export interface ClassList {
 /** The functions that a worker with classes shows to pages, besides references. */
 export interface ObjectsPeer {
   classes(): Promise<Outcome<ClassList>>;
-  call(address: WireAddress, request: ObjectRequest): Promise<ObjectOutcome>;
+  call(address: CallAddress, request: ObjectRequest): Promise<ObjectOutcome>;
   /** Never a call of an object: lists, deletes, drives the clock. */
   manage(request: ManageRequest): Promise<Outcome>;
 }
@@ -332,6 +345,17 @@ export function checkAddress(value: unknown): WireAddress {
   };
 }
 
+/** @throws INVALID_ARGUMENT */
+export function checkCallAddress(value: unknown): CallAddress {
+  const { entry, worker, props } = checkFields('address', value);
+  if (entry === undefined) return checkAddress(value);
+  return {
+    entry: checkString('entry', entry),
+    ...(worker !== undefined && { worker: checkString('worker', worker) }),
+    ...(props !== undefined && { props: checkBytes('props', props) }),
+  };
+}
+
 /** The ids become part of a file path. */
 function checkBranch(value: unknown): string[] {
   const ids = checkArray('branch', value, BRANCH_DEPTH_MAX).map((id) =>
@@ -355,7 +379,7 @@ export function checkObjectRequest(value: unknown): ObjectRequest {
 }
 
 function checkObjectOperation(value: unknown): ObjectOperation {
-  const { op, path, payload } = checkFields('request', value);
+  const { op, path, handler, payload } = checkFields('request', value);
   switch (op) {
     case 'call':
       return { op, path: checkPath(path, 1), payload: checkBytes('payload', payload) };
@@ -363,6 +387,11 @@ function checkObjectOperation(value: unknown): ObjectOperation {
       return { op, path: checkPath(path, 1) };
     case 'fetch':
       return { op, payload: checkBytes('payload', payload) };
+    case 'run':
+      if (handler !== 'scheduled' && handler !== 'queue') {
+        throw malformed('handler', 'scheduled or queue');
+      }
+      return { op, handler, payload: checkBytes('payload', payload) };
     case 'watch':
       return { op };
     default:
@@ -484,62 +513,6 @@ function checkRead(value: unknown): LiveRequest {
   throw malformed('op', 'one of the protocol');
 }
 
-// Copying 128 KiB takes two to ten times as long as moving them (1.6 ms instead of 0.6 in Chromium 156, 0.96 instead
-// of 0.5 in Firefox 153); a channel between tabs copies all the same. Only bytes that nobody else has move: bytes that
-// were serialized, or copied out of SQLite, for this one message. Bytes of the app do not, nor of a call that may be
-// sent again.
-
-const NONE: readonly OwnBytes[] = [];
-
-function ownBytesOfCalls(calls: readonly Call[]): readonly OwnBytes[] {
-  // A transaction whose worker is lost before it has answered begins again, with its calls.
-  return calls.flatMap((call) => (call.txn === undefined ? ownBytesOfCall(call) : NONE));
-}
-
-function ownBytesOfCall(call: Call): readonly OwnBytes[] {
-  switch (call.op) {
-    case 'put':
-      return call.entries.map(([, value]) => value);
-    case 'execMany':
-      return call.chunks.map(({ json }) => json);
-    case 'putMany':
-      return call.chunks.map(({ bytes }) => bytes);
-    default:
-      return NONE;
-  }
-}
-
-/** `outcomes` are parallel to the calls. */
-function ownBytesOfOutcomes(
-  outcomes: readonly Outcome[],
-  calls: readonly Call[],
-): readonly OwnBytes[] {
-  return outcomes.flatMap((outcome, i) =>
-    'ok' in outcome ? ownBytesOfResult(calls[i]!, outcome.ok) : NONE,
-  );
-}
-
-function ownBytesOfRequest(request: ObjectRequest | ReferenceRequest): readonly OwnBytes[] {
-  return 'payload' in request ? [request.payload] : NONE;
-}
-
-function ownBytesOfOutcome(outcome: Outcome<Payload | null>): readonly OwnBytes[] {
-  return 'ok' in outcome ? [outcome.ok] : NONE;
-}
-
-function ownBytesOfResult({ op }: Call, result: unknown): readonly OwnBytes[] {
-  switch (op) {
-    case 'get':
-      return result as Results['get'];
-    case 'list':
-      return (result as Results['list']).map(([, value]) => value);
-    case 'exportDatabase':
-      return [result as Results['exportDatabase']];
-    default:
-      return NONE;
-  }
-}
-
 /** The functions that a worker exposes to a page. */
 export type WorkerPeer = Required<StoragePeer> & ObjectsPeer & LivePeer & ReferencePeer;
 
@@ -569,7 +542,7 @@ export const WORKER_FUNCTIONS: Description<WorkerPeer> = {
   close: { parameters: [checkSession], answer: nothing },
   classes: { parameters: [], answer: checkOutcome },
   call: {
-    parameters: [checkAddress, checkObjectRequest],
+    parameters: [checkCallAddress, checkObjectRequest],
     answer: checkOutcome,
     movesIn: (_address, request) => ownBytesOfRequest(request),
     movesOut: ownBytesOfOutcome,

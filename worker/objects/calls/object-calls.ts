@@ -1,6 +1,6 @@
-// Delivers calls to objects: from pages, each over its own connection, and from one object to another.
+// Delivers calls to objects and entry points: from pages, each over its own connection, and from code in the worker.
 //
-// A call is one event of its object. The event reads the arguments and writes the result, and the answer
+// A call is one event of its receiver. The event reads the arguments and writes the result, and the answer
 // leaves through the output gate.
 
 import type { Answer, OutgoingCall } from '../../../src/shared/calls/membrane/caller.ts';
@@ -17,7 +17,10 @@ import { addressKey, type ObjectAddress } from '../../../src/shared/contract/obj
 import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type {
+  CallAddress,
   ClassList,
+  EntryAddress,
+  EntryEvent,
   ManageRequest,
   ManageResults,
   ObjectOutcome,
@@ -25,12 +28,12 @@ import type {
   ObjectsConnection,
   ObjectsService,
   ReferencePeer,
-  WireAddress,
 } from '../../../src/shared/wire/protocol.ts';
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
+import type { Handlers } from '../instance/user-object.ts';
 import { type Cancellation, cancellationOf } from '../io/cancellation.ts';
 
 /** The caller's own code has failed, before the receiver was reached. */
@@ -42,15 +45,33 @@ export class CallerError {
   }
 }
 
-/** The target of a call: an object, or a facet. */
+/** The target of a call: an object, a facet, or an entry point. */
 export interface Receiver {
-  readonly address: ObjectAddress;
+  /** Absent for an entry point, which has no instance that could be reset. */
+  readonly address?: ObjectAddress;
   /** @throws CallerError, and the event's error */
-  deliver<T>(event: (instance: ObjectInstance) => T | PromiseLike<T>): Promise<T>;
+  deliver<T>(event: (recipient: Recipient) => T | PromiseLike<T>): Promise<T>;
 }
 
-/** The party of an object, the same for all calls of one instance. */
-export type PartyOf = (instance: ObjectInstance) => Party;
+/** Answers a call: the instance of an object, or an entry point during one event. */
+export interface Recipient {
+  readonly context: ObjectInstance['context'];
+  readonly object: object | undefined;
+  readonly handlers: Pick<Handlers, 'fetch'>;
+  /** How messages name its class. */
+  readonly address: Pick<ObjectAddress, 'className'>;
+  /** Runs a handler that nobody calls. Absent for an object. */
+  run?(handler: EntryEvent, parameters: readonly unknown[]): Promise<unknown>;
+}
+
+/** The entry points of a host, as far as calls know them. */
+export interface EntryReceivers {
+  /** @throws UNKNOWN_CLASS */
+  receiver(address: EntryAddress): Receiver;
+}
+
+/** The party of a context, the same for all calls that it answers. */
+export type PartyOf = (context: PartyIo) => Party;
 
 /** Resolves to the reason when the instance ends. */
 type Watch = (context: PartyIo) => Promise<{ readonly reason: unknown }>;
@@ -77,14 +98,22 @@ export class ObjectCalls implements ObjectsService {
   readonly #manager: ObjectManager | undefined;
   /** References between callers in this thread and objects. */
   readonly #local = pairOfReferences();
-  /** The objects of stubs in this thread: each stub's address is checked and read once. */
-  readonly #called = new WeakMap<WireAddress, Receiver>();
+  /** The receivers of stubs in this thread: each stub's address is checked and read once. */
+  readonly #called = new WeakMap<CallAddress, Receiver>();
   readonly #authors = new Authors();
 
-  constructor(host: ObjectHost, partyOf: PartyOf, manager?: ObjectManager) {
+  readonly #entries: EntryReceivers | undefined;
+
+  constructor(
+    host: ObjectHost,
+    partyOf: PartyOf,
+    manager?: ObjectManager,
+    entries?: EntryReceivers,
+  ) {
     this.#host = host;
     this.#manager = manager;
     this.#partyOf = partyOf;
+    this.#entries = entries;
   }
 
   /** Serves one page; `peer` answers for the references of the page. */
@@ -95,7 +124,7 @@ export class ObjectCalls implements ObjectsService {
       classes: async () => ({ ok: this.#classes() }),
       call: (address, request) =>
         this.#flagged(request, (cancellation) =>
-          this.#outcome(() => this.#object(address), request, references, watch, cancellation),
+          this.#outcome(() => this.#receiver(address), request, references, watch, cancellation),
         ),
       manage: (request) => this.#manage(request),
       ask: (reference, request) => references.ask(reference, request),
@@ -106,7 +135,7 @@ export class ObjectCalls implements ObjectsService {
 
   /** Carries a call of code in this thread. */
   readonly carry = (call: OutgoingCall): Promise<Answer> =>
-    this.carryTo(() => this.#objectOf(call.address), call);
+    this.carryTo(() => this.#receiverOf(call.address), call);
 
   /** Carries a call of code in this thread to a receiver, which is found only now. */
   async carryTo(
@@ -122,16 +151,20 @@ export class ObjectCalls implements ObjectsService {
     return { payload, channel: caller };
   }
 
-  #objectOf(stub: WireAddress): Receiver {
-    let object = this.#called.get(stub);
-    if (object === undefined) {
-      object = this.#object(stub);
-      this.#called.set(stub, object);
+  #receiverOf(stub: CallAddress): Receiver {
+    let receiver = this.#called.get(stub);
+    if (receiver === undefined) {
+      receiver = this.#receiver(stub);
+      this.#called.set(stub, receiver);
     }
-    return object;
+    return receiver;
   }
 
-  #object(wire: WireAddress): Receiver {
+  #receiver(wire: CallAddress): Receiver {
+    if ('entry' in wire) {
+      if (this.#entries !== undefined) return this.#entries.receiver(wire);
+      throw storageError('UNKNOWN_CLASS', 'This worker serves no classes, and no entry points.');
+    }
     const address = fromWireAddress(wire);
     return { address, deliver: (event) => this.#host.deliver(address, event) };
   }
@@ -159,15 +192,15 @@ export class ObjectCalls implements ObjectsService {
     const lastReset = () => (key === undefined ? undefined : resets.after(key, incarnation));
     try {
       const receiver = find();
-      key = addressKey(receiver.address);
+      if (receiver.address !== undefined) key = addressKey(receiver.address);
       const before = lastReset();
       if (before !== undefined) throw before.reason;
       if (request.op === 'watch') throw await this.#endOf(receiver, watch);
-      const draft = await receiver.deliver((instance) => {
+      const draft = await receiver.deliver((recipient) => {
         cancellation?.check();
-        instance.context.workFor(cancellation);
-        instance.context.author = this.#authors.of(request);
-        return this.#perform(instance, request, channel, lent);
+        recipient.context.workFor(cancellation);
+        recipient.context.author = this.#authors.of(request);
+        return this.#perform(recipient, request, channel, lent);
       });
       return { ok: channel.send(draft), incarnation };
     } catch (thrown) {
@@ -192,13 +225,13 @@ export class ObjectCalls implements ObjectsService {
 
   /** `lent` gets the values to dispose of when the call has been answered. */
   async #perform(
-    instance: ObjectInstance,
+    recipient: Recipient,
     request: Exclude<ObjectRequest, { readonly op: 'watch' }>,
     channel: ReferenceChannel,
     lent: unknown[],
   ): Promise<Draft> {
-    const party = this.#partyOf(instance);
-    const { object } = instance;
+    const party = this.#partyOf(recipient.context);
+    const { object } = recipient;
     if (object === undefined) {
       throw storageError('UNKNOWN_CLASS', 'An object of openStorage has no class, and no methods.');
     }
@@ -214,7 +247,15 @@ export class ObjectCalls implements ObjectsService {
         return limited(channel.draft(await readEntry(object, request.path), party, 'given'));
       case 'fetch': {
         const received = channel.receive(request.payload, party) as Request;
-        return channel.draft(await respond(instance, received), party);
+        return channel.draft(await respond(recipient, received), party);
+      }
+      case 'run': {
+        const { run } = recipient;
+        if (run === undefined) {
+          throw storageError('UNKNOWN_METHOD', `An object has no ${request.handler}() handler.`);
+        }
+        const parameters = parametersIn(channel.receive(request.payload, party));
+        return channel.draft(await run(request.handler, parameters), party);
       }
     }
   }
@@ -249,7 +290,7 @@ class Authors {
   of(request: ObjectRequest): Annotation | undefined {
     if (request.op === 'watch') return undefined;
     const kind = request.op === 'fetch' ? 'fetch' : 'call';
-    const method = request.op === 'fetch' ? undefined : request.path.join('.');
+    const method = 'path' in request ? request.path.join('.') : undefined;
     const { client } = request;
     const { by } = this.#last;
     if (by.kind !== kind || by.connection !== client || by.method !== method) {
@@ -301,11 +342,15 @@ async function perform(
 }
 
 async function respond(
-  { handlers, address: { className } }: ObjectInstance,
+  { handlers, address: { className } }: Recipient,
   request: Request,
 ): Promise<Response> {
   if (handlers.fetch === undefined) {
-    throw storageError('UNKNOWN_METHOD', `Class ${className} has no fetch() handler; give it one.`);
+    // Begins with workerd's words.
+    throw storageError(
+      'UNKNOWN_METHOD',
+      `Handler does not export a fetch() function. ${className} has none; give it one.`,
+    );
   }
   const response: unknown = await handlers.fetch(request);
   if (response instanceof Response) {

@@ -1,4 +1,4 @@
-// The I/O context of one instance: events come in through its input gate, and their messages leave
+// The I/O context of one instance, or of one event of an entry point: events come in through its input gate, and their messages leave
 // behind its output gate.
 //
 // Invariant: an event's answer leaves only when every confirmed write made before it is durable. When
@@ -20,6 +20,8 @@ export interface ContextOptions extends LifecycleEnvironment, Turns {
   readonly compatibilityDate: string | undefined;
   /** False: what the code sends to others is refused. */
   readonly sends: boolean;
+  /** True: of one event of an entry point. */
+  readonly endsWithEvent?: boolean;
   /** Settles when every confirmed write so far is durable; undefined: they all are. */
   confirmation(): Promise<void> | undefined;
 }
@@ -27,6 +29,7 @@ export interface ContextOptions extends LifecycleEnvironment, Turns {
 export class InstanceContext implements IoContext {
   readonly host: IoHost;
   readonly compatibilityDate: string | undefined;
+  readonly endsWithEvent: boolean;
   readonly gate: InputGate;
   readonly #options: ContextOptions;
   readonly #output: OutputGate;
@@ -41,6 +44,7 @@ export class InstanceContext implements IoContext {
   constructor(options: ContextOptions) {
     this.host = options.host;
     this.compatibilityDate = options.compatibilityDate;
+    this.endsWithEvent = options.endsWithEvent ?? false;
     this.#options = options;
     this.gate = new InputGate(options, (task) => {
       this.#cancellation = undefined;

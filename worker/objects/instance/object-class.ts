@@ -4,6 +4,7 @@
 // are exported to workerd under it. The name is part of the objects' directories, so it must be an
 // identifier.
 
+import { type BindingParts, bindingParts } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { type HistoryLimits, historyFault } from '../../../src/shared/contract/history-limits.ts';
 import { type DurableObjectId, ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
@@ -29,8 +30,11 @@ export interface ClassOptions {
 export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
 
 export interface ClassTableOptions {
-  /** More names of classes in `env`, as a deployment binds them: name in `env` to name of the class. */
-  readonly bindings?: Readonly<Record<string, string>>;
+  /**
+   * More members of `env`, as a deployment binds them: the name of a class, a binding of `ctx-storage/bindings`, or an
+   * object that is used as it is.
+   */
+  readonly bindings?: Readonly<Record<string, string | object>>;
   /** First part of the unique keys. @default 'worker' */
   readonly scriptName?: string;
   /** `YYYY-MM-DD`; see `docs/compatibility.md`. */
@@ -56,18 +60,36 @@ export interface ObjectClass extends HostedClass {
 }
 
 export class ClassRegistry {
-  /** Name in `env` to name of the class; every class is bound to its own name too. */
+  /** Name in `env` to name of the class; every class of the app is bound to its own name too. */
   readonly bindings: ReadonlyMap<string, string>;
+  /** Name in `env` to a binding that has objects of its own. */
+  readonly ownBindings: ReadonlyMap<string, BindingParts>;
+  /** Name in `env` to an object that is used as it is. */
+  readonly givenBindings: ReadonlyMap<string, object>;
   /** Classes that only facets have. */
   readonly facetClasses: ReadonlyMap<string, HostedClass>;
   readonly #classes: ReadonlyMap<string, ObjectClass>;
 
   /** @throws CLASS_INVALID */
   constructor(table: ClassTable = {}, options: ClassTableOptions = {}) {
-    this.#classes = classesOf(table, options);
+    const all = Object.entries(options.bindings ?? {});
+    this.ownBindings = new Map(
+      all.flatMap(([name, to]) => {
+        const parts = bindingParts(to);
+        return parts === undefined ? [] : [[name, parts]];
+      }),
+    );
+    this.#classes = classesOf(withOwn(table, this.ownBindings), options);
     this.facetClasses = facetClassesOf(this.#classes, options);
-    const bindings = new Map([...this.#classes.keys()].map((name) => [name, name]));
-    for (const [binding, name] of Object.entries(options.bindings ?? {})) {
+    const bindings = new Map(Object.keys(table).map((name) => [name, name]));
+    const given = new Map<string, object>();
+    for (const [binding, to] of all) {
+      if (this.ownBindings.has(binding)) continue;
+      if (typeof to !== 'string') {
+        given.set(binding, checkedGiven(binding, to));
+        continue;
+      }
+      const name = to;
       if (!this.#classes.has(name)) {
         throw storageError(
           'CLASS_INVALID',
@@ -78,6 +100,7 @@ export class ClassRegistry {
       bindings.set(binding, name);
     }
     this.bindings = bindings;
+    this.givenBindings = given;
   }
 
   get isEmpty(): boolean {
@@ -91,6 +114,11 @@ export class ClassRegistry {
 
   get all(): Iterable<ObjectClass> {
     return this.#classes.values();
+  }
+
+  /** True for the class of a binding, which code does not see. */
+  isOfBinding(name: string): boolean {
+    return [...this.ownBindings.values()].some(({ className }) => className === name);
   }
 
   find(name: string): ObjectClass | undefined {
@@ -118,6 +146,31 @@ export class ClassRegistry {
   #list(): string {
     return [...this.#classes.keys()].join(', ') || 'none';
   }
+}
+
+/** The table with the classes of the bindings. @throws CLASS_INVALID */
+function withOwn(table: ClassTable, bindings: ReadonlyMap<string, BindingParts>): ClassTable {
+  const all = { ...table };
+  for (const [binding, { className, class: construct }] of bindings) {
+    if (Object.hasOwn(table, className)) {
+      throw storageError(
+        'CLASS_INVALID',
+        `serve: ${className} is the class of binding ${binding}; give the app's class another name.`,
+      );
+    }
+    all[className] = construct;
+  }
+  return all;
+}
+
+/** @throws CLASS_INVALID */
+function checkedGiven(binding: string, given: unknown): object {
+  if (typeof given === 'function' || (typeof given === 'object' && given !== null)) return given;
+  throw storageError(
+    'CLASS_INVALID',
+    `serve: binding ${binding} is ${given === null ? 'null' : typeof given}; give the name of a class, a binding ` +
+      'of ctx-storage/bindings, or an object with the members that the code uses.',
+  );
 }
 
 /** The default unique key of a class, in workerd's local form. */

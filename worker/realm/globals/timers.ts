@@ -75,7 +75,8 @@ class ObjectTimers {
       });
     };
     this.#clears.set(id, clear);
-    release = context.retain(clear); // workerd: an object that waits stays in memory
+    // As in workerd, an object that waits stays in memory, and an event does not wait.
+    release = context.endsWithEvent ? context.onEnd(clear) : context.retain(clear);
     if (this.#clears.has(id)) wait();
     return id;
   }

@@ -4,11 +4,17 @@
 
 import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
 import { CALLABLE, ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
+import type { ExecutionContext } from '../../../src/shared/contract/service.ts';
 
 /** `ctx` as the types of this package or of another runtime describe it. */
 interface AnyState {
   readonly id: { toString(): string };
   readonly storage: object;
+  waitUntil(work: Promise<unknown>): void;
+}
+
+/** The same, of an entry point. */
+interface AnyExecution {
   waitUntil(work: Promise<unknown>): void;
 }
 
@@ -27,27 +33,32 @@ export class DurableObject<Env = unknown, Props = unknown> {
   }
 }
 
-/**
- * Base of the other entry points of a Workers script. It exists so that a file with both can be
- * imported unchanged; nothing here calls one.
- */
+/** Base of entry points, constructed anew for each event; keeps `ctx` and `env` as the constructor received them. */
 export class WorkerEntrypoint<Env = unknown, Props = unknown> {
-  protected readonly ctx: unknown;
+  protected readonly ctx: ExecutionContext<Props>;
   protected readonly env: Env;
-  declare readonly props: Props;
 
-  constructor(ctx: unknown, env: Env) {
-    this.ctx = ctx;
+  constructor(ctx: AnyExecution, env: Env) {
+    this.ctx = ctx as ExecutionContext<Props>;
     this.env = env;
   }
 
   static {
-    Object.defineProperty(WorkerEntrypoint.prototype, ENTRYPOINT, { value: true });
+    Object.defineProperty(WorkerEntrypoint.prototype, ENTRYPOINT, { value: 'worker' });
   }
 }
 
-/** Base of the workflows of a Workers script. As with `WorkerEntrypoint`, nothing here runs one. */
-export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEntrypoint<
-  Env,
-  Props
-> {}
+/** Base of workflows. It exists so that a file with one can be imported unchanged; nothing here runs it. */
+export class WorkflowEntrypoint<Env = unknown, Props = unknown> {
+  protected readonly ctx: ExecutionContext<Props>;
+  protected readonly env: Env;
+
+  constructor(ctx: AnyExecution, env: Env) {
+    this.ctx = ctx as ExecutionContext<Props>;
+    this.env = env;
+  }
+
+  static {
+    Object.defineProperty(WorkflowEntrypoint.prototype, ENTRYPOINT, { value: 'workflow' });
+  }
+}

@@ -7,6 +7,8 @@ import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespac
 import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
+import { EntryPoints, type EntryPointsParts } from '../../objects/entries/entry-points.ts';
+import { Workers } from '../../objects/entries/workers.ts';
 import {
   ClassRegistry,
   type ClassTable,
@@ -17,11 +19,12 @@ import { runningHostBindings } from './running-hosts.ts';
 
 export type { EnvNames } from './provided.ts';
 
-/** The code of a host: the classes and the `env` of one script. */
+/** The code of a host: the classes, the entry points and the `env` of one script. */
 export interface App {
   readonly classes: ClassRegistry;
   /** The app's own `env`. */
   readonly env: object;
+  readonly entryPoints?: (...parts: EntryPointsParts) => EntryPoints;
 }
 
 /**
@@ -34,6 +37,7 @@ export interface App {
 export function provideEnv(env: object, names: EnvNames = {}): void {
   const { bindings = {}, scriptName } = names;
   const namespaces = Object.entries(bindings).map(([binding, className]) => {
+    if (typeof className !== 'string') return [binding, className];
     const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
     return [binding, new DurableObjectNamespace({ className, ids, caller })];
   });
@@ -53,6 +57,7 @@ export function appOf(table: ClassTable, options: AppOptions): App {
   const classes = new ClassRegistry(table, complete);
   const { bindings = {}, scriptName } = provided().options;
   for (const [binding, className] of Object.entries(bindings)) {
+    if (typeof className !== 'string') continue;
     const key = uniqueKeyOf(className, scriptName);
     const served = classes.find(className)?.uniqueKey ?? key;
     if (served === key) continue;
@@ -62,7 +67,12 @@ export function appOf(table: ClassTable, options: AppOptions): App {
         `from "${served}"; give both the same scriptName, and the class no uniqueKey.`,
     );
   }
-  return { classes, env: complete.env ?? {} };
+  const workers = new Workers(complete, classes);
+  return {
+    classes,
+    env: complete.env ?? {},
+    entryPoints: (...parts) => new EntryPoints(workers, ...parts),
+  };
 }
 
 /** Calls objects of the running host. */

@@ -1,12 +1,13 @@
 // The values provided before a host ran (provided-env.ts), for their readers.
 
+import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { ClassTableOptions } from '../../objects/instance/object-class.ts';
 
 /** The names that ids and namespaces are made from, as in a host's options. */
 export type EnvNames = Pick<ClassTableOptions, 'bindings' | 'scriptName'>;
 
 /** Options of a host that concern its app. */
-export interface AppOptions extends ClassTableOptions {
+export interface AppOptions extends ClassTableOptions, EntryOptions {
   readonly env?: object;
 }
 

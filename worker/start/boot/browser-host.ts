@@ -13,12 +13,13 @@ import { IdbCatalog } from '../../objects/catalog/idb-catalog.ts';
 import { systemTime } from '../../objects/clock/clock.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { KeptResults } from '../../objects/live/kept-results.ts';
+import type { Realm } from '../../realm/globals/realm.ts';
 import {
   type BrowserMedium,
   type BrowserMediumEnvironment,
   openBrowserMedium,
 } from './browser-medium.ts';
-import { type RunningHost, startHost } from './start-host.ts';
+import { type MakeEntryPoints, type RunningHost, startHost } from './start-host.ts';
 
 type Wasm = URL | WebAssembly.Module;
 
@@ -33,6 +34,10 @@ export interface BrowserHostOptions {
   readonly classes?: ClassRegistry;
   /** The app's own `env`. @default nothing */
   readonly env?: object;
+  /** The globals of this thread, as the code of the objects sees them. */
+  readonly realm: Realm;
+  /** Makes the entry points beside the classes. @default there are none */
+  readonly entryPoints?: MakeEntryPoints | undefined;
   /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** Limits of queries and imports. @default those of query-limits */
@@ -128,7 +133,7 @@ async function whyLost({ watch, suspect }: BrowserMedium, lost: Error): Promise<
  * @throws OPFS_UNAVAILABLE, MEDIUM_CONFLICT, INSECURE_CONTEXT, DISK_FULL, WORKER_FAILED
  */
 export async function startBrowserHost(options: BrowserHostOptions): Promise<BrowserHost> {
-  const { classes = new ClassRegistry(), env = {} } = options;
+  const { classes = new ClassRegistry(), env = {}, entryPoints } = options;
   const parts = await openParts(options, classes);
   const { sqlite, catalog, catalogLost } = parts;
   const { kind, medium, lost, watch } = parts.medium;
@@ -138,11 +143,13 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
     ...(options.history !== undefined && { history: options.history }),
   };
   const isRevoked = workerFlagReader();
-  const platform = { sqlite, medium, catalog, isRevoked, isDedicated: true, ...chosen };
+  const { realm } = options;
+  const platform = { sqlite, medium, catalog, realm, isRevoked, isDedicated: true, ...chosen };
   const started = await startHost(
     kind === 'memory' ? platform : { ...platform, estimate, kept: keptResults(options.directory) },
     classes,
     env,
+    entryPoints,
   );
   return { ...started, medium: kind, lost: Promise.race([lost, catalogLost]), watch };
 }

@@ -31,7 +31,7 @@ import { PageModule } from './page-module.ts';
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
-  'classes' | 'env' | 'idleMs' | 'limits' | 'history'
+  'classes' | 'env' | 'entryPoints' | 'realm' | 'idleMs' | 'limits' | 'history'
 > &
   Pick<HostedCode, 'build' | 'compareBuilds'>;
 
@@ -88,7 +88,7 @@ async function createHost(
     lost,
     watch,
     get isQuiet() {
-      return host.isQuiet && !sessions.isInTransaction;
+      return host.isQuiet && namespaces.isQuiet && !sessions.isInTransaction;
     },
     rest: () => host.rest(),
     notices: noticesOf(host),

@@ -2,6 +2,7 @@
 // that object code uses.
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
+import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
@@ -10,7 +11,7 @@ import type { FileSizes } from '../../engine/log/object-files.ts';
 import { completeLimits, type Limits } from '../../engine/sql/query-limits.ts';
 import { Databases } from '../../engine/storage/databases.ts';
 import type { Sqlite } from '../../engine/vfs/sqlite-module.ts';
-import { Namespaces } from '../../objects/calls/namespaces.ts';
+import { type Entries, type EntryParts, Namespaces } from '../../objects/calls/namespaces.ts';
 import type { ObjectCatalog } from '../../objects/catalog/catalog.ts';
 import { Clock, type SystemTime, systemTime } from '../../objects/clock/clock.ts';
 import { ClockControl } from '../../objects/host/clock-control.ts';
@@ -20,7 +21,7 @@ import type { HostEnvironment } from '../../objects/instance/environment.ts';
 import type { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { MessageTurns, TURNS_PER_MESSAGE, type Turns } from '../../objects/io/turns.ts';
 import type { KeptResults } from '../../objects/live/kept-results.ts';
-import { realm } from '../../realm/globals/realm.ts';
+import type { Realm } from '../../realm/globals/realm.ts';
 import { registerRunningHost } from '../../realm/library/running-hosts.ts';
 
 /** The platform of a host. */
@@ -28,6 +29,8 @@ export interface Platform {
   readonly sqlite: Sqlite;
   readonly medium: ObjectMedium;
   readonly catalog: ObjectCatalog;
+  /** The globals of this thread, as the code of the objects sees them. */
+  readonly realm: Realm;
   /** Turns of the event loop. @default messages that the thread posts to itself */
   readonly turns?: Turns;
   /** @default the runtime's own */
@@ -52,6 +55,13 @@ export interface Platform {
   readonly isDedicated: boolean;
 }
 
+/** Makes entry points with what they use of their host. */
+export type MakeEntryPoints = (
+  parts: EntryParts,
+  environment: HostEnvironment,
+  io: IoHost,
+) => Entries;
+
 /** A running host and the parts that its callers use. */
 export interface RunningHost {
   readonly host: ObjectHost;
@@ -66,14 +76,15 @@ export interface RunningHost {
   close(fact?: string): Promise<void>;
 }
 
-/** Opens nothing until an object is used or its alarm is due. */
+/** Opens nothing until an object is used or its alarm is due. `entryPoints`: those beside the classes. */
 export async function startHost(
   platform: Platform,
   classes: ClassRegistry,
   env: object,
+  entryPoints?: MakeEntryPoints,
 ): Promise<RunningHost> {
   // Not the platform itself: it would keep the first instance of SQLite, and all of its memory.
-  const { time = systemTime, catalog, isDedicated } = platform;
+  const { time = systemTime, catalog, realm, isDedicated } = platform;
   const messages = new MessageTurns(isTaskExact ? 1 : TURNS_PER_MESSAGE);
   const clock = new Clock(time);
   const environment = environmentOf(platform, platform.turns ?? messages, time, clock);
@@ -81,7 +92,9 @@ export async function startHost(
   const control = new ClockControl(clock, host.alarms, environment);
   const manager = new ObjectManager(host, control, environment);
   const afterRealTime = (delayMs: number, task: () => void) => time.after(delayMs, task, false);
-  const namespaces = new Namespaces(host, env, manager, afterRealTime);
+  const makeEntries =
+    entryPoints && ((parts: EntryParts) => entryPoints(parts, environment, host.io));
+  const namespaces = new Namespaces(host, env, manager, afterRealTime, makeEntries);
   const leave = [
     () => messages.close(),
     () => clock.close(),

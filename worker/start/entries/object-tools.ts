@@ -97,7 +97,7 @@ function placeOf(
   const caller = typeof stub === 'object' && stub !== null ? callerOf(stub) : undefined;
   const home = caller && homes.get(caller);
   const address = home && addressOf(stub);
-  if (home !== undefined && address !== undefined) {
+  if (home !== undefined && address !== undefined && 'id' in address) {
     return { home, address: fromWireAddress(address) };
   }
   throw storageError(

@@ -5,6 +5,7 @@
 import { checkedEnv, unknownClass } from '../../../src/shared/calls/stubs/checked-env.ts';
 import { mustBeStub } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import type { PartyIo } from '../../../src/shared/calls/stubs/party.ts';
+import { entryHandle } from '../../../src/shared/calls/stubs/service-stub.ts';
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { convertTimestamp } from '../../../src/shared/contract/arguments.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -20,6 +21,7 @@ import type {
   Objects,
   ObjectsClock,
 } from '../../../src/shared/contract/object-management.ts';
+import type { EntryHandle } from '../../../src/shared/contract/service.ts';
 import {
   completeLimits,
   OPEN_FILES_UNBOUNDED,
@@ -28,9 +30,11 @@ import {
 import * as lateParts from '../../engine/storage/late-parts.ts';
 import { lateCode } from '../../engine/storage/load-late.ts';
 import { systemTime } from '../../objects/clock/clock.ts';
+import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { ClockControl } from '../../objects/host/clock-control.ts';
 import type { ObjectHost } from '../../objects/host/object-host.ts';
 import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import type { App } from '../../realm/library/provided-env.ts';
 import { type Platform, startHost } from '../boot/start-host.ts';
 import { localStorageOf } from './local-storage.ts';
@@ -38,7 +42,7 @@ import { registerTools } from './object-tools.ts';
 
 /** Runs the app on a platform that the caller provides. `openFiles`: how many may be open by default. */
 export async function objectsOn<Table extends ClassTable>(
-  platform: Platform,
+  platform: Omit<Platform, 'realm'>,
   app: App,
   options: InProcessOptions,
   openFiles = OPEN_FILES_UNBOUNDED,
@@ -47,12 +51,14 @@ export async function objectsOn<Table extends ClassTable>(
   const { host, namespaces, manager, close } = await startHost(
     {
       ...platform,
+      realm: objectRealm,
       limits: completeLimits(options.limits, undefined, { openFiles }),
       history: checkHistoryLimits('createObjects', options.history),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     },
     app.classes,
     app.env,
+    app.entryPoints,
   );
   const { bindings } = app.classes;
   const env = checkedEnv(namespaces.outsideEnv, bindings.keys()) as NamespacesOf<Table>;
@@ -60,6 +66,8 @@ export async function objectsOn<Table extends ClassTable>(
   const leave = registerTools({ host, manager, env }, namespaces.outsideCaller);
   return {
     env,
+    worker: entryHandle('default', namespaces.outsideCaller) as EntryHandle,
+    entrypoint: (name) => entryHandle(name, namespaces.outsideCaller) as never,
     async list(name, options) {
       const className = bindings.get(name);
       if (className === undefined) throw unknownClass(name, bindings.keys());
@@ -127,7 +135,7 @@ function named({ className, id }: ObjectAddress): { className: string; id: Durab
 }
 
 /** Options of `createObjects`, in every runtime that has no page. */
-export interface InProcessOptions extends ClassTableOptions {
+export interface InProcessOptions extends ClassTableOptions, EntryOptions {
   /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */

@@ -11,7 +11,9 @@ import {
 } from '../../../src/shared/contract/history-limits.ts';
 import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
 import { completeLimits, type QueryLimits } from '../../engine/sql/query-limits.ts';
+import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { appOf } from '../../realm/library/provided-env.ts';
 import { startBrowserWorker } from '../boot/browser-worker.ts';
 import type { CompareBuilds } from '../boot/deployment-order.ts';
@@ -19,7 +21,7 @@ import type { CompareBuilds } from '../boot/deployment-order.ts';
 answerStarts();
 
 /** Options of `serve`. */
-export interface ServeOptions extends ClassTableOptions {
+export interface ServeOptions extends ClassTableOptions, EntryOptions {
   /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
@@ -53,6 +55,7 @@ export function serve(classes: ClassTable, options: ServeOptions = {}): void {
   checkBuild(build, compareBuilds);
   startBrowserWorker({
     ...appOf(classes, options),
+    realm: objectRealm,
     limits: completeLimits(limits),
     history: checkHistoryLimits('serve', options.history),
     ...(idleMs !== undefined && { idleMs }),

@@ -1,11 +1,11 @@
-// The I/O context of running code: the object that it belongs to, as timers, requests, calls and sockets
+// The I/O context of running code: the object or event that it belongs to, as timers, requests, calls and sockets
 // see it.
 //
 // Invariant: everything that enters a context is one of its events, everything it sends waits until its
 // earlier writes are durable, and every result comes back through its input gate. Nothing enters or leaves
 // a context that has ended.
 //
-// The implementation is `worker/objects/instance/object-instance.ts`.
+// The implementation is `worker/objects/instance/instance-context.ts`.
 
 /** The parts that the objects of one host share: the clock and the network. */
 export interface IoHost {
@@ -31,6 +31,8 @@ export interface IoContext {
   readonly host: IoHost;
   /** `YYYY-MM-DD`: the behaviour that the code was written for. */
   readonly compatibilityDate: string | undefined;
+  /** True: it ends with its event, and what the event waits for. A timer or an open socket of an object outlives it. */
+  readonly endsWithEvent?: boolean;
   /** Whether the code may reach others. Absent: it may. @throws BRANCH_ISOLATED */
   checkSends?(operation: string): void;
   /**

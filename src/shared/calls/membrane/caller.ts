@@ -2,7 +2,7 @@
 // it arrives. How a call travels is up to `Carry`.
 
 import { storageError } from '../../contract/errors.ts';
-import type { ObjectRequest, Payload, WireAddress } from '../../wire/protocol.ts';
+import type { CallAddress, EntryEvent, ObjectRequest, Payload } from '../../wire/protocol.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { abortedBy, located } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';
@@ -19,7 +19,7 @@ import { limited } from './payload-limit.ts';
 
 /** A call ready to travel. */
 export interface OutgoingCall {
-  readonly address: WireAddress;
+  readonly address: CallAddress;
   /** The bond of the stub. */
   readonly bond: Bond;
   /** Makes the request, once the channel is known. */
@@ -64,6 +64,11 @@ export class PartyCaller implements ObjectCaller {
 
   async get(to: Callee, path: Path): Promise<unknown> {
     return this.#send(to, () => ({ op: 'get', path }), false);
+  }
+
+  async run(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown> {
+    const draft = limited(writeDraft(parameters, this.#party));
+    return this.#send(to, (channel) => ({ op: 'run', handler, payload: channel.send(draft) }));
   }
 
   async watch(to: Callee): Promise<unknown> {

@@ -1,8 +1,8 @@
-// Stubs of objects, requests and responses: they cross in parts, and bodies and sockets among the parts
+// Stubs of objects and entry points, requests and responses: they cross in parts, and bodies and sockets among the parts
 // cross by reference.
 
 import { storageError } from '../../contract/errors.ts';
-import type { WireAddress } from '../../wire/protocol.ts';
+import type { CallAddress } from '../../wire/protocol.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { makeRequest, type RequestParts, requestParts } from '../http/request-parts.ts';
 import { makeResponse, type ResponseParts, responseParts } from '../http/response-parts.ts';
@@ -10,7 +10,7 @@ import { addressOf, whyFixed } from '../stubs/known-stubs.ts';
 import type { PartsKind } from './kind.ts';
 import { endUseOf } from './signal.ts';
 
-export const object: PartsKind<object, WireAddress> = {
+export const object: PartsKind<object, CallAddress> = {
   by: 'parts',
   recognizes: (value): value is object => addressOf(value) !== undefined,
   leave: (stub) => addressOf(stub)!,

@@ -46,9 +46,10 @@ class ExportedSocket implements Exported {
     });
   }
 
-  /** Keeps nothing in memory: an object with an open socket may be evicted. */
+  /** An object with an open socket may be evicted; an event may not, because nothing would continue it. */
   retain(): () => void {
-    return () => {};
+    const { io } = this.#party;
+    return io.endsWithEvent ? io.retain() : () => {};
   }
 
   async ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {

@@ -2,9 +2,9 @@
 
 import { storageError } from '../../contract/errors.ts';
 import type { Live } from '../../contract/live.ts';
-import type { WireAddress } from '../../wire/protocol.ts';
+import type { CallAddress, WireAddress } from '../../wire/protocol.ts';
 
-const addresses = new WeakMap<object, WireAddress>();
+const addresses = new WeakMap<object, CallAddress>();
 const rpcStubs = new WeakSet<object>();
 const members = new WeakSet<object>();
 const fixed = new WeakMap<object, string>();
@@ -14,22 +14,22 @@ const liveCallers = new WeakMap<object, CallLive>();
 /** Makes a live call of the object behind a stub. */
 export type CallLive = (path: readonly string[], parameters: readonly unknown[]) => Live<unknown>;
 
-/** The object that a stub calls; undefined if the value is not the stub of an object. */
-export function addressOf(stub: object): WireAddress | undefined {
+/** The object or entry point that a stub calls; undefined if the value is a stub of neither. */
+export function addressOf(stub: object): CallAddress | undefined {
   return addresses.get(stub);
 }
 
-/** The same, for an argument that must be a stub. @throws INVALID_ARGUMENT */
+/** The same, for an argument that must be the stub of an object. @throws INVALID_ARGUMENT */
 export function mustBeStub(operation: string, stub: object): WireAddress {
   const address = addressOf(stub);
-  if (address !== undefined) return address;
+  if (address !== undefined && 'id' in address) return address;
   throw storageError(
     'INVALID_ARGUMENT',
     `${operation}: takes a stub of an object, such as env.Room.getByName('lobby').`,
   );
 }
 
-export function setAddress(stub: object, address: WireAddress): void {
+export function setAddress(stub: object, address: CallAddress): void {
   addresses.set(stub, address);
 }
 

@@ -1,14 +1,16 @@
-// The classes of the worker in `ctx.exports`. Called with `{ props }`, each gives a class for a facet; one
-// whose objects have ids of their own is their namespace, too.
+// The classes and entry points of the worker in `ctx.exports`. Called with `{ props }`, a class gives one for a
+// facet, and an entry point a stub; a class whose objects have ids of their own is their namespace, too.
 //
 // Invariant: all of them belong to the code that read them, and none can be stored or sent.
 
 import { checkArgumentCount, convertOptions } from '../../contract/arguments.ts';
 import { storageError } from '../../contract/errors.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
-import type { Payload } from '../../wire/protocol.ts';
+import type { EntryAddress, Payload } from '../../wire/protocol.ts';
 import { setFixed } from './known-stubs.ts';
 import { DurableObjectNamespace, type NamespaceOptions } from './namespace.ts';
+import { serviceMembers, serviceStub } from './service-stub.ts';
+import type { ObjectCaller } from './stub.ts';
 
 /** The class and props of a facet. */
 export interface FacetClass {
@@ -17,7 +19,7 @@ export interface FacetClass {
   readonly props: Payload | null;
 }
 
-/** Writes props for a facet. @throws DataCloneError */
+/** Writes props for a facet or an entry point. @throws DataCloneError */
 export type WriteProps = (props: object) => Payload;
 
 const classes = new WeakMap<object, FacetClass>();
@@ -48,7 +50,19 @@ class LoopbackDurableObjectNamespace extends DurableObjectNamespace {
   }
 }
 
-refuseToClone(DurableObjectClass, LoopbackDurableObjectClass, LoopbackDurableObjectNamespace);
+/** An entry point. */
+class LoopbackServiceStub {
+  get [Symbol.toStringTag](): string {
+    return 'LoopbackServiceStub';
+  }
+}
+
+refuseToClone(
+  DurableObjectClass,
+  LoopbackDurableObjectClass,
+  LoopbackDurableObjectNamespace,
+  LoopbackServiceStub,
+);
 
 /** `ctx.exports` of a class with objects of its own. */
 export function loopbackNamespace(options: NamespaceOptions, write: WriteProps): object {
@@ -63,34 +77,62 @@ export function loopbackClass(className: string, write: WriteProps): object {
   return callable(className, write, prototype, 'LoopbackDurableObjectClass');
 }
 
+/** `ctx.exports` of an entry point. */
+export function loopbackService(
+  address: EntryAddress,
+  caller: ObjectCaller,
+  write: WriteProps,
+): object {
+  const { entry } = address;
+  const call = withProps(entry, write, LoopbackServiceStub.prototype, (props) =>
+    serviceStub(props === null ? address : { ...address, props }, caller),
+  );
+  const way = `Send exports.${entry}({ props: {} }), or name the export on the other side.`;
+  return fixed(serviceMembers(call, address, caller), 'LoopbackServiceStub', way);
+}
+
 function callable(className: string, write: WriteProps, prototype: object, kind: string): object {
+  const call = withProps(className, write, prototype, (props) =>
+    register(new DurableObjectClass(), { className, props }, 'DurableObjectClass'),
+  );
+  return register(call, { className, props: null }, kind);
+}
+
+/** An export that is called with `{ props }`. */
+function withProps(
+  name: string,
+  write: WriteProps,
+  prototype: object,
+  make: (props: Payload | null) => object,
+): object {
   // Not an arrow: programs may call it with `new`.
   function call(...parameters: [options?: unknown]): object {
-    checkArgumentCount(`exports.${className}`, parameters.length, 1);
-    const { props } = convertOptions(`exports.${className}`, parameters[0]);
-    const written = props === undefined ? null : write(checkedProps(className, props));
-    return register(new DurableObjectClass(), { className, props: written }, 'DurableObjectClass');
+    checkArgumentCount(`exports.${name}`, parameters.length, 1);
+    const { props } = convertOptions(`exports.${name}`, parameters[0]);
+    return make(props === undefined ? null : write(checkedProps(name, props)));
   }
   // It has no members of a function, as on workerd.
   for (const name of ['name', 'length']) Reflect.deleteProperty(call, name);
-  Object.setPrototypeOf(call, prototype);
-  return register(call, { className, props: null }, kind);
+  return Object.setPrototypeOf(call, prototype);
 }
 
 function register(value: object, facetClass: FacetClass, kind: string): object {
   classes.set(value, facetClass);
+  return fixed(value, kind, 'Name the class instead: every object has the same exports.');
+}
+
+function fixed(value: object, kind: string, way: string): object {
   setFixed(
     value,
-    `Could not serialize object of type "${kind}". This type does not support serialization. ` +
-      'Name the class instead: every object has the same exports.',
+    `Could not serialize object of type "${kind}". This type does not support serialization. ${way}`,
   );
   return value;
 }
 
-function checkedProps(className: string, props: unknown): object {
+function checkedProps(name: string, props: unknown): object {
   if (typeof props === 'object' && props !== null) return props;
   throw storageError(
     'INVALID_ARGUMENT',
-    `exports.${className}: props must be an object, not ${props === null ? 'null' : typeof props}.`,
+    `exports.${name}: props must be an object, not ${props === null ? 'null' : typeof props}.`,
   );
 }

@@ -1,16 +1,18 @@
 // One side of a call: the code of a page, of an object, or of a worker. Values that cross to the other
 // side go through the I/O of the party, and stubs that arrive carry the calls of its code.
 
-import type { WireAddress } from '../../wire/protocol.ts';
+import type { CallAddress } from '../../wire/protocol.ts';
+import { checkCallAddress } from '../../wire/protocol.ts';
 import { runOutside } from '../io/current-context.ts';
 import type { IoContext } from '../io/io-context.ts';
+import { serviceStub } from './service-stub.ts';
 import { createStub, type ObjectCaller } from './stub.ts';
 import { fromWireAddress } from './wire-address.ts';
 
 /** How calls enter and leave a party: through the context of an object, or freely. */
 export type PartyIo = Pick<
   IoContext,
-  'entrance' | 'send' | 'receive' | 'retain' | 'onEnd' | 'checkSends'
+  'entrance' | 'send' | 'receive' | 'retain' | 'onEnd' | 'checkSends' | 'endsWithEvent'
 >;
 
 /** Code that belongs to no object: it runs whenever it is called, and nothing delays its calls. */
@@ -53,8 +55,12 @@ export class Party {
     return this.io === FREE || this.io === OWN ? undefined : this.io;
   }
 
-  /** The stub of an object, for this party's code. */
-  stub(address: WireAddress): object {
-    return createStub(fromWireAddress(address), this.#caller());
+  /** The stub of an object or entry point, for this party's code. @throws INVALID_ARGUMENT */
+  stub(given: CallAddress): object {
+    // It may come from a payload, whose content is not checked before.
+    const address = checkCallAddress(given);
+    return 'entry' in address
+      ? serviceStub(address, this.#caller())
+      : createStub(fromWireAddress(address), this.#caller());
   }
 }

@@ -5,7 +5,7 @@
 
 import type { DurableObjectId, ObjectAddress } from '../../contract/object-id.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
-import type { WireAddress } from '../../wire/protocol.ts';
+import type { CallAddress, EntryEvent, WireAddress } from '../../wire/protocol.ts';
 import type { Enter } from '../io/io-context.ts';
 import { Bond } from './bond.ts';
 import { Breakage } from './breakage.ts';
@@ -16,9 +16,9 @@ import { type Remote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
 import { bothSignals, setWithSignal } from './with-signal.ts';
 
-/** The object that a stub calls. */
+/** The object or entry point that a stub calls. */
 export interface Callee {
-  readonly address: WireAddress;
+  readonly address: CallAddress;
   readonly bond: Bond;
   /** Cancels its calls. */
   readonly signal?: AbortSignal | undefined;
@@ -35,6 +35,8 @@ export interface ObjectCaller {
     input: Request | string | URL,
     init: RequestInit | undefined,
   ): Promise<Response>;
+  /** Runs a handler of an entry point. Absent for the code of a worker. */
+  run?(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown>;
   /** Resolves to the reason when the instance that the stub reaches ends, or the way to it. */
   watch(to: Callee): Promise<unknown>;
   /** Captures how callbacks of the running code are called. */
@@ -76,12 +78,21 @@ export function createStub(
   return stubOf(id, { address: toWireAddress({ id, ...rest }), bond: new Bond() }, caller);
 }
 
-function stubOf(id: DurableObjectId, callee: Callee, caller: ObjectCaller): DurableObjectStub {
-  const { address, signal } = callee;
-  const remote: Remote = {
+/** How the members of whatever a stub calls are reached. */
+export function remoteOf(callee: Callee, caller: ObjectCaller): Remote {
+  return {
     get: (path) => caller.get(callee, path),
     call: (path, parameters) => caller.call(callee, path, parameters),
   };
+}
+
+function stubOf(
+  id: DurableObjectId,
+  callee: Callee & { readonly address: WireAddress },
+  caller: ObjectCaller,
+): DurableObjectStub {
+  const { address, signal } = callee;
+  const remote = remoteOf(callee, caller);
   const breakage = new Breakage(() => caller.watch(callee));
   const onRpcBroken = (callback: unknown) => breakage.onBroken(callback, caller.entrance());
   const stub = new Proxy(new DurableObjectStub(id, callee, caller), {

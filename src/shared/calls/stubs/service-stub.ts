@@ -1,0 +1,53 @@
+// The stub of an entry point: the methods of its class as promises, and `fetch`.
+//
+// A stub holds no connection and no instance: each call reaches code that is constructed for it.
+
+import { refuseToClone } from '../../values/object-kind.ts';
+import type { EntryAddress } from '../../wire/protocol.ts';
+import { Bond } from './bond.ts';
+import { setAddress, setCaller } from './known-stubs.ts';
+import { isRemote } from './remote-name.ts';
+import { remoteMember } from './rpc-promise.ts';
+import { type Callee, type ObjectCaller, remoteOf } from './stub.ts';
+
+class Fetcher {
+  get [Symbol.toStringTag](): string {
+    return 'Fetcher';
+  }
+}
+
+refuseToClone(Fetcher);
+
+/** The stub of a service binding, or of an export with props. */
+export function serviceStub(address: EntryAddress, caller: ObjectCaller): object {
+  const stub = serviceMembers(new Fetcher(), address, caller);
+  setAddress(stub, address);
+  setCaller(stub, caller);
+  return stub;
+}
+
+/** The same, for code outside of the worker: `scheduled` and `queue` send an event. */
+export function entryHandle(entry: string, caller: ObjectCaller): object {
+  const callee = { address: { entry }, bond: new Bond() };
+  const run =
+    (handler: 'scheduled' | 'queue') =>
+    (...parameters: unknown[]) =>
+      caller.run!(callee, handler, parameters);
+  const own = Object.assign(new Fetcher(), { scheduled: run('scheduled'), queue: run('queue') });
+  return serviceMembers(own, callee.address, caller);
+}
+
+/** A stub with these members of its own; every other name is one of the entry point. */
+export function serviceMembers(own: object, address: EntryAddress, caller: ObjectCaller): object {
+  const callee: Callee = { address, bond: new Bond() };
+  const remote = remoteOf(callee, caller);
+  const fetch = async (...request: [Request | string | URL, RequestInit?]) =>
+    caller.fetch(callee, request[0], request[1]);
+  Object.defineProperty(own, 'fetch', { value: fetch });
+  return new Proxy(own, {
+    get(target, name) {
+      if (name in target || !isRemote(name)) return Reflect.get(target, name);
+      return remoteMember(remote, [name]);
+    },
+  });
+}

@@ -1,0 +1,6 @@
+// `ctx-storage/bindings`: members of `env` that keep data, each in objects of a class of its own.
+//
+// Invariant: nothing of a binding is loaded unless an app names it.
+
+export type { Binding } from '../../src/shared/contract/env-binding.ts';
+export { type KvOptions, kv } from './kv/kv.ts';

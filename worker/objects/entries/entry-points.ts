@@ -1,0 +1,147 @@
+// The entry points of a host: code beside the objects. Each event has an I/O context of its own, in which its class
+// is constructed, so events of one entry point run side by side and have nothing in common but the module.
+//
+// Invariant: a context ends when its event was answered and nothing that it waits for goes on: `waitUntil`, an open
+// socket or stream, a function or target that somebody else holds. A timer does not count, as on workerd.
+
+import { runOutside } from '../../../src/shared/calls/io/current-context.ts';
+import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import type { EntryAddress } from '../../../src/shared/wire/protocol.ts';
+import type { Entries, EntryParts, WorkerScope } from '../calls/namespaces.ts';
+import type { Receiver, Recipient } from '../calls/object-calls.ts';
+import type { HostEnvironment } from '../instance/environment.ts';
+import { InstanceContext } from '../instance/instance-context.ts';
+import { Invocation } from './invocation.ts';
+import { type CheckedWorker, type EntryClass, list, type Workers } from './workers.ts';
+
+/** Turns of the host, which begin outside of every context. */
+type Time = Pick<HostEnvironment, 'nextTurn' | 'beforeNextTurn' | 'elapsed'>;
+
+/** The parts of a host that entry points use. */
+export type EntryPointsParts = [parts: EntryParts, time: Time, io: IoHost];
+
+/** `env` and `ctx.exports` of one worker, the same for all of its events. */
+interface Scope {
+  readonly env: object;
+  readonly exports: object;
+}
+
+export class EntryPoints implements Entries {
+  readonly main: Entries['main'];
+  readonly #workers: Workers;
+  readonly #parts: EntryParts;
+  readonly #time: Time;
+  readonly #io: IoHost;
+  readonly #scopes = new Map<string | undefined, Scope>();
+  readonly #contexts = new Set<InstanceContext>();
+  #closed: StorageError | undefined;
+
+  constructor(workers: Workers, ...[parts, time, io]: EntryPointsParts) {
+    const { nextTurn, beforeNextTurn = nextTurn, elapsed } = time;
+    this.#workers = workers;
+    this.#parts = parts;
+    this.#time = { nextTurn: (task) => nextTurn(() => runOutside(task)), beforeNextTurn, elapsed };
+    this.#io = io;
+    this.main = this.#scopeOf(workers.main);
+  }
+
+  get isQuiet(): boolean {
+    return [...this.#contexts].every(({ eventCount }) => eventCount === 0);
+  }
+
+  receiver({ entry, worker: name, props }: EntryAddress): Receiver {
+    const worker = this.#workers.get(name);
+    const found = worker?.entries.get(entry);
+    if (worker === undefined || found === undefined) {
+      throw storageError(
+        'UNKNOWN_CLASS',
+        `The worker has no entry point "${entry}"; it has: ${list(worker?.entries.keys() ?? [])}. Export it, and ` +
+          'pass the exports of the module that serves: { exports }.',
+      );
+    }
+    return { deliver: (event) => this.#deliver(worker, entry, found, props, event) };
+  }
+
+  close(reason: StorageError): void {
+    this.#closed = reason;
+    for (const context of this.#contexts) context.end(reason);
+    this.#contexts.clear();
+  }
+
+  async #deliver<T>(
+    worker: CheckedWorker,
+    name: string,
+    entry: EntryClass,
+    props: EntryAddress['props'],
+    event: (recipient: Recipient) => T | PromiseLike<T>,
+  ): Promise<T> {
+    if (this.#closed !== undefined) throw this.#closed;
+    const { env, exports } = this.#worldOf(worker);
+    const context = this.#begin();
+    return context.deliver(() => {
+      const given = props === undefined ? {} : this.#parts.readProps(props, context);
+      return event(new Invocation(name, entry, context, { env, exports, props: given }));
+    });
+  }
+
+  #begin(): InstanceContext {
+    const { nextTurn } = this.#time;
+    const context = new InstanceContext({
+      ...this.#time,
+      host: this.#io,
+      sends: true,
+      endsWithEvent: true,
+      compatibilityDate: this.#workers.compatibilityDate,
+      confirmation: () => undefined,
+      // In another turn: the answer of the event may hold the context.
+      idleMs: 0,
+      after: (_delayMs, task) => {
+        let isDue = true;
+        nextTurn(() => {
+          if (isDue) task();
+        });
+        return () => {
+          isDue = false;
+        };
+      },
+      onEvict: () => {
+        this.#contexts.delete(context);
+        context.end(storageError('CONNECTION_CLOSED', 'The event has ended.'));
+      },
+    });
+    this.#contexts.add(context);
+    return context;
+  }
+
+  #worldOf(worker: CheckedWorker): Scope {
+    let scope = this.#scopes.get(worker.name);
+    if (scope === undefined) {
+      const own = worker.name === undefined ? undefined : this.#scopeOf(worker);
+      scope = { env: this.#parts.envOf(own), exports: this.#parts.exportsOf(own) };
+      this.#scopes.set(worker.name, scope);
+    }
+    return scope;
+  }
+
+  #scopeOf({ name, env, entries, bindings, services }: CheckedWorker): WorkerScope {
+    const addressed = [...services].map(([binding, { worker, entry, props }]) => {
+      const written = props && this.#parts.writeProps(props);
+      return [binding, addressOf(worker, entry, written)] as const;
+    });
+    return {
+      env,
+      bindings,
+      services: new Map(addressed),
+      exports: [...entries.keys()].map((entry) => addressOf(name, entry)),
+    };
+  }
+}
+
+function addressOf(
+  worker: string | undefined,
+  entry: string,
+  props?: EntryAddress['props'],
+): EntryAddress {
+  return { entry, ...(worker !== undefined && { worker }), ...(props && { props }) };
+}

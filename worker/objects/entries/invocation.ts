@@ -1,0 +1,114 @@
+// One event of an entry point: the object that answers it, and its `ctx`.
+//
+// Invariant: the error of a handler that nobody waits for, and of a promise in `waitUntil`, is reported.
+
+import type {
+  QueueMessage,
+  QueueResult,
+  ScheduledEvent,
+  ScheduledResult,
+} from '../../../src/shared/contract/service.ts';
+import type { EntryEvent } from '../../../src/shared/wire/protocol.ts';
+import type { Recipient } from '../calls/object-calls.ts';
+import type { InstanceContext } from '../instance/instance-context.ts';
+import { type EventOwner, ExecutionContext } from './execution-context.ts';
+import { BatchDecisions, MessageBatch, ScheduledController } from './handler-events.ts';
+import type { EntryClass } from './workers.ts';
+
+/** Given to the code of an event. */
+export interface Given {
+  readonly env: object;
+  readonly exports: object;
+  readonly props: object;
+}
+
+type Handler = (argument: unknown) => unknown;
+
+export class Invocation implements Recipient, EventOwner {
+  readonly context: InstanceContext;
+  readonly object: object;
+  readonly handlers: Recipient['handlers'];
+  readonly address: Recipient['address'];
+  /** Each resolves to false if it has failed. */
+  readonly #work: Promise<boolean>[] = [];
+  #passesThrough = false;
+
+  /** @throws the error of the constructor */
+  constructor(name: string, entry: EntryClass, context: InstanceContext, given: Given) {
+    this.address = { className: name };
+    this.context = context;
+    const ctx = new ExecutionContext(this, given.props, given.exports);
+    this.object = new entry(ctx as never, given.env as never);
+    const fetch = this.#handler('fetch');
+    this.handlers = fetch === undefined ? {} : { fetch: (request) => this.#fetch(fetch, request) };
+  }
+
+  waitFor(work: Promise<unknown>): void {
+    this.context.keepAlive(work);
+    this.#work.push(work.then(() => true, failed));
+  }
+
+  passThroughOnException(): void {
+    this.#passesThrough = true;
+  }
+
+  readonly run = async (
+    event: EntryEvent,
+    [first, second]: readonly unknown[],
+  ): Promise<ScheduledResult | QueueResult> => {
+    const handler = this.#handler(event);
+    if (event === 'queue') {
+      const decisions = new BatchDecisions();
+      const batch = new MessageBatch(String(first), second as QueueMessage[], decisions);
+      return decisions.result(await this.#outcome(event, handler, batch));
+    }
+    const decided = { noRetry: false };
+    const now = this.context.host.now();
+    const controller = new ScheduledController((first ?? {}) as ScheduledEvent, now, decided);
+    return { outcome: await this.#outcome(event, handler, controller), ...decided };
+  };
+
+  #handler(name: string): Handler | undefined {
+    const member: unknown = Reflect.get(this.object, name);
+    return typeof member === 'function' ? member.bind(this.object) : undefined;
+  }
+
+  async #fetch(handler: Handler, request: Request): Promise<unknown> {
+    try {
+      return await handler(request);
+    } catch (error) {
+      if (!this.#passesThrough || request.bodyUsed) throw error;
+      report(error);
+      return fetch(request);
+    }
+  }
+
+  async #outcome(
+    event: EntryEvent,
+    handler: Handler | undefined,
+    argument: object,
+  ): Promise<'ok' | 'exception'> {
+    let isOk = true;
+    try {
+      if (handler === undefined) {
+        throw new Error(`Handler does not export a ${event}() function.`);
+      }
+      await handler(argument);
+    } catch (error) {
+      isOk = failed(error);
+    }
+    // More may be added while it waits.
+    for (const work of this.#work) isOk = (await work) && isOk;
+    return isOk ? 'ok' : 'exception';
+  }
+}
+
+function failed(error: unknown): false {
+  report(error);
+  return false;
+}
+
+function report(error: unknown): void {
+  if (typeof reportError === 'function') reportError(error);
+  else console.error('An entry point failed:', error);
+}

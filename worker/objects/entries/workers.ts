@@ -1,0 +1,212 @@
+// The workers of a host, as the app describes them: which exports are entry points, and which names in `env` lead to
+// them. Checked once, when the host is described.
+//
+// Invariant: a service binding leads to an entry point that exists; otherwise the host does not start.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
+import type { ClassRegistry, ClassTableOptions } from '../instance/object-class.ts';
+
+/** A class whose instances each answer one event. */
+export type EntryClass = new (ctx: never, env: never) => object;
+
+/** Where a service binding leads. */
+export interface ServiceBinding {
+  /** The name of a worker. @default the worker itself */
+  readonly service?: string;
+  /** The name of an export. @default 'default' */
+  readonly entrypoint?: string;
+  /** `ctx.props` of the entry point. @default an empty object */
+  readonly props?: object;
+}
+
+/** Name in `env` to the name of a worker, or where the binding leads. */
+export type ServiceBindings = Readonly<Record<string, string | ServiceBinding>>;
+
+/** A worker beside the one that serves the objects. */
+export interface WorkerOptions {
+  /** The exports of its main module. */
+  readonly exports: Readonly<Record<string, unknown>>;
+  /** Its own members of `env`. @default none */
+  readonly env?: object;
+  /** More members of its `env`: names of classes that the host serves. */
+  readonly bindings?: Readonly<Record<string, string>>;
+  /** More members of its `env`: entry points of workers. */
+  readonly services?: ServiceBindings;
+}
+
+export interface EntryOptions {
+  /** More members of `env`: entry points of workers. Its own name is `scriptName`. */
+  readonly services?: ServiceBindings;
+  /** Other workers, by name. They have entry points, and no objects. */
+  readonly workers?: Readonly<Record<string, WorkerOptions>>;
+}
+
+/** A worker whose bindings are checked. */
+export interface CheckedWorker {
+  /** Undefined: the worker that serves the objects. */
+  readonly name: string | undefined;
+  readonly env: object;
+  readonly entries: ReadonlyMap<string, EntryClass>;
+  readonly bindings: ReadonlyMap<string, string>;
+  readonly services: ReadonlyMap<string, CheckedService>;
+}
+
+export interface CheckedService {
+  /** Undefined: the worker that serves the objects. */
+  readonly worker: string | undefined;
+  readonly entry: string;
+  readonly props: object | undefined;
+}
+
+export class Workers {
+  readonly main: CheckedWorker;
+  readonly compatibilityDate: string | undefined;
+  readonly #others: ReadonlyMap<string, CheckedWorker>;
+  readonly #ownName: string;
+
+  /** @throws CLASS_INVALID */
+  constructor(
+    options: ClassTableOptions & EntryOptions & { env?: object },
+    classes: ClassRegistry,
+  ) {
+    const { exports = {}, env = {}, services = {}, workers = {}, scriptName = 'worker' } = options;
+    this.compatibilityDate = options.compatibilityDate;
+    this.#ownName = scriptName;
+    const entries = new Map(
+      Object.entries(workers).map(([name, worker]) => [name, entriesOf(worker.exports)]),
+    );
+    entries.set(scriptName, entriesOf(exports));
+    const check = (given: ServiceBindings = {}, own: string) =>
+      new Map(
+        Object.entries(given).map(([binding, to]) => [
+          binding,
+          this.#checked(binding, typeof to === 'string' ? { service: to } : to, own, entries),
+        ]),
+      );
+    this.main = {
+      name: undefined,
+      env,
+      entries: entries.get(scriptName)!,
+      bindings: classes.bindings,
+      services: check(services, scriptName),
+    };
+    this.#others = new Map(
+      Object.entries(workers).map(([name, worker]) => {
+        const bindings = Object.entries(worker.bindings ?? {});
+        for (const [, className] of bindings) classes.get(className);
+        return [
+          name,
+          {
+            name,
+            env: worker.env ?? {},
+            entries: entries.get(name)!,
+            bindings: new Map(bindings),
+            services: check(worker.services, name),
+          },
+        ];
+      }),
+    );
+  }
+
+  get others(): Iterable<CheckedWorker> {
+    return this.#others.values();
+  }
+
+  /** Undefined if there is no worker of this name. */
+  get(name: string | undefined): CheckedWorker | undefined {
+    return name === undefined ? this.main : this.#others.get(name);
+  }
+
+  #checked(
+    binding: string,
+    { service, entrypoint = 'default', props }: ServiceBinding,
+    own: string,
+    entries: ReadonlyMap<string, ReadonlyMap<string, EntryClass>>,
+  ): CheckedService {
+    const name = service ?? own;
+    const found = entries.get(name);
+    if (found === undefined) {
+      throw storageError(
+        'CLASS_INVALID',
+        `services: ${binding} names worker "${name}", which is not given; given are: ${list(entries.keys())}.`,
+      );
+    }
+    if (!found.has(entrypoint)) {
+      throw storageError(
+        'CLASS_INVALID',
+        `services: ${binding} names entry point "${entrypoint}" of worker "${name}", which has: ` +
+          `${list(found.keys())}. Pass the exports of its module: { exports }.`,
+      );
+    }
+    return { worker: name === this.#ownName ? undefined : name, entry: entrypoint, props };
+  }
+}
+
+export function list(names: Iterable<string>): string {
+  return [...names].join(', ') || 'none';
+}
+
+function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, EntryClass> {
+  const entries = new Map<string, EntryClass>();
+  for (const [name, value] of Object.entries(exports)) {
+    if (typeof value === 'function') {
+      const isEntry = value.prototype?.[ENTRYPOINT] === 'worker';
+      if (isEntry) entries.set(name, value as unknown as EntryClass);
+    } else if (typeof value === 'object' && value !== null) {
+      entries.set(name, classOf(value));
+    }
+  }
+  return entries;
+}
+
+/**
+ * A class whose instances call the functions of a module's object, which is shared, with one argument, `env` and
+ * `ctx`.
+ */
+function classOf(handler: object): EntryClass {
+  class Handler {
+    readonly ctx: unknown;
+    readonly env: unknown;
+
+    constructor(ctx: unknown, env: unknown) {
+      this.ctx = ctx;
+      this.env = env;
+    }
+  }
+  for (const name of functionsOf(handler)) {
+    Object.defineProperty(Handler.prototype, name, {
+      value(this: Handler, ...parameters: unknown[]) {
+        if (parameters.length !== 1) throw wrongCount(name);
+        return Reflect.get(handler, name).call(handler, parameters[0], this.env, this.ctx);
+      },
+    });
+  }
+  Object.defineProperty(Handler.prototype, ENTRYPOINT, { value: 'worker' });
+  return Handler;
+}
+
+/** The names of an object's functions, also of its class. Getters are not run. */
+function functionsOf(handler: object): Set<string> {
+  const names = new Set<string>();
+  for (
+    let link: object | null = handler;
+    link !== null && link !== Object.prototype;
+    link = Object.getPrototypeOf(link)
+  ) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(link))) {
+      if (typeof value === 'function' && name !== 'constructor') names.add(name);
+    }
+  }
+  return names;
+}
+
+/** In workerd's words. */
+function wrongCount(name: string): Error {
+  return new TypeError(
+    `Attempted to call RPC function "${name}" with the wrong number of arguments. When calling a ` +
+      'top-level handler function that is not declared as part of a class, you must always send exactly ' +
+      'one argument. In order to support variable numbers of arguments, the server must use class-based ' +
+      'syntax (extending WorkerEntrypoint) instead.',
+  );
+}
