@@ -78,7 +78,7 @@ const OPTIONS: ts.CompilerOptions = {
 
 const { Error: ERROR } = ts.DiagnosticCategory;
 
-/** The codes of types that are not written. Without the option, `const all = []` would be a list of nothing. */
+/** The codes of types that are not written. The option `noImplicitAny` stays: without it, nothing fits into `[]`. */
 const IMPLICIT_ANY = /^7\d{3}$/;
 
 /** Most mistakes that are told, and letters of each. */
@@ -88,8 +88,9 @@ const LETTERS_MAX = 1000;
 const GLOBAL_ORDER = '15';
 
 export class Checker {
-  /** The code by absolute path, with a number that counts its versions. */
+  /** The code by absolute path; no two texts have the same version. */
   readonly #code = new Map<string, { readonly text: string; readonly version: number }>();
+  #versions = 0;
   readonly #service = ts.createLanguageService(this.#host());
 
   /** The first mistakes, in the order of the files. */
@@ -148,8 +149,9 @@ export class Checker {
     named.set(ENV_FILE, envText(Object.keys(files)));
     for (const path of this.#code.keys()) if (!named.has(path)) this.#code.delete(path);
     for (const [path, text] of named) {
-      const { text: before, version = 0 } = this.#code.get(path) ?? {};
-      if (before !== text) this.#code.set(path, { text, version: version + 1 });
+      if (this.#code.get(path)?.text === text) continue;
+      this.#versions += 1;
+      this.#code.set(path, { text, version: this.#versions });
     }
   }
 

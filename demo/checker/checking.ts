@@ -114,7 +114,7 @@ export class Checking {
 class Run {
   readonly #checker: StartedChecker;
   readonly #later: Later;
-  readonly #fail: (message: string) => void;
+  #fail: (message: string) => void;
   readonly #ready: Promise<void>;
   readonly #ended: Promise<null>;
   #resolveEnded = (_: null) => {};
@@ -147,6 +147,7 @@ class Run {
   }
 
   end(): void {
+    this.#fail = () => {};
     this.#checker.end();
     this.#resolveEnded(null);
   }

@@ -60,8 +60,8 @@ const look = EditorView.theme({
   '.cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow': {
     top: '100% !important',
     bottom: 'auto !important',
-    left: '0',
-    right: 'auto',
+    left: '0 !important',
+    right: 'auto !important',
   },
   '.cm-tooltip-autocomplete ul li[aria-selected]': {
     backgroundColor: 'var(--accent)',

@@ -21,6 +21,14 @@ async function writeAfter(page: Page, line: string, text: string): Promise<void>
   await page.keyboard.type(text);
 }
 
+/** Findings that axe calls serious or critical. */
+async function seriousFindings(builder: AxeBuilder): Promise<string[]> {
+  const { violations } = await builder.analyze();
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
+}
+
 test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggestion with its documentation repairs it', async ({
   context,
   demoSite,
@@ -143,15 +151,17 @@ for (const scheme of ['light', 'dark'] as const) {
     await writeAfter(page, 'clear(): void {', wrong.join('\n'));
     await expect(mistakes(page).getByRole('listitem')).toHaveCount(6);
     await expect(page.locator('.cm-line', { hasText: 'storage.f()' })).toBeInViewport();
-    await page.keyboard.type('this.ctx.');
-    await expect(page.getByRole('listbox')).toContainText('storage');
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 800 });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const serious = violations.filter(
-        ({ impact }) => impact === 'serious' || impact === 'critical',
-      );
-      expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`)).toEqual([]);
+      expect(await seriousFindings(new AxeBuilder({ page }))).toEqual([]);
+      await page.locator('.cm-content').click();
+      await page.keyboard.press('ControlOrMeta+End');
+      await page.keyboard.type('\nnew Date().');
+      await expect(page.getByRole('listbox')).toContainText('getTime');
+      // The editor keeps the focus and names the option that arrow keys choose, so that the list needs none.
+      const builder = new AxeBuilder({ page }).disableRules('scrollable-region-focusable');
+      expect(await seriousFindings(builder)).toEqual([]);
+      await page.keyboard.press('Escape');
       const overflow = await page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       );
