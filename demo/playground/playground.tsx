@@ -87,7 +87,7 @@ function SandboxNote() {
         site.{' '}
         {data === null
           ? 'Its data ends with it.'
-          : 'It came with data and its history: each run begins with them, and what it adds ends with it.'}
+          : 'It came with its data and history: each run begins with them, and changes end with the run.'}
         {data !== null && kind === 'kept' && ' Trusted, it begins without them.'}
       </p>
       <div class="actions">

@@ -59,7 +59,7 @@ export function ShareDialog({ onClose }: { onClose: () => void }) {
           The code
         </Choice>
         <Choice form={whole.value} isChosen={isWhole.value} onChoose={() => (isWhole.value = true)}>
-          The code, with data and its history
+          The code, with its data and history
         </Choice>
       </fieldset>
       {isWhole.value && (

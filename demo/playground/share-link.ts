@@ -4,7 +4,7 @@
 // Invariant: a link's code is small enough to be shown at once, before anybody has clicked.
 
 import { fromText, pack, toText, unpack } from './packed.ts';
-import { unpackData } from './shared-data.ts';
+import { damaged, unpackData } from './shared-data.ts';
 
 export interface SharedCode {
   readonly name: string;
@@ -62,7 +62,9 @@ export async function fromHash(hash: string): Promise<SharedCode> {
     text = new TextDecoder().decode(await unpack(fromText(packed!), CODE_BYTES_MAX));
     parsed = text.length > CODE_CHARS_MAX ? null : JSON.parse(text);
   } catch (cause) {
-    throw new Error('The link is damaged: the code in it cannot be read.', { cause });
+    const text =
+      'The link is damaged: the code in it cannot be read. Ask for the whole link again.';
+    throw new Error(text, { cause });
   }
   const { name, files } = (parsed ?? {}) as Partial<SharedCode>;
   const paths = Object.keys(files ?? {});
@@ -86,7 +88,7 @@ export async function unpackText(data: string): ReturnType<typeof unpackData> {
   try {
     packed = fromText(data);
   } catch (cause) {
-    throw new Error('The link is damaged: the data in it cannot be read.', { cause });
+    throw damaged(cause);
   }
   return unpackData(packed);
 }

@@ -155,5 +155,7 @@ function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
 
 const refused = (limit: string) => new Error(`The link is refused: its data may have ${limit}.`);
 
-const damaged = (cause?: unknown) =>
-  new Error('The link is damaged: the data in it cannot be read.', { cause });
+export const damaged = (cause?: unknown) =>
+  new Error('The link is damaged: the data in it cannot be read. Ask for the whole link again.', {
+    cause,
+  });

@@ -11,7 +11,7 @@ const ticks = (page: Page) => page.getByRole('region', { name: 'Time' }).locator
 const rows = (page: Page, name: string) =>
   page.getByRole('region', { name, exact: true }).locator('tbody tr');
 const dialog = (page: Page) => page.getByRole('dialog', { name: 'Share' });
-const withData = (page: Page) => dialog(page).getByLabel('The code, with data and its history');
+const withData = (page: Page) => dialog(page).getByLabel('The code, with its data and history');
 
 /** The link goes to the address bar, as it does where a page may not write to the clipboard. */
 const NO_CLIPBOARD = () => {
@@ -31,13 +31,14 @@ async function openStock(page: Page, origin: string): Promise<void> {
 const momentsOf = (page: Page) =>
   slider(page).evaluate(async (input: HTMLInputElement) => {
     const texts: string[] = [];
-    for (let place = Number(input.max); place >= 0; place -= 1) {
+    // The last is at the end again.
+    for (let place = 0; place <= Number(input.max); place += 1) {
       input.valueAsNumber = place;
       input.dispatchEvent(new Event('input', { bubbles: true }));
       await new Promise(requestAnimationFrame);
       texts.push(input.getAttribute('aria-valuetext') ?? '');
     }
-    return texts.reverse();
+    return texts;
   });
 
 test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoever opens it, in a sandbox, and goes back in time there', async ({
@@ -63,7 +64,7 @@ test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoe
   const other = await context.newPage();
   await other.goto(`${demoSite.origin}/index.html?stranger${new URL(link).hash}`);
   await expect(other.getByText('Somebody shared this code: “Stock')).toBeVisible();
-  await expect(other.getByText('It came with data and its history')).toBeVisible();
+  await expect(other.getByText('It came with its data and history')).toBeVisible();
   await expect(other.getByText('This code has not run. Read it first.')).toBeVisible();
   await expect(slider(other)).toHaveCount(0);
   await button(other, 'Run in a sandbox').click();
