@@ -23,7 +23,9 @@ export type Answer =
 
 export interface ObjectLine {
   readonly className: string;
+  /** Its id, if it has none. */
   readonly name: string;
+  readonly id: string;
   readonly sizeBytes: number;
   readonly nextAlarm: number | null;
 }
@@ -137,6 +139,7 @@ export function callsOf(running: Running): Calls {
       return found.map(({ className, id, sizeBytes, nextAlarm }) => ({
         className,
         name: shortened(id.name ?? id.toString(), LETTERS.name),
+        id: id.toString(),
         sizeBytes,
         nextAlarm,
       }));

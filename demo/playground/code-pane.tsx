@@ -18,7 +18,7 @@ import {
   shown,
 } from './project.ts';
 import { end, isStale, mistakes, run, runState, stop } from './session.ts';
-import { toHash, UNNAMED } from './share-link.ts';
+import { ShareDialog } from './share-dialog.tsx';
 import { checking, checkOnceSeen } from './type-check.ts';
 
 export function CodePane() {
@@ -63,27 +63,8 @@ function ExampleChoice() {
 }
 
 function RunButtons() {
-  const said = useSignal('');
+  const isSharing = useSignal(false);
   const { kind } = runState.value;
-  const share = async () => {
-    const { kind, files } = project.value;
-    const isOwn = kind === 'own' && !isUnchanged(project.value);
-    const name = isOwn ? UNNAMED : project.value.name;
-    let address: string;
-    try {
-      address = new URL(await toHash({ name, files }), location.href).href;
-    } catch (error) {
-      said.value = (error as Error).message;
-      return;
-    }
-    try {
-      await navigator.clipboard.writeText(address);
-      said.value = 'The link is copied; it carries the whole code.';
-    } catch {
-      history.replaceState(null, '', address);
-      said.value = 'The link is in the address bar; it carries the whole code.';
-    }
-  };
   return (
     <>
       {project.value.kind !== 'shared' && (
@@ -100,12 +81,10 @@ function RunButtons() {
       <button type="button" disabled={kind === 'idle'} onClick={stop}>
         Stop
       </button>
-      <button type="button" class="quiet" onClick={() => void share()}>
+      <button type="button" class="quiet" onClick={() => (isSharing.value = true)}>
         Share
       </button>
-      <span class="said" role="status">
-        {said}
-      </span>
+      {isSharing.value && <ShareDialog onClose={() => (isSharing.value = false)} />}
     </>
   );
 }

@@ -8,7 +8,7 @@ import { formatBytes } from '../ui/format.ts';
 import { type Problem, problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import { Alarms } from './alarms.tsx';
-import { opened } from './past.ts';
+import { storage } from './past.ts';
 import { objects, refresh, runner, target } from './session.ts';
 import { StateView } from './state-view.tsx';
 
@@ -31,7 +31,7 @@ export function DataPanel() {
       </div>
       <Alarms />
       <StateView />
-      {opened.value !== null && <Inspect storage={opened.value} />}
+      {storage.value !== null && <Inspect storage={storage.value} />}
     </section>
   );
 }

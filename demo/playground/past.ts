@@ -3,23 +3,18 @@
 // Invariant: a reading of an object that is no longer called, or of a moment that is no longer chosen, changes nothing.
 
 import { computed, effect, signal } from '@preact/signals';
-import type { RemoteStorage, StorageCommit } from '../../src/index.ts';
-import { compare } from '../../src/tools/inspector/compared.ts';
-import { useCommits } from '../../src/tools/inspector/use-commits.ts';
+import type { RemoteStorage } from '../../src/index.ts';
 import { type Problem, problemOf } from '../ui/problem.ts';
+import type { Commit, ObjectTime, Past } from './object-time.ts';
 import { exists, log, moment, refresh, runner, target } from './session.ts';
-import { type Differences, differencesOf, readState, type State } from './state.ts';
+import type { State } from './state.ts';
 
-/** How many commits the bar has: the newest ones. */
-const COMMITS_MAX = 200;
 /** While the slider moves, no moment is opened. */
 const SETTLE_MS = 100;
 
 /** The state at the chosen moment, and what differs from it now. */
-export interface Earlier {
-  readonly commit: StorageCommit;
-  readonly state: State;
-  readonly differences: Differences;
+export interface Earlier extends Past {
+  readonly commit: Commit;
 }
 
 /** What the bar did last, and its way back. */
@@ -30,10 +25,12 @@ export interface Told {
   readonly undo: (() => Promise<unknown>) | null;
 }
 
+/** The called object's time; null until it exists. */
+export const opened = signal<ObjectTime | null>(null);
 /** The called object's storage; null until it exists, and in a sandbox. */
-export const opened = signal<RemoteStorage | null>(null);
+export const storage = signal<RemoteStorage | null>(null);
 /** The oldest first. */
-export const commits = signal<readonly StorageCommit[]>([]);
+export const commits = signal<readonly Commit[]>([]);
 export const now = signal<State | null>(null);
 export const earlier = signal<Earlier | null>(null);
 export const told = signal<Told | null>(null);
@@ -50,12 +47,14 @@ export const chosen = computed(
 effect(() => {
   const from = runner.value;
   const object = target.value;
-  const opening = exists.value ? (from?.storage(object) ?? null) : null;
-  if (opening === null) return;
+  if (from === null || !exists.value) return;
   let isOver = false;
+  const opening = from.open(object);
   opening.then(
-    (storage) => {
-      if (!isOver) opened.value = storage;
+    (found) => {
+      if (isOver) return;
+      storage.value = found.storage;
+      opened.value = found.time;
     },
     (error) => {
       if (!isOver) unread.value = problemOf(error);
@@ -66,7 +65,7 @@ effect(() => {
     forget();
     // Its failure is shown.
     void opening.then(
-      (storage) => storage.close(),
+      ({ close }) => close(),
       () => {},
     );
   };
@@ -74,6 +73,7 @@ effect(() => {
 
 function forget(): void {
   opened.value = null;
+  storage.value = null;
   commits.value = [];
   now.value = null;
   earlier.value = null;
@@ -83,50 +83,39 @@ function forget(): void {
   moment.value = null;
 }
 
-/** Reads the commits and the state again after every commit, of any tab. */
-export function useNow(): void {
-  const storage = opened.value;
-  useCommits(
-    storage,
-    async () => {
-      if (storage === null) return;
-      const [found, state] = await Promise.all([
-        storage.history({ limit: COMMITS_MAX }),
-        readState(storage),
-        refresh(),
-      ]);
-      if (opened.value !== storage) return;
-      commits.value = found.reverse();
-      now.value = state;
+// The commits and the state again after every commit, of any tab.
+effect(() => {
+  const time = opened.value;
+  if (time === null) return;
+  return time.follow(
+    (reading) => {
+      // A handle that was closed meanwhile has nothing to tell.
+      if (opened.peek() !== time) return;
+      commits.value = reading.commits;
+      now.value = reading.state;
       unread.value = null;
+      void refresh();
     },
     (error) => {
-      // A handle that was closed meanwhile has nothing to tell.
-      if (opened.value === storage) unread.value = problemOf(error);
+      if (opened.peek() === time) unread.value = problemOf(error);
     },
   );
-}
+});
 
 // The chosen moment, again when now is another state: the differences are from now.
 effect(() => {
-  const storage = opened.value;
+  const time = opened.value;
   const commit = chosen.value;
   void now.value;
-  if (storage === null || commit === null) {
+  if (time === null || commit === null) {
     earlier.value = null;
     return;
   }
   let isOver = false;
   const read = async () => {
     try {
-      const at = await storage.at(commit.bookmark);
-      try {
-        const differing = compare(storage.diff(commit.bookmark), () => isOver);
-        const [state, compared] = await Promise.all([readState(at), differing]);
-        if (!isOver) earlier.value = { commit, state, differences: differencesOf(compared) };
-      } finally {
-        await at.close();
-      }
+      const past = await time.at(commit.bookmark);
+      if (!isOver) earlier.value = { commit, ...past };
     } catch (error) {
       if (!isOver) unread.value = problemOf(error);
     }
@@ -147,22 +136,20 @@ effect(() => {
 });
 
 /** Takes the object to the chosen moment. */
-export function goBack(storage: RemoteStorage, commit: StorageCommit): Promise<void> {
+export function goBack(time: ObjectTime, commit: Commit): Promise<void> {
   return act(async () => {
-    const before = await storage.restore(commit.bookmark);
-    return { subject: '', text: 'The object went back.', undo: () => storage.restore(before) };
+    const before = await time.restore(commit.bookmark);
+    return { subject: '', text: 'The object went back.', undo: () => time.restore(before) };
   });
 }
 
 /** Takes back one commit, and keeps the later ones. */
-export function undo(storage: RemoteStorage, commit: StorageCommit): Promise<void> {
+export function undo(time: ObjectTime, { bookmark, label }: Commit): Promise<void> {
   return act(async () => {
-    const before = await storage.getCurrentBookmark();
-    const made = await storage.revert(commit.bookmark);
-    const subject = labelOf(commit);
-    if (made === before) return { subject, text: 'has nothing to take back.', undo: null };
+    const made = await time.revert(bookmark);
+    if (made === null) return { subject: label, text: 'has nothing to take back.', undo: null };
     const text = 'is taken back; later calls stay.';
-    return { subject, text, undo: () => storage.revert(made) };
+    return { subject: label, text, undo: () => time.revert(made) };
   });
 }
 
@@ -175,30 +162,15 @@ export function takeBack({ undo }: Told): Promise<void> {
 }
 
 async function act(action: () => Promise<Told>): Promise<void> {
-  const storage = opened.value;
+  const time = opened.value;
   told.value = null;
   problem.value = null;
   try {
     const done = await action();
-    if (opened.value !== storage) return;
+    if (opened.value !== time) return;
     told.value = done;
     moment.value = null;
   } catch (error) {
-    if (opened.value === storage) problem.value = problemOf(error);
+    if (opened.value === time) problem.value = problemOf(error);
   }
-}
-
-const KINDS: Readonly<Record<string, string>> = {
-  constructor: 'start',
-  storage: 'from the page',
-  restore: 'went back',
-  revert: 'undone',
-};
-
-/** A commit in a word or two: who made it. */
-export function labelOf({ by, isRestore }: StorageCommit): string {
-  if (isRestore) return KINDS.restore!;
-  if (by === undefined) return 'internal';
-  if (by.label !== undefined) return by.label;
-  return by.method === undefined ? (KINDS[by.kind] ?? by.kind) : `${by.method}()`;
 }

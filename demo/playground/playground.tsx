@@ -7,7 +7,6 @@ import { CallPanel } from './call-panel.tsx';
 import { CodePane } from './code-pane.tsx';
 import { DataPanel } from './data-panel.tsx';
 import { LogPanel } from './log-panel.tsx';
-import { useNow } from './past.ts';
 import { isSandboxed, keep, linkProblem, openFirst, project, trust } from './project.ts';
 import { end, run, runState } from './session.ts';
 import { StatusLine } from './status-line.tsx';
@@ -21,7 +20,6 @@ WIDE.addEventListener('change', ({ matches }) => {
 });
 
 export function Playground() {
-  useNow();
   useEffect(() => {
     const onHash = () => {
       end();
@@ -77,7 +75,7 @@ const SAID = {
 
 function SandboxNote() {
   const state = runState.value;
-  const { kind, name } = project.value;
+  const { kind, name, data } = project.value;
   return (
     <section class="shared-note" aria-label="Shared code">
       <p>
@@ -86,7 +84,11 @@ function SandboxNote() {
           {name}”.
         </strong>{' '}
         {SAID[state.kind]} In the sandbox it has no network, and sees nothing that is stored on this
-        site. Its data ends with it.
+        site.{' '}
+        {data === null
+          ? 'Its data ends with it.'
+          : 'It came with its data and history: each run begins with them, and changes end with the run.'}
+        {data !== null && kind === 'kept' && ' Trusted, it begins without them.'}
       </p>
       <div class="actions">
         {kind === 'shared' && (

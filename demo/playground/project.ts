@@ -5,7 +5,7 @@
 
 import { signal } from '@preact/signals';
 import { EXAMPLES } from './examples.ts';
-import { fromHash, hasSharedCode, nameProblem } from './share-link.ts';
+import { fromHash, hasSharedCode, nameProblem, type SharedCode } from './share-link.ts';
 
 export type Files = Readonly<Record<string, string>>;
 
@@ -25,7 +25,12 @@ export interface Project {
   readonly name: string;
   readonly kind: ProjectKind;
   readonly files: Files;
+  /** The objects that came with the link, as it has them; each run in the sandbox begins with them. Null: none. */
+  readonly data: string | null;
 }
+
+/** Names the directory of the code's objects. */
+export const directoryOf = ({ id }: Project): string => `playground-${id}`;
 
 export const isSandboxed = ({ kind }: Project): boolean => kind === 'shared' || kind === 'kept';
 
@@ -56,14 +61,29 @@ export const linkProblem = signal<string | null>(null);
 export async function openFirst(): Promise<void> {
   if (hasSharedCode(location.hash)) {
     try {
-      const { name, files } = await fromHash(location.hash);
-      show({ id: 'shared', name, kind: 'shared', files });
+      show(shared(await fromHash(location.hash)));
       return;
     } catch (error) {
       linkProblem.value = (error as Error).message;
     }
   }
   show(stored() ?? FIRST);
+}
+
+/** The code in a file with the content of a link. @throws Error that names the problem with it */
+export async function sharedIn(text: string): Promise<Project> {
+  if (!hasSharedCode(text)) throw new Error('The file has no shared code in it.');
+  return shared(await fromHash(text));
+}
+
+/** Shows code that somebody shared. */
+export function openShared(next: Project): void {
+  leaveLink();
+  show(next);
+}
+
+function shared({ name, files, data }: SharedCode): Project {
+  return { id: 'shared', name, kind: 'shared', files, data };
 }
 
 export function openExample(id: string): void {
@@ -78,9 +98,8 @@ export function openExample(id: string): void {
 /** Stores a stranger's code, under an id of its own. */
 export function keep(): void {
   leaveLink();
-  const { name, files } = project.value;
   const id = `${KEPT}${crypto.randomUUID().slice(0, 8)}`;
-  const next: Project = { id, name, kind: 'kept', files };
+  const next: Project = { ...project.value, id, kind: 'kept' };
   store(next);
   show(next);
 }
@@ -88,7 +107,7 @@ export function keep(): void {
 /** Lets kept code run in this origin. */
 export function trust(): void {
   if (project.value.kind !== 'kept') return;
-  project.value = { ...project.value, kind: 'trusted' };
+  project.value = { ...project.value, kind: 'trusted', data: null };
   store(project.value);
 }
 
@@ -129,7 +148,7 @@ function change(files: Files): void {
 }
 
 function projectOf({ id, label, files }: (typeof EXAMPLES)[number]): Project {
-  return { id, name: label, kind: 'own', files };
+  return { id, name: label, kind: 'own', files, data: null };
 }
 
 function leaveLink(): void {
@@ -149,7 +168,7 @@ function stored(): Project | null {
   try {
     const text = localStorage.getItem(STORED);
     if (text === null) return null;
-    const found = JSON.parse(text) as Project;
+    const found: Project = { data: null, ...JSON.parse(text) };
     // Versions before this one stored it as the visitor's own.
     const isForeign = found.id.startsWith(KEPT) && found.kind !== 'trusted';
     return isForeign ? { ...found, kind: 'kept' } : found;

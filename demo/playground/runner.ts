@@ -10,13 +10,14 @@ import {
 import { CodeFrame } from '../sandbox/code-frame.ts';
 import type { SandboxListener } from '../sandbox/sandbox.ts';
 import { type Calls, callsOf, type Target } from './calls.ts';
+import { type ObjectTime, timeOf } from './object-time.ts';
+import type { SharedData } from './shared-data.ts';
 
 /** Code that runs. */
 export interface Runner {
   readonly calls: Calls;
   readonly classes: readonly string[];
-  /** Null: nothing of it is stored here. */
-  storage(target: Target): Promise<RemoteStorage> | null;
+  open(target: Target): Promise<OpenedObject>;
   /** Null: in a sandbox. */
   readonly status: ConnectionStatus | null;
   /** Null: another version is started instead. */
@@ -26,11 +27,19 @@ export interface Runner {
   close(): void;
 }
 
+/** An object beside its code. */
+export interface OpenedObject {
+  readonly time: ObjectTime;
+  /** Null: in a sandbox. */
+  readonly storage: RemoteStorage | null;
+  close(): void;
+}
+
 type Listen = (entry: ConsoleEntry) => void;
 
-/** In this origin: `id` names the space that the code has for itself. The signal ends it while it is loaded. */
+/** In this origin: the code has the directory for itself. The signal ends it while it is loaded. */
 export async function runOwn(
-  id: string,
+  directory: string,
   files: Readonly<Record<string, string>>,
   onConsole: Listen,
   signal: AbortSignal,
@@ -40,7 +49,7 @@ export async function runOwn(
   signal.addEventListener('abort', close, { once: true });
   try {
     const objects: SourceObjects<Record<string, object>> = await connectSource(files, {
-      directory: `playground-${id}`,
+      directory,
       onConsole,
       worker: () => frame.startSourceWorker(),
     });
@@ -49,7 +58,10 @@ export async function runOwn(
       get classes() {
         return objects.classes;
       },
-      storage: ({ className, name }) => objects.storage(objects.env[className]!.getByName(name)),
+      async open({ className, name }) {
+        const storage = await objects.storage(objects.env[className]!.getByName(name));
+        return { time: timeOf(storage), storage, close: () => void storage.close() };
+      },
       status: objects,
       replace: (next) => objects.replace(next),
       stop: () => objects.stop(),
@@ -75,6 +87,7 @@ const LOAD_MS = 10_000;
  */
 export async function runSandboxed(
   files: Readonly<Record<string, string>>,
+  data: SharedData | null,
   listener: SandboxListener,
   signal: AbortSignal,
 ): Promise<Runner> {
@@ -87,11 +100,11 @@ export async function runSandboxed(
   const late = `The code did not load within ${LOAD_MS / 1000} s and was stopped.`;
   const timer = setTimeout(() => sandbox.close(new Error(late)), LOAD_MS);
   try {
-    const classes = await sandbox.load(files);
+    const classes = await sandbox.load(files, data);
     return {
       calls: sandbox.calls,
       classes,
-      storage: () => null,
+      open: async (target) => ({ time: sandbox.time(target), storage: null, close() {} }),
       status: null,
       replace: null,
       stop: close,

@@ -15,8 +15,9 @@ import {
 import type { Mistake } from './compile-worker.ts';
 import { compile } from './compiler.ts';
 import { outlineOf } from './outline.ts';
-import { type Files, isSandboxed, type Project, project } from './project.ts';
+import { directoryOf, type Files, isSandboxed, type Project, project } from './project.ts';
 import type { Runner } from './runner.ts';
+import { unpackText } from './share-link.ts';
 
 export type RunState =
   | { readonly kind: 'idle' }
@@ -126,6 +127,7 @@ export async function run(): Promise<void> {
       target.value = { className: next.classes[0]!, name: target.value.name };
     }
     await refresh();
+    showFirstObject();
   } catch (error) {
     if (signal.aborted) return;
     const failure = failureOf(error);
@@ -149,9 +151,9 @@ async function started(
   }
   before?.close();
   const { runOwn, runSandboxed } = await import('./runner.ts');
-  return isSandboxed(code)
-    ? runSandboxed(files, { hearConsole: hear, hearEnd: endBy }, signal)
-    : runOwn(code.id, files, hear, signal);
+  if (!isSandboxed(code)) return runOwn(directoryOf(code), files, hear, signal);
+  const data = code.data === null ? null : await unpackText(code.data);
+  return runSandboxed(files, data, { hearConsole: hear, hearEnd: endBy }, signal);
 }
 
 /**
@@ -235,6 +237,14 @@ export function callMethod(
 export function hearSocket(line: string): void {
   lastId += 1;
   addSoon({ kind: 'socket', id: lastId, line: shortened(line, LETTERS.line) });
+}
+
+/** Shared data shows itself: an object of it, if none of this name is there. */
+function showFirstObject(): void {
+  const [first] = objects.value;
+  if (first !== undefined && project.value.data !== null && !exists.value) {
+    target.value = { className: first.className, name: first.name };
+  }
 }
 
 /** Reads which objects there are. */

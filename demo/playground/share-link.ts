@@ -1,20 +1,35 @@
-// Code as the hash of an address, compressed; and back. The content of a link is checked, not
-// trusted.
+// Code, and when wanted its stored data, as the hash of an address or as a file, compressed; and back. The content is
+// checked, not trusted.
 //
 // Invariant: a link's code is small enough to be shown at once, before anybody has clicked.
+
+import { fromText, pack, toText, unpack } from './packed.ts';
+import { damaged, unpackData } from './shared-data.ts';
 
 export interface SharedCode {
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
+  /** Its objects, as `packData` packs them and `toText` writes them; null: none. */
+  readonly data: string | null;
 }
 
 const PREFIX = '#code=';
+const DATA = '&data=';
 
 /** The name of shared code that has none of its own. */
 export const UNNAMED = 'Shared code';
 
+/**
+ * Longest link that carries data. An issue of GitHub takes a text of 65,536 characters; browsers take more (Safari some
+ * 80,000).
+ */
+export const LINK_CHARS_MAX = 60_000;
+/** Longest file that is opened. */
+export const FILE_BYTES_MAX = 8 * 1024 * 1024;
 /** Longest code that a link may unpack to, in characters: a small link can unpack to gigabytes. */
 const CODE_CHARS_MAX = 200_000;
+/** Each character takes three bytes at most. */
+const CODE_BYTES_MAX = 3 * CODE_CHARS_MAX;
 /** Each file has a tab of its own on screen. */
 const FILES_MAX = 50;
 const NAME_CHARS_MAX = 80;
@@ -28,27 +43,28 @@ export function nameProblem(name: string): string | null {
 
 export const hasSharedCode = (hash: string): boolean => hash.startsWith(PREFIX);
 
-/** @throws Error if the code is more than a link may carry */
-export async function toHash({ name, files }: SharedCode): Promise<string> {
+/** The hash is also the content of a file. @throws Error if the code is more than a link may carry */
+export async function toHash({ name, files, data }: SharedCode): Promise<string> {
   const text = JSON.stringify({ name, files });
   const tooMuch = excess(text.length, Object.keys(files).length);
   if (tooMuch !== null) throw new Error(`A link carries ${tooMuch}.`);
-  const bytes = new TextEncoder().encode(text);
-  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate-raw'));
-  const packed = new Uint8Array(await new Response(stream).arrayBuffer());
-  const digits = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(''));
-  return PREFIX + digits.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  const code = toText(await pack(new TextEncoder().encode(text)));
+  return PREFIX + code + (data === null ? '' : DATA + data);
 }
 
-/** @throws Error that names the problem with the link */
+/** Reads the hash of a link, or the content of a file. @throws Error that names the problem with the link */
 export async function fromHash(hash: string): Promise<SharedCode> {
+  if (hash.length > FILE_BYTES_MAX) throw new Error('The link is refused: it is too long.');
+  const [packed, data = null] = hash.slice(PREFIX.length).split(DATA);
   let text: string;
   let parsed: unknown;
   try {
-    text = await unpack(hash.slice(PREFIX.length));
+    text = new TextDecoder().decode(await unpack(fromText(packed!), CODE_BYTES_MAX));
     parsed = text.length > CODE_CHARS_MAX ? null : JSON.parse(text);
   } catch (cause) {
-    throw new Error('The link is damaged: the code in it cannot be read.', { cause });
+    const text =
+      'The link is damaged: the code in it cannot be read. Ask for the whole link again.';
+    throw new Error(text, { cause });
   }
   const { name, files } = (parsed ?? {}) as Partial<SharedCode>;
   const paths = Object.keys(files ?? {});
@@ -61,32 +77,24 @@ export async function fromHash(hash: string): Promise<SharedCode> {
     paths.length > 0 &&
     Object.values(files).every((text) => typeof text === 'string');
   if (!isCode) throw new Error('The link has no code in it.');
-  return { name: typeof name === 'string' ? name.slice(0, NAME_CHARS_MAX) : UNNAMED, files };
+  if (data !== null) await unpackText(data);
+  const shown = typeof name === 'string' ? name.slice(0, NAME_CHARS_MAX) : UNNAMED;
+  return { name: shown, files, data };
+}
+
+/** The objects in the data of a link. @throws Error that names the problem */
+export async function unpackText(data: string): ReturnType<typeof unpackData> {
+  let packed: Uint8Array<ArrayBuffer>;
+  try {
+    packed = fromText(data);
+  } catch (cause) {
+    throw damaged(cause);
+  }
+  return unpackData(packed);
 }
 
 /** The limit that the code exceeds, in words, or null. */
 function excess(chars: number, fileCount: number): string | null {
   if (chars > CODE_CHARS_MAX) return `at most ${CODE_CHARS_MAX} letters of code`;
   return fileCount > FILES_MAX ? `at most ${FILES_MAX} files` : null;
-}
-
-/** The text, or its start if it is too long. */
-async function unpack(text: string): Promise<string> {
-  const packed = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) =>
-    char.charCodeAt(0),
-  );
-  const stream = new Blob([packed])
-    .stream()
-    .pipeThrough(new DecompressionStream('deflate-raw'))
-    .pipeThrough(new TextDecoderStream());
-  let unpacked = '';
-  const reader = stream.getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    unpacked += part.value;
-    if (unpacked.length > CODE_CHARS_MAX) {
-      await reader.cancel();
-      break;
-    }
-  }
-  return unpacked;
 }

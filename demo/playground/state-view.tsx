@@ -3,9 +3,16 @@
 import { useMemo } from 'preact/hooks';
 import { useChanges } from '../../src/tools/inspector/use-followed.ts';
 import { formatCount } from '../ui/format.ts';
-import { earlier, labelOf, now, opened } from './past.ts';
+import { earlier, now, opened } from './past.ts';
 import { target } from './session.ts';
-import type { Change, Differences, ShownRow, ShownTable, State } from './state.ts';
+import {
+  type Change,
+  changeOfRow,
+  type Differences,
+  type ShownRow,
+  type ShownTable,
+  type State,
+} from './state.ts';
 
 export function StateView() {
   const state = now.value;
@@ -19,7 +26,7 @@ export function StateView() {
       {past !== null && (
         <section aria-label="Then">
           <h3>
-            Then, after <span>{labelOf(past.commit)}</span>
+            Then, after <span>{past.commit.label}</span>
           </h3>
           <Contents state={past.state} differences={past.differences} flashing={null} when="then" />
         </section>
@@ -55,16 +62,16 @@ function Contents({ state, differences, flashing, when }: ContentsProps) {
           {keys.map(({ key, text }) => (
             <li
               key={key}
-              data-change={differences?.ofKey(key) ?? undefined}
+              data-change={differences?.keys.get(key) ?? undefined}
               data-flash={flashing?.has(keyId(key)) ? '' : undefined}
             >
-              <Mark change={differences?.ofKey(key) ?? null} />
+              <Mark change={differences?.keys.get(key) ?? null} />
               <code>{key}</code> <code class="state-value">{text}</code>
             </li>
           ))}
         </ul>
       )}
-      {hasMoreKeys && <p class="hint">More keys are in the inspector.</p>}
+      {hasMoreKeys && <p class="hint">The first {formatCount(keys.length)} keys are shown.</p>}
       {tables.map((table) => (
         <Rows
           key={table.name}
@@ -107,7 +114,7 @@ function Rows({ table, differences, flashing, when }: RowsProps) {
         </thead>
         <tbody>
           {rows.map((row) => {
-            const change = differences?.ofRow(table, row) ?? null;
+            const change = differences && changeOfRow(differences, table, row);
             return (
               <tr
                 key={row.id}
@@ -125,9 +132,7 @@ function Rows({ table, differences, flashing, when }: RowsProps) {
           })}
         </tbody>
       </table>
-      {count > rows.length && (
-        <p class="hint">The first {formatCount(rows.length)}; all are in the inspector.</p>
-      )}
+      {count > rows.length && <p class="hint">The first {formatCount(rows.length)} are shown.</p>}
     </section>
   );
 }

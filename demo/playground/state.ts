@@ -1,7 +1,9 @@
 // The keys and tables of an object at one moment, as the page shows them: the first of each, and which of them differ
 // from another moment.
 
-import type { RemoteStorage, SqlStorageValue, StorageMoment } from '../../src/index.ts';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import type { StorageHandle, StorageMoment } from '../../src/index.ts';
 import type { Compared } from '../../src/tools/inspector/compared.ts';
 import { cellText } from '../../src/tools/inspector/grid.tsx';
 import { fingerprintOf, lineOf } from '../../src/tools/inspector/stored-value.ts';
@@ -13,10 +15,10 @@ import {
   valuesOf,
 } from '../../src/tools/inspector/tables.ts';
 
-/** Most keys, tables and rows of a table that are shown; the inspector shows all. */
-const KEYS_MAX = 50;
-const TABLES_MAX = 8;
-const ROWS_MAX = 50;
+import { LETTERS, shortened } from './calls.ts';
+
+/** Most keys, tables, and rows of a table that are shown; the inspector shows all. */
+export const SHOWN = { keys: 50, tables: 8, rows: 50 } as const;
 
 export interface ShownKey {
   readonly key: string;
@@ -28,8 +30,9 @@ export interface ShownKey {
 export interface ShownRow {
   /** The same for the same row at every moment. */
   readonly id: string;
-  readonly cells: readonly SqlStorageValue[];
   readonly texts: readonly string[];
+  /** The same for equal cells. */
+  readonly prints: readonly string[];
 }
 
 export interface ShownTable {
@@ -45,38 +48,42 @@ export interface State {
   readonly tables: readonly ShownTable[];
 }
 
-export async function readState(source: RemoteStorage | StorageMoment): Promise<State> {
+export async function readState(source: StorageHandle | StorageMoment): Promise<State> {
   const [found, all] = await Promise.all([
-    source.list<unknown>({ limit: KEYS_MAX + 1 }),
+    source.list<unknown>({ limit: SHOWN.keys + 1 }),
     tablesOf(source),
   ]);
-  const tables = all.filter(({ kind }) => kind === 'table').slice(0, TABLES_MAX);
+  const tables = all.filter(({ kind }) => kind === 'table').slice(0, SHOWN.tables);
   return {
-    keys: [...found].slice(0, KEYS_MAX).map(([key, value]) => ({
+    keys: [...found].slice(0, SHOWN.keys).map(([key, value]) => ({
       key,
       text: lineOf(value),
-      print: fingerprintOf(value),
+      print: printOf(value),
     })),
-    hasMoreKeys: found.size > KEYS_MAX,
+    hasMoreKeys: found.size > SHOWN.keys,
     tables: await Promise.all(tables.map((table) => readTable(source, table))),
   };
 }
 
 const ALL = { sort: null, filter: '' } as const;
 
-async function readTable(source: RemoteStorage | StorageMoment, table: Table): Promise<ShownTable> {
+async function readTable(source: StorageHandle | StorageMoment, table: Table): Promise<ShownTable> {
   const [rows, { n }] = await Promise.all([
-    source.sql.exec(...rowsQuery(table, ALL, 0, ROWS_MAX)).toArray(),
+    source.sql.exec(...rowsQuery(table, ALL, 0, SHOWN.rows)).toArray(),
     source.sql.exec<{ n: number }>(...countQuery(table, ALL)).one(),
   ]);
-  const columns = table.columns.map(({ name }) => name);
+  const columns = table.columns.map(({ name }) => shortened(name, LETTERS.name));
   return {
-    name: table.name,
+    name: shortened(table.name, LETTERS.name),
     columns,
     rows: rows.map((row) => {
       const values = valuesOf(table, row);
       const cells = values.slice(0, columns.length);
-      return { id: fingerprintOf(values.slice(columns.length)), cells, texts: cells.map(cellText) };
+      return {
+        id: idOf(values.slice(columns.length).map(printOf)),
+        texts: cells.map(cellText),
+        prints: cells.map(printOf),
+      };
     }),
     count: n,
   };
@@ -84,41 +91,61 @@ async function readTable(source: RemoteStorage | StorageMoment, table: Table): P
 
 export type Change = 'added' | 'changed' | 'removed';
 
-/** What differs between two moments, for the keys and rows on screen. */
+/** What differs between two moments. */
 export interface Differences {
-  ofKey(key: string): Change | null;
-  ofRow(table: ShownTable, row: ShownRow): Change | null;
+  readonly keys: ReadonlyMap<string, Change>;
+  readonly tables: ReadonlyMap<string, TableDifferences>;
   /** Tables that differ, and whose rows cannot be named. */
   readonly unnamed: readonly string[];
 }
 
+export interface TableDifferences {
+  /** The columns that name a row; one of another name than all columns is a number beside them. */
+  readonly columns: readonly string[];
+  readonly rows: ReadonlyMap<string, Change>;
+}
+
 export function differencesOf({ keys, tables, unnamed }: Compared): Differences {
-  const changedKeys = new Map(
-    keys.shown.map(({ key, before, after }) => [key, changeOf(before, after)]),
-  );
-  const changedRows = new Map(
-    [...tables].map(([name, { shown }]) => {
-      const columns = Object.keys(shown[0]?.key ?? {});
-      const rows = shown.map(({ key, before, after }): [string, Change] => [
-        fingerprintOf(columns.map((column) => key[column])),
-        changeOf(before ?? undefined, after ?? undefined),
-      ]);
-      return [name, { columns, rows: new Map(rows) }];
-    }),
-  );
   return {
-    unnamed,
-    ofKey: (key) => changedKeys.get(key) ?? null,
-    ofRow({ name, columns }, { id, cells }) {
-      const changes = changedRows.get(name);
-      if (changes === undefined) return null;
-      // A row without a primary key is named by a number that is none of its columns.
-      const places = changes.columns.map((column) => columns.indexOf(column));
-      const key = places.includes(-1) ? id : fingerprintOf(places.map((place) => cells[place]));
-      return changes.rows.get(key) ?? null;
-    },
+    unnamed: unnamed.map((name) => shortened(name, LETTERS.name)),
+    keys: new Map(keys.shown.map(({ key, before, after }) => [key, changeOf(before, after)])),
+    tables: new Map(
+      [...tables].map(([name, { shown }]) => {
+        const columns = Object.keys(shown[0]?.key ?? {});
+        const rows = shown.map(({ key, before, after }): [string, Change] => [
+          idOf(columns.map((column) => printOf(key[column]))),
+          changeOf(before ?? undefined, after ?? undefined),
+        ]);
+        const names = columns.map((column) => shortened(column, LETTERS.name));
+        return [shortened(name, LETTERS.name), { columns: names, rows: new Map(rows) }];
+      }),
+    ),
   };
 }
+
+/** The change of one row. */
+export function changeOfRow(
+  { tables }: Differences,
+  { name, columns }: ShownTable,
+  { id, prints }: ShownRow,
+): Change | null {
+  const changes = tables.get(name);
+  if (changes === undefined) return null;
+  // A row without a primary key is named by a number that is none of its columns.
+  const places = changes.columns.map((column) => columns.indexOf(column));
+  const key = places.includes(-1) ? id : idOf(places.map((place) => prints[place]!));
+  return changes.rows.get(key) ?? null;
+}
+
+/** Longer prints are digests. */
+const PRINT_LETTERS_MAX = 200;
+
+function printOf(value: unknown): string {
+  const print = fingerprintOf(value);
+  return print.length > PRINT_LETTERS_MAX ? bytesToHex(sha256(utf8ToBytes(print))) : print;
+}
+
+const idOf = (prints: readonly string[]) => prints.join('\n');
 
 function changeOf(before: unknown, after: unknown): Change {
   if (before === undefined) return 'added';

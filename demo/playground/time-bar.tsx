@@ -1,20 +1,8 @@
 // The called object's time, across the foot of the page: a tick for each commit, a slider over them, and the ways back.
 
-import type { StorageCommit } from '../../src/index.ts';
 import { counted, formatTime } from '../ui/format.ts';
-import {
-  chosen,
-  commits,
-  goBack,
-  labelOf,
-  opened,
-  problem,
-  takeBack,
-  told,
-  undo,
-  unread,
-} from './past.ts';
-import { isSandboxed, project } from './project.ts';
+import type { Commit } from './object-time.ts';
+import { chosen, commits, goBack, opened, problem, takeBack, told, undo, unread } from './past.ts';
 import { exists, moment } from './session.ts';
 
 /** With more ticks, their labels would cover each other. */
@@ -22,17 +10,11 @@ const LABELLED_MAX = 9;
 
 export function TimeBar() {
   if (!exists.value) return null;
-  const storage = opened.value;
+  const time = opened.value;
   const newest = commits.value.at(-1);
-  const isNone = isSandboxed(project.value);
   return (
-    <section class="time-bar" aria-label="Time" data-none={isNone ? '' : undefined}>
-      {isNone ? (
-        <p class="hint">
-          No timeline in the sandbox: its data is in memory, and this page gets only answers of
-          calls from it.
-        </p>
-      ) : storage === null || newest === undefined ? (
+    <section class="time-bar" aria-label="Time">
+      {time === null || newest === undefined ? (
         <p class="hint">Reading the history…</p>
       ) : (
         <>
@@ -47,14 +29,14 @@ export function TimeBar() {
                 type="button"
                 title="Takes the whole object to this commit; it can be taken back"
                 disabled={chosen.value === null || chosen.value === newest}
-                onClick={() => void goBack(storage, chosen.value!)}
+                onClick={() => void goBack(time, chosen.value!)}
               >
                 Go back to here
               </button>
               <button
                 type="button"
                 title="Takes back this commit alone; later calls stay"
-                onClick={() => void undo(storage, chosen.value ?? newest)}
+                onClick={() => void undo(time, chosen.value ?? newest)}
               >
                 Undo that
               </button>
@@ -74,12 +56,12 @@ export function TimeBar() {
   );
 }
 
-function Said({ newest }: { newest: StorageCommit }) {
+function Said({ newest }: { newest: Commit }) {
   const commit = chosen.value;
   if (commit === null) {
     return (
       <>
-        <strong>Now</strong>, after <span>{labelOf(newest)}</span>.{' '}
+        <strong>Now</strong>, after <span>{newest.label}</span>.{' '}
         {commits.value.length > 1 &&
           `${counted(commits.value.length, 'commit')}: drag to look back.`}
       </>
@@ -87,7 +69,7 @@ function Said({ newest }: { newest: StorageCommit }) {
   }
   return (
     <>
-      <strong>{labelOf(commit)}</strong>, {placeOf(commit)}
+      <strong>{commit.label}</strong>, {placeOf(commit)}
     </>
   );
 }
@@ -107,7 +89,7 @@ function ToldText() {
   );
 }
 
-function Track({ newest }: { newest: StorageCommit }) {
+function Track({ newest }: { newest: Commit }) {
   const list = commits.value;
   const current = chosen.value ?? newest;
   const last = list.length - 1;
@@ -125,7 +107,7 @@ function Track({ newest }: { newest: StorageCommit }) {
             data-chosen={commit === current ? '' : undefined}
             data-restore={commit.isRestore ? '' : undefined}
           >
-            <span>{labelOf(commit)}</span>
+            <span>{commit.label}</span>
           </li>
         ))}
       </ol>
@@ -138,8 +120,8 @@ function Track({ newest }: { newest: StorageCommit }) {
         value={list.indexOf(current)}
         aria-valuetext={
           current === newest
-            ? `now, after ${labelOf(newest)}`
-            : `${labelOf(current)}, ${placeOf(current)}`
+            ? `now, after ${newest.label}`
+            : `${current.label}, ${placeOf(current)}`
         }
         onInput={({ currentTarget }) => {
           const place = Math.max(currentTarget.valueAsNumber, 0);
@@ -150,7 +132,7 @@ function Track({ newest }: { newest: StorageCommit }) {
   );
 }
 
-function placeOf(commit: StorageCommit): string {
+function placeOf(commit: Commit): string {
   const place = commits.value.indexOf(commit) + 1;
-  return `${place} of ${commits.value.length}, at ${formatTime(commit.time.getTime())}`;
+  return `${place} of ${commits.value.length}, at ${formatTime(commit.timeMs)}`;
 }

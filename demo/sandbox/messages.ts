@@ -15,11 +15,27 @@ import {
   type ObjectLine,
   type Target,
 } from '../playground/calls.ts';
+import type { Reading } from '../playground/object-time.ts';
+import { readReading } from './reading.ts';
+import {
+  fieldsOf,
+  Overrun,
+  readList,
+  readNumber,
+  readText,
+  readTime,
+  unknownMessage,
+} from './shape.ts';
+
+export { Overrun } from './shape.ts';
 
 /** From the worker. */
 export type SandboxMessage =
   | { readonly type: 'console'; readonly entry: ConsoleEntry }
   | { readonly type: 'socket'; readonly line: string }
+  /** Of the object that is followed. */
+  | { readonly type: 'reading'; readonly reading: Reading }
+  | { readonly type: 'unread'; readonly failure: Failure }
   /** `value` is checked by whoever asked. */
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly failure: Failure };
@@ -38,9 +54,6 @@ export const MESSAGES_PER_SECOND_MAX = 1000;
 
 const LEVELS: readonly ConsoleLevel[] = ['debug', 'log', 'info', 'warn', 'error'];
 
-/** A message that the code of this package does not send. */
-export class Overrun extends Error {}
-
 /** Reads the messages of one sandbox. `now`: milliseconds of any clock that goes on evenly. */
 export class Intake {
   readonly #now: () => number;
@@ -54,12 +67,16 @@ export class Intake {
   /** @throws Overrun */
   read(data: unknown): SandboxMessage {
     this.#countOne();
-    const { type, entry, line, id, value, failure } = fieldsOf(data);
+    const { type, entry, line, id, value, failure, reading } = fieldsOf(data);
     switch (type) {
       case 'console':
         return { type, entry: readEntry(entry) };
       case 'socket':
         return { type, line: readText(line, LETTERS.line) };
+      case 'reading':
+        return { type, reading: readReading(reading) };
+      case 'unread':
+        return { type, failure: readFailure(failure) };
       case 'answer':
         return { type, id: readNumber(id), value };
       case 'failed':
@@ -90,9 +107,10 @@ export function readAnswer(value: unknown): Answer {
 
 export function readLines(value: unknown): ObjectLine[] {
   return readList(value, LINES_MAX).map((line) => {
-    const { sizeBytes, nextAlarm } = fieldsOf(line);
+    const { id, sizeBytes, nextAlarm } = fieldsOf(line);
     const alarm = nextAlarm === null ? null : readTime(nextAlarm);
-    return { ...readTarget(line), sizeBytes: readNumber(sizeBytes), nextAlarm: alarm };
+    const facts = { id: readText(id, LETTERS.word), sizeBytes: readNumber(sizeBytes) };
+    return { ...readTarget(line), ...facts, nextAlarm: alarm };
   });
 }
 
@@ -103,12 +121,6 @@ export function readClasses(value: unknown): string[] {
 export function readTarget(value: unknown): Target {
   const { className, name } = fieldsOf(value);
   return { className: readText(className, LETTERS.word), name: readText(name, LETTERS.name) };
-}
-
-export function readTime(value: unknown): number {
-  const timeMs = readNumber(value);
-  if (Number.isNaN(new Date(timeMs).getTime())) throw unknownMessage();
-  return timeMs;
 }
 
 function readEntry(value: unknown): ConsoleEntry {
@@ -125,31 +137,4 @@ function readFailure(value: unknown): Failure {
     message: readText(message, LETTERS.message),
     stack: readText(stack, LETTERS.message),
   };
-}
-
-function readText(value: unknown, lettersMax: number): string {
-  if (typeof value !== 'string') throw unknownMessage();
-  if (value.length <= lettersMax) return value;
-  throw new Overrun(`It sent a text of ${value.length} letters; at most ${lettersMax} are read.`);
-}
-
-function readNumber(value: unknown): number {
-  if (typeof value !== 'number') throw unknownMessage();
-  return value;
-}
-
-/** A list without gaps, so that its length is how much there is to read. */
-function readList(value: unknown, itemsMax: number): unknown[] {
-  if (!Array.isArray(value)) throw unknownMessage();
-  if (value.length <= itemsMax) return Array.from(value);
-  throw new Overrun(`It sent a list of ${value.length}; at most ${itemsMax} are read.`);
-}
-
-function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) throw unknownMessage();
-  return value as Record<string, unknown>;
-}
-
-function unknownMessage(): Overrun {
-  return new Overrun('It sent a message that the sandbox does not know.');
 }

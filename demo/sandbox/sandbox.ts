@@ -5,7 +5,9 @@
 // it removes the frame, which ends the worker, closes the port, and fails every call under way, all before it returns.
 
 import type { ConsoleEntry } from '../../src/page/start/connect-source.ts';
-import type { Calls } from '../playground/calls.ts';
+import type { Calls, Failure, Target } from '../playground/calls.ts';
+import type { ObjectTime, Reading } from '../playground/object-time.ts';
+import type { SharedData } from '../playground/shared-data.ts';
 import {
   Intake,
   Overrun,
@@ -13,10 +15,16 @@ import {
   readClasses,
   readLines,
   readTarget,
-  readTime,
   type SandboxAsk,
   type SandboxMessage,
 } from './messages.ts';
+import { readBookmark, readMade, readPast } from './reading.ts';
+import { readTime } from './shape.ts';
+
+interface Follower {
+  hear(reading: Reading): void;
+  onError(error: unknown): void;
+}
 
 /** Receives the sandbox's unrequested messages. */
 export interface SandboxListener {
@@ -31,6 +39,8 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+const nothing = () => {};
+
 export class Sandbox {
   readonly calls: Calls;
   readonly #frame = document.createElement('iframe');
@@ -41,6 +51,7 @@ export class Sandbox {
   #end: Error | null = null;
   #lastId = 0;
   #hearSocket: (line: string) => void = () => {};
+  #follower: Follower | null = null;
 
   constructor(workerText: string, wasm: ArrayBuffer, listener: SandboxListener) {
     const { port1, port2 } = new MessageChannel();
@@ -63,8 +74,28 @@ export class Sandbox {
   }
 
   /** The names of the classes. */
-  load(files: Readonly<Record<string, string>>): Promise<string[]> {
-    return this.#ask('load', [files], readClasses);
+  load(files: Readonly<Record<string, string>>, data: SharedData | null): Promise<string[]> {
+    return this.#ask('load', [files, data], readClasses);
+  }
+
+  /** The time of an object. One is followed at a time, the one asked for last. */
+  time(target: Target): ObjectTime {
+    return {
+      follow: (hear, onError) => {
+        const follower: Follower = { hear, onError };
+        this.#follower = follower;
+        this.#ask('follow', [target], nothing).catch(onError);
+        return () => {
+          if (this.#follower !== follower) return;
+          this.#follower = null;
+          // A sandbox that has ended follows nothing.
+          this.#ask('unfollow', [], nothing).catch(nothing);
+        };
+      },
+      at: (bookmark) => this.#ask('at', [bookmark], readPast),
+      restore: (bookmark) => this.#ask('restore', [bookmark], readBookmark),
+      revert: (bookmark) => this.#ask('revert', [bookmark], readMade),
+    };
   }
 
   close(reason = new Error('The code was stopped.')): void {
@@ -78,7 +109,6 @@ export class Sandbox {
   }
 
   #callsOf(): Calls {
-    const nothing = () => {};
     return {
       call: (...given) => this.#ask('call', given, readAnswer),
       fetch: (...given) => this.#ask('fetch', given, readAnswer),
@@ -125,17 +155,26 @@ export class Sandbox {
       case 'socket':
         this.#hearSocket(message.line);
         break;
+      case 'reading':
+        this.#follower?.hear(message.reading);
+        break;
+      case 'unread':
+        this.#follower?.onError(errorOf(message.failure));
+        break;
       case 'answer':
         this.#waiting.get(message.id)?.resolve(message.value);
         this.#waiting.delete(message.id);
         break;
       case 'failed': {
-        const { code, message: text, stack } = message.failure;
-        const error = Object.assign(new Error(text), { code });
-        error.stack = stack;
-        this.#waiting.get(message.id)?.reject(error);
+        this.#waiting.get(message.id)?.reject(errorOf(message.failure));
         this.#waiting.delete(message.id);
       }
     }
   }
+}
+
+function errorOf({ code, message, stack }: Failure): Error {
+  const error = Object.assign(new Error(message), { code });
+  error.stack = stack;
+  return error;
 }

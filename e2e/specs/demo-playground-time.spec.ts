@@ -125,23 +125,29 @@ test('[DEMO20] the storage is in view, follows calls of any tab, and marks chang
   expect(await page.evaluate('marked.join()')).not.toContain('cups');
 });
 
-test('[DEMO4] in the sandbox, the bar says that there is no timeline', async ({
+test('[DEMO34] in the sandbox, the bar and the state beside now are as in this origin', async ({
   context,
   demoSite,
 }) => {
   const files = {
     'main.ts': `import { DurableObject } from 'cloudflare:workers';
 export class Keeper extends DurableObject {
-  keep() { this.ctx.storage.kv.put('a', 1); }
+  keep(value: number) { this.ctx.storage.kv.put('a', value); }
 }`,
   };
   const packed = deflateRawSync(JSON.stringify({ name: 'A gift', files })).toString('base64url');
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/index.html#code=${packed}`);
   await button(page, 'Run in a sandbox').click();
-  await button(page, 'keep').click();
-  await expect(page.getByRole('region', { name: 'Time' })).toContainText(
-    'No timeline in the sandbox: its data is in memory',
-  );
+  for (const value of ['1', '2']) {
+    await page.getByLabel('value of keep').fill(value);
+    await button(page, 'keep').click();
+  }
+  await expect(page.getByRole('list', { name: 'Keys' })).toHaveText(/^a\s*2$/);
+  await slider(page).press('ArrowLeft');
+  await expect(page.getByRole('list', { name: 'Keys then' })).toHaveText(/changed: a\s*1$/);
+  await button(page, 'Go back to here').click();
+  await expect(page.getByRole('list', { name: 'Keys' })).toHaveText(/^a\s*1$/);
+  await button(page, 'Stop').click();
   await expect(slider(page)).toHaveCount(0);
 });

@@ -110,10 +110,11 @@ const ENTRIES = [
   'src/tools/inspector/grid.tsx',
   'src/tools/inspector/stored-value.ts',
   'src/tools/inspector/tables.ts',
-  'src/tools/inspector/use-commits.ts',
+
   'src/tools/inspector/use-followed.ts',
   'src/tools/undo/undo.ts',
   'src/page/start/connect-source.ts',
+  'src/shared/live/every-commit.ts',
   'src/management/index.ts',
   'src/tools/vite/client.d.ts',
   'worker/start/entries/objects.ts',

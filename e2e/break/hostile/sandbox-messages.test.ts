@@ -8,12 +8,13 @@ import {
   readAnswer,
   readClasses,
   readLines,
-  readTime,
 } from '../../../demo/sandbox/messages.ts';
+import { readPast, readReading } from '../../../demo/sandbox/reading.ts';
+import { readTime } from '../../../demo/sandbox/shape.ts';
 
 const entry = { level: 'log', text: 'x', timeMs: 1 };
 const failure = { code: 'x', message: 'x', stack: 'x' };
-const line = { className: 'A', name: 'a', sizeBytes: 1, nextAlarm: null };
+const line = { className: 'A', name: 'a', id: '1', sizeBytes: 1, nextAlarm: null };
 const intake = () => new Intake(() => 0);
 
 test('[DEMO12] messages of the known shapes are read', () => {
@@ -91,4 +92,42 @@ test('[DEMO12] more messages in a second than the limit are an overrun; each sec
     for (let count = 0; count < MESSAGES_PER_SECOND_MAX; count++) read();
   }
   expect(read).toThrow(Overrun);
+});
+
+test('[DEMO34] a reading of an object in a sandbox is read in its bounds; another shape or length is an overrun', () => {
+  const row = { id: '1', texts: ['a'], prints: ['string a'] };
+  const table = { name: 'note', columns: ['body'], rows: [row], count: 1 };
+  const key = { key: 'a', text: '1', print: 'number 1' };
+  const state = { keys: [key], hasMoreKeys: false, tables: [table] };
+  const commit = { bookmark: '1', timeMs: 1, isRestore: false, label: 'add()' };
+  const reading = { commits: [commit], state };
+  expect(readReading({ ...reading, more: 1 })).toEqual(reading);
+  const differences = {
+    keys: new Map([['a', 'added']]),
+    tables: new Map([['note', { columns: ['id'], rows: new Map([['1', 'changed']]) }]]),
+    unnamed: ['x'],
+  };
+  expect(readPast({ state, differences })).toEqual({ state, differences });
+  const long = 'x'.repeat(10_001);
+  for (const wrong of [
+    null,
+    { ...reading, commits: new Array(201).fill(commit) },
+    { ...reading, commits: [{ ...commit, timeMs: Number.NaN }] },
+    { ...reading, commits: [{ ...commit, label: long }] },
+    { ...reading, state: { ...state, keys: new Array(51).fill(key) } },
+    { ...reading, state: { ...state, keys: [{ ...key, print: long }] } },
+    { ...reading, state: { ...state, tables: [{ ...table, rows: new Array(51).fill(row) }] } },
+    { ...reading, state: { ...state, tables: [{ ...table, columns: new Array(2001).fill('a') }] } },
+    { ...reading, state: { ...state, tables: [{ ...table, rows: [{ ...row, id: long }] }] } },
+  ]) {
+    expect(() => readReading(wrong), JSON.stringify(wrong)).toThrow(Overrun);
+  }
+  for (const wrong of [
+    { ...differences, keys: { a: 'added' } },
+    { ...differences, keys: new Map([['a', 'stolen']]) },
+    { ...differences, keys: new Map(Array.from({ length: 101 }, (_, at) => [`${at}`, 'added'])) },
+    { ...differences, unnamed: [1] },
+  ]) {
+    expect(() => readPast({ state, differences: wrong })).toThrow(Overrun);
+  }
 });

@@ -1,0 +1,99 @@
+// The time of one object: its commits, its state now and at a commit, and the ways back.
+//
+// Invariant: all that it gives is plain data of bounded length, so that it is the same whether the object runs in this
+// origin or in a sandbox, whose worker has an ObjectTime of its own.
+
+import type { StorageCommit, StorageHandle } from '../../src/index.ts';
+import { readAfterCommits } from '../../src/shared/live/every-commit.ts';
+import { compare } from '../../src/tools/inspector/compared.ts';
+import { LETTERS, shortened } from './calls.ts';
+import { type Differences, differencesOf, readState, type State } from './state.ts';
+
+/** How many commits are read: the newest ones. */
+export const COMMITS_MAX = 200;
+/** A reading of a busy object is followed by a pause. */
+const PAUSE_MS = 200;
+
+export interface Commit {
+  readonly bookmark: string;
+  readonly timeMs: number;
+  readonly isRestore: boolean;
+  /** Who made it, in a word or two. */
+  readonly label: string;
+}
+
+export interface Reading {
+  /** The oldest first. */
+  readonly commits: readonly Commit[];
+  readonly state: State;
+}
+
+/** The state at a commit, and the differences from it to now. */
+export interface Past {
+  readonly state: State;
+  readonly differences: Differences;
+}
+
+export interface ObjectTime {
+  /** Tells a reading now, and after every commit. Returns its end. */
+  follow(hear: (reading: Reading) => void, onError: (error: unknown) => void): () => void;
+  at(bookmark: string): Promise<Past>;
+  /** Takes the object there. Resolves to the bookmark of the moment before, which takes it back. */
+  restore(bookmark: string): Promise<string>;
+  /** Takes back one commit. Resolves to the commit that did; null: there was nothing to take back. */
+  revert(bookmark: string): Promise<string | null>;
+}
+
+/** The time of an object whose storage is in reach. */
+export function timeOf(storage: StorageHandle): ObjectTime {
+  return {
+    follow: (hear, onError) =>
+      readAfterCommits(storage, {
+        async read(isOver) {
+          const [found, state] = await Promise.all([
+            storage.history({ limit: COMMITS_MAX }),
+            readState(storage),
+          ]);
+          if (!isOver()) hear({ commits: found.reverse().map(commitOf), state });
+        },
+        onError,
+        pause: () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS)),
+      }),
+    async at(bookmark) {
+      const moment = await storage.at(bookmark);
+      try {
+        const differing = compare(storage.diff(bookmark), () => false);
+        const [state, compared] = await Promise.all([readState(moment), differing]);
+        return { state, differences: differencesOf(compared) };
+      } finally {
+        await moment.close();
+      }
+    },
+    restore: (bookmark) => storage.restore(bookmark),
+    async revert(bookmark) {
+      const before = await storage.getCurrentBookmark();
+      const made = await storage.revert(bookmark);
+      return made === before ? null : made;
+    },
+  };
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  constructor: 'start',
+  storage: 'from the page',
+  restore: 'went back',
+  revert: 'undone',
+};
+
+function commitOf(commit: StorageCommit): Commit {
+  const { bookmark, time, isRestore } = commit;
+  const label = shortened(labelOf(commit), LETTERS.word);
+  return { bookmark, timeMs: time.getTime(), isRestore, label };
+}
+
+function labelOf({ by, isRestore }: StorageCommit): string {
+  if (isRestore) return KINDS.restore!;
+  if (by === undefined) return 'internal';
+  if (by.label !== undefined) return by.label;
+  return by.method === undefined ? (KINDS[by.kind] ?? by.kind) : `${by.method}()`;
+}
