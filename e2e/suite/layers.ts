@@ -76,7 +76,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   },
   'worker/realm': {
     rooms: ['globals', 'modules', 'library', 'source'],
-    on: ['worker/objects', 'src/shared'],
+    on: ['worker/objects', 'worker/engine/storage', 'src/shared'],
   },
   'worker/start': {
     rooms: ['boot', 'entries'],
