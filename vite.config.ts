@@ -14,6 +14,7 @@ import { playgroundSandbox } from './demo/sandbox/sandbox-plugin.ts';
 import { type SiteManifest, siteNames } from './demo/ui/site-names.ts';
 import { Licences } from './e2e/package/licences.ts';
 import { requireWasm } from './e2e/suite/required-wasm.ts';
+import { NEWEST } from './e2e/workerd/versions.ts';
 import { ctxStorage } from './src/tools/vite/plugin.ts';
 
 requireWasm();
@@ -146,6 +147,14 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'isolated', include: ISOLATED } },
       { extends: true, test: { name: 'long', include: LONG, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'newest workerd',
+          include: ['e2e/workerd/differential/*.test.ts'],
+          env: { MINIFLARE_WORKERD_PATH: NEWEST },
+        },
+      },
     ],
     // Some tests wait for turns, timers and other processes: one more than there are cores keeps these busy.
     maxWorkers: availableParallelism() + 1,

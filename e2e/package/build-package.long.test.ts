@@ -27,7 +27,18 @@ test('[OBJ17] classes of the platform keep their names in the bundles for browse
   });
   await minifyAgain(outfile);
   const bundle: typeof InProcess & typeof Library = await import(pathToFileURL(outfile).href);
+  let alarmed = (_info: object) => {};
   class Named extends bundle.DurableObject<{ Named: object }> {
+    alarm(info: object) {
+      alarmed(info);
+    }
+    async nameOfAlarm() {
+      const info = new Promise<object>((resolve) => {
+        alarmed = resolve;
+      });
+      await this.ctx.storage.setAlarm(Date.now());
+      return nameOf(await info);
+    }
     async names() {
       const { ctx, env } = this;
       const { storage } = ctx;
@@ -55,6 +66,7 @@ test('[OBJ17] classes of the platform keep their names in the bundles for browse
       ...['RawIterator', 'ListIterator', 'DurableObjectFacets', 'LoopbackDurableObjectNamespace'],
       ...['CacheStorage', 'Navigator', 'fetch', 'setTimeout', 'now', 'queueMicrotask', 'getAll'],
     ]);
+    expect(await objects.env.Named.getByName('a').nameOfAlarm()).toBe('AlarmInvocationInfo');
   } finally {
     await objects.close();
   }

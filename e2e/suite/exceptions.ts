@@ -46,7 +46,8 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/calls/stubs/loopback.ts classes': BY_OBJECT,
   'worker/start/entries/object-tools.ts homes': BY_OBJECT,
   'worker/start/entries/object-tools.ts running': `${REALM}: reset() names no host`,
-  'worker/realm/globals/realm.ts realm': `${REALM}: the globals its hosts replace together`,
+  'worker/realm/globals/object-realm.ts objectRealm': `${REALM}: the globals its hosts replace together`,
+  'worker/realm/globals/realm.ts storageRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/library/provided.ts latest':
     'modules read env while they load, before a host starts',
   'worker/realm/library/running-hosts.ts running': `${REALM}: \`cloudflare:workers\` is a module`,

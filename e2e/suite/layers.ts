@@ -77,7 +77,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   },
   'worker/realm': {
     rooms: ['globals', 'modules', 'library', 'source'],
-    on: ['worker/objects', 'src/shared'],
+    on: ['worker/objects', 'worker/engine/storage', 'src/shared'],
   },
   'worker/bindings': { on: ['worker/realm/library', 'src/shared/contract'] },
   'worker/start': {

@@ -68,6 +68,7 @@ export function stagesOfRest(folder: string): readonly Stage[] {
   return [
     ...packs,
     [[unit('long unit tests', folder, 'long')]],
+    [[unit('comparison with the newest workerd', folder, 'newest workerd')]],
     [[simulator('simulation', '--seed', '1', '--rounds', '60', '--jobs', '2')]],
     // Each keeps two cores busy, so side by side they would only slow each other.
     [[endToEnd('long end-to-end tests', 'Chromium', folder, `--grep=${LONG}`)]],

@@ -206,7 +206,7 @@ export class ObjectSimulation {
     this.#committed();
   }
 
-  /** The mark is the last change of a turn or transaction: one that was undone or cut off before it makes no state. */
+  /** The mark is the last change of a turn or transaction: undone, or cut off before it, they make no state. */
   #dropUnmarked({ keys }: Draft): void {
     const { contents } = this.#history.last;
     if (keys.get(MARK) === contents.keys.get(MARK)) this.#history.attempt = null;

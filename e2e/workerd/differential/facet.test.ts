@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { DurableObject, RpcTarget } from '../../../worker/start/entries/node-objects.ts';
+import { differs } from '../versions.ts';
 import { facetAll, facetOf, innerOf } from './facet.ts';
 import { askInNode } from './in-node.ts';
 import { askInWorkerd } from './in-workerd.ts';
@@ -20,6 +21,7 @@ describe('facets', async () => {
     askInNode('Facet', facetOf(bases), facetAll, { Inner: innerOf(bases) }),
   ]);
   test.for(Object.keys(there))('[TWO10] %s', (what) => {
-    expect(here[what]).toEqual(there[what]);
+    if (differs(what)) expect(here[what]).not.toEqual(there[what]);
+    else expect(here[what]).toEqual(there[what]);
   });
 });

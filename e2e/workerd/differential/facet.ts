@@ -542,7 +542,7 @@ async function words(ask: () => unknown): Promise<unknown> {
 }
 
 const SHARED =
-  /^(Facet name is too long \(max 256 characters\)|Could not serialize .*? does not support serialization|alarms are not yet implemented for SQLite-backed Durable Objects)/;
+  /^(Facet name is too long \(max 256 characters\)|Could not serialize .*? does not support serialization|alarms are not yet implemented for SQLite-backed Durable Objects|Facets currently cannot set alarms\.)/;
 
 /** The result of each. */
 export async function facetAll(all: Untyped): Promise<Record<string, unknown>> {

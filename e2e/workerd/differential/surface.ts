@@ -3,6 +3,7 @@
 import { attempt, type Questions, type Untyped } from './surface-answers.ts';
 import { CACHES } from './surface-caches.ts';
 import { FACTS } from './surface-facts.ts';
+import { PLATFORM } from './surface-platform.ts';
 import { FIXED, filled, fixed, identity, STREAMS } from './surface-streams.ts';
 
 interface Bases {
@@ -14,6 +15,7 @@ const QUESTIONS: Readonly<Record<string, Questions>> = {
   FixedLengthStream: FIXED,
   caches: CACHES,
   facts: FACTS,
+  platform: PLATFORM,
 };
 
 /** The class `Surface`. */
@@ -30,6 +32,64 @@ export function surfaceOf({ DurableObject }: Bases) {
       return attempt(() => QUESTIONS[subject]![question]!(this));
     }
 
+    #alarmed: (info: unknown) => void = () => {};
+    readonly #alarm = new Promise((resolve) => {
+      this.#alarmed = resolve;
+    });
+
+    echoed(stream: unknown) {
+      return stream;
+    }
+    failure() {
+      return Object.assign(new RangeError('failed'), { code: 7, own: 'kept' });
+    }
+    fail() {
+      throw this.failure();
+    }
+    failThere() {
+      return this.env.Surface.getByName('there').fail();
+    }
+    ok() {
+      return 'ok';
+    }
+    reset() {
+      this.ctx.abort('enough');
+    }
+    detached() {
+      const { abort } = this.ctx;
+      abort('enough');
+    }
+    async setAlarm() {
+      await this.ctx.storage.setAlarm(Date.now());
+    }
+    alarmed() {
+      return this.#alarm;
+    }
+    alarm(info: Untyped) {
+      this.#alarmed([
+        info.constructor.name,
+        Object.keys(info),
+        Object.prototype.toString.call(info),
+      ]);
+    }
+    deferred(how: string) {
+      const { storage } = this.ctx;
+      storage.sql.exec('CREATE TABLE IF NOT EXISTS p(id INTEGER PRIMARY KEY)');
+      storage.sql.exec(
+        'CREATE TABLE IF NOT EXISTS c(p INTEGER REFERENCES p(id) DEFERRABLE INITIALLY DEFERRED)',
+      );
+      const insert = () => {
+        storage.sql.exec('INSERT INTO c VALUES (1)');
+        return 'inserted';
+      };
+      if (how === 'sync') return storage.transactionSync(insert);
+      if (how === 'async') return storage.transaction(async () => insert());
+      return insert();
+    }
+    rows() {
+      return this.ctx.storage.sql.exec('SELECT * FROM c').toArray();
+    }
+
     async fetch(request: Request): Promise<Response> {
       switch (new URL(request.url).pathname) {
         case '/fixed':
@@ -40,6 +100,8 @@ export function surfaceOf({ DurableObject }: Bases) {
           return new Response(filled(fixed(5), 'four').readable);
         case '/piped':
           return new Response(new Response('piped').body!.pipeThrough(fixed(5)));
+        case '/fail':
+          throw this.failure();
         case '/text':
           return new Response('text');
         case '/null':

@@ -75,6 +75,14 @@ describe('an error across the thread', () => {
     expect({ ...copy }).toEqual({ status: 404, detail: { at: new Date(5) } });
   });
 
+  test('[RPC1] a property that callers decide by stays enumerable, and hidden, as it was thrown', () => {
+    const shown = across(Object.assign(new Error('shown'), { code: 7, overloaded: true }));
+    expect({ ...(shown as Error) }).toEqual({ code: 7, overloaded: true });
+    const hidden = across(storageError('OBJECT_RESET', 'hidden')) as Error;
+    expect({ ...hidden }).toEqual({});
+    expect(hidden).toMatchObject({ code: 'OBJECT_RESET', durableObjectReset: true });
+  });
+
   test('[RPC1] a thrown value that is not an error arrives as itself', () => {
     expect(across({ reason: 7 })).toEqual({ reason: 7 });
     expect(across(undefined)).toBe(undefined);

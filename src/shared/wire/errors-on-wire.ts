@@ -27,7 +27,7 @@ export interface WireError {
 /** The result of an operation, or the error that it threw. */
 export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireError };
 
-// Properties that callers decide by; on errors of this package they are not enumerable.
+// Properties that callers decide by. Of an error whose own ones are enumerable, `own` has them too, so that they stay so.
 const PROPERTIES = ['code', 'retryable', 'durableObjectReset', 'remote', 'overloaded'] as const;
 const CAUSE_DEPTH_MAX = 8;
 
@@ -77,8 +77,11 @@ function fromWords(wire: WireError): unknown {
   if ('thrown' in wire) return wire.thrown;
   const error = construct(wire);
   if (wire.stack !== undefined) define(error, 'stack', wire.stack);
-  for (const [name, value] of Object.entries(wire.properties)) define(error, name, value);
-  for (const [name, value] of Object.entries(wire.own ?? {})) {
+  const { own = {} } = wire;
+  for (const [name, value] of Object.entries(wire.properties)) {
+    define(error, name, value, Object.hasOwn(own, name));
+  }
+  for (const [name, value] of Object.entries(own)) {
     // toWire never writes these names; `__proto__` would change the prototype.
     if (!PLACED.has(name)) Reflect.set(error, name, value);
   }
@@ -121,7 +124,7 @@ function inWords(thrown: unknown, depth: number): WireError {
 function ownProperties(error: object): Record<string, unknown> | undefined {
   let own: Record<string, unknown> | undefined;
   for (const name of Object.keys(error)) {
-    if (PLACED.has(name)) continue;
+    if (PLACED.has(name) && !PROPERTIES.some((known) => known === name)) continue;
     try {
       const value = structuredCopy(Reflect.get(error, name));
       own ??= {};
@@ -151,8 +154,8 @@ function cloneable(value: unknown): unknown {
   }
 }
 
-function define(error: Error, name: string, value: unknown): void {
-  Object.defineProperty(error, name, { value, writable: true, configurable: true });
+function define(error: Error, name: string, value: unknown, enumerable = false): void {
+  Object.defineProperty(error, name, { value, enumerable, writable: true, configurable: true });
 }
 
 /** `fact` says why the connection ended. */

@@ -79,9 +79,10 @@ const COUNTERS = new Set(['changes', 'last_insert_rowid', 'total_changes']);
 const HIDDEN_PREFIX = new TextEncoder().encode('_cf_');
 const LOWER_CASE = 0x20;
 
+/** Begins with workerd's words, which programs look for. */
 const TRANSACTION_ADVICE =
-  'BEGIN, COMMIT, ROLLBACK and SAVEPOINT are not allowed; use transaction() or transactionSync() ' +
-  'of the storage, which roll back by themselves when something throws';
+  'To execute a transaction, please use the state.storage.transaction() or state.storage.transactionSync() APIs ' +
+  'instead of the SQL BEGIN TRANSACTION or SAVEPOINT statements. They roll back by themselves when something throws.';
 
 /** Receives the tables that a statement touches while it is compiled. */
 export interface TableWatch {
@@ -178,7 +179,8 @@ export class Regulator {
     const refused = this.#refused;
     this.#refused = undefined;
     if (refused === undefined) return undefined;
-    return storageError('SQL_FORBIDDEN', `${error.message} (${refused})`);
+    const isWhole = refused === TRANSACTION_ADVICE;
+    return storageError('SQL_FORBIDDEN', isWhole ? refused : `${error.message} (${refused})`);
   }
 
   #decide(action: number, first: Pointer, second: Pointer, schema: Pointer): number {

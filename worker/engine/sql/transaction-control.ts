@@ -17,6 +17,11 @@ export type Savepoint = number;
 // All have one name: SQLite takes the innermost one of a name, and they are a stack.
 const NAME = '_cf_savepoint';
 
+/** workerd's words for a deferred constraint that fails at the end of a turn. */
+const VIOLATED =
+  'Durable Object was reset and rolled back to its last known good state because the application left the database ' +
+  'in a state where constraints were violated: ';
+
 export class TransactionControl {
   readonly #connection: Connection;
   readonly #begin: PreparedStatement;
@@ -62,7 +67,15 @@ export class TransactionControl {
    */
   commit(isAsked: boolean): void {
     this.#assert(this.isOpen && this.#depth === 0, 'a transaction ended before its savepoints');
-    this.#run(this.#commit, isAsked);
+    try {
+      this.#run(this.#commit, isAsked);
+    } catch (error) {
+      const { message } = error as Error;
+      if (!isAsked && message.includes('constraint failed')) {
+        (error as Error).message = VIOLATED + message;
+      }
+      throw error;
+    }
     this.#assert(!this.isOpen, 'COMMIT ended no transaction');
   }
 

@@ -200,9 +200,18 @@ export class AlarmInvocationInfo {
   declare readonly retryCount: number;
 
   constructor({ scheduledTime, retryCount }: AlarmRun) {
-    const members = { scheduledTime, isRetry: retryCount > 0, retryCount };
+    const members = { scheduledTime, retryCount, isRetry: retryCount > 0 };
     for (const [name, value] of Object.entries(members)) {
       Object.defineProperty(this, name, { value, enumerable: true });
     }
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'AlarmInvocationInfo';
+  }
+
+  static {
+    // Minifiers rename the class.
+    Object.defineProperty(AlarmInvocationInfo, 'name', { value: 'AlarmInvocationInfo' });
   }
 }

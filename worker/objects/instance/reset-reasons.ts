@@ -4,12 +4,14 @@ import { type StorageError, storageError } from '../../../src/shared/contract/er
 import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contract/limits.ts';
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 
+/** With workerd's marks, by which programs decide whether to repeat the call. */
 export function sectionTimeout(): StorageError {
-  return storageError(
+  const error = storageError(
     'TRANSACTION_TIMEOUT',
     `A critical section held the object for ${CRITICAL_SECTION_MS_MAX / 1000} s; ` +
       'the object was reset. Do slow work outside of it.',
   );
+  return Object.assign(error, { overloaded: true, durableObjectReset: true });
 }
 
 export function alarmTimeout(): StorageError {
@@ -24,6 +26,7 @@ export function alarmTimeout(): StorageError {
 export function aborted(reason = 'The object was reset by ctx.abort().'): StorageError {
   const error = storageError('OBJECT_RESET', reason);
   Object.defineProperty(error, 'retryable', { value: false, configurable: true });
+  Object.defineProperty(error, 'durableObjectReset', { enumerable: true });
   return error;
 }
 
@@ -36,8 +39,7 @@ export function facetEnded(reason: string): StorageError {
 
 export function alarmOfFacet(): StorageError {
   return facetEnded(
-    'alarms are not yet implemented for SQLite-backed Durable Objects that are facets; the facet ' +
-      'was reset. Set an alarm in the object that the facet belongs to.',
+    'Facets currently cannot set alarms. The facet was reset; set an alarm in the object that it belongs to.',
   );
 }
 

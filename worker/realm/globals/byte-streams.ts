@@ -5,10 +5,43 @@ import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-glo
 import { ByteChannel } from './byte-channel.ts';
 
 /** Puts the classes into the scope; the result undoes it. */
-export function installByteStreams(scope: object): () => void {
+export function installByteStreams(scope: Scope): () => void {
   const classes = { IdentityTransformStream, FixedLengthStream };
   const undo = Object.entries(classes).map(([name, value]) => replaceGlobal(scope, name, value));
+  const { ReadableStreamBYOBReader: Reader } = scope;
+  if (Reader !== undefined) undo.push(replaceGlobal(Reader.prototype, 'readAtLeast', readAtLeast));
   return () => undoAll(undo);
+}
+
+/** WebKit may have no byte streams. */
+type Scope = Partial<Pick<typeof globalThis, 'ReadableStreamBYOBReader'>>;
+
+/** Not `read` with `min`, which older engines do not know. */
+async function readAtLeast(
+  this: ReadableStreamBYOBReader,
+  byteCount: number,
+  view: Uint8Array<ArrayBuffer>,
+): Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>> {
+  if (!(byteCount > 0)) {
+    throw new TypeError(`Requested invalid minimum number of bytes to read (${byteCount}).`);
+  }
+  const { byteOffset, byteLength } = view;
+  if (byteCount > byteLength) {
+    throw new TypeError(
+      `Minimum bytes to read (${byteCount}) exceeds size of buffer (${byteLength}).`,
+    );
+  }
+  let buffer = view.buffer;
+  let filled = 0;
+  while (filled < byteCount) {
+    const rest = new Uint8Array(buffer, byteOffset + filled, byteLength - filled);
+    const { done, value } = await this.read(rest);
+    if (value === undefined) return { done: true, value }; // cancelled
+    buffer = value.buffer;
+    filled += value.byteLength;
+    if (done) break;
+  }
+  return { done: filled === 0, value: new Uint8Array(buffer, byteOffset, filled) } as never;
 }
 
 /** How a FixedLengthStream tells its base class; no caller has the symbol. */

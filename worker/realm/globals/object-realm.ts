@@ -6,9 +6,12 @@ import {
   installSocketClasses,
   installSocketResponse,
 } from '../../../src/shared/calls/sockets/install.ts';
+
+import { installArguments } from './arguments-of-workerd.ts';
 import { installByteStreams } from './byte-streams.ts';
 import { installCaches } from './caches.ts';
 import { installAddedMethods, installCloudflare, installNavigator } from './cloudflare.ts';
+import { installDigests } from './digests.ts';
 import { installFetch } from './gated-fetch.ts';
 import { Realm, replaceDate } from './realm.ts';
 import { installSchedulerWait, installTimers } from './timers.ts';
@@ -21,10 +24,12 @@ export const objectRealm = new Realm(globalThis, [
   installMessages,
   installAddedMethods,
   installByteStreams,
+  installDigests,
   (scope, { ownHost }) => installNavigator(scope, () => ownHost() !== undefined),
   (scope, { current, ownHost }) => installCaches(scope, current, ownHost),
   (scope, { current, ownHost }) => installCloudflare(scope, current, () => ownHost() !== undefined),
   installSocketClasses,
   installSocketResponse,
+  (scope, { ownHost }) => installArguments(scope, () => ownHost() !== undefined),
   replaceDate,
 ]);

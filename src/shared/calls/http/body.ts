@@ -12,6 +12,41 @@ export class MessageBody {
   }
 }
 
+/** The source of a body. */
+export interface PulledBytes {
+  /** The next chunk; null at the end. */
+  next(): Promise<Uint8Array<ArrayBuffer> | null>;
+  cancel(reason: unknown): Promise<void>;
+}
+
+/** A body that is pulled chunk by chunk. Its readers may bring their buffers; WebKit may have no such streams. */
+export function pulledBytes(pulled: PulledBytes): ReadableStream {
+  const source = {
+    async pull(controller: ReadableByteStreamController | ReadableStreamDefaultController) {
+      let chunk = await pulled.next();
+      while (chunk?.byteLength === 0) chunk = await pulled.next(); // byte streams take no empty chunk
+      if (chunk !== null) {
+        controller.enqueue(whole(chunk));
+        return;
+      }
+      controller.close();
+      if ('byobRequest' in controller) controller.byobRequest?.respond(0);
+    },
+    cancel: (reason: unknown) => pulled.cancel(reason),
+  };
+  const strategy = { highWaterMark: 0 };
+  try {
+    return new ReadableStream({ ...source, type: 'bytes' }, strategy);
+  } catch {
+    return new ReadableStream(source, strategy);
+  }
+}
+
+/** A byte stream takes the buffer of its chunk away, which others may use. */
+function whole(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return chunk.byteLength < chunk.buffer?.byteLength ? chunk.slice() : chunk;
+}
+
 /** The body of a request; null if it has none. @throws TypeError if it was read already */
 export function bodyOfRequest(request: Request): MessageBody | null {
   const { body, method } = request as { body?: ReadableStream | null; method: string };

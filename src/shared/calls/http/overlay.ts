@@ -4,6 +4,7 @@
 // Invariant: a clone shows the same as the message did when it was cloned.
 
 import type { IoContext } from '../io/io-context.ts';
+import { pulledBytes } from './body.ts';
 import { notedLength, noteLength } from './stream-length.ts';
 
 /** How a body enters the context that reads it. */
@@ -67,17 +68,13 @@ function native(message: Request | Response, name: string): unknown {
 function gatedStream(stream: ReadableStream, gate: Gate): ReadableStream {
   let reader: ReadableStreamDefaultReader | undefined;
   const readerOf = () => (reader ??= stream.getReader());
-  const gated = new ReadableStream(
-    {
-      async pull(controller) {
-        const { done, value } = await gate.receive(() => readerOf().read());
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => readerOf().cancel(reason),
+  const gated = pulledBytes({
+    next: async () => {
+      const { done, value } = await gate.receive(() => readerOf().read());
+      return done ? null : value;
     },
-    { highWaterMark: 0 },
-  );
+    cancel: (reason) => readerOf().cancel(reason),
+  });
   const byteCount = notedLength(stream);
   if (byteCount !== undefined) noteLength(gated, byteCount);
   return gated;

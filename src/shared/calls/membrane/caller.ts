@@ -63,7 +63,7 @@ export class PartyCaller implements ObjectCaller {
   }
 
   async get(to: Callee, path: Path): Promise<unknown> {
-    return this.#send(to, () => ({ op: 'get', path }), false);
+    return this.#send(to, () => ({ op: 'get', path }), { mayWrite: false });
   }
 
   async run(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown> {
@@ -115,7 +115,7 @@ export class PartyCaller implements ObjectCaller {
     const { signal } = outgoing.parts;
     signal?.throwIfAborted();
     const draft = writeDraft(outgoing, this.#party);
-    const answer = this.#send(to, fetchRequest(draft)) as Promise<Response>;
+    const answer = this.#send(to, fetchRequest(draft), { isFetch: true }) as Promise<Response>;
     return signal === null ? answer : this.#untilAborted(answer, signal);
   }
 
@@ -133,21 +133,31 @@ export class PartyCaller implements ObjectCaller {
     }
   }
 
-  #send(to: Callee, request: OutgoingCall['request'], mayWrite = true): Promise<unknown> {
+  #send(
+    to: Callee,
+    request: OutgoingCall['request'],
+    { mayWrite = true, isFetch = false } = {},
+  ): Promise<unknown> {
     const { signal } = to;
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const result = this.#ask(to, request, mayWrite);
+    const result = this.#ask(to, request, mayWrite, isFetch);
     // Nobody takes the contents of a late result.
     return signal === undefined ? result : untilAborted(result, signal, disposeOf);
   }
 
-  async #ask(to: Callee, request: OutgoingCall['request'], mayWrite: boolean): Promise<unknown> {
+  async #ask(
+    to: Callee,
+    request: OutgoingCall['request'],
+    mayWrite: boolean,
+    isFetch: boolean,
+  ): Promise<unknown> {
     const party = this.#party;
     let answer: Answer;
     try {
       answer = await party.io.send(() => this.#carry({ ...to, request, mayWrite }));
     } catch (error) {
-      throw withCallers(error);
+      // As on workerd, errors of `fetch` do not name the object.
+      throw withCallers(error, isFetch ? undefined : to.address.id);
     }
     return answer.channel.receive(answer.payload, party);
   }

@@ -5,7 +5,7 @@
 
 import { structuredCopy } from '../../values/value.ts';
 import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
-import { MessageBody } from '../http/body.ts';
+import { MessageBody, type PulledBytes, pulledBytes } from '../http/body.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, ReferenceChannel } from './channel.ts';
@@ -16,12 +16,7 @@ export const readable: ReferenceKind<ReadableStream> = {
   by: 'reference',
   recognizes: (value) => value instanceof ReadableStream,
   leave: (stream, party) => new ExportedReadable(stream, party),
-  arrive: (imported) =>
-    readableOf(
-      imported,
-      (request) => imported.send(request),
-      (owner) => imported.holdInUse(owner),
-    ),
+  arrive: readableOf,
 };
 
 /**
@@ -32,14 +27,7 @@ export const body: ReferenceKind<MessageBody> = {
   by: 'reference',
   recognizes: (value) => value instanceof MessageBody,
   leave: ({ stream }, party) => new ExportedReadable(stream, party),
-  arrive: (imported) =>
-    new MessageBody(
-      readableOf(
-        imported,
-        (request) => imported.ask(request),
-        (owner) => imported.hold(owner),
-      ),
-    ),
+  arrive: bodyOf,
 };
 
 export const writable: ReferenceKind<WritableStream> = {
@@ -138,16 +126,10 @@ class ExportedWritable implements Exported {
   }
 }
 
-type Ask = (request: ReferenceRequest) => Promise<Payload | null>;
-
-function readableOf(
-  imported: Imported,
-  ask: Ask,
-  hold: (owner: object) => () => void,
-): ReadableStream {
+function readableOf(imported: Imported): ReadableStream {
   const source: UnderlyingDefaultSource = {
     async pull(controller) {
-      const payload = await ask({ op: 'pull' });
+      const payload = await imported.send({ op: 'pull' });
       if (payload !== null) {
         controller.enqueue(imported.read(payload));
         return;
@@ -156,14 +138,35 @@ function readableOf(
       end();
     },
     async cancel(reason) {
-      const draft = imported.draft(cloneable(reason));
-      await imported.sendDraft(draft, (payload) => ({ op: 'cancel', payload }));
+      await cancel(imported, reason);
       end();
     },
   };
   // While it reads, an engine keeps the source, but may collect the stream.
-  const end = hold(source);
+  const end = imported.holdInUse(source);
   return new ReadableStream(source, { highWaterMark: 0 });
+}
+
+function bodyOf(imported: Imported): MessageBody {
+  const source: PulledBytes = {
+    async next() {
+      const payload = await imported.ask({ op: 'pull' });
+      if (payload !== null) return imported.read(payload) as Uint8Array<ArrayBuffer>;
+      end();
+      return null;
+    },
+    async cancel(reason) {
+      await cancel(imported, reason);
+      end();
+    },
+  };
+  const end = imported.hold(source);
+  return new MessageBody(pulledBytes(source));
+}
+
+async function cancel(imported: Imported, reason: unknown): Promise<void> {
+  const draft = imported.draft(cloneable(reason));
+  await imported.sendDraft(draft, (payload) => ({ op: 'cancel', payload }));
 }
 
 function writableOf(imported: Imported): WritableStream {

@@ -1,18 +1,19 @@
-// Errors that were thrown on the other side, as the caller gets them: marked `remote`, with the caller's
-// frames in their stack, as on workerd.
+// Errors that were thrown on the other side, as the caller gets them: marked `remote`, with the object's id and the
+// caller's frames in their stack, as on workerd.
 
 /** Marks an error of the other side. A value that is not an object stays as it is. */
 export function remoteError(thrown: unknown): unknown {
-  if (isObject(thrown)) define(thrown, 'remote', true);
+  if (isObject(thrown)) define(thrown, 'remote', true, true);
   return thrown;
 }
 
 /**
  * Appends the async functions that wait for the running one to the stack of an error of the other side.
- * Called after the error has passed the caller's gates, which V8 does not look through.
+ * Called after the error has passed the caller's gates, which V8 does not look through. `id`: of the called object.
  */
-export function withCallers(error: unknown): unknown {
+export function withCallers(error: unknown, id?: string): unknown {
   if (!isObject(error) || Reflect.get(error, 'remote') !== true) return error;
+  if (id !== undefined) define(error, 'durableObjectId', id, true);
   const { stack }: { stack?: unknown } = error;
   const frames = waitingFrames();
   if (typeof stack === 'string' && frames.length > 0) {
@@ -39,6 +40,6 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function define(target: object, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value, writable: true, configurable: true });
+function define(target: object, name: string, value: unknown, enumerable = false): void {
+  Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
 }

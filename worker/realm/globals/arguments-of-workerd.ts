@@ -1,0 +1,71 @@
+// `Request` and `Response` take what they take in workerd: a stream without `duplex`, a method in any case, and a body
+// without a byte for a status that has none. An address must be absolute: object code has no page.
+
+import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+
+type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
+
+/** Statuses without a body (Fetch standard). */
+const BODILESS: ReadonlySet<unknown> = new Set([204, 205, 304]);
+
+/** For object code; other code gets the classes of the scope. The result undoes it. */
+export function installArguments(scope: Scope, isObjectCode: () => boolean): () => void {
+  const undo = [
+    replaceGlobal(
+      scope,
+      'Request',
+      taking(scope.Request, ([input, init]) =>
+        isObjectCode() ? [absolute(input), requestInit(init)] : [input, init],
+      ),
+    ),
+    replaceGlobal(
+      scope,
+      'Response',
+      taking(scope.Response, ([body, init]) =>
+        isObjectCode() && isEmpty(body) && BODILESS.has((init as ResponseInit | undefined)?.status)
+          ? [null, init]
+          : [body, init],
+      ),
+    ),
+  ];
+  return () => undoAll(undo);
+}
+
+/** The class, whose constructor is called with changed arguments. */
+function taking<Class extends typeof Request | typeof Response>(
+  Native: Class,
+  change: (given: unknown[]) => unknown[],
+): Class {
+  const Taking: Class = new Proxy(Native, {
+    construct: (target, given, newTarget) =>
+      Reflect.construct(target, change(given), newTarget === Taking ? target : newTarget),
+  });
+  return Taking;
+}
+
+/** @throws TypeError */
+function absolute(input: unknown): unknown {
+  if (typeof input === 'string') {
+    try {
+      new URL(input);
+    } catch {
+      throw new TypeError(`Invalid URL: ${input}`);
+    }
+  }
+  return input;
+}
+
+function requestInit(init: unknown): unknown {
+  if (typeof init !== 'object' || init === null || init instanceof Request) return init;
+  const { method, body }: RequestInit = init;
+  const changed = {
+    ...(typeof method === 'string' && { method: method.toUpperCase() }),
+    ...(body instanceof ReadableStream && { duplex: 'half' }),
+  };
+  // Its members may be inherited.
+  return Object.assign(Object.create(init) as object, changed);
+}
+
+function isEmpty(body: unknown): boolean {
+  return body === '' || (body as Partial<ArrayBuffer> | null | undefined)?.byteLength === 0;
+}
