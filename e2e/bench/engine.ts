@@ -37,6 +37,8 @@ class Counted implements FileDirectory {
   flushes = 0;
   logWrites = 0;
   logBytes = 0;
+  /** Of all files. */
+  bytes = 0;
 
   constructor(inner: FileDirectory) {
     this.#inner = inner;
@@ -49,6 +51,7 @@ class Counted implements FileDirectory {
       read: (target, offset) => file.read(target, offset),
       write: (bytes, offset) => {
         file.write(bytes, offset);
+        this.bytes += bytes.length;
         // Neither the zeros written ahead nor a header are part of a commit.
         if (!isLog || bytes[8] === 0 || offset < 4096) return;
         this.logWrites++;
@@ -152,6 +155,47 @@ async function commits(): Promise<void> {
   report('log writes per commit', (directory.logWrites / count).toFixed(3), '1.00');
   report('log bytes per put of 100 bytes', String(bytes), '≤ 400');
   report('commit / bare write and flush', (total.commit / total.raw).toFixed(2), '≤ 1.3');
+}
+
+/** What apps save, each time with a flush: bytes and flushes that reach the disk, checkpoints included. */
+async function saves(): Promise<void> {
+  const count = 1000;
+  let text = String.fromCharCode(...blob(50_000).map((byte) => 97 + (byte % 26)));
+  const typed = (i: number) => {
+    const at = (i * 7919) % text.length;
+    text = `${text.slice(0, at)} word${text.slice(at)}`;
+    return text;
+  };
+  const patterns: Record<string, (db: Database, i: number) => void> = {
+    'a value of 100 bytes replaced': (db, i) =>
+      void db.exec({ sql: UPSERT, bind: [`key${i % 100}`, blob(100)] }),
+    'a number of a row changed': (db, i) =>
+      void db.exec({ sql: 'UPDATE r SET n = ? WHERE id = ?', bind: [i, 1 + (i % 1000)] }),
+    'a row appended': (db, i) =>
+      void db.exec({ sql: 'INSERT INTO r(a, n) VALUES(?, ?)', bind: [`message ${i}`, i] }),
+    'a word inserted into a text of 50 KB': (db, i) =>
+      void db.exec({ sql: UPSERT, bind: ['text', typed(i)] }),
+  };
+  for (const [name, save] of Object.entries(patterns)) {
+    const directory = new Counted(directoryOf(`save ${name}`));
+    const { files, db, close } = await open(directory);
+    db.exec(CREATE);
+    db.exec('CREATE TABLE r(id INTEGER PRIMARY KEY, a TEXT, n)');
+    const ids = 'WITH RECURSIVE c(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM c LIMIT 1000)';
+    db.exec(`${ids} INSERT INTO r SELECT id, 'row ' || id, 0 FROM c`);
+    save(db, 0);
+    await files.flush();
+    Object.assign(directory, { flushes: 0, bytes: 0 });
+    for (let i = 1; i <= count; i++) {
+      save(db, i);
+      await files.flush();
+      if (files.needsMaintenance) await files.maintain();
+    }
+    const perSave = (sum: number) => (sum / count).toFixed(2);
+    const kilobytes = `${perSave(directory.bytes / 1000)} KB, ${perSave(directory.flushes)} flushes`;
+    report(`disk per save: ${name}`, kilobytes, '');
+    await close();
+  }
 }
 
 /** A restore over 10,000 commits of a 100 MB database, against a copy of its main file. */
@@ -319,6 +363,7 @@ async function memory(): Promise<void> {
 try {
   await memory();
   await commits();
+  await saves();
   await restores();
   await openings();
   console.table(rows);

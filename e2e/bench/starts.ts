@@ -7,6 +7,7 @@
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { contender } from '../../demo/bench/contenders.ts';
 import { rotated } from '../../demo/bench/rounds.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { browserIds, rendererIds } from '../browsers/processes.ts';
@@ -47,6 +48,7 @@ try {
   const ours = CONTENDERS.find(({ name }) => name === OURS)!;
   await serve([ours], undefined);
   if (earlier !== null) await serve([{ ...ours, name: `${OURS}, ${options.against}` }], earlier);
+  await serve([contender(`${OURS}, connect`, 'ours-class')], undefined);
   await serve(
     CONTENDERS.filter(({ name }) => PEERS.includes(name)),
     undefined,

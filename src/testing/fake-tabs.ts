@@ -7,14 +7,11 @@ import type { LeaderFinder } from '../page/leader/leader-finder.ts';
 import { LeaderFinders } from '../page/leader/leader-finders.ts';
 import { CONNECT_WAIT_MS } from '../page/leader/leader-search.ts';
 import { Persistence, type PersistenceBrowser } from '../page/leader/status.ts';
-import {
-  checkStorageName,
-  DEFAULT_DIRECTORY,
-  type WorkerChoice,
-} from '../page/leader/worker-choice.ts';
+import { checkStorageName, type WorkerChoice } from '../page/leader/worker-choice.ts';
 import { connectObjects, type RemoteObjects } from '../page/storage/connect.ts';
 import { openObjectStorage } from '../page/storage/page-client.ts';
 import type { Build } from '../shared/contract/deployment.ts';
+import { DEFAULT_DIRECTORY } from '../shared/contract/directory.ts';
 import type { HistoryLimits } from '../shared/contract/history-limits.ts';
 import type { StorageMedium } from '../shared/contract/medium.ts';
 import type { RemoteStorage } from '../shared/contract/storage.ts';

@@ -88,7 +88,7 @@ export function planOf(seed: number): Plan {
     sizes: {
       ...(isLarge ? {} : smallSizes(seed, random)),
       history: historyOf(seed),
-      ...(seed < IDLE_SEEDS && { checkpointIdleMs: Number.POSITIVE_INFINITY }),
+      ...(seed < IDLE_SEEDS && { checkpointIdleShare: Number.POSITIVE_INFINITY }),
     },
     medium: 'bytes',
     disk: { flush: random.pick(['now', 'now', 'late'] as const) },

@@ -25,7 +25,7 @@ export interface Sizes {
   readonly undoBytes?: number;
   readonly checkpointOverlayBytes?: number;
   readonly checkpointLogBytes?: number;
-  readonly checkpointIdleMs?: number;
+  readonly checkpointIdleShare?: number;
   /** Pages SQLite keeps in memory: fewer make transactions spill. */
   readonly cachePages?: number;
   readonly history?: HistoryLimits;

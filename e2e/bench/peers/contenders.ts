@@ -55,6 +55,13 @@ export const KITS: Readonly<Record<string, Kit>> = {
     },
     files: ['worker/engine/vfs/sqlite3.wasm'],
   },
+  'ours-class': {
+    scripts: {
+      page: `${HERE}/ours-class.page.ts`,
+      'class-worker': `${IN_PAGE}/ours.worker.ts`,
+    },
+    files: ['worker/engine/vfs/sqlite3.wasm'],
+  },
   official: remote(`${IN_PAGE}/official`, SQLITE),
   'wa-sqlite': remote(
     `${HERE}/wa-sqlite`,

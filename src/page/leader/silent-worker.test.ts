@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import {
   holdForLife,
   namesOf,
@@ -15,7 +16,6 @@ import type { WorkerLike } from './environment.ts';
 import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { SILENT_WAIT_MS } from './leader-search.ts';
 import { SILENT_ASK_MS, SILENT_ASKS } from './own-worker.ts';
-import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 
 let tabs: FakeTabs;
 beforeEach(() => {

@@ -2,18 +2,14 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import { isStorageError, type StorageError } from '../../shared/contract/errors.ts';
 import { namesOf, type WorkerMessage } from '../../shared/wire/control.ts';
 import { type FakeTab, FakeTabs, type FakeWorker } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 import { OTHERS_WAIT_MS } from './leader-search.ts';
 import { SERVE_WAIT_MS } from './own-worker.ts';
-import {
-  checkStorageName,
-  choiceOfConnect,
-  choiceOfStorage,
-  DEFAULT_DIRECTORY,
-} from './worker-choice.ts';
+import { checkStorageName, choiceOfConnect, choiceOfStorage } from './worker-choice.ts';
 
 let tabs: FakeTabs;
 let first: FakeTab;

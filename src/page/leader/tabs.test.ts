@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
 import { namesOf, PROTOCOL_VERSION } from '../../shared/wire/control.ts';
 import { type FakeTab, FakeTabs, FakeWorker } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-search.ts';
-import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 
 let tabs: FakeTabs;
 let first: FakeTab;

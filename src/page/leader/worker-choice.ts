@@ -4,16 +4,11 @@
 // Invariant: a wrong argument is INVALID_ARGUMENT, whose message shows the right form; nothing has been
 // started then.
 
+import { DEFAULT_DIRECTORY, OBJECTS_DIRECTORY } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { checkHistoryLimits, type HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { STORAGE_MEDIA, type StorageMedium } from '../../shared/contract/medium.ts';
 import type { WorkerLike, WorkerSource } from './environment.ts';
-
-/** The directory of handles that name none. */
-export const DEFAULT_DIRECTORY = 'ctx-storage';
-
-/** The directory of objects whose connection names none. */
-export const OBJECTS_DIRECTORY = 'ctx-storage-objects';
 
 /** A caller's options about the worker; null for those it did not give. */
 export interface WorkerChoice {

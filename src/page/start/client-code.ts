@@ -7,6 +7,7 @@
 // Invariant: nothing depends on that file. If the page's load fails, or the worker needs another address, the worker
 // loads the file itself and reports the error.
 
+import { leaderLockOf } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { WasmMessage } from '../../shared/contract/wasm-message.ts';
 import { WASM_URL } from '../../shared/contract/wasm-url.ts';
@@ -20,8 +21,9 @@ interface First {
   /** The key that distinguishes this worker. */
   readonly key: unknown;
   readonly start: Start;
-  /** Where `sqlite3.wasm` lies, as the caller says. */
+  /** Where `sqlite3.wasm` lies, and the directory, as the caller says. */
   readonly wasmUrl: unknown;
+  readonly directory: string;
 }
 
 /** The worker that was started ahead waits for this work, too. */
@@ -61,12 +63,14 @@ export async function withClient<T>(
   }
 }
 
-function startFirst({ key, start, wasmUrl }: First): void {
+function startFirst({ key, start, wasmUrl, directory }: First): void {
   workers.start(key, () => {
     const worker = start();
     const url = wasmUrl === undefined ? WASM_URL.href : addressOf(wasmUrl);
     // The client refuses arguments that are not workers or addresses.
-    if (url !== null && typeof worker?.postMessage === 'function') void sendWasm(worker, url);
+    if (url !== null && typeof worker?.postMessage === 'function') {
+      void sendWasm(worker, url, isLed(directory, navigator.locks));
+    }
     return worker;
   });
 }
@@ -104,11 +108,32 @@ function notBrowser(operation: string): Error {
   );
 }
 
-/** Loads the file for the worker, which is told now that it comes. */
-export async function sendWasm(worker: WorkerLike, url: string): Promise<void> {
+/**
+ * Loads the file for the worker, which is told now that it comes; unless it will wait behind one that leads: it loads
+ * the file itself once it is the next, and until then the file would only take memory.
+ */
+export async function sendWasm(
+  worker: WorkerLike,
+  url: string,
+  isLed: Promise<boolean>,
+): Promise<void> {
   const tell = (message: WasmMessage) => worker.postMessage(message);
   tell({ type: 'wasm', url });
-  tell({ type: 'wasm', url, module: await compiled(url) });
+  tell({ type: 'wasm', url, module: (await isLed) ? null : await compiled(url) });
+}
+
+/** True if a worker leads in the directory; false also if the browser does not tell. */
+export async function isLed(
+  directory: string,
+  locks: Pick<LockManager, 'query'> | undefined,
+): Promise<boolean> {
+  try {
+    const { held = [] } = (await locks?.query()) ?? {};
+    const lock = leaderLockOf(directory);
+    return held.some(({ name }) => name === lock);
+  } catch {
+    return false;
+  }
 }
 
 // Compiled here as well, so that it is loaded once, whatever the server says of caches.

@@ -1,5 +1,6 @@
 // `connect`: the classes that a worker of the app serves.
 
+import { OBJECTS_DIRECTORY } from '../../shared/contract/directory.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
 import type { RemoteObjects } from '../storage/connect.ts';
 import { withClient } from './client-code.ts';
@@ -35,7 +36,8 @@ export async function connect<Classes extends object>(
   worker: Worker | (() => Worker),
   options: ConnectOptions = {},
 ): Promise<RemoteObjects<Classes>> {
-  const { wasmUrl } = options ?? {};
-  const first = typeof worker === 'function' ? { key: worker, start: worker, wasmUrl } : null;
+  const { wasmUrl, directory = OBJECTS_DIRECTORY } = options ?? {};
+  const first =
+    typeof worker === 'function' ? { key: worker, start: worker, wasmUrl, directory } : null;
   return withClient('connect', first, (client) => client.connect<Classes>(worker, options));
 }

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { sendWasm } from './client-code.ts';
+import { namesOf } from '../../shared/wire/control.ts';
+import { isLed, sendWasm } from './client-code.ts';
 
 const worker = () => ({
   postMessage: vi.fn(),
@@ -11,7 +12,7 @@ const file = (type: string) => `data:${type};base64,AGFzbQEAAAA=`;
 test('[START7] the page tells its worker that the file comes, and sends it compiled', async () => {
   const own = worker();
   const url = file('application/wasm');
-  const sent = sendWasm(own, url);
+  const sent = sendWasm(own, url, Promise.resolve(false));
   expect(own.postMessage.mock.calls).toEqual([[{ type: 'wasm', url }]]);
   await sent;
   expect(own.postMessage).toHaveBeenCalledTimes(2);
@@ -25,6 +26,24 @@ test.for([
   ['that cannot be fetched', 'nowhere:file'],
 ])('[START7] a file %s is left to the worker', async ([, url]) => {
   const own = worker();
-  await sendWasm(own, url!);
+  await sendWasm(own, url!, Promise.resolve(false));
   expect(own.postMessage).toHaveBeenLastCalledWith({ type: 'wasm', url, module: null });
+});
+
+test('[START7] a file for a worker that will wait behind another one is left to it', async () => {
+  const own = worker();
+  const url = file('application/wasm');
+  await sendWasm(own, url, Promise.resolve(true));
+  expect(own.postMessage).toHaveBeenLastCalledWith({ type: 'wasm', url, module: null });
+});
+
+test('[START7] a worker leads if it holds the lock of the directory', async () => {
+  const held = [{ name: namesOf('mine').leaderLock }];
+  const locks = { query: async () => ({ held }) };
+  expect(await isLed('mine', locks)).toBe(true);
+  expect(await isLed('other', locks)).toBe(false);
+  expect(await isLed('mine', { query: () => Promise.reject(new Error('opaque origin')) })).toBe(
+    false,
+  );
+  expect(await isLed('mine', undefined)).toBe(false);
 });

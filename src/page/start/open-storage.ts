@@ -2,6 +2,7 @@
 //
 // A module of its own, because a bundler that follows it emits that worker.
 
+import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
@@ -69,13 +70,19 @@ export async function openStorage(name: string, options: OpenOptions = {}): Prom
 }
 
 function firstWorker(options: unknown) {
-  const { early, worker, workerUrl, wasmUrl } = (options ?? {}) as OpenOptions;
+  const {
+    early,
+    worker,
+    workerUrl,
+    wasmUrl,
+    directory = DEFAULT_DIRECTORY,
+  } = (options ?? {}) as OpenOptions;
   // What was kept is shown sooner if nothing else is loaded meanwhile.
   if (early === true || worker !== undefined) return null;
-  if (workerUrl === undefined) return { key: null, start: spawnWorker, wasmUrl };
+  if (workerUrl === undefined) return { key: null, start: spawnWorker, wasmUrl, directory };
   try {
     const key = new URL(workerUrl, document.baseURI).href;
-    return { key, start: () => spawn(key), wasmUrl };
+    return { key, start: () => spawn(key), wasmUrl, directory };
   } catch {
     return null; // the client reports the error
   }

@@ -7,6 +7,6 @@
 export interface WasmMessage {
   readonly type: 'wasm';
   readonly url: string;
-  /** Null: the page could not load or compile it. */
+  /** Null: the page could not load or compile it, or another worker leads. */
   readonly module?: WebAssembly.Module | null;
 }

@@ -19,6 +19,7 @@
 import { checkFields, checkNumber } from '../contract/arguments.ts';
 import type { StorageSpace } from '../contract/connection-status.ts';
 import type { Build, Deployment, Order } from '../contract/deployment.ts';
+import { leaderLockOf } from '../contract/directory.ts';
 import type { HistoryLimits } from '../contract/history-limits.ts';
 import type { StorageMedium } from '../contract/medium.ts';
 import type { CheckedSource, ConsoleEntry } from '../contract/source.ts';
@@ -154,7 +155,7 @@ export function namesOf(directory: string) {
   const prefix = `ctx-storage/${directory}`;
   return {
     /** Held by the worker that leads. */
-    leaderLock: `${prefix}/leader`,
+    leaderLock: leaderLockOf(directory),
     /** Followed by the candidate, as JSON; held while it waits for its turn to lead, and while it leads. */
     candidateLock: `${prefix}/candidate/`,
     /** Held by a worker from before it becomes a candidate until it dies. */

@@ -29,7 +29,7 @@ const LARGE_LOG_FACTOR = 8;
  * Of both bounds, for a checkpoint that is made once nothing is committed. An opening redoes 64 KB of small commits in
  * half a millisecond, and two flushes after each pause would cost more.
  */
-const IDLE_SHARE = 1 / 4;
+export const CHECKPOINT_IDLE_SHARE = 1 / 4;
 /** Upper bound of the overlay while checkpoints fail, as a multiple of `checkpointOverlayBytes`. */
 const OVERLAY_FACTOR_MAX = 4;
 const RUN_PAGES = 64;
@@ -39,6 +39,7 @@ export interface CheckpointOptions {
   readonly isChecked: boolean;
   readonly checkpointOverlayBytes: number;
   readonly checkpointLogBytes: number;
+  readonly checkpointIdleShare: number;
 }
 
 // Shared by all objects of a worker: never in use across turns of the event loop.
@@ -163,7 +164,7 @@ export class CommittedPages implements PageLayer {
 
   /** True when so much has accumulated that a checkpoint is worth its flushes once nothing is committed any more. */
   get isIdleCheckpointDue(): boolean {
-    return this.#hasAccumulated(IDLE_SHARE);
+    return this.#hasAccumulated(this.#options.checkpointIdleShare);
   }
 
   /** True when the main file contains every committed page. */

@@ -208,6 +208,8 @@ function ticket(confirmed = false): Ticket {
 
 /** How long a restore that is shown waits to be committed. */
 const RESTORE_DELAY_MS = 1000;
+/** An object that has committed nothing for so long is idle. */
+const IDLE_MS = 1000;
 
 /**
  * Work on an object's files that nobody waits for: segments opened ahead, old ones removed, a checkpoint once nothing is
@@ -250,10 +252,10 @@ export class Upkeep {
   }
 
   #checkpointWhenIdle(): void {
-    const { idleCheckpointMs, committedSequence } = this.#files;
-    if (this.#isTimed || idleCheckpointMs === null) return;
+    const { isIdleCheckpointDue, committedSequence } = this.#files;
+    if (this.#isTimed || !isIdleCheckpointDue) return;
     this.#isTimed = true;
-    this.#after?.(idleCheckpointMs, () => {
+    this.#after?.(IDLE_MS, () => {
       this.#isTimed = false;
       if (this.#isOver()) return;
       const isIdle = this.#files.committedSequence === committedSequence && !this.#files.needsFlush;

@@ -29,6 +29,7 @@ import {
   type StartMessage,
   versionsIn,
   type WorkerMessage,
+  whenReleased,
 } from '../../../src/shared/wire/control.ts';
 import { toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
@@ -41,7 +42,6 @@ import {
 } from './candidates.ts';
 import { type CompareBuilds, orderOf } from './deployment-order.ts';
 import { Leadership } from './leadership.ts';
-import { Preparation } from './preparation.ts';
 
 /** The part of a worker's global scope that is used. */
 export interface CandidateEnvironment {
@@ -66,6 +66,9 @@ export interface CandidateEnvironment {
  * reason.
  */
 const LAST_WORDS_MS = 500;
+
+/** How long a worker is in line before it prepares to lead, so that its page's first answers come first. */
+const PREPARE_MS = 1000;
 
 /** The services of a worker that leads, and its medium. */
 export interface ServedHost {
@@ -141,7 +144,6 @@ type State =
 interface Introduced {
   readonly deployment: Deployment;
   readonly presence: Presence;
-  readonly preparation: Preparation;
 }
 
 const NO_TAKEOVER: Takeover = { kind: 'none' };
@@ -162,6 +164,12 @@ class Candidate {
   readonly #steppedDownFor = new Set<string>();
   /** Those it has asked to step down before its last turn. */
   readonly #askedBefore = new Set<string>();
+  /** It has a timer to look whether it is the next in line. */
+  #isLooking = false;
+  /** Everything is loaded, or was tried to be. */
+  #isPrepared = false;
+  /** The worker ahead in line whose end it waits for; null: it has not looked. */
+  #watched: string | null | undefined = null;
   /** How often a leader was heard. */
   #heardCount = 0;
   /** How many connections its own page was given over its own channel. */
@@ -221,17 +229,9 @@ class Candidate {
       code: await this.#code.digest(),
       startedMs: typeof startedMs === 'number' ? startedMs : 0,
     };
-    const { locks, after } = this.#environment;
+    const { locks } = this.#environment;
     const presence = new Presence(locks, this.#names.candidateLock, { worker, deployment });
-    const preparation = new Preparation({
-      locks,
-      after,
-      workerLock: this.#names.workerLock,
-      isWaiting: () => this.#state.kind === 'waiting',
-      workerAhead: () => this.#workerAhead(deployment),
-      prepare: () => this.#code.prepare?.(this.#identity),
-    });
-    return { deployment, presence, preparation };
+    return { deployment, presence };
   }
 
   #queue(introduced: Introduced): void {
@@ -269,9 +269,8 @@ class Candidate {
     return newer.length > 0;
   }
 
-  #lead({ service, medium }: ServedHost, introduced: Introduced): Promise<void> {
-    const { deployment, preparation } = introduced;
-    preparation.made();
+  #lead({ service, medium }: ServedHost, { deployment }: Introduced): Promise<void> {
+    this.#isPrepared = true;
     const { locks, after, elapsed, openChannel, page } = this.#environment;
     const leadership = new Leadership(service, {
       locks,
@@ -349,7 +348,7 @@ class Candidate {
       ...versionsIn(leads),
     });
     if (order !== 'older') {
-      introduced.preparation.inLine();
+      this.#prepareInLine(introduced);
       return;
     }
     const state = this.#state;
@@ -358,16 +357,38 @@ class Candidate {
     this.#control.postMessage({ type: 'takeover', worker, by: this.#identity.worker });
   }
 
-  /** A worker that will lead before this one, unless it ends; null: this one is the next. */
-  async #workerAhead(deployment: Deployment): Promise<string | null> {
+  // Loading when its turn comes would delay every call at that time. SQLite takes memory, so only the next one in line
+  // loads it. Another one looks again when a leader is heard, or when the one ahead of it has ended.
+  #prepareInLine(introduced: Introduced): void {
+    if (this.#isLooking || this.#isPrepared) return;
+    this.#isLooking = true;
+    const { after, locks } = this.#environment;
+    after(PREPARE_MS, async () => {
+      const ahead = await this.#workerAhead(introduced);
+      this.#isLooking = false;
+      if (this.#state.kind !== 'waiting' || this.#isPrepared || ahead === this.#watched) return;
+      this.#watched = ahead;
+      if (ahead === undefined) {
+        this.#isPrepared = true;
+        // Nobody waits for it yet: when its turn comes, creating the host fails likewise, and its page is told.
+        this.#code.prepare?.(this.#identity).catch(() => {});
+        return;
+      }
+      const { signal } = new AbortController(); // until that worker ends
+      const lock = this.#names.workerLock(ahead);
+      whenReleased(locks, lock, signal, () => this.#prepareInLine(introduced));
+    });
+  }
+
+  /** A worker that will lead before this one, unless it ends. */
+  async #workerAhead(introduced: Introduced): Promise<string | undefined> {
     const { leaderLock, candidateLock } = this.#names;
     const line = await candidatesInLine(this.#environment.locks, leaderLock, candidateLock);
     const own = line.findIndex(({ worker }) => worker === this.#identity.worker);
-    const ahead = line.find((other, place) => {
-      const order = orderOf(other.deployment, deployment, this.#code.compareBuilds);
+    return line.find(({ deployment }, place) => {
+      const order = this.#orderOf(deployment, introduced);
       return order === 'newer' || (order === 'same' && place < own);
-    });
-    return ahead?.worker ?? null;
+    })?.worker;
   }
 
   async #mayTakeOverFrom(leader: string, { presence }: Introduced): Promise<boolean> {
