@@ -156,8 +156,8 @@ export class PartyCaller implements ObjectCaller {
     try {
       answer = await party.io.send(() => this.#carry({ ...to, request, mayWrite }));
     } catch (error) {
-      // As on workerd, errors of `fetch` do not name the object.
-      throw withCallers(error, isFetch ? undefined : to.address.id);
+      // As on workerd, errors of `fetch` and of entry points name no object.
+      throw withCallers(error, isFetch || !('id' in to.address) ? undefined : to.address.id);
     }
     return answer.channel.receive(answer.payload, party);
   }
