@@ -25,7 +25,6 @@ export interface Sizes {
   readonly undoBytes?: number;
   readonly checkpointOverlayBytes?: number;
   readonly checkpointLogBytes?: number;
-  readonly checkpointIdleShare?: number;
   /** Pages SQLite keeps in memory: fewer make transactions spill. */
   readonly cachePages?: number;
   readonly history?: HistoryLimits;

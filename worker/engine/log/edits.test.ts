@@ -17,7 +17,6 @@ const OPTIONS = {
   undoBytes: 1 << 20,
   checkpointOverlayBytes: 1 << 20,
   checkpointLogBytes: 1 << 14,
-  checkpointIdleShare: 1,
 };
 
 const PAGES = 12;

@@ -17,11 +17,7 @@ import type { PendingRestore } from './checkpoint-file.ts';
 import { type CommitRange, type ListedCommit, listCommits } from './commit-list.ts';
 import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';
 
-import {
-  CHECKPOINT_IDLE_SHARE,
-  CHECKPOINT_LOG_BYTES,
-  CHECKPOINT_OVERLAY_BYTES,
-} from './committed-pages.ts';
+import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
 import { Corrections } from './corrections.ts';
 import type { KeptPages } from './kept-pages.ts';
 import { timelineEnd, timelineStart } from './log-position.ts';
@@ -56,7 +52,6 @@ export const DEFAULT_SIZES: RecoveryOptions = {
   undoBytes: UNDO_BYTES,
   checkpointOverlayBytes: CHECKPOINT_OVERLAY_BYTES,
   checkpointLogBytes: CHECKPOINT_LOG_BYTES,
-  checkpointIdleShare: CHECKPOINT_IDLE_SHARE,
   isChecked: false,
 };
 
@@ -254,14 +249,6 @@ export class ObjectFiles {
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return false;
     if (this.#pages.committed.isCheckpointed) return true;
     return this.#track(runFlushing(this.#pages.checkpoint(this.#restore.pending)));
-  }
-
-  /**
-   * True if `checkpoint` is worth its flushes once nothing is committed any more. Where flushes end later it never is:
-   * opening reads whole files there, and each flush is a transaction.
-   */
-  get isIdleCheckpointDue(): boolean {
-    return this.#main.flushesAtOnce && this.#pages.committed.isIdleCheckpointDue;
   }
 
   /**

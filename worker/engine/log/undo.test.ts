@@ -23,7 +23,6 @@ const OPTIONS = {
   undoBytes: 1 << 20,
   checkpointOverlayBytes: 1 << 20,
   checkpointLogBytes: 1 << 14,
-  checkpointIdleShare: 1,
 };
 
 /** Each record is undone alone, some are undone together, all are. */

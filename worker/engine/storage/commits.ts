@@ -208,13 +208,10 @@ function ticket(confirmed = false): Ticket {
 
 /** How long a restore that is shown waits to be committed. */
 const RESTORE_DELAY_MS = 1000;
-/** An object that has committed nothing for so long is idle. */
-const IDLE_MS = 1000;
 
 /**
- * Work on an object's files that nobody waits for: segments opened ahead, old ones removed, a checkpoint once nothing is
- * committed any more, and the record and the checkpoint of a restore, for which the events that the object was opened for
- * do not wait.
+ * Work on an object's files that nobody waits for: segments opened ahead, old ones removed, and the record and the
+ * checkpoint of a restore, for which the events that the object was opened for do not wait.
  *
  * Invariant: a disk that is full leaves the work for later; any other failure resets the object.
  */
@@ -222,9 +219,6 @@ export class Upkeep {
   readonly #files: ObjectFiles;
   readonly #onBroken: StorageEnvironment['onBroken'];
   readonly #isOver: () => boolean;
-  readonly #after: StorageEnvironment['afterRealTime'];
-  /** A timer runs: one at a time, however much is committed. */
-  #isTimed = false;
 
   constructor(
     files: ObjectFiles,
@@ -235,7 +229,6 @@ export class Upkeep {
     this.#files = files;
     this.#onBroken = (error) => environment.onBroken(error);
     this.#isOver = isOver;
-    this.#after = environment.afterRealTime;
     if (!files.owesRestore) return;
     const finish = async () => {
       files.commitRestore();
@@ -248,20 +241,6 @@ export class Upkeep {
   /** Something was committed. */
   committed(): void {
     if (this.#files.needsMaintenance) this.#attempt(() => this.#files.maintain());
-    this.#checkpointWhenIdle();
-  }
-
-  #checkpointWhenIdle(): void {
-    const { isIdleCheckpointDue, committedSequence } = this.#files;
-    if (this.#isTimed || !isIdleCheckpointDue) return;
-    this.#isTimed = true;
-    this.#after?.(IDLE_MS, () => {
-      this.#isTimed = false;
-      if (this.#isOver()) return;
-      const isIdle = this.#files.committedSequence === committedSequence && !this.#files.needsFlush;
-      if (isIdle) this.#attempt(() => this.#files.checkpoint());
-      else this.#checkpointWhenIdle();
-    });
   }
 
   #attempt(work: () => unknown): void {
