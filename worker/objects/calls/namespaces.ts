@@ -18,7 +18,8 @@ import { type StorageError, storageError } from '../../../src/shared/contract/er
 import { liveCalls } from '../../../src/shared/live/live-identity.ts';
 import type { LivePeers } from '../../../src/shared/live/polled-source.ts';
 import { dataCloneError } from '../../../src/shared/values/object-kind.ts';
-import type { EntryAddress, LivePeer, Payload } from '../../../src/shared/wire/protocol.ts';
+import type { EntryAddress, Payload } from '../../../src/shared/wire/address.ts';
+import type { LivePeer } from '../../../src/shared/wire/protocol.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { InstanceBindings } from '../instance/durable-object-state.ts';

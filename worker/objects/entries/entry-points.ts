@@ -7,7 +7,7 @@
 import { runOutside } from '../../../src/shared/calls/io/current-context.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import type { EntryAddress } from '../../../src/shared/wire/protocol.ts';
+import type { EntryAddress } from '../../../src/shared/wire/address.ts';
 import type { Entries, EntryParts, WorkerScope } from '../calls/namespaces.ts';
 import type { Receiver, Recipient } from '../calls/object-calls.ts';
 import type { HostEnvironment } from '../instance/environment.ts';

@@ -6,7 +6,7 @@
 import { checkArgumentCount, convertOptions } from '../../contract/arguments.ts';
 import { storageError } from '../../contract/errors.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
-import type { EntryAddress, Payload } from '../../wire/protocol.ts';
+import type { EntryAddress, Payload } from '../../wire/address.ts';
 import { setFixed } from './known-stubs.ts';
 import { DurableObjectNamespace, type NamespaceOptions } from './namespace.ts';
 import { serviceMembers, serviceStub } from './service-stub.ts';
