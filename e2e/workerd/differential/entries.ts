@@ -272,7 +272,7 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
   'scheduled by a call': ({ exports }) => exports.Admin.scheduled(),
   'props of an export': ({ exports }) => exports.Admin({ props: { one: [1, 'a'] } }).props(),
   'options without props': ({ exports }) => exports.Admin({}).props(),
-  'props that are no object': ({ exports }) => nameOf(() => exports.Admin({ props: 5 })),
+  'props of another type': ({ exports }) => nameOf(() => exports.Admin({ props: 5 })),
   'props with a function': ({ exports }) => nameOf(() => exports.Admin({ props: { f() {} } })),
   'an export without options': ({ exports }) => nameOf(() => exports.Admin()),
   'props twice': ({ exports }) => nameOf(() => exports.Admin({ props: {} })({ props: {} })),
@@ -323,7 +323,7 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
     await env.ADMIN.props(),
     await env.ADMIN.count(),
   ],
-  'a service with props is no function': ({ env }) => nameOf(() => env.ADMIN({ props: {} })),
+  'a service cannot be called': ({ env }) => nameOf(() => env.ADMIN({ props: {} })),
   'another worker': async ({ env }) => [
     await text(env.OTHER.fetch('http://other/a')),
     await env.GREETER.greet('you'),
@@ -343,7 +343,7 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
   'waitUntil and a timer': async ({ exports }) => {
     await exports.Admin.later();
     await sleep(60);
-    return [seen.waited, seen.timer ?? 'no timer'];
+    return [seen.waited, seen.timer ?? 'cancelled'];
   },
   'an answer before waitUntil': async ({ exports }) => {
     const answer = await text(exports.default.fetch('http://main/order'));

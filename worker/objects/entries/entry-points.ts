@@ -13,7 +13,7 @@ import type { Receiver, Recipient } from '../calls/object-calls.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import { InstanceContext } from '../instance/instance-context.ts';
 import { Invocation } from './invocation.ts';
-import { type CheckedWorker, type EntryClass, list, type Workers } from './workers.ts';
+import { type CheckedWorker, type Entry, list, type Workers } from './workers.ts';
 
 /** Turns of the host, which begin outside of every context. */
 type Time = Pick<HostEnvironment, 'nextTurn' | 'beforeNextTurn' | 'elapsed'>;
@@ -72,7 +72,7 @@ export class EntryPoints implements Entries {
   async #deliver<T>(
     worker: CheckedWorker,
     name: string,
-    entry: EntryClass,
+    entry: Entry,
     props: EntryAddress['props'],
     event: (recipient: Recipient) => T | PromiseLike<T>,
   ): Promise<T> {
@@ -81,7 +81,7 @@ export class EntryPoints implements Entries {
     const context = this.#begin();
     return context.deliver(() => {
       const given = props === undefined ? {} : this.#parts.readProps(props, context);
-      return event(new Invocation(name, entry, context, { env, exports, props: given }));
+      return event(new Invocation(name, entry.construct, context, { env, exports, props: given }));
     });
   }
 

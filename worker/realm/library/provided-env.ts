@@ -24,6 +24,7 @@ export interface App {
   readonly classes: ClassRegistry;
   /** The app's own `env`. */
   readonly env: object;
+  readonly entryTexts?: readonly string[];
   readonly entryPoints?: (...parts: EntryPointsParts) => EntryPoints;
 }
 
@@ -71,6 +72,7 @@ export function appOf(table: ClassTable, options: AppOptions): App {
   return {
     classes,
     env: complete.env ?? {},
+    entryTexts: workers.texts,
     entryPoints: (...parts) => new EntryPoints(workers, ...parts),
   };
 }
