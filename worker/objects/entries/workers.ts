@@ -6,6 +6,7 @@
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
 import type { ClassRegistry, ClassTableOptions } from '../instance/object-class.ts';
+import type { EnvBindings, GivenBindings } from './env-bindings.ts';
 
 /** A class whose instances each answer one event. */
 export type EntryClass = new (ctx: never, env: never) => object;
@@ -43,6 +44,7 @@ export interface WorkerOptions {
 }
 
 export interface EntryOptions {
+  readonly bindings?: GivenBindings;
   /** More members of `env`: entry points of workers. Its own name is `scriptName`. */
   readonly services?: ServiceBindings;
   /** Other workers, by name. They have entry points, and no objects. */
@@ -66,27 +68,29 @@ export interface CheckedService {
   readonly props: object | undefined;
 }
 
+type WorkersOptions = Omit<ClassTableOptions, 'bindings'> &
+  EntryOptions & { readonly env?: object };
+
 export class Workers {
   readonly main: CheckedWorker;
+  readonly given: EnvBindings;
   readonly compatibilityDate: string | undefined;
   readonly #others: ReadonlyMap<string, CheckedWorker>;
   readonly #ownName: string;
 
-  /** @throws CLASS_INVALID */
-  constructor(
-    options: ClassTableOptions & EntryOptions & { env?: object },
-    classes: ClassRegistry,
-  ) {
+  /** `given`: the option `bindings` of the main worker. @throws CLASS_INVALID, UNKNOWN_CLASS */
+  constructor(options: WorkersOptions, classes: ClassRegistry, given: EnvBindings) {
     const { exports = {}, env = {}, services = {}, workers = {}, scriptName = 'worker' } = options;
+    this.given = given;
     this.compatibilityDate = options.compatibilityDate;
     this.#ownName = scriptName;
     const entries = new Map(
       Object.entries(workers).map(([name, worker]) => [name, entriesOf(worker.exports)]),
     );
     entries.set(scriptName, entriesOf(exports));
-    const check = (given: ServiceBindings = {}, own: string) =>
+    const check = (named: ServiceBindings = {}, own: string) =>
       new Map(
-        Object.entries(given).map(([binding, to]) => [
+        Object.entries(named).map(([binding, to]) => [
           binding,
           this.#checked(binding, typeof to === 'string' ? { service: to } : to, own, entries),
         ]),
