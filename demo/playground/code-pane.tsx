@@ -4,6 +4,7 @@ import { effect, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { CodeEditor } from './editor.ts';
 import { EXAMPLES } from './examples.ts';
+import { MistakeList } from './mistake-list.tsx';
 import {
   addFile,
   edit,
@@ -18,6 +19,7 @@ import {
 } from './project.ts';
 import { end, isStale, mistakes, run, runState, stop } from './session.ts';
 import { toHash, UNNAMED } from './share-link.ts';
+import { checking, checkOnceSeen } from './type-check.ts';
 
 export function CodePane() {
   return (
@@ -28,6 +30,7 @@ export function CodePane() {
       </div>
       <FileTabs />
       <Editor />
+      <MistakeList goTo={goTo} />
     </section>
   );
 }
@@ -169,10 +172,29 @@ function FileTabs() {
 
 let editor: CodeEditor | null = null;
 
+interface Place {
+  readonly path: string;
+  readonly line: number;
+  readonly column?: number;
+}
+
 /** Opens the file, and puts the cursor there. */
-export function goTo(place: { readonly path: string; readonly line: number }): void {
+export function goTo(place: Place): void {
   if (path.value !== place.path) openFile(place.path);
-  editor?.goTo(place.line);
+  editor?.goTo(place.line, place.column);
+}
+
+/** Shows the mistakes of the code on screen; of code that is being checked, those before, which move with the text. */
+function markMistakes(shownIn: CodeEditor): void {
+  const { list, files: ran } = mistakes.value;
+  const checked = checking.state.value;
+  if (checked.kind === 'checking') return;
+  const { files } = project.peek();
+  const found = [
+    ...(ran === files ? list : []),
+    ...(checked.kind === 'checked' && checked.files === files ? checked.mistakes : []),
+  ];
+  shownIn.mark(found.filter((one) => one.path === path.peek()));
 }
 
 function Editor() {
@@ -193,7 +215,11 @@ function Editor() {
           const { files, kind } = project.peek();
           created.show(path.peek(), files[path.peek()] ?? '', kind === 'shared');
         }),
-        effect(() => created.mark(mistakes.value.filter((one) => one.path === path.value))),
+        effect(() => {
+          void shown.value;
+          markMistakes(created);
+        }),
+        checkOnceSeen(host.current),
       ];
       dispose = () => {
         for (const stopOne of stops) stopOne();

@@ -14,12 +14,18 @@ import {
   indentOnInput,
   syntaxHighlighting,
 } from '@codemirror/language';
-import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
+import {
+  type Diagnostic,
+  lintGutter,
+  nextDiagnostic,
+  previousDiagnostic,
+  setDiagnostics,
+} from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import type { Mistake } from './compile-worker.ts';
-import { complete } from './completion.ts';
+import { explanationsIn, suggestionsIn } from './type-help.ts';
 
 const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.modifier, tags.self], color: 'var(--code-keyword)' },
@@ -47,6 +53,15 @@ const look = EditorView.theme({
     backgroundColor: 'var(--raised)',
     color: 'var(--text)',
     border: '1px solid var(--line-strong)',
+    maxWidth: 'min(32rem, 100vw)',
+    fontSize: '0.8125rem',
+  },
+  // Where there is no room beside the list, it comes after the list.
+  '.cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow': {
+    top: '100% !important',
+    bottom: 'auto !important',
+    left: '0',
+    right: 'auto',
   },
   '.cm-tooltip-autocomplete ul li[aria-selected]': {
     backgroundColor: 'var(--accent)',
@@ -54,12 +69,15 @@ const look = EditorView.theme({
   },
 });
 
+/** Without a length, it lasts to the end of its line. */
+export type MarkedMistake = Omit<Mistake, 'path'> & { readonly length?: number };
+
 export interface CodeEditor {
   /** Shows another file. */
   show(path: string, text: string, isReadOnly: boolean): void;
-  mark(mistakes: readonly Mistake[]): void;
-  /** Puts the cursor at the start of a line, counted from 1. */
-  goTo(line: number): void;
+  mark(mistakes: readonly MarkedMistake[]): void;
+  /** Puts the cursor into a line, counted from 1. */
+  goTo(line: number, column?: number): void;
 }
 
 export function createEditor(
@@ -78,7 +96,8 @@ export function createEditor(
         indentOnInput(),
         bracketMatching(),
         closeBrackets(),
-        autocompletion({ override: [complete] }),
+        autocompletion({ override: [suggestionsIn(path)] }),
+        explanationsIn(path),
         javascript({ typescript: /\.[mc]?ts$/.test(path) }),
         syntaxHighlighting(colours),
         look,
@@ -96,6 +115,7 @@ export function createEditor(
               return true;
             },
           },
+          { key: 'F8', run: nextDiagnostic, shift: previousDiagnostic },
           ...closeBracketsKeymap,
           ...defaultKeymap,
           ...historyKeymap,
@@ -110,20 +130,30 @@ export function createEditor(
   view.scrollDOM.tabIndex = 0;
   view.scrollDOM.setAttribute('role', 'group');
   view.scrollDOM.setAttribute('aria-label', 'Code');
+  // Mistakes below the editor take room from it: the place where the visitor types stays in view.
+  new ResizeObserver(() => {
+    if (!view.hasFocus) return;
+    view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main) });
+  }).observe(view.dom);
+  /** The nearest place that the text has. */
+  const offsetOf = (line: number, column: number) => {
+    const { doc } = view.state;
+    const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));
+    return Math.min(from + column, to);
+  };
   return {
     show: (path, text, isReadOnly) => view.setState(stateOf(path, text, isReadOnly)),
     mark(mistakes) {
       const { doc } = view.state;
-      const diagnostics = mistakes.map(({ line, column, message }): Diagnostic => {
-        const at = doc.line(Math.min(Math.max(line, 1), doc.lines));
-        const from = Math.min(at.from + column, at.to);
-        return { from, to: at.to, severity: 'error', message };
+      const diagnostics = mistakes.map(({ line, column, length, message }): Diagnostic => {
+        const from = offsetOf(line, column);
+        const to = length === undefined ? doc.lineAt(from).to : from + length;
+        return { from, to: Math.min(to, doc.length), severity: 'error', message };
       });
       view.dispatch(setDiagnostics(view.state, diagnostics));
     },
-    goTo(line) {
-      const at = view.state.doc.line(Math.min(Math.max(line, 1), view.state.doc.lines));
-      view.dispatch({ selection: { anchor: at.from }, scrollIntoView: true });
+    goTo(line, column = 0) {
+      view.dispatch({ selection: { anchor: offsetOf(line, column) }, scrollIntoView: true });
       view.focus();
     },
   };

@@ -6,6 +6,7 @@ import { EXAMPLES } from './examples.ts';
 import { Playground } from './playground.tsx';
 import { openFirst, project } from './project.ts';
 import { callMethod, objects, run, runner, target } from './session.ts';
+import { allowChecks } from './type-check.ts';
 
 const root = document.getElementById('app')!;
 
@@ -14,7 +15,8 @@ root.replaceChildren();
 render(<Playground />, root);
 keepOffline();
 // The visitor's own code runs at once. Code from a link waits for a click, at every visit.
-if (project.value.kind === 'own') void begin();
+if (project.value.kind === 'own') void begin().finally(allowChecks);
+else allowChecks();
 
 async function begin(): Promise<void> {
   await run();

@@ -15,7 +15,7 @@ import {
 import type { Mistake } from './compile-worker.ts';
 import { compile } from './compiler.ts';
 import { outlineOf } from './outline.ts';
-import { isSandboxed, type Project, project } from './project.ts';
+import { type Files, isSandboxed, type Project, project } from './project.ts';
 import type { Runner } from './runner.ts';
 
 export type RunState =
@@ -47,7 +47,13 @@ const SHOW_MS = 50;
 const DRIFT_MS = 1000;
 
 export const runState = signal<RunState>({ kind: 'idle' });
-export const mistakes = signal<readonly Mistake[]>([]);
+/** Why the latest run failed, and the code that it concerns. */
+export const mistakes = signal<{ readonly files: Files | null; readonly list: readonly Mistake[] }>(
+  {
+    files: null,
+    list: [],
+  },
+);
 export const log = signal<readonly LogEntry[]>([]);
 export const objects = signal<readonly ObjectLine[]>([]);
 /** Where the clock of the objects stands; null: it follows the system. */
@@ -103,7 +109,7 @@ export async function run(): Promise<void> {
   try {
     const compiled = await compile(files, signal);
     if (signal.aborted) return;
-    mistakes.value = compiled.mistakes;
+    mistakes.value = { files, list: compiled.mistakes };
     if (compiled.mistakes.length > 0) {
       const { path, line, message } = compiled.mistakes[0]!;
       throw new SyntaxError(`${path}:${line}: ${message}`);
@@ -124,8 +130,8 @@ export async function run(): Promise<void> {
     if (signal.aborted) return;
     const failure = failureOf(error);
     const place = placeIn(failure.message) ?? placeIn(failure.stack);
-    if (place !== null && mistakes.value.length === 0) {
-      mistakes.value = [{ ...place, column: 0, message: failure.message }];
+    if (place !== null && mistakes.value.list.length === 0) {
+      mistakes.value = { files, list: [{ ...place, column: 0, message: failure.message }] };
     }
     runState.value = { kind: 'failed', failure, runner: before };
   }
@@ -182,7 +188,7 @@ export function end(): void {
   if (runState.value.kind === 'starting') runState.value.before?.close();
   ranId = '';
   runState.value = { kind: 'idle' };
-  mistakes.value = [];
+  mistakes.value = { files: null, list: [] };
   objects.value = [];
   heldMs.value = null;
   clearTimeout(showTimer);

@@ -29,7 +29,7 @@ export async function besideCommit(
   rounds: number,
   only: string,
 ): Promise<Compared[]> {
-  const earlier = checkOut(commit);
+  const earlier = checkOut(commit, MEASURES);
   const sites: StaticSite[] = [];
   try {
     const pages: Page[] = [];
@@ -65,7 +65,8 @@ async function alternate(name: string, pages: readonly [Page, Page], rounds: num
   return { name, beforeMs: lowest(times[0]), nowMs: lowest(times[1]) };
 }
 
-function checkOut(commit: string): string {
+/** A version in a folder of its own, except the folder that measures it, which is this version's. */
+export function checkOut(commit: string, measures: string): string {
   const directory = join(mkdtempSync(join(tmpdir(), 'ctx-storage-against-')), 'tree');
   execFileSync('git', ['worktree', 'add', '--detach', directory, commit], {
     cwd: REPOSITORY,
@@ -77,11 +78,11 @@ function checkOut(commit: string): string {
     stdio: 'pipe',
   });
   // Both are measured by the same code.
-  cpSync(join(REPOSITORY, MEASURES), join(directory, MEASURES), { recursive: true });
+  cpSync(join(REPOSITORY, measures), join(directory, measures), { recursive: true });
   return directory;
 }
 
-function removeCheckout(directory: string): void {
+export function removeCheckout(directory: string): void {
   rmSync(join(directory, '..'), { recursive: true, force: true });
   execFileSync('git', ['worktree', 'prune'], { cwd: REPOSITORY });
 }

@@ -1,14 +1,14 @@
 // The storage's speed in a real browser, each number with its reference, in one run: every operation against peers and its
 // least possible cost, workloads against native workerd, a restore beside a copy.
 //
-//   npm run bench [-- --rounds 5] [--only 'put'] [--json]
+//   npm run bench [-- --rounds 5] [--only 'put'] [--json FILE]
 //   npm run bench -- --against HEAD~1 [--rounds 9] [--only calls]
 //
 // `--only` selects rows by a part of their names ("page: get", "visit", "slow visit", "workerd", "restore"). With `--against`,
 // this version is compared with an earlier one instead (against.ts). Ratios are the result; times depend on the
 // machine and its load.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -30,7 +30,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '5' },
     against: { type: 'string' },
     only: { type: 'string', default: '' },
-    json: { type: 'boolean', default: false },
+    json: { type: 'string' },
   },
 });
 const rounds = Number(options.rounds);
@@ -40,11 +40,11 @@ if (options.against !== undefined) {
   await compare(options.against, options.only);
   process.exit();
 }
-/** The output of `--json`: the rows of each table. */
+/** The content of the file of `--json`: the rows of each table. */
 const results: Record<string, unknown> = {};
 await besidePeers();
 await besideOthers();
-if (options.json) console.log(JSON.stringify(results, null, 1));
+if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(results, null, 1));
 
 async function besidePeers(): Promise<void> {
   const wanted = ROWS.flatMap((row) =>
@@ -233,7 +233,6 @@ function perSecond(operations: number, elapsedMs: number): string {
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  if (options.json) return;
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   console.log([line(head), line(head.map(() => '---')), ...rows.map(line), ''].join('\n'));
 }

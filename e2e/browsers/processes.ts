@@ -42,6 +42,11 @@ export function rendererIds(profileDirectory: string): number[] {
     .map(({ pid }) => pid);
 }
 
+/** All processes of the browser on this profile, the first one first. */
+export function browserIds(profileDirectory: string): number[] {
+  return browserProcesses(profileDirectory).map(({ pid }) => pid);
+}
+
 // The browser's first process names the profile; its children need not.
 function browserProcesses(profileDirectory: string): Process[] {
   const children = childrenByParent();

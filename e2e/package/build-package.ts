@@ -143,8 +143,14 @@ function keepAddresses(file: string): void {
 async function writeTypes(folder: string): Promise<void> {
   const perFile = mkdtempSync(join(tmpdir(), 'ctx-storage-types-'));
   try {
-    const compile = ['tsc', '-p', 'e2e/package/types', '--outDir', perFile];
-    execFileSync('npx', compile, { stdio: 'inherit' });
+    const compile = [
+      'node_modules/typescript/bin/tsc',
+      '-p',
+      'e2e/package/types',
+      '--outDir',
+      perFile,
+    ];
+    execFileSync(process.execPath, compile, { stdio: 'inherit' });
     const entries = Object.entries(entryModules(...ENTRY_NAMES)).map(
       ([name, module]) => [name, join(perFile, module.replace(/\.ts$/, '.d.ts'))] as const,
     );

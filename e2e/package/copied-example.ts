@@ -33,10 +33,10 @@ export function manifestIn(folder: string): ExampleManifest {
 }
 
 /** Copies the example, and returns its folder. */
-export function copyExample(name: string): string {
+export async function copyExample(name: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), `ctx-storage-${name}-`));
   cpSync(join(EXAMPLES, name), folder, { recursive: true });
-  installPacked(folder);
+  await installPacked(folder);
   const { dependencies, devDependencies } = manifestOf(name);
   linkPackages(folder, Object.keys({ ...dependencies, ...devDependencies }));
   return folder;

@@ -63,9 +63,9 @@ interface JsonSpec {
 }
 
 /** Makes the project in an empty folder, and installs its dependencies by npm. */
-export function makeExample(folder: string): void {
+export async function makeExample(folder: string): Promise<void> {
   for (const from of [join(EXAMPLES, 'playwright'), RIG]) cpSync(from, folder, { recursive: true });
-  npmInstall(folder, packedFile(folder));
+  npmInstall(folder, await packedFile());
 }
 
 /** A part of the project's tests: on one of its servers, or the tests that are meant to fail. */

@@ -5,8 +5,11 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, extname, join, normalize } from 'node:path';
+import { builtOnce } from '../browsers/built-once.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { packTo } from './pack.ts';
+
+const PACKED_NAME = 'package.tgz';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -14,11 +17,15 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
-/** The packed package; made in the folder once, unless PACKED_FILE names it: `npm test` packs once for all browsers. */
-export function packedFile(directory: string): string {
-  const { PACKED_FILE: packed = join(directory, 'package.tgz') } = process.env;
-  if (process.env.PACKED_FILE === undefined && !existsSync(packed)) packTo(packed);
-  return packed;
+/** The packed package: the file PACKED_FILE, or packed once for all workers of a run, which share `dist`. */
+export async function packedFile(): Promise<string> {
+  const { PACKED_FILE: given } = process.env;
+  if (given !== undefined) return given;
+  const folder = await builtOnce('packed', async (folder) => {
+    mkdirSync(folder);
+    packTo(join(folder, PACKED_NAME));
+  });
+  return join(folder, PACKED_NAME);
 }
 
 /** Has npm install packages, or files of packages, beside those of the folder's manifest. */
@@ -30,8 +37,8 @@ export function npmInstall(directory: string, ...packages: readonly string[]): v
 }
 
 /** Installs the package into `node_modules` of a folder. */
-export function installPacked(directory: string): void {
-  const packed = packedFile(directory);
+export async function installPacked(directory: string): Promise<void> {
+  const packed = await packedFile();
   const installed = join(directory, 'node_modules/ctx-storage');
   mkdirSync(installed, { recursive: true });
   execFileSync('tar', ['-xzf', packed, '-C', installed, '--strip-components=1']);

@@ -5,7 +5,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { REPOSITORY } from '../browsers/server.ts';
 import { npmInstall, packedFile } from './installed.ts';
 
@@ -39,7 +39,11 @@ export function quickStarts(): readonly QuickStart[] {
 }
 
 /** The start in a stock template of create-vite, with the package and all else that npm installs; its folder. */
-export function startInTemplate(parent: string, template: string, start: QuickStart): string {
+export async function startInTemplate(
+  parent: string,
+  template: string,
+  start: QuickStart,
+): Promise<string> {
   const program = join(REPOSITORY, 'node_modules/create-vite/index.js');
   const parameters = [program, template, '--no-interactive', '--template', template];
   execFileSync(process.execPath, parameters, { cwd: parent, stdio: 'pipe' });
@@ -47,15 +51,15 @@ export function startInTemplate(parent: string, template: string, start: QuickSt
 }
 
 /** The same in a folder of `npm init`. */
-export function startInNode(parent: string, start: QuickStart): string {
+export async function startInNode(parent: string, start: QuickStart): Promise<string> {
   const folder = join(parent, 'node');
   mkdirSync(folder);
   execFileSync('npm', ['init', '-y'], { cwd: folder, stdio: 'pipe' });
   return paste(folder, start);
 }
 
-function paste(folder: string, { file, code }: QuickStart): string {
-  npmInstall(folder, packedFile(dirname(folder)));
+async function paste(folder: string, { file, code }: QuickStart): Promise<string> {
+  npmInstall(folder, await packedFile());
   writeFileSync(join(folder, file), code);
   return folder;
 }

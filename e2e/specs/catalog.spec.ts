@@ -11,7 +11,7 @@ async function loadCatalogs(page: Page): Promise<void> {
   await page.waitForFunction(() => 'catalogs' in window);
 }
 
-test('[CAT1] [CAT2] in IndexedDB it behaves like every catalog', async ({ storagePage }) => {
+test('[CAT1] in IndexedDB it behaves like every catalog', async ({ storagePage }) => {
   await loadCatalogs(storagePage);
   const results = await storagePage.evaluate(async () => {
     const { IdbCatalog, CATALOG_CASES } = window.catalogs;

@@ -7,7 +7,7 @@ import { LONG } from '../browsers/tags.ts';
 const VICTIMS: readonly Victim[] = ['renderer', 'browser'];
 
 for (const victim of VICTIMS) {
-  test(`[DUR3] no acknowledged write is lost when the ${victim} is killed in the middle of writes`, {
+  test(`[DUR5] no acknowledged write is lost when the ${victim} is killed in the middle of writes`, {
     // A browser starts again in each round.
     tag: victim === 'browser' ? LONG : [],
   }, async ({ profile, server }) => {

@@ -58,12 +58,13 @@ test('[DEMO16] the first start of a fresh clone opens every page without an erro
     const page = await context.newPage();
     const seen = watch(page);
     await page.goto(`${server.origin}/index.html`);
-    // Loaded late, each: the editor, the worker of the code, the inspector of its object.
+    // Loaded late, each: the editor, the worker of the code, the checker of its types, the inspector of its object.
     await expect(page.locator('.cm-content')).toBeVisible();
     const log = page.getByRole('list', { name: 'Entries, the newest first' });
     const shown = async () => [await log.innerText(), ...seen.errors].join('\n');
     await expect.poll(shown).toContain('Stock.sell("tea", 3)');
     await expect(page.getByRole('list', { name: 'Keys' })).toContainText('sold');
+    await expect(page.getByText('TypeScript finds no mistakes.')).toBeVisible();
     await page.getByText('Inspector: change values').click();
     await expect(page.getByRole('tab', { name: 'Tables' })).toBeVisible();
     expect((await log.allInnerTexts()).join('\n')).not.toContain('[vite]');

@@ -19,7 +19,7 @@ async function openStock(page: Page, { origin }: Served): Promise<Page> {
   return page;
 }
 
-test('[DEMO20] [DEMO21] the bar has a tick for each call; an earlier state is shown beside now, with its differences; going back and undoing work, and are taken back', async ({
+test('[DEMO20] the bar has a tick for each call; an earlier state is shown beside now, with its differences; going back and undoing work, and are taken back', async ({
   context,
   demoSite,
 }) => {
@@ -84,7 +84,7 @@ test('[DEMO20] [DEMO21] the bar has a tick for each call; an earlier state is sh
   await expect(rows(page, 'Table item')).toHaveText(['+added: milk10']);
 });
 
-test('[DEMO22] the storage is in view, follows calls of any tab, and marks changes, without motion if that is preferred', async ({
+test('[DEMO20] the storage is in view, follows calls of any tab, and marks changes, without motion if that is preferred', async ({
   context,
   demoSite,
 }) => {
@@ -125,7 +125,7 @@ test('[DEMO22] the storage is in view, follows calls of any tab, and marks chang
   expect(await page.evaluate('marked.join()')).not.toContain('cups');
 });
 
-test('[DEMO23] in the sandbox, the bar says that there is no timeline', async ({
+test('[DEMO4] in the sandbox, the bar says that there is no timeline', async ({
   context,
   demoSite,
 }) => {

@@ -239,14 +239,9 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await other.getByLabel('item of add').fill('honey');
   await other.getByRole('button', { name: 'add', exact: true }).click();
   await expect(keys(page)).toContainText('honey');
-
-  // Completion from the package's own types.
-  await write(other, 'const use = (ctx) => ctx.storage.');
-  await other.keyboard.type('trans');
-  await expect(other.locator('.cm-tooltip-autocomplete')).toContainText('transaction');
 });
 
-test('[DEMO8] the state is true: connected, saved, kept where and how large; keeping the data is asked for at a click', {
+test('[DEMO7] the state is true: connected, saved, kept where and how large; keeping the data is asked for at a click', {
   tag: LONG,
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
@@ -495,7 +490,7 @@ test('[DEMO18] the playground says how to install the package; each page links t
   }
 });
 
-test('[DEMO19] an example that was changed is no longer named, and can be chosen again', async ({
+test('[DEMO17] an example that was changed is no longer named, and can be chosen again', async ({
   context,
   demoSite,
 }) => {
@@ -526,6 +521,7 @@ test('[DEMO5] opens without a network, in a new tab, with its data', async ({
   await later.getByRole('button', { name: 'count', exact: true }).click();
   await expect(log(later)).toContainText('Counter.count()');
   await expect(keys(later)).toContainText('1');
+  await expect(later.getByText('TypeScript finds no mistakes.')).toBeVisible();
   await later.goto(`${demoSite.origin}/notes.html`);
   await expect(later.getByText('No notes yet')).toBeVisible();
 });

@@ -15,14 +15,14 @@ import {
 } from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
 
-test.describe('chat', { tag: ONCE }, () => {
+test.describe('chat', { tag: ONCE }, async () => {
   let folder: string;
-  test.beforeAll(() => {
-    folder = copyExample('chat');
+  test.beforeAll(async () => {
+    folder = await copyExample('chat');
   });
   test.afterAll(() => removeExample(folder));
 
-  test('[APP4] two tabs talk in a room of their browser, and go on when one is closed', async ({
+  test('[APP2] two tabs talk in a room of their browser, and go on when one is closed', async ({
     context,
   }) => {
     runScript(folder, 'build');
@@ -39,7 +39,7 @@ test.describe('chat', { tag: ONCE }, () => {
     }
   });
 
-  test('[APP4] they talk in the same room on workerd', { tag: LONG }, async ({ context }) => {
+  test('[APP2] they talk in the same room on workerd', { tag: LONG }, async ({ context }) => {
     await whileServing(folder, 'workerd.js', async (address) => {
       const other = await talk(context, address);
       expect(other.workers(), 'nothing runs in the page').toEqual([]);
@@ -49,8 +49,8 @@ test.describe('chat', { tag: ONCE }, () => {
   });
 });
 
-test('[APP5] the tests of the API client pass', { tag: ONCE }, () => {
-  const folder = copyExample('api-client');
+test('[APP2] the tests of the API client pass', { tag: ONCE }, async () => {
+  const folder = await copyExample('api-client');
   try {
     expect(runScript(folder, 'test')).toMatch(/5 passed/);
   } finally {
@@ -59,8 +59,8 @@ test('[APP5] the tests of the API client pass', { tag: ONCE }, () => {
 });
 
 for (const name of exampleNames()) {
-  test(`[DOC5] ${name} compiles with the types of the package`, { tag: ONCE }, () => {
-    const folder = copyExample(name);
+  test(`[DOC5] ${name} compiles with the types of the package`, { tag: ONCE }, async () => {
+    const folder = await copyExample(name);
     try {
       expect(runScript(folder, 'check')).toBe('');
     } finally {

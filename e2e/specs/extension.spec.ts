@@ -31,7 +31,7 @@ test('[PKG21] a page of an extension stores on OPFS, if its manifest allows WebA
 }, async ({ profile }) => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-storage-extension-')));
   try {
-    installPacked(directory);
+    await installPacked(directory);
     writeFileSync(join(directory, 'index.html'), '<script type="module" src="./main.js"></script>');
     writeFileSync(join(directory, 'main.js'), SCRIPT);
     const built = join(directory, 'built');

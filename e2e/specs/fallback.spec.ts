@@ -42,7 +42,7 @@ async function keys(tab: Tab, choice: Choice): Promise<string[]> {
   );
 }
 
-test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] [FILE9] files in IndexedDB behave like all files', async ({
+test('[FILE1] [FILE2] [FILE4] [FILE5] [FILE7] [FILE9] files in IndexedDB behave like all files', async ({
   tabs,
   server,
 }) => {
@@ -129,7 +129,7 @@ test('[TAB1] [TAB2] on IndexedDB tabs share an object, and when the leader close
   expect(after).toEqual(['leading', 'indexeddb']);
 });
 
-test('[SES6] on IndexedDB transactions of two tabs do not mix', { tag: LONG }, async ({
+test('[SES5] on IndexedDB transactions of two tabs do not mix', { tag: LONG }, async ({
   tabs,
   server,
   browserName,

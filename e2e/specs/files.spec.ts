@@ -4,7 +4,7 @@ import { FILE_CASES } from '../../worker/testing/file.suite.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { FileOutcome } from './pages/files-worker.ts';
 
-test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] files of the browser behave like all files', async ({
+test('[FILE1] [FILE2] [FILE4] [FILE5] [FILE7] files of the browser behave like all files', async ({
   storagePage,
 }) => {
   const outcomes = await storagePage.evaluate(

@@ -25,10 +25,10 @@ const RUN_MS_MAX = 600_000;
 
 let folder: string;
 
-test.beforeAll(({ browserName: _ }, testInfo) => {
+test.beforeAll(async ({ browserName: _ }, testInfo) => {
   testInfo.setTimeout(RUN_MS_MAX);
   folder = mkdtempSync(join(tmpdir(), 'ctx-storage-example-'));
-  makeExample(folder);
+  await makeExample(folder);
 });
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  '[INSP4] [INSP5] [INSP9] an inspector completes SQL, stops a statement, and goes back to before one, and along the timeline',
+  '[INSP4] [INSP5] an inspector completes SQL, stops a statement, and goes back to before one, and along the timeline',
   { tag: LONG },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'history');
@@ -166,7 +166,7 @@ test(
 
 // Once, because the driver of Firefox does not tell of downloads.
 test(
-  '[INSP7] [INSP8] files are opened and saved; a mistake is told with its line, and the object goes back',
+  '[INSP7] files are opened and saved; a mistake is told with its line, and the object goes back',
   { tag: ONCE },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'files');
@@ -218,7 +218,7 @@ test(
 
 // Once, because the driver of Firefox does not tell of downloads.
 test(
-  '[INSP7] [INSP8] files of workerd with their -wal are dropped in, an import is stopped and undone, a table is saved as CSV and JSON',
+  '[INSP7] files of workerd with their -wal are dropped in, an import is stopped and undone, a table is saved as CSV and JSON',
   { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const workerd = await Workerd.start(info.outputPath('workerd'));
@@ -295,7 +295,7 @@ test(
 );
 
 test(
-  '[INSP1] [INSP6] [INSP10] [BRANCH11] an inspector of classes lists their objects, with their branches, and opens one, and moves their clock to an alarm; it fits a phone, light and dark',
+  '[INSP1] [INSP6] [BRANCH11] an inspector of classes lists their objects, with their branches, and opens one, and moves their clock to an alarm; it fits a phone, light and dark',
   { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const page = await context.newPage();
@@ -384,7 +384,7 @@ async function looksWell(page: Page, path: (name: string) => string, name: strin
 }
 
 test(
-  '[INSP5] [INSP11] [INSP12] two moments are compared, a commit is reverted with its conflicts decided, and branches are made, opened, merged, promoted and deleted',
+  '[INSP5] [INSP12] two moments are compared, a commit is reverted with its conflicts decided, and branches are made, opened, merged, promoted and deleted',
   { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'branched');

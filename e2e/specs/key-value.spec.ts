@@ -174,7 +174,7 @@ test("[PTX1] a transaction commits keys and rows together and returns its closur
   expect(seen).toEqual([2, 1, [{ x: 1 }]]);
 });
 
-test('[PTX2] a transaction whose closure throws, or that is rolled back, leaves nothing', async ({
+test('[PTX1] a transaction whose closure throws, or that is rolled back, leaves nothing', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -201,7 +201,7 @@ test('[PTX2] a transaction whose closure throws, or that is rolled back, leaves 
   expect(seen).toEqual([true, 'old', 'TRANSACTION_ENDED', 'old']);
 });
 
-test('[SES6] transactions of two handles on one object do not mix', async ({ storagePage }) => {
+test('[SES5] transactions of two handles on one object do not mix', async ({ storagePage }) => {
   const count = await storagePage.evaluate(async () => {
     const handles = await Promise.all([
       window.api.openStorage('counter'),

@@ -26,7 +26,7 @@ test('[MG37] the same calls have the same answers in a page and in Node', { tag:
   expect(there).toEqual(here);
 });
 
-test('[MG38] in a page the state outlives a reload', async ({ context, server }) => {
+test('[MG37] in a page the state outlives a reload', async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const made = await page.evaluate(async (module) => {
     const calls = [{ operation: 'POST /zones', body: { name: 'kept.example' } }];
@@ -40,7 +40,7 @@ test('[MG38] in a page the state outlives a reload', async ({ context, server })
   expect(kept).toMatchObject([{ result: [{ name: 'kept.example' }] }]);
 });
 
-test('[MG35] a Playwright route answers the requests of a page', async ({ context, server }) => {
+test('[MG34] a Playwright route answers the requests of a page', async ({ context, server }) => {
   const objects = await createObjects({ ManagementObject });
   const accounts = [{ id: SCENARIO_ACCOUNT, name: 'First' }];
   const api = createManagementApi({ namespace: objects.env.ManagementObject, accounts });

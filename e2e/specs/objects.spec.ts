@@ -127,7 +127,7 @@ test('[STUB7] errors keep class, code and stack', async ({ storagePage }) => {
   ]);
 });
 
-test('[STUB11] objects call each other, and hand out stubs and targets', async ({
+test('[STUB23] objects call each other, and hand out stubs and targets', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -142,7 +142,7 @@ test('[STUB11] objects call each other, and hand out stubs and targets', async (
   expect(seen).toEqual([3, 2, 'callee']);
 });
 
-test('[CONN5] fetch streams both ways, with every header', async ({ storagePage }) => {
+test('[CONN4] fetch streams both ways, with every header', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectRooms();
     const room = env.Room.getByName('fetch');
@@ -177,7 +177,7 @@ test('[CONN5] fetch streams both ways, with every header', async ({ storagePage 
   ]);
 });
 
-test('[CONN5] a body of 8 MiB arrives whole', async ({ storagePage }) => {
+test('[CONN4] a body of 8 MiB arrives whole', async ({ storagePage }) => {
   const byteLength = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectRooms();
     const response = await env.Room.getByName('fetch').fetch('http://room/download');
@@ -276,7 +276,7 @@ test('[STUB20] an upgrade gives a socket whose messages the object handles', asy
   expect(seen).toEqual([101, ['heard a', 'heard b', 'heard c'], '4000 done']);
 });
 
-test('[CONN6] the storage of an object is opened beside it', async ({ storagePage }) => {
+test('[CONN1] the storage of an object is opened beside it', async ({ storagePage }) => {
   const sum = await storagePage.evaluate(async () => {
     const objects = await window.api.connectRooms();
     const room = objects.env.Room.getByName('looked into');
@@ -287,7 +287,7 @@ test('[CONN6] the storage of an object is opened beside it', async ({ storagePag
   expect(sum).toBe(4);
 });
 
-test('[CONN10] objects are listed and deleted', async ({ storagePage }) => {
+test('[CONN1] objects are listed and deleted', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const objects = await window.api.connectRooms();
     const room = objects.env.Room.getByName('listed');
@@ -302,7 +302,7 @@ test('[CONN10] objects are listed and deleted', async ({ storagePage }) => {
   expect(seen.sizeBytes).toBeGreaterThan(0);
 });
 
-test('[CONN11] an alarm is driven by the clock, from another tab', async ({ context, server }) => {
+test('[CONN1] an alarm is driven by the clock, from another tab', async ({ context, server }) => {
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);
   await one.evaluate(async () => {

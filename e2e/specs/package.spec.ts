@@ -86,9 +86,9 @@ const CALLING_SCRIPT = `
 
 let directory: string;
 
-test.beforeAll(() => {
+test.beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'ctx-storage-package-'));
-  installPacked(directory);
+  await installPacked(directory);
 });
 
 test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -304,7 +304,7 @@ test('[NODE10] a file of classes runs in a page’s own thread', async ({ shared
   await expectToWork(directory, '/in-process.html', sharedProfile);
 });
 
-test('[VITE4] a wrangler project is built with the plugin, and its class runs in the page', async ({
+test('[VITE3] a wrangler project is built with the plugin, and its class runs in the page', async ({
   sharedProfile,
 }) => {
   linkDependencies();

@@ -43,7 +43,7 @@ for (const [title, template] of Object.entries(TEMPLATES)) {
   test(`[DOC7] the quick start of ${title} is built by its stock template, and works`, {
     tag: [LONG, ONCE],
   }, async ({ context }) => {
-    const folder = startInTemplate(parent, template, startOf(title));
+    const folder = await startInTemplate(parent, template, startOf(title));
     runScript(folder, 'build');
     // The template of Svelte checks types apart from its build.
     if ('check' in manifestIn(folder).scripts) runScript(folder, 'check');
@@ -76,9 +76,9 @@ for (const [title, template] of Object.entries(TEMPLATES)) {
 
 test('[DOC7] the quick start of Node runs in a new folder, and goes on in the next run', {
   tag: [LONG, ONCE],
-}, () => {
+}, async () => {
   const start = startOf('Node');
-  const folder = startInNode(parent, start);
+  const folder = await startInNode(parent, start);
   expect(QUICK_START).toContain(`node ${start.file}`);
   // The test runner asks for colours.
   const env = { ...process.env, FORCE_COLOR: '0' };

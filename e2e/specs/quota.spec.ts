@@ -227,7 +227,7 @@ for (const freeBytes of [-100_000, 0, 1500, 5000]) {
   });
 }
 
-test('[DEMO9] the playground tells of a full disk in the panel where it happened, keeps stored data, and works on', {
+test('[DEMO7] the playground tells of a full disk in the panel where it happened, keeps stored data, and works on', {
   tag: LONG,
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();

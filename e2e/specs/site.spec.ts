@@ -6,6 +6,7 @@ import { preview } from 'vite';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
+import { packedFile } from '../package/installed.ts';
 
 /** Words of a reader, and the heading that the search shows first. */
 const FOUND = [
@@ -19,6 +20,8 @@ const FOUND = [
 test('[DOC6] the guide is built, opens at its start, leads to a page, finds a word and shows the reference', {
   tag: [LONG, ONCE],
 }, async ({ context }) => {
+  // Packing replaces `dist`: it goes first.
+  await packedFile();
   execFileSync(
     process.execPath,
     ['--import', 'tsx', join(REPOSITORY, 'e2e/package/site/build-site.ts')],

@@ -20,7 +20,7 @@ test("[TAB1] two tabs share an object: each sees the other's writes", async ({
   expect(await list(two)).toEqual(['one', 'two']);
 });
 
-test('[SES6] transactions of two tabs do not mix', async ({ context, server }) => {
+test('[SES5] transactions of two tabs do not mix', async ({ context, server }) => {
   const tabs = await openTabs(context, server);
   await Promise.all(
     tabs.map((tab) =>
@@ -91,7 +91,7 @@ test('[TAB2] a handle opened before the other tab closed still works after it', 
 const FREE_MS = 25_000;
 
 for (const waits of [false, true]) {
-  test(`[SES12] a closed tab whose transaction ${waits ? 'waits' : 'is open'} holds nobody up`, async ({
+  test(`[SES9] a closed tab whose transaction ${waits ? 'waits' : 'is open'} holds nobody up`, async ({
     context,
     server,
   }) => {

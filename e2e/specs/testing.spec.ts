@@ -62,7 +62,7 @@ test('[SUITE1] a suite seeds with a file, and begins again', async ({ page }) =>
   expect(seen).toEqual([6, 1]);
 });
 
-test('[SUITE2] a suite stops time, and moves it', async ({ page }) => {
+test('[SUITE1] a suite stops time, and moves it', async ({ page }) => {
   const seen = await page.evaluate(async () => {
     const { env, clock } = window.objects;
     const room = env.Room.getByName('a');
@@ -79,7 +79,7 @@ test('[SUITE2] a suite stops time, and moves it', async ({ page }) => {
   expect(seen).toEqual({ before: undefined, after: at, ran: at });
 });
 
-test('[SUITE3] a suite loses an object’s memory, its worker, and the tab that leads', {
+test('[SUITE1] a suite loses an object’s memory, its worker, and the tab that leads', {
   tag: LONG,
 }, async ({ context, page, server }) => {
   const seen = await page.evaluate(async () => {

@@ -12,8 +12,8 @@ import { serveFolder } from '../package/installed.ts';
 
 let directory: string;
 
-test.beforeAll(() => {
-  directory = copyExample('todo');
+test.beforeAll(async () => {
+  directory = await copyExample('todo');
   runScript(directory, 'build');
 });
 

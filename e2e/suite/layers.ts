@@ -119,10 +119,8 @@ const ENTRIES = [
   'worker/start/entries/objects.ts',
   'worker/start/entries/in-process.ts',
   'worker/start/entries/source-worker.ts?worker&url',
-  // As texts: the figures of the documents, and the declarations of the members of `ctx`.
+  // As text: the figures of the documents.
   'docs/benchmarks.md?raw',
-  'src/shared/contract/object.ts?raw',
-  'src/shared/contract/storage.ts?raw',
 ];
 
 /** Whether the file is a tool, and not part of the product. */

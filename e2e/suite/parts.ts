@@ -24,6 +24,12 @@ export interface PlannedStep extends Step {
  */
 export type Stage = readonly (readonly PlannedStep[])[];
 
+/** By its path: of the two compilers that are installed, npm gives the name `tsc` to either. */
+const types = {
+  command: process.execPath,
+  parameters: [join(REPOSITORY, 'node_modules/typescript/bin/tsc'), '-b'],
+};
+
 /**
  * The steps that a person runs before each commit. Reports, and the package that is packed for all browsers, go to
  * the folder.
@@ -35,7 +41,7 @@ export function stagesOfTest(folder: string): readonly Stage[] {
     tally: lastLineTally,
   };
   return [
-    [[{ title: 'types', ...tool('tsc', '-b'), tally: oneCheck }]],
+    [[{ title: 'types', ...types, tally: oneCheck }]],
     [[{ title: 'lint', ...tool('biome', 'ci'), tally: oneCheck }]],
     // Each of the others keeps one core busy at most, and unit tests leave some of both.
     [

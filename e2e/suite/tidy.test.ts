@@ -239,7 +239,7 @@ describe('words', () => {
 
 describe('rule book', () => {
   const books = ['docs/spec.md', 'docs/commit-log-format.md'].map(readSource).join('\n');
-  const listed = [...books.matchAll(/^\| ([A-Z]+)(\d+) \|/gm)].map(([, section, number]) => ({
+  const listed = [...books.matchAll(/^\*\*([A-Z]+)(\d+)\*\* /gm)].map(([, section, number]) => ({
     section: section!,
     number: Number(number),
   }));

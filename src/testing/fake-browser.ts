@@ -6,7 +6,12 @@ import type { Locks } from '../shared/wire/control.ts';
 
 /** The object at a page's or worker's `navigator.locks`. */
 export interface FakeLocks extends Locks {
-  query(): Promise<{ readonly held: readonly { readonly name: string }[] }>;
+  query(): Promise<{ readonly held: readonly FakeLock[]; readonly pending: readonly FakeLock[] }>;
+}
+
+interface FakeLock {
+  readonly name: string;
+  readonly clientId: string;
 }
 
 interface LockRequest {
@@ -59,8 +64,10 @@ export class FakeBrowser {
     this.#grant(state);
   }
 
-  heldLocks(): { readonly name: string }[] {
-    return [...this.#locks].flatMap(([name, { held }]) => held.map(() => ({ name })));
+  listLocks(which: 'held' | 'queue'): FakeLock[] {
+    return [...this.#locks].flatMap(([name, state]) =>
+      state[which].map(({ agent }) => ({ name, clientId: `${this.#agents.indexOf(agent)}` })),
+    );
   }
 
   release(agent: Agent): void {
@@ -111,7 +118,11 @@ export class Agent {
           if (this.#hasEnded) return;
           browser.request(name, { agent: this, mode, callback, settle: resolve }, signal);
         }),
-      query: () => this.whileAlive(async () => ({ held: browser.heldLocks() })),
+      query: () =>
+        this.whileAlive(async () => ({
+          held: browser.listLocks('held'),
+          pending: browser.listLocks('queue'),
+        })),
     };
   }
 

@@ -8,7 +8,7 @@
 // Checked after every step: no file or statement was used after its end, and every call settled.
 
 import { isStorageError, storageError } from '../../src/shared/contract/errors.ts';
-import { type Contents, EMPTY } from './contents.ts';
+import { type Contents, EMPTY, MARK } from './contents.ts';
 import { CrashDisk, type SimulatedDisk } from './crash-disk.ts';
 import { checkDamages } from './damage-check.ts';
 import { History, inStep, SimulationFailure } from './history.ts';
@@ -197,9 +197,19 @@ export class ObjectSimulation {
     if (this.#object.isBroken) return; // by the previous commit, which is the attempt
     const draft = new Draft(this.#history.last.contents);
     this.#history.attempts(draft, this.#clock.elapsedMs);
-    work(draft);
+    try {
+      work(draft);
+    } finally {
+      this.#dropUnmarked(draft);
+    }
     this.#object.turn();
     this.#committed();
+  }
+
+  /** The mark is the last change of a turn or transaction: one that was undone or cut off before it makes no state. */
+  #dropUnmarked({ keys }: Draft): void {
+    const { contents } = this.#history.last;
+    if (keys.get(MARK) === contents.keys.get(MARK)) this.#history.attempt = null;
   }
 
   #committed(): void {
@@ -222,15 +232,15 @@ export class ObjectSimulation {
   }
 
   async #transaction(kind: 'transaction' | 'noMemory'): Promise<void> {
-    const before = this.#history.last.contents;
-    const draft = new Draft(before);
+    const draft = new Draft(this.#history.last.contents);
     this.#history.attempts(draft, this.#clock.elapsedMs);
-    await this.#object.outcome(kind, this.#work[kind](this.#object, draft));
+    try {
+      await this.#object.outcome(kind, this.#work[kind](this.#object, draft));
+    } finally {
+      this.#dropUnmarked(draft);
+    }
     this.#object.turn();
-    // A transaction that was undone makes no state.
-    const isUndone = draft.keys.get('~mark') === before.keys.get('~mark');
-    if (isUndone && !this.#object.isBroken) this.#history.attempt = null;
-    else this.#committed();
+    if (this.#history.attempt !== null) this.#committed();
     if (this.#random.onceIn(2) && !this.#object.isBroken) this.#bookmark();
   }
 

@@ -44,6 +44,9 @@ const LATEST_SEEDS = 600_000;
 export const BOUNDED_SEEDS = 700_000;
 const KEPT_BYTES = [0, 1 << 15, 1 << 17];
 
+/** From these seeds on, the object makes a checkpoint when its turns bring no commit. */
+const IDLE_SEEDS = 800_000;
+
 export type StepKind = keyof typeof STEPS | keyof typeof LATER_STEPS | keyof typeof LATEST_STEPS;
 
 export interface Step {
@@ -82,7 +85,11 @@ export function planOf(seed: number): Plan {
   const steps = Array.from({ length: 30 + random.below(120) }, () => step(random.pick(kinds)));
   return {
     seed,
-    sizes: { ...(isLarge ? {} : smallSizes(seed, random)), history: historyOf(seed) },
+    sizes: {
+      ...(isLarge ? {} : smallSizes(seed, random)),
+      history: historyOf(seed),
+      ...(seed < IDLE_SEEDS && { checkpointIdleMs: Number.POSITIVE_INFINITY }),
+    },
     medium: 'bytes',
     disk: { flush: random.pick(['now', 'now', 'late'] as const) },
     steps: isLarge ? withLarge(steps.slice(0, 40), random, step) : steps,

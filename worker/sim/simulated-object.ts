@@ -25,6 +25,7 @@ export interface Sizes {
   readonly undoBytes?: number;
   readonly checkpointOverlayBytes?: number;
   readonly checkpointLogBytes?: number;
+  readonly checkpointIdleMs?: number;
   /** Pages SQLite keeps in memory: fewer make transactions spill. */
   readonly cachePages?: number;
   readonly history?: HistoryLimits;

@@ -46,6 +46,14 @@ describe('single objects, by seeds that found a defect', () => {
     [6378, 'a refused restore whose cancellation was damaged, so that it is refused again'],
     [10516, 'a restore refused after a close, and forgotten when power failed in the next opening'],
     [34013, 'a close that reported commits as durable whose flush had been put off, and failed'],
+    [
+      700_008,
+      'a transaction undone as the object broke, which counted as a commit at a later time',
+    ],
+    [
+      700_146,
+      'a transaction cut off by a power failure, which counted as the commit of a shown restore',
+    ],
     [13350, 'the bookmark of a time whose commits were lost in a power failure before a restore'],
   ])('[SIM1] seed %i: %s', async (seed) => {
     expect(await failuresOf([seed])).toEqual([]);

@@ -19,7 +19,7 @@ export function entry(id: string, more: Partial<CatalogEntry> = {}): CatalogEntr
 
 export const CATALOG_CASES: readonly CatalogCase[] = [
   {
-    title: '[CAT6] is built from the found folders',
+    title: '[CAT5] is built from the found folders',
     async observe(catalog) {
       await catalog.build([entry('b', { wakeMs: 0 }), entry('a', { wakeMs: 0 })]);
       const ids = (await catalog.wakes()).map(({ id }) => id).sort();
@@ -97,7 +97,7 @@ export const CATALOG_CASES: readonly CatalogCase[] = [
     ],
   },
   {
-    title: '[CAT2] tells which objects are to be looked at, the first one first',
+    title: '[CAT1] tells which objects are to be looked at, the first one first',
     async observe(catalog) {
       for (const id of ['a', 'b', 'c']) await catalog.add(entry(id, { wakeMs: 0 }));
       await catalog.rest('Counter.a', 5000);

@@ -152,7 +152,7 @@ export const FILE_CASES: readonly FileCase[] = [
     },
   },
   {
-    name: '[FILE3] a file that is open is not removed: IO; closed, it is',
+    name: '[FILE1] a file that is open is not removed: IO; closed, it is',
     async run(directory) {
       const file = await directory.open('a');
       file.write(bytes(1), 0);
@@ -186,7 +186,7 @@ export const FILE_CASES: readonly FileCase[] = [
     },
   },
   {
-    name: '[FILE6] offsets reach beyond 32 megabytes, and beyond the written bytes',
+    name: '[FILE5] offsets reach beyond 32 megabytes, and beyond the written bytes',
     async run(directory) {
       const file = await directory.open('a');
       const offset = 33_554_432 + 5;

@@ -16,6 +16,7 @@ import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
 import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { storageRealm } from '../../../worker/realm/globals/realm.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';
 import { loadSqliteInNode } from '../../../worker/testing/sqlite.ts';
 
@@ -31,6 +32,7 @@ export async function openPageStorage(): Promise<{
       sqlite: await loadSqliteInNode(),
       medium: new MemoryMedium(),
       catalog: new MemoryCatalog(),
+      realm: storageRealm,
       isDedicated: false,
       idleMs: IDLE_MS,
     },

@@ -17,18 +17,18 @@ export const PEER_HTML =
 /** The served files, by path. */
 export type PeerFiles = ReadonlyMap<string, string | Buffer>;
 
-/** Bundles the needs of the named kits, as small as their users would. */
-export async function bundlePeers(kits: Iterable<string>): Promise<PeerFiles> {
+/** Bundles the needs of the named kits, as small as their users would; `root`: of another version of the package. */
+export async function bundlePeers(kits: Iterable<string>, root = REPOSITORY): Promise<PeerFiles> {
   const files = new Map<string, string | Buffer>();
   for (const name of kits) {
     const { scripts, files: beside = [] } = KITS[name]!;
     files.set(`/${name}/`, PEER_HTML);
     for (const file of beside) {
-      files.set(`/${name}/${basename(file)}`, readFileSync(join(REPOSITORY, file)));
+      files.set(`/${name}/${basename(file)}`, readFileSync(join(root, file)));
     }
     // Apart from each other, as packages ship their workers: shared parts would be loaded one after the other.
     for (const script of Object.entries(scripts)) {
-      for (const { path, contents } of await bundle(Object.fromEntries([script]))) {
+      for (const { path, contents } of await bundle(Object.fromEntries([script]), root)) {
         files.set(`/${name}/${basename(path)}`, Buffer.from(contents));
       }
     }
@@ -51,13 +51,13 @@ export async function servePeers(files: PeerFiles): Promise<StaticSite> {
   }, PEER_HEADERS);
 }
 
-async function bundle(scripts: Kit['scripts']) {
+async function bundle(scripts: Kit['scripts'], root: string) {
   const { outputFiles } = await build({
     ...forBrowsers,
     logLevel: 'error',
     splitting: true,
     sourcemap: false,
-    absWorkingDir: REPOSITORY,
+    absWorkingDir: root,
     write: false,
     outdir: 'out',
     // Libraries that also run in Node name its modules, which a page never loads.

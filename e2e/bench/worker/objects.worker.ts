@@ -2,6 +2,7 @@
 
 import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
 import type { DurableObjectState } from '../../../worker/objects/instance/durable-object-state.ts';
+import { objectRealm } from '../../../worker/realm/globals/object-realm.ts';
 import { startBrowserHost } from '../../../worker/start/boot/browser-host.ts';
 import workloads from '../workloads.mjs';
 
@@ -11,7 +12,7 @@ type Workload = {
   run(ctx: unknown): Promise<number>;
 };
 
-const host = startBrowserHost({ directory: 'bench-objects' });
+const host = startBrowserHost({ realm: objectRealm, directory: 'bench-objects' });
 
 /** The host with objects by name. */
 async function openObjects() {

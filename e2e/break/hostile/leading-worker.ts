@@ -12,6 +12,7 @@ import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
 import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { objectRealm } from '../../../worker/realm/globals/object-realm.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';
 import { DurableObject } from '../../../worker/start/entries/node-objects.ts';
@@ -61,6 +62,7 @@ export class LeadingWorker {
         medium: new MemoryMedium(),
         catalog: new MemoryCatalog(),
         turns: { nextTurn: (task) => void setImmediate(task) },
+        realm: objectRealm,
         isDedicated: false,
       },
       new ClassRegistry({ Counter }, {}),

@@ -9,6 +9,7 @@ import { build } from 'vitepress';
 import { ROOT, readSource } from '../../suite/source-files.ts';
 import { apiEntries, apiPage } from './api-reference.ts';
 import { replaceLinks, targetOf } from './links.ts';
+import { MANAGEMENT_PAGES } from './management-pages.ts';
 import { PAGES } from './pages.ts';
 
 const SOURCE = join(ROOT, 'dist/site-source');
@@ -30,6 +31,9 @@ for (const { file, page } of PAGES) {
   writeFileSync(join(SOURCE, `${page}.md`), text);
 }
 writeFileSync(join(SOURCE, 'index.md'), readSource('e2e/package/site/home.md'));
+for (const [page, text] of Object.entries(MANAGEMENT_PAGES)) {
+  writeFileSync(join(SOURCE, `${page}.md`), text());
+}
 for (const entry of apiEntries()) {
   writeFileSync(join(SOURCE, `api/${entry.page}.md`), apiPage(entry));
 }

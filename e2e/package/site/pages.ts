@@ -13,6 +13,8 @@ export interface SitePage {
 export interface SiteSection {
   readonly title: string;
   readonly pages: readonly SitePage[];
+  /** Pages that the build writes. */
+  readonly made?: readonly Omit<SitePage, 'file'>[];
 }
 
 const doc = (page: string, title: string): SitePage => ({ file: `docs/${page}.md`, page, title });
@@ -62,7 +64,6 @@ export const SECTIONS: readonly SiteSection[] = [
     pages: [
       doc('errors', 'Errors'),
       doc('troubleshooting', 'Troubleshooting'),
-      doc('faq', 'Questions'),
       doc('peers', 'Compared with other libraries'),
       doc('benchmarks', 'Benchmarks'),
       { file: 'CHANGELOG.md', page: 'changes', title: 'Changes' },
@@ -70,7 +71,18 @@ export const SECTIONS: readonly SiteSection[] = [
   },
   {
     title: 'Management API',
-    pages: [doc('management', 'The API on any date'), doc('management-schedule', 'Schedule')],
+    pages: [
+      doc('management', 'The API on any date'),
+      {
+        file: 'e2e/specs/management/matrix.md',
+        page: 'management-clients',
+        title: 'Versions of the SDK',
+      },
+    ],
+    made: [
+      { page: 'management-schedule', title: 'Schedule' },
+      { page: 'management-errors', title: 'Error codes' },
+    ],
   },
   {
     title: 'Internals',

@@ -5,7 +5,9 @@ export function searchBoost(id: string): number {
   const internal =
     /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
   if (internal.test(id)) return 0.1;
-  return /\/api\/|\/(management|management-schedule|benchmarks|changes|errors)\.html/.test(id)
+  return /\/api\/|\/(management|management-clients|management-schedule|management-errors|benchmarks|changes|errors)\.html/.test(
+    id,
+  )
     ? 0.4
     : 1;
 }

@@ -5,10 +5,12 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ERRORS } from '../../../src/management/call/error-codes.ts';
 import { listFiles, ROOT, readSource } from '../../suite/source-files.ts';
 import { apiEntries, apiItems } from './api-reference.ts';
 import { modulesOf } from './code-blocks.ts';
 import { anchorsIn, linksIn, replaceLinks, targetOf } from './links.ts';
+import { MANAGEMENT_PAGES } from './management-pages.ts';
 import { PAGES, SECTIONS } from './pages.ts';
 import { searchBoost } from './search-boost.ts';
 
@@ -42,6 +44,18 @@ test('[DOC2] every document is a page of the site, once, and every page is a doc
       boosts.every((boost) => boost < 0.4 === (title === 'Internals')),
       title,
     ).toBe(true);
+  }
+});
+
+test('[SCHED8] [MG40] the pages of the schedule and of its error codes are in the navigation', () => {
+  const made = SECTIONS.flatMap(({ made = [] }) => made.map(({ page }) => page));
+  expect(made).toEqual(Object.keys(MANAGEMENT_PAGES));
+  const codes = MANAGEMENT_PAGES['management-errors']!();
+  expect(new Set(Object.values(ERRORS).map(({ code }) => code)).size).toBe(
+    Object.keys(ERRORS).length,
+  );
+  for (const { code, status, origin, meaning } of Object.values(ERRORS)) {
+    expect(codes).toContain(`\n${code} | ${status} | ${origin} | ${meaning}\n`);
   }
 });
 

@@ -1,15 +1,15 @@
-// Writes the matrix of SDK versions into docs/management.md, between its markers.
+// Writes the matrix of SDK versions into matrix.md, which is a page of the guide.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { clientMatrix, matrixTable } from './client-matrix.ts';
 
-export const DOCUMENT = new URL('../../../docs/management.md', import.meta.url);
-const MATRIX = /(<!-- matrix -->\n)[\s\S]*?(<!-- \/matrix -->)/;
+export const DOCUMENT = new URL('./matrix.md', import.meta.url);
+const MATRIX = /^task \|[\s\S]*/m;
 
 /** The document with this table. */
 export function withTable(text: string, table: string): string {
-  if (!MATRIX.test(text)) throw new Error('docs/management.md has no markers for the matrix.');
-  return text.replace(MATRIX, (_, begin: string, end: string) => `${begin}\n${table}\n\n${end}`);
+  if (!MATRIX.test(text)) throw new Error('matrix.md has no table.');
+  return text.replace(MATRIX, () => `${table}\n`);
 }
 
 if (process.argv[1]?.endsWith('write-matrix.ts')) {

@@ -50,7 +50,7 @@ describe('in a realm', () => {
     expect((await answers[0]!).status).toBe(200);
   });
 
-  test('[MG35] a Playwright route is fulfilled with the answer', async () => {
+  test('[MG34] a Playwright route is fulfilled with the answer', async () => {
     let handler: ((route: RouteLike) => Promise<void>) | undefined;
     const context = {
       route: async (_pattern: string | RegExp, given: typeof handler) => {
@@ -129,7 +129,7 @@ describe('as an HTTP server', () => {
     server.clock.moveTo('2023-06-30');
   });
 
-  test('[MG13] on a server with a date, api-version does not count', async () => {
+  test('[MG11] on a server with a date, api-version does not count', async () => {
     const url = `${server.baseUrl}/accounts/${ACCOUNT_ID}/tunnels`;
     const headers = { 'api-version': '2026-01-01' };
     expect((await fetch(url, { headers })).status).toBe(200);

@@ -128,7 +128,7 @@ describe('raw faults', () => {
     },
   );
 
-  test('[MG55] HEAD has the head of the answer to GET, and no body', async () => {
+  test('[MG2] HEAD has the head of the answer to GET, and no body', async () => {
     const gone = '/client/v4/user/billing/profile';
     const answer = await raw(`HEAD ${gone} HTTP/1.1`, 'Host: localhost');
     expect(statusOf(answer)).toBe(410);
@@ -175,7 +175,7 @@ describe('origins', () => {
   const JSON_TYPE = 'Content-Type: application/json';
 
   test.each(['https://evil.example', 'http://localhost:5174', 'null', 'http://localhost:5173/'])(
-    '[MG45] the foreign origin %s is refused and changes nothing',
+    '[MG44] the foreign origin %s is refused and changes nothing',
     async (origin) => {
       const answer = await rawPost([JSON_TYPE, `Origin: ${origin}`], MADE);
       expect(statusOf(answer)).toBe(403);
@@ -185,7 +185,7 @@ describe('origins', () => {
     },
   );
 
-  test("[MG45] the server's own origin and a named one may write; the named one may read", async () => {
+  test("[MG44] the server's own origin and a named one may write; the named one may read", async () => {
     const own = await rawPost([JSON_TYPE, 'Origin: http://localhost'], '{"name":"By its own"}');
     expect(statusOf(own)).toBe(200);
     expect(own).not.toMatch(/^access-control-/im);
@@ -196,7 +196,7 @@ describe('origins', () => {
     expect(named).toMatch(/^access-control-expose-headers: .*Deprecation, Link, Sunset\r$/im);
   });
 
-  test('[MG45] a preflight of a named origin is granted, of another refused', async () => {
+  test('[MG44] a preflight of a named origin is granted, of another refused', async () => {
     const ask = (origin: string) =>
       raw(
         `OPTIONS ${PATH} HTTP/1.1`,
@@ -215,7 +215,7 @@ describe('origins', () => {
     expect(refused).not.toMatch(/^access-control-/im);
   });
 
-  test('[MG45] an invalid origin is refused at the start', async () => {
+  test('[MG44] an invalid origin is refused at the start', async () => {
     const namespace = { getByName: () => never() };
     for (const cors of [['*'], ['localhost:5173'], ['http://localhost:5173/'], ['null']]) {
       await expect(serveManagement({ namespace, cors })).rejects.toMatchObject({
@@ -229,7 +229,7 @@ describe('bodies', () => {
   const BODY = JSON.stringify({ name: 'Of a kind' });
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', ''])(
-    '[MG46] a body of type "%s" is 415 and changes nothing',
+    '[MG4] a body of type "%s" is 415 and changes nothing',
     async (type) => {
       const answer = await rawPost(type === '' ? [] : [`Content-Type: ${type}`], BODY);
       expect(statusOf(answer)).toBe(415);
@@ -238,7 +238,7 @@ describe('bodies', () => {
     },
   );
 
-  test('[MG46] JSON in any spelling and multipart forms are read', async () => {
+  test('[MG4] JSON in any spelling and multipart forms are read', async () => {
     const types = ['application/json', 'Application/JSON; charset=utf-8', 'application/x+json'];
     for (const type of types) {
       expect(statusOf(await rawPost([`Content-Type: ${type}`], BODY))).toBe(200);
@@ -250,7 +250,7 @@ describe('bodies', () => {
     expect(sent.status).toBe(200);
   });
 
-  test('[MG47] a body announced as too long is 413 before a byte of it arrives', async () => {
+  test('[MG4] a body announced as too long is 413 before a byte of it arrives', async () => {
     const socket = opened();
     const head = ['POST /client/v4/accounts HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const type = 'Content-Type: application/json';
@@ -260,7 +260,7 @@ describe('bodies', () => {
     expect(answer).toContain('"code":1416');
   });
 
-  test('[MG47] a body that grows too long is 413 while it still arrives', async () => {
+  test('[MG4] a body that grows too long is 413 while it still arrives', async () => {
     const socket = opened();
     const head = ['POST /client/v4/accounts HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const chunked = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
@@ -280,7 +280,7 @@ describe('bodies', () => {
       `${`${MIB.toString(16)}\r\n${' '.repeat(MIB)}\r\n`.repeat(3)}0\r\n\r\n`,
     ],
   ])(
-    '[MG47] the rest of a long body %s is discarded: the next request is answered',
+    '[MG4] the rest of a long body %s is discarded: the next request is answered',
     async (_, type, body) => {
       const socket = opened();
       const answers = untilClosed(socket);
@@ -291,7 +291,7 @@ describe('bodies', () => {
     },
   );
 
-  test('[MG47] a client that waits to be told to go on learns that its body is too long', async () => {
+  test('[MG4] a client that waits to be told to go on learns that its body is too long', async () => {
     const ask = async (bytes: number) => {
       const socket = opened();
       const head = ['POST /client/v4/accounts HTTP/1.1', 'Host: localhost', 'Connection: close'];

@@ -61,7 +61,7 @@ function gate() {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 const END = '\nend\n';
 
-test('[MG59] while a connection has 60,000 requests, at most the bound waits, and another is answered', async () => {
+test('[MG48] while a connection has 60,000 requests, at most the bound waits, and another is answered', async () => {
   const first = gate();
   const { seen, open } = await started(async ({ url }, outgoing) => {
     if (url === '/held/0') await first.opened;
@@ -83,7 +83,7 @@ test('[MG59] while a connection has 60,000 requests, at most the bound waits, an
   expect(seen.most).toBeLessThanOrEqual(OUTSTANDING_MAX);
 });
 
-test('[MG59] the shortest requests do not exceed the bound either', async () => {
+test('[MG48] the shortest requests do not exceed the bound either', async () => {
   const first = gate();
   const { seen, open } = await started(async ({ url }, outgoing) => {
     if (url === '/held') await first.opened;
@@ -104,7 +104,7 @@ test('[MG59] the shortest requests do not exceed the bound either', async () => 
   expect(seen.most).toBeLessThanOrEqual(OUTSTANDING_MAX);
 });
 
-test('[MG59] a client that reads no answers gets few, and the rest once it reads', async () => {
+test('[MG48] a client that reads no answers gets few, and the rest once it reads', async () => {
   const answer = 'x'.repeat(10_000) + END;
   const { seen, open } = await started(async (_, outgoing) => void outgoing.end(answer));
   const silent = open().pause();
@@ -120,7 +120,7 @@ test('[MG59] a client that reads no answers gets few, and the rest once it reads
   expect(seen.most).toBeLessThanOrEqual(OUTSTANDING_MAX);
 });
 
-test('[MG59] bodies between pipelined requests are read in turn', async () => {
+test('[MG48] bodies between pipelined requests are read in turn', async () => {
   const { open } = await started(async (incoming, outgoing) => {
     const body = await text(incoming);
     outgoing.end(`${incoming.url} ${body.length} ${new Set(body).size}${END}`);
@@ -139,7 +139,7 @@ test('[MG59] bodies between pipelined requests are read in turn', async () => {
   expect(lines).toEqual(Array.from({ length: 50 }, () => wanted).flat());
 });
 
-test('[MG59] requests that wait are not performed once their connection has ended', async () => {
+test('[MG48] requests that wait are not performed once their connection has ended', async () => {
   const [begun, held] = [gate(), gate()];
   const performed: string[] = [];
   const { server, open } = await started(async ({ url }, outgoing) => {
@@ -163,7 +163,7 @@ test('[MG59] requests that wait are not performed once their connection has ende
   expect(server.listening).toBe(true);
 });
 
-test('[MG59] an answer that fails ends its connection alone', async () => {
+test('[MG48] an answer that fails ends its connection alone', async () => {
   const { open } = await started(async ({ url }, outgoing) => {
     if (url === '/bad') throw new Error('It fails.');
     outgoing.end(END);

@@ -1,7 +1,7 @@
 // Every error code of the interface, its status, and where the code comes from.
 //
 // `described`: the description names it. `known`: the provider's clients know it, but the description does
-// not show it. `invented`: specific to this emulator. A test compares this table with docs/management.md.
+// not show it. `invented`: specific to this emulator.
 
 /** One error or message of the envelope. */
 export interface ErrorEntry {

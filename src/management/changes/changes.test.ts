@@ -121,7 +121,7 @@ describe('DNS records by date', () => {
     expect(again.data).toEqual({ ...data, order: 2 });
   });
 
-  test('[MG56] an SRV record without service and protocol is refused on every date', async () => {
+  test('[MG52] an SRV record without service and protocol is refused on every date', async () => {
     const zone = await provider.newZone();
     const body = { type: 'SRV', name: 'plain', data: DATA };
     for (const at of ['2024-05-30', '2024-05-31', '2024-10-01']) {
@@ -215,7 +215,7 @@ describe('settings that moved to the DNS settings', () => {
   test.each([
     ['use_apex_ns', 'multi_provider'],
     ['secondary_overrides', 'secondary_overrides'],
-  ])('[MG28] dns_settings/%s is the field %s, both ways', async (name, field) => {
+  ])('[MG27] dns_settings/%s is the field %s, both ways', async (name, field) => {
     const at = '2024-09-12';
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/dns_settings`;
@@ -242,7 +242,7 @@ describe('nameserver defaults of accounts', () => {
     ['provider.standard.random', 'provider.standard', false],
     ['custom.account', 'custom.account', true],
     ['custom.tenant', 'custom.tenant', false],
-  ])('[MG29] the type %s is shown as %s and %s', async (type, name, custom) => {
+  ])('[MG27] the type %s is shown as %s and %s', async (type, name, custom) => {
     const { id } = await newAccount();
     await result(`PATCH /accounts/${id}/dns_settings`, AT, {
       zone_defaults: { nameservers: { type } },
@@ -259,7 +259,7 @@ describe('nameserver defaults of accounts', () => {
     expect(after.settings).not.toHaveProperty('use_account_custom_ns_by_default');
   });
 
-  test('[MG29] the older fields set the type, also of a new account', async () => {
+  test('[MG27] the older fields set the type, also of a new account', async () => {
     expect(await typeOf((await newAccount({ default_nameservers: 'custom.tenant' })).id)).toBe(
       'custom.tenant',
     );
@@ -273,7 +273,7 @@ describe('nameserver defaults of accounts', () => {
     expect(await typeOf(id)).toBe('custom.account');
   });
 
-  test('[MG29] from 2025-03-14 the older fields are ignored; wrong ones before are refused', async () => {
+  test('[MG27] from 2025-03-14 the older fields are ignored; wrong ones before are refused', async () => {
     const { id } = await newAccount();
     const settings = { default_nameservers: 'custom.account' };
     await result(`PUT /accounts/${id}`, '2025-03-14', { name: 'N', settings });
@@ -311,7 +311,7 @@ describe('other changes', () => {
   });
 
   test.each([`/accounts/${ACCOUNT_ID}`, '/user'])(
-    '[MG31] until 2023-04-03 load balancer pools of %s have notification_email',
+    '[MG24] until 2023-04-03 load balancer pools of %s have notification_email',
     async (owner) => {
       const [at, after] = ['2023-04-02', '2023-04-03'];
       const path = `${owner}/load_balancers/pools`;
@@ -341,7 +341,7 @@ describe('other changes', () => {
     },
   );
 
-  test('[MG32] until 2022-10-11 page_shield is called script_monitor', async () => {
+  test('[MG30] until 2022-10-11 page_shield is called script_monitor', async () => {
     const at = '2022-10-10';
     const zone = await provider.newZone();
     const [old, path] = ['script_monitor', 'page_shield'].map(
@@ -358,7 +358,7 @@ describe('other changes', () => {
     expect(gone.body.errors[0].message).toContain(`${path}/scripts`);
   });
 
-  test('[MG33] until 2022-07-01 image uploads v1 give an address and no id', async () => {
+  test('[MG30] until 2022-07-01 image uploads v1 give an address and no id', async () => {
     const path = `/accounts/${ACCOUNT_ID}/images/v1/direct_upload`;
     const body = { id: 'x', metadata: { a: 1 }, expiry: '2030-01-01T00:00:00Z' };
     expect(await result(`POST ${path}`, '2022-06-30', body)).toEqual({

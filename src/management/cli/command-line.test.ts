@@ -127,7 +127,7 @@ describe('deprecations scan', () => {
     expect(await scan('--host LOCALHOST:8080 --host api.example.com')).toContain('3 calls, on');
   });
 
-  test('[REP14] a file of entries can be the whole schedule', async () => {
+  test('[SCHED2] a file of entries can be the whole schedule', async () => {
     const only = await run('deprecations list --only-schedule mine.json --format json');
     expect(JSON.parse(only.printed).entries).toHaveLength(1);
     const scan = (file: string) => run(`deprecations scan ${file} --only-schedule mine.json`);
@@ -254,7 +254,7 @@ describe('bad input', () => {
     ['deprecations scan clean.har --output /out', /\/out cannot be written: EACCES/],
     ['deprecations list --schedule wrong.json', /entry zones: title is missing/],
     ['deprecations list --schedule text.har', /text.har is not JSON/],
-  ])('[REP10] "%s" is exit code 2 with one line', async (line, message) => {
+  ])('[REP7] "%s" is exit code 2 with one line', async (line, message) => {
     const { code, errors } = await run(line);
     expect(code).toBe(2);
     expect(errors).toHaveLength(line === '' ? 0 : 1);
@@ -262,7 +262,7 @@ describe('bad input', () => {
     expect(errors.join('')).not.toContain('\n');
   });
 
-  test('[REP10] help is asked for, not bad input', async () => {
+  test('[REP7] help is asked for, not bad input', async () => {
     expect(await run('--help')).toMatchObject({ code: 0, printed: expect.stringMatching('Usage') });
     const { code, printed } = await run('deprecations scan --help');
     expect(code).toBe(0);
@@ -271,14 +271,14 @@ describe('bad input', () => {
 });
 
 describe('version and help', () => {
-  test('[REP15] the version is that of the package', async () => {
+  test('[REP9] the version is that of the package', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
     for (const line of ['--version', '-v']) {
       expect(await run(line)).toMatchObject({ code: 0, printed: `${version}\n`, errors: [] });
     }
   });
 
-  test('[REP15] help is a subcommand, too, in both orders', async () => {
+  test('[REP9] help is a subcommand, too, in both orders', async () => {
     const overview = await run('help');
     expect(overview).toMatchObject({ code: 0, printed: expect.stringContaining('Usage') });
     expect((await run('--help')).printed).toBe(overview.printed);

@@ -93,7 +93,7 @@ test('[PKG18] an empty folder is used, and its name only if npm takes it', async
   expect(manifestIn('My App').name).toBe('chat');
 });
 
-test('[PKG19] the project depends on the package that made it: a version, a file, or the one that is named', async () => {
+test('[PKG18] the project depends on the package that made it: a version, a file, or the one that is named', async () => {
   const installed = packageIn('app/node_modules/ctx-storage');
   const dependencyOf = async (packageFolder: string, folder: string, ...options: string[]) => {
     const { code, printed } = await init(packageFolder, 'todo', join(root, folder), ...options);
@@ -117,7 +117,7 @@ test('[PKG19] the project depends on the package that made it: a version, a file
   expect(await dependencyOf(clone, 'four', '--package', '1.0.0')).toBe('1.0.0');
 });
 
-test('[PKG20] a folder with anything in it, and a file, are refused and left as they are', async () => {
+test('[PKG18] a folder with anything in it, and a file, are refused and left as they are', async () => {
   const installed = packageIn('app/node_modules/ctx-storage');
   write('full/.hidden', 'mine');
   write('file', 'mine');
@@ -133,7 +133,7 @@ test('[PKG20] a folder with anything in it, and a file, are refused and left as 
   expect(readFileSync(join(root, 'file'), 'utf8')).toBe('"mine"');
 });
 
-test('[PKG20] bad input names the examples, and makes nothing', async () => {
+test('[PKG18] bad input names the examples, and makes nothing', async () => {
   const installed = packageIn('app/node_modules/ctx-storage');
   const folder = join(root, 'made');
   for (const [args, message] of [

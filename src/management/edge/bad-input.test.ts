@@ -47,7 +47,7 @@ describe('bad input', () => {
     }
   });
 
-  test('[MG3] a wrong method is 405 and Allow lists the right ones', async () => {
+  test('[MG2] a wrong method is 405 and Allow lists the right ones', async () => {
     const zone = await provider.newZone();
     const rows = [
       ['PUT /zones', 'GET, POST'],
@@ -72,7 +72,7 @@ describe('bad input', () => {
     });
   });
 
-  test('[MG5] a wrong type and a missing field are named by a pointer', async () => {
+  test('[MG4] a wrong type and a missing field are named by a pointer', async () => {
     const zone = await provider.newZone();
     const rows: [string, unknown, string, number][] = [
       ['POST /zones', { name: 5 }, '/name', 1400],
@@ -142,7 +142,7 @@ describe('bad input', () => {
     });
   });
 
-  test('[MG8] ids of another zone or account lead nowhere', async () => {
+  test('[MG6] ids of another zone or account lead nowhere', async () => {
     const [mine, other] = [await provider.newZone(), await provider.newZone(OTHER_ACCOUNT_ID)];
     const { body } = await provider.call(`POST /zones/${other.id}/dns_records`, { body: A_RECORD });
     const path = `/zones/${mine.id}/dns_records/${body.result.id}`;
@@ -155,7 +155,7 @@ describe('bad input', () => {
     expect((await provider.call(`GET ${right}`)).status).toBe(200);
   });
 
-  test('[MG8] a token sees its accounts only', async () => {
+  test('[MG6] a token sees its accounts only', async () => {
     const tokens = { mine: [ACCOUNT_ID], all: [ACCOUNT_ID, OTHER_ACCOUNT_ID] };
     const own = await startProvider({ tokens });
     const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
@@ -194,7 +194,7 @@ describe('bad input', () => {
     'per_page=0',
     'per_page=99999999',
     'page=',
-  ])('[MG9] ?%s is refused', async (query) => {
+  ])('[MG16] ?%s is refused', async (query) => {
     const zone = await provider.newZone();
     for (const path of ['/zones', '/accounts', `/zones/${zone.id}/dns_records`]) {
       const got = await provider.call(`GET ${path}?${query}`);
@@ -202,7 +202,7 @@ describe('bad input', () => {
     }
   });
 
-  test('[MG10] a refused call changes nothing, also one of several items', async () => {
+  test('[MG7] a refused call changes nothing, also one of several items', async () => {
     const zone = await provider.newZone();
     const settings = `/zones/${zone.id}/settings`;
     const items = [
@@ -223,7 +223,7 @@ describe('bad input', () => {
   });
 });
 
-test('[MG10] no form of a body makes the emulator itself fail', async () => {
+test('[MG7] no form of a body makes the emulator itself fail', async () => {
   const zone = await provider.newZone();
   const operations = SCHEDULE.flatMap(({ operations, affected = [] }) => [
     ...operations,
@@ -291,7 +291,7 @@ describe('which day it is', () => {
   });
 
   test.each(['yesterday', '2024-02-31', '2024-13-01', '24-01-01', ''])(
-    '[MG12] the date "%s" in a header is refused',
+    '[MG11] the date "%s" in a header is refused',
     async (date) => {
       const provider = await startProvider({ apiVersion: true });
       for (const name of ['x-emulator-date', 'api-version']) {
@@ -302,7 +302,7 @@ describe('which day it is', () => {
     },
   );
 
-  test('[MG13] a clock that was set decides instead of api-version', async () => {
+  test('[MG11] a clock that was set decides instead of api-version', async () => {
     const own = await startProvider();
     const headers = { 'api-version': BEFORE };
     expect((await own.call(`GET ${GROUP}`, { headers })).status).toBe(410);
@@ -310,7 +310,7 @@ describe('which day it is', () => {
     await own.close();
   });
 
-  test('[MG13] a movable clock decides from the first time it was moved', async () => {
+  test('[MG11] a movable clock decides from the first time it was moved', async () => {
     const clock = new MovableClock(undefined, { now: () => Date.parse(AFTER) });
     const own = await startProvider({ clock });
     const headers = { 'api-version': BEFORE };
@@ -320,7 +320,7 @@ describe('which day it is', () => {
     await own.close();
   });
 
-  test('[MG13] apiVersion says otherwise, in both directions', async () => {
+  test('[MG11] apiVersion says otherwise, in both directions', async () => {
     const headers = { 'api-version': BEFORE };
     const status = async (options: Parameters<typeof startProvider>[0]) => {
       const own = await startProvider(options);

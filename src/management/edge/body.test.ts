@@ -13,7 +13,7 @@ test('[MG4] a body is read where requests show no stream of it', async () => {
   expect(await bodyOf(withoutStream(''))).toBeUndefined();
 });
 
-test('[MG47] it has the same bound there', async () => {
+test('[MG4] it has the same bound there', async () => {
   await expect(bodyOf(withoutStream('x'.repeat(BODY_BYTES_MAX + 1)))).rejects.toMatchObject({
     status: 413,
   });

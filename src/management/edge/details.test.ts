@@ -29,12 +29,12 @@ describe('dates', () => {
     '2024-02-30',
     '2024-01-01T24:00:01Z',
     '2024-01-01T1:00Z',
-  ])('[MG12] %s is no date', async (date) => {
+  ])('[MG11] %s is no date', async (date) => {
     expect((await provider.call('GET /zones', { at: date })).status).toBe(400);
     expect(() => lookup('GET', '/zones', date)).toThrow('is not a date');
   });
 
-  test('[MG12] a moment is the day it has in UTC', () => {
+  test('[MG11] a moment is the day it has in UTC', () => {
     expect(dayOf('2024-02-29T23:30:00-01:00')).toBe('2024-03-01');
     expect(dayOf('2024-03-01T00:30:00+01:00')).toBe('2024-02-29');
   });
@@ -144,7 +144,7 @@ describe('paths and methods', () => {
     },
   );
 
-  test('[MG55] HEAD is answered as GET is, without a body', async () => {
+  test('[MG2] HEAD is answered as GET is, without a body', async () => {
     const [path, at] = [await zonePath(), '2025-06-14'];
     const ask = async (method: string, below: string, day = at) => {
       const headers = { 'x-emulator-date': day };
@@ -166,7 +166,7 @@ describe('paths and methods', () => {
 });
 
 describe('writers at the same time', () => {
-  test('[MG29] each is answered with its own write', async () => {
+  test('[MG27] each is answered with its own write', async () => {
     const types = ['custom.account', 'custom.tenant', 'provider.standard'];
     const writes = Array.from({ length: 21 }, async (_, i) => {
       const default_nameservers = types[i % types.length]!;
@@ -180,7 +180,7 @@ describe('writers at the same time', () => {
 });
 
 describe('values', () => {
-  test("[MG17] the provider's own word is taken for the neutral one", async () => {
+  test("[MG14] the provider's own word is taken for the neutral one", async () => {
     const path = `/accounts/${ACCOUNT_ID}/dns_settings`;
     for (const rest of ['standard', 'standard.random']) {
       const nameservers = { type: `cloudflare.${rest}` };
@@ -198,7 +198,7 @@ describe('values', () => {
     expect((await provider.call(`PATCH ${path}`, { body: wrong })).status).toBe(400);
   });
 
-  test('[MG18] every setting that a version of the SDK has a type for is there', async () => {
+  test('[MG14] every setting that a version of the SDK has a type for is there', async () => {
     const path = `${await zonePath()}/settings`;
     const at = '2020-01-01';
     const { body } = await provider.call(`GET ${path}`, { at });

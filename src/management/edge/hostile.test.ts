@@ -67,7 +67,7 @@ test('[MG50] brackets in texts are no levels', async () => {
   expect((await provider.call(`POST ${UPLOADS}`, { body: { metadata } })).status).toBe(200);
 });
 
-test('[MG47] fields of 10 MB are 413, in JSON and in forms', async () => {
+test('[MG4] fields of 10 MB are 413, in JSON and in forms', async () => {
   const long = 'x'.repeat(10 * MB);
   const json = await provider.call(`POST ${UPLOADS}`, { body: { creator: long } });
   expect(json).toMatchObject({ status: 413, body: { success: false, errors: [{ code: 1416 }] } });

@@ -7,7 +7,7 @@ import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { createManagementApi } from '../edge/api.ts';
 import { ManagementObject } from './management-object.ts';
 
-test('[MG38] state is in the objects and outlives the process that holds them', async () => {
+test('[MG37] state is in the objects and outlives the process that holds them', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'ctx-storage-management-'));
   const first = await createObjects({ ManagementObject }, { directory });
   const accounts = [{ id: ACCOUNT_ID, name: 'First' }];
@@ -29,7 +29,7 @@ test('[MG38] state is in the objects and outlives the process that holds them', 
   rmSync(directory, { recursive: true });
 });
 
-test('[MG38] restoring a bookmark restores zones, accounts and their contents', async () => {
+test('[MG37] restoring a bookmark restores zones, accounts and their contents', async () => {
   const provider = await startProvider();
   const { api, call } = provider;
   const [kept, deleted] = [await provider.newZone(), await provider.newZone()];
@@ -58,7 +58,7 @@ test('[MG38] restoring a bookmark restores zones, accounts and their contents', 
 });
 
 test.for(['', '{', '[]', '{"directory":1}', '{}'])(
-  '[MG38] %s is not a bookmark, and changes nothing',
+  '[MG37] %s is not a bookmark, and changes nothing',
   async (bookmark) => {
     const provider = await startProvider();
     const zone = await provider.newZone();

@@ -41,7 +41,7 @@ const EVERYWHERE = ['filter=x', 'nmae=x', '__proto__=1', 'constructor=1', 'page=
 
 describe('a list', () => {
   test.each(Object.entries(LISTS))(
-    '[MG57] of %s refuses unknown parameters',
+    '[MG16] of %s refuses unknown parameters',
     async (list, queries) => {
       const paths: Readonly<Record<string, string>> = {
         zones: '/zones',
@@ -59,7 +59,7 @@ describe('a list', () => {
     },
   );
 
-  test('[MG57] a parameter that is repeated is refused by its name, unless the list takes several words', async () => {
+  test('[MG16] a parameter that is repeated is refused by its name, unless the list takes several words', async () => {
     const pools = `/accounts/${ACCOUNT_ID}/load_balancers/pools`;
     for (const [path, name, value] of [
       ['/zones', 'name', 'a'],
@@ -88,12 +88,12 @@ describe('a list', () => {
     'name.contains',
     'name[contains]',
     'comment.exact',
-  ])('[MG57] an empty text is no filter: %s=', async (name) => {
+  ])('[MG16] an empty text is no filter: %s=', async (name) => {
     const got = await provider.call(`GET ${records}?${name}=`);
     expect(got).toMatchObject({ status: 400, body: { errors: [{ code: 1400 }] } });
   });
 
-  test('[MG57] tags and shadow metadata, which are not emulated, are refused', async () => {
+  test('[MG16] tags and shadow metadata, which are not emulated, are refused', async () => {
     for (const query of ['tag.present=x', 'tag_match=any', 'include_shadow_metadata=true']) {
       expect((await provider.call(`GET ${records}?${query}`)).status, query).toBe(400);
     }
@@ -151,7 +151,7 @@ describe('the list of zones', () => {
   });
 
   test.each(['contains:z', 'not_equal:z.example', 'starts_with_case_sensitive:z'])(
-    '[MG57] the operator in name=%s is refused, not taken for a part of the name',
+    '[MG16] the operator in name=%s is refused, not taken for a part of the name',
     async (value) => {
       for (const filter of ['name', 'account.name']) {
         expect((await provider.call(`GET /zones?${filter}=${value}`)).status).toBe(400);
@@ -160,7 +160,7 @@ describe('the list of zones', () => {
   );
 });
 
-test('[MG57] pools are filtered by their monitor', async () => {
+test('[MG16] pools are filtered by their monitor', async () => {
   const pools = `/accounts/${ACCOUNT_ID}/load_balancers/pools`;
   for (const [name, monitor] of [
     ['one', 'm1'],

@@ -64,7 +64,7 @@ describe('zones and accounts', () => {
 });
 
 describe('DNS records', () => {
-  test('[MG15] a record is created, shown, patched, replaced and deleted', async () => {
+  test('[MG14] a record is created, shown, patched, replaced and deleted', async () => {
     const zone = await provider.newZone();
     const records = `/zones/${zone.id}/dns_records`;
     const form = { type: 'A', name: 'www', content: '192.0.2.1', proxied: true, comment: 'first' };
@@ -94,7 +94,7 @@ describe('DNS records', () => {
     expect((await provider.call(`GET ${records}/${made.id}`)).status).toBe(404);
   });
 
-  test('[MG15] records of data have their content from it', async () => {
+  test('[MG14] records of data have their content from it', async () => {
     const zone = await provider.newZone();
     const make = (form: object) => result(`POST /zones/${zone.id}/dns_records`, form);
     const srv = { priority: 10, weight: 20, port: 5060, target: 'sip.example.com' };
@@ -162,7 +162,7 @@ describe('DNS records', () => {
 });
 
 describe('settings and other resources', () => {
-  test('[MG17] a patch changes the DNS settings of zone and account that it names', async () => {
+  test('[MG14] a patch changes the DNS settings of zone and account that it names', async () => {
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/dns_settings`;
     const before = await result(`GET ${path}`);
@@ -184,7 +184,7 @@ describe('settings and other resources', () => {
     }
   });
 
-  test("[MG17] types of nameservers can carry the provider's own word", async () => {
+  test("[MG14] types of nameservers can carry the provider's own word", async () => {
     const own = await startProvider({ nameserverWord: 'brand' });
     const path = `/accounts/${ACCOUNT_ID}/dns_settings`;
     const patch = { zone_defaults: { nameservers: { type: 'brand.standard.random' } } };
@@ -194,7 +194,7 @@ describe('settings and other resources', () => {
     await own.close();
   });
 
-  test('[MG18] zone settings are read and written, one and several', async () => {
+  test('[MG14] zone settings are read and written, one and several', async () => {
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/settings`;
     expect(await result(`GET ${path}/ssl`)).toMatchObject({
@@ -216,7 +216,7 @@ describe('settings and other resources', () => {
   });
 
   test.each([`/accounts/${ACCOUNT_ID}`, '/user'])(
-    '[MG19] load balancer pools of %s are created, listed, changed and deleted',
+    '[MG14] load balancer pools of %s are created, listed, changed and deleted',
     async (owner) => {
       const path = `${owner}/load_balancers/pools`;
       const form = { name: 'pool-1', origins: [{ name: 'a', address: '192.0.2.1' }] };
@@ -241,7 +241,7 @@ describe('settings and other resources', () => {
     },
   );
 
-  test('[MG19] page shield has settings, policies and empty observations', async () => {
+  test('[MG14] page shield has settings, policies and empty observations', async () => {
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/page_shield`;
     expect(await result(`PUT ${path}`, { enabled: true })).toMatchObject({ enabled: true });
@@ -257,7 +257,7 @@ describe('settings and other resources', () => {
     expect(await result(`GET ${path}/scripts`)).toEqual([]);
   });
 
-  test('[MG19] an image upload takes an id, once', async () => {
+  test('[MG14] an image upload takes an id, once', async () => {
     const path = `/accounts/${ACCOUNT_ID}/images/v2/direct_upload`;
     const made = await result(`POST ${path}`, { id: 'mine', requireSignedURLs: true });
     expect(made).toEqual({ id: 'mine', uploadURL: expect.stringContaining('mine') });

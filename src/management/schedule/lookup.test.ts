@@ -175,7 +175,7 @@ describe('defineSchedule()', () => {
 describe('deprecationHeaders()', () => {
   const documentation = 'https://docs.example/schedule';
 
-  test('[SCHED7] an operation that ends has Deprecation, Sunset and Link, before and after', () => {
+  test('[MG20] an operation that ends has Deprecation, Sunset and Link, before and after', () => {
     for (const at of ['2022-06-30', '2022-07-01']) {
       const found = lookup('POST', '/accounts/a/images/v1/direct_upload', at);
       expect(deprecationHeaders(found, { documentation, base: '/client/v4' })).toEqual({
@@ -188,7 +188,7 @@ describe('deprecationHeaders()', () => {
     }
   });
 
-  test('[SCHED7] the successor keeps the rest of a renamed path', () => {
+  test('[MG20] the successor keeps the rest of a renamed path', () => {
     const found = lookup('GET', '/zones/z/script_monitor/scripts/s', '2022-01-01');
     expect(deprecationHeaders(found)).toMatchObject({
       Link: '</zones/z/page_shield/scripts/s>; rel="successor-version"',
@@ -232,7 +232,7 @@ describe('deprecationHeaders()', () => {
     });
   });
 
-  test('[SCHED7] Deprecation is the day of the announcement where one is known', () => {
+  test('[MG20] Deprecation is the day of the announcement where one is known', () => {
     const schedule = defineSchedule([], [{ ...RULE, announced: '2025-01-06' }]);
     const found = lookup('GET', '/zones/z/pagerules', '2025-06-01', { schedule });
     expect(deprecationHeaders(found)).toEqual({
@@ -241,7 +241,7 @@ describe('deprecationHeaders()', () => {
     });
   });
 
-  test('[SCHED7] an operation that changes has a link until the change, a live one nothing', () => {
+  test('[MG20] an operation that changes has a link until the change, a live one nothing', () => {
     const link = (at: string) =>
       deprecationHeaders(lookup('GET', '/zones/z/settings', at), { documentation });
     expect(link('2025-03-20')).toEqual({

@@ -4,7 +4,7 @@ import { SCHEDULE } from './data.ts';
 import type { Operation, Schedule, ScheduleEntry } from './entry.ts';
 import { datesOf } from './lookup.ts';
 
-/** The text of docs/management-schedule.md, for any schedule. */
+/** The site's page of the schedule, and the text that `list --format markdown` prints. */
 export function scheduleMarkdown(schedule: Schedule = SCHEDULE): string {
   const dates = [...datesOf(schedule)].reverse();
   const counts = `${schedule.length} entries on ${dates.length} dates, the latest first.`;

@@ -1,6 +1,5 @@
 // The texts made from the schedule: the page of the documentation, the calendar.
 
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { scheduleCalendar } from './calendar.ts';
 import { SCHEDULE } from './data.ts';
@@ -10,11 +9,6 @@ import { scheduleMarkdown } from './markdown.ts';
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
 describe('the page', () => {
-  test('[SCHED8] docs/management-schedule.md is made from the schedule', () => {
-    const page = new URL('../../../docs/management-schedule.md', import.meta.url);
-    expect(readFileSync(page, 'utf8')).toBe(scheduleMarkdown());
-  });
-
   test('[SCHED8] it has every date, entry and path', () => {
     const page = scheduleMarkdown();
     for (const { date, title, operations } of SCHEDULE) {

@@ -142,7 +142,7 @@ describe('operations that end', () => {
     expect(got.headers.get('link')).toContain(`#${row.entry.id}>; rel="deprecation"`);
   });
 
-  test.each(ended)('[MG21] $name is gone on $entry.date', async ({ entry, operation }) => {
+  test.each(ended)('[MG20] $name is gone on $entry.date', async ({ entry, operation }) => {
     const path = operation.path.replace('/*', '').replaceAll(/:\w+/g, 'f'.repeat(32));
     const got = await provider.call(`${operation.method} ${path}`, { at: entry.date });
     expect(got).toMatchObject({ status: 410, body: { result: null, success: false } });
@@ -153,13 +153,13 @@ describe('operations that end', () => {
     expect(got.headers.get('sunset')).toBe(new Date(entry.date).toUTCString());
   });
 
-  test('[MG21] the page that a gone operation leads to describes every entry', async () => {
+  test('[MG20] the page that a gone operation leads to describes every entry', async () => {
     const response = await provider.api.fetch(new Request(`${provider.baseUrl}/emulator/schedule`));
     const html = await response.text();
     for (const { id } of SCHEDULE) expect(html).toContain(`id="${id}"`);
   });
 
-  test('[MG22] the answer names the operation that replaces one, with its parameters', async () => {
+  test('[MG20] the answer names the operation that replaces one, with its parameters', async () => {
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/dns_settings`;
     const old = await provider.call(`GET ${path}/use_apex_ns`, { at: '2024-09-12' });
@@ -168,7 +168,7 @@ describe('operations that end', () => {
     expect(gone.body.errors[0].message).toContain(`${path} (multi_provider, secondary_overrides)`);
   });
 
-  test("[MG22] a schedule of one's own ends operations on its own days", async () => {
+  test("[MG20] a schedule of one's own ends operations on its own days", async () => {
     const entry: ScheduleEntry = {
       id: 'zones-end',
       title: 'Zones',

@@ -8,13 +8,21 @@ import type { PageEnvironment } from './environment.ts';
 import { Flags } from './flags.ts';
 import { Persistence } from './status.ts';
 
-/** The environment of this page. @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE */
+/** The environment of this page. @throws INSECURE_CONTEXT, BROWSER_TOO_OLD, OPFS_UNAVAILABLE */
 export function browserEnvironment(operation: string): PageEnvironment {
   if (!globalThis.isSecureContext) {
     throw storageError(
       'INSECURE_CONTEXT',
       `${operation}: browsers give storage only to secure contexts; serve the page over https, or ` +
         'from localhost.',
+    );
+  }
+  // Of the functions that this package needs, browsers got this one last; `npm run old-browsers` finds a newer one.
+  if (typeof AbortSignal.any !== 'function') {
+    throw storageError(
+      'BROWSER_TOO_OLD',
+      `${operation}: this browser has no AbortSignal.any. Update it: ctx-storage needs Chromium 116, Firefox 124, ` +
+        'Safari 17.4, or a later version.',
     );
   }
   // Types say that these are always there; older browsers and some embedders differ.

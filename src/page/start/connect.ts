@@ -28,7 +28,7 @@ export interface ConnectOptions {
  *
  * `Classes` names the classes with their types: `connect<{ Counter: Counter }>(…)`.
  *
- * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, OPFS_UNAVAILABLE, WORKER_FAILED,
+ * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, BROWSER_TOO_OLD, OPFS_UNAVAILABLE, WORKER_FAILED,
  *   WORKER_BUSY, VERSION_MISMATCH, STORAGE_LOCKED, MEDIUM_CONFLICT, SITE_DATA_CLEARED, DISK_FULL
  */
 export async function connect<Classes extends object>(

@@ -59,7 +59,7 @@ export interface OpenOptions {
  * worker behind it is replaced, because its tab was closed or it was terminated: reads under way
  * are made again; a write under way, and an open transaction, reject with CONNECTION_CLOSED.
  *
- * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, OPFS_UNAVAILABLE, WORKER_FAILED,
+ * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, BROWSER_TOO_OLD, OPFS_UNAVAILABLE, WORKER_FAILED,
  *   WORKER_BUSY, VERSION_MISMATCH, STORAGE_LOCKED, MEDIUM_CONFLICT, SITE_DATA_CLEARED, DISK_FULL, CORRUPT
  */
 export async function openStorage(name: string, options: OpenOptions = {}): Promise<RemoteStorage> {

@@ -195,7 +195,7 @@ describe('a page', () => {
     expect([await counter.next(), await counter.next()]).toEqual([1, 2]);
   });
 
-  test('[CONN5] fetch streams bodies both ways and keeps every header', async () => {
+  test('[CONN4] fetch streams bodies both ways and keeps every header', async () => {
     for (const tab of [first, second]) {
       const room = (await connect(tab)).env.Room.getByName('a');
       const sent = new TransformStream<Uint8Array, Uint8Array>();
@@ -246,7 +246,7 @@ describe('a page', () => {
     }
   });
 
-  test('[CONN6] the storage of an object can be looked into', async () => {
+  test('[CONN1] the storage of an object can be looked into', async () => {
     const objects = await connect(first);
     const room = objects.env.Room.getByName('a');
     await room.write('hello');
@@ -257,7 +257,7 @@ describe('a page', () => {
 });
 
 describe('tools', () => {
-  test('[CONN10] objects are listed and deleted through the worker that leads', async () => {
+  test('[CONN1] objects are listed and deleted through the worker that leads', async () => {
     const { env, list, deleteObject } = await connect(second);
     const [found] = await list('Room');
     expect(found).toMatchObject({
@@ -272,7 +272,7 @@ describe('tools', () => {
     expect(await failure(list('Nope' as 'Room'))).toMatchObject({ code: 'UNKNOWN_CLASS' });
   });
 
-  test('[CONN11] the clock of the worker is driven, and its errors come back', async () => {
+  test('[CONN1] the clock of the worker is driven, and its errors come back', async () => {
     const { clock } = await connect(second);
     await clock.set(new Date(3));
     await clock.advance(2);

@@ -5,6 +5,7 @@ import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
 import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { objectRealm } from '../../../worker/realm/globals/object-realm.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';
 import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
@@ -41,6 +42,7 @@ async function onPage(): Promise<Started> {
     sqlite: await loadSqliteInNode(),
     medium: new MemoryMedium(),
     catalog: new MemoryCatalog(),
+    realm: objectRealm,
     isDedicated: false,
   };
   const { host, namespaces, close } = await startHost(platform, new ClassRegistry({ Room }), {});

@@ -144,7 +144,7 @@ describe('rows', () => {
     expect(openCursors()).toBe(0);
   });
 
-  test('[CUR4] the later of two columns of one name wins; __proto__ becomes no key', async () => {
+  test('[CUR2] the later of two columns of one name wins; __proto__ becomes no key', async () => {
     host.execute = async (_id, calls) =>
       calls.map(() => ({
         ok: {
@@ -180,10 +180,24 @@ describe('end', () => {
     expect(host.operations).not.toContain('closeCursor');
   });
 
-  test('[CUR5] a forgotten cursor is freed in the worker', async () => {
+  test.for<[string, (sql: RemoteSqlStorage) => Promise<void>]>([
+    ['that was never read', (sql) => sql.exec('rows 5000').ready],
+    [
+      'whose loop was left',
+      async (sql) => {
+        for await (const _ of sql.exec('rows 5000')) break;
+      },
+    ],
+    [
+      'whose loop over raw() was left',
+      async (sql) => {
+        for await (const _ of sql.exec('rows 5000').raw()) break;
+      },
+    ],
+  ])('[CUR5] a forgotten cursor %s is freed in the worker', async ([, read]) => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    await sql.exec('rows 5000').ready;
+    await read(sql);
     expect(openCursors()).toBe(1);
     await vi.waitUntil(() => {
       collect();

@@ -42,7 +42,7 @@ test.for([
   ['an error', new Error('mine')],
   ['a string', 'mine'],
   ['undefined', undefined],
-])('[PTX2] a closure that throws %s is rolled back and rejects with it', async ([, thrown]) => {
+])('[PTX1] a closure that throws %s is rolled back and rejects with it', async ([, thrown]) => {
   const transaction = storage.transaction(async (txn) => {
     await txn.put('count', 2);
     throw thrown;

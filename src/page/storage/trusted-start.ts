@@ -66,7 +66,9 @@ function withHint<T>(construct: () => T): T {
 }
 
 function isOwn(url: string): boolean {
-  return (
-    URL.canParse(url, document.baseURI) && new URL(url, document.baseURI).origin === location.origin
-  );
+  try {
+    return new URL(url, document.baseURI).origin === location.origin;
+  } catch {
+    return false;
+  }
 }

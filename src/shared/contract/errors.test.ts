@@ -19,9 +19,9 @@ describe('an error of this package', () => {
 
   test('[ERR1] each code has a row in docs/errors.md, as the table has it, and a way out', () => {
     const document = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
-    const rows = [...document.matchAll(/^\| `(.*)` \| (.*) \| (.*) \| (.*) \| (.{20,}) \|$/gm)];
-    const documented = rows.map(([, code, name, isRetryable, meaning]) => {
-      return [code, name, isRetryable === 'yes', meaning];
+    const rows = [...document.matchAll(/^`(\w+)`(?: (\w+))?(, retryable)? \| (.*) \| (.{20,})$/gm)];
+    const documented = rows.map(([, code, name = 'Error', retryable, meaning]) => {
+      return [code, name, retryable !== undefined, meaning];
     });
     const known = CODES.map((code) => {
       const facts: { class: string; meaning: string; retryable?: boolean } = ERROR_CODES[code];

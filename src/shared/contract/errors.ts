@@ -22,36 +22,36 @@ export const ERROR_CODES = {
   VALUE_TOO_LARGE: { class: 'RangeError', meaning: 'A serialized value is larger than the limit.' },
   MESSAGE_TOO_LARGE: {
     class: 'Error',
-    meaning: 'The arguments or the result of a call are larger than the limit.',
+    meaning: "A call's arguments or result exceed the limit.",
   },
   TOO_MANY_KEYS: { class: 'RangeError', meaning: 'One call has more keys than the limit.' },
   ILLEGAL_INVOCATION: { class: 'TypeError', meaning: 'A method was called on a foreign object.' },
   NOT_ON_PAGE: {
     class: 'TypeError',
-    meaning: 'The member is synchronous and exists only in the worker, where SQLite runs.',
+    meaning: 'The member exists only in the worker.',
   },
   NOT_ON_SERVER: {
     class: 'Error',
-    meaning: 'A hook that needs the data of the browser was rendered on a server.',
+    meaning: "A hook that needs the browser's data was rendered on a server.",
   },
 
   WRONG_BACKEND: {
     class: 'Error',
-    meaning: 'The member exists on the SQL backend only, and the class uses the key-value backend.',
+    meaning: 'The class uses the key-value backend.',
   },
 
   // SQL.
   SQL: {
     class: 'Error',
-    meaning: 'SQLite refused the statement, or the statement failed. The message says why.',
+    meaning: 'SQLite refused the statement, or it failed.',
   },
   SQL_FORBIDDEN: {
     class: 'Error',
-    meaning: 'Objects may not run this statement, or may not use a name in it.',
+    meaning: 'Objects may not run this statement, or use a name in it.',
   },
   SQL_TIMEOUT: {
     class: 'Error',
-    meaning: 'A statement ran for longer than the limit and was stopped. Its writes are undone.',
+    meaning: 'A statement ran for too long and was stopped. Its writes are undone.',
   },
   SQL_TOO_LARGE: {
     class: 'Error',
@@ -59,12 +59,12 @@ export const ERROR_CODES = {
   },
   SQL_MEMORY: {
     class: 'Error',
-    meaning: "A statement needed more of SQLite's memory than an object may use.",
+    meaning: 'A statement needed more memory than an object may use.',
   },
   CANCELLED: {
     class: 'Error',
     meaning:
-      'The caller cancelled the call by its signal. The call was not made, or its statement was undone.',
+      "The caller's signal cancelled the call: it was not made, or its statement was undone.",
   },
   CURSOR_ROWS: { class: 'Error', meaning: 'one() found no row, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'A later operation ended the cursor.' },
@@ -73,11 +73,11 @@ export const ERROR_CODES = {
   TRANSACTION_ENDED: { class: 'Error', meaning: 'The transaction was committed or rolled back.' },
   TRANSACTION_NESTING: {
     class: 'Error',
-    meaning: 'The operation is not possible inside a transaction, or while an inner one is open.',
+    meaning: 'Not possible inside a transaction, or while an inner one is open.',
   },
   TRANSACTION_ASYNC: {
     class: 'TypeError',
-    meaning: 'transactionSync() was given an asynchronous callback. The callback was rolled back.',
+    meaning: 'transactionSync() was given an asynchronous callback, which was rolled back.',
   },
   TRANSACTION_TIMEOUT: {
     class: 'Error',
@@ -94,11 +94,11 @@ export const ERROR_CODES = {
   // Classes and their methods.
   CLASS_INVALID: {
     class: 'TypeError',
-    meaning: 'A value passed to serve() is not a class, or a class that it names does not exist.',
+    meaning: 'A value passed to serve() is not a class, or names none.',
   },
   SOURCE_INVALID: {
     class: 'TypeError',
-    meaning: 'Code passed as source cannot be loaded, or exports no class of objects.',
+    meaning: 'Code passed as source cannot be loaded, or exports no class.',
   },
   SOURCE_TIMEOUT: {
     class: 'Error',
@@ -123,33 +123,31 @@ export const ERROR_CODES = {
   OBJECT_RESET: {
     class: 'Error',
     retryable: true,
-    meaning:
-      'The object was reset. Unconfirmed writes are lost, and the next call starts it again.',
+    meaning: 'The object was reset. Unconfirmed writes are lost.',
   },
   OBJECT_MISSING: {
     class: 'Error',
-    meaning:
-      'The files of a stored object are missing: evicted by the browser, or deleted from outside.',
+    meaning: 'The files of a stored object are missing.',
   },
   TOO_MANY_OPEN: {
     class: 'Error',
     retryable: true,
-    meaning: 'The limit of open files is reached, and every object that has files open is in use.',
+    meaning: 'The limit of open files is reached, and all such objects are in use.',
   },
   DISK_FULL: {
     class: 'Error',
-    meaning: 'The disk or the quota of the origin is full. The transaction was rolled back.',
+    meaning: "The disk or the origin's quota is full. The transaction was rolled back.",
   },
   MEMORY_FULL: {
     class: 'Error',
     meaning:
-      'On IndexedDB, files in use are kept in memory, and that memory is full. The transaction was rolled back.',
+      'On IndexedDB, files in use are in memory, which is full. The transaction was rolled back.',
   },
   IO: { class: 'Error', meaning: 'Reading or writing the file failed.' },
   CORRUPT: { class: 'Error', meaning: 'Stored bytes differ from the bytes that were written.' },
   FORMAT_TOO_NEW: {
     class: 'Error',
-    meaning: 'A newer version of this package wrote the files. This version cannot read them.',
+    meaning: 'A newer version of this package wrote the files.',
   },
   NOT_WRITABLE: {
     class: 'Error',
@@ -157,7 +155,7 @@ export const ERROR_CODES = {
   },
   PATH_CONFLICT: {
     class: 'Error',
-    meaning: 'A folder has the path of a file, or a file has the path of a folder.',
+    meaning: 'A folder has the path of a file, or the reverse.',
   },
 
   // Point-in-time recovery.
@@ -165,54 +163,56 @@ export const ERROR_CODES = {
   BOOKMARK_UNAVAILABLE: {
     class: 'Error',
     meaning:
-      "The moment is outside the window or in the future, its history was pruned, or the device's clock was set back around it.",
+      "The moment is in the future, its history was pruned, or the device's clock was set back around it.",
   },
 
   READ_ONLY: {
     class: 'Error',
-    meaning: 'A write to an earlier moment was refused. Nothing was written.',
+    meaning: 'A write to an earlier moment was refused.',
   },
   MOMENT_CLOSED: {
     class: 'Error',
     retryable: true,
-    meaning:
-      'The handle of an earlier moment was closed, or its state was removed to make room for others.',
+    meaning: 'The handle of an earlier moment was closed, or its state made room for others.',
   },
 
   // Branches.
   BRANCH_ENDED: {
     class: 'Error',
-    meaning:
-      'The branch does not exist any more: it was closed or deleted, or its origin or its worker has ended.',
+    meaning: 'The branch was closed or deleted, or its origin or its worker has ended.',
   },
   BRANCH_ISOLATED: {
     class: 'Error',
-    meaning: 'Code on a branch tried to reach something outside of the branch, which was refused.',
+    meaning: 'Code on a branch tried to reach something outside of it.',
   },
   CONFLICT: {
     class: 'Error',
     meaning:
-      'The object has changed in a way that the operation does not expect, or a constraint refuses the changes. Nothing was changed.',
+      'The object has changed in a way that the operation does not expect. Nothing was changed.',
   },
 
   // Migrations.
   MIGRATION_CONFLICT: {
     class: 'Error',
     meaning:
-      "The object has had migrations that the program's list contradicts, or a breaking one of a newer build. Nothing was changed.",
+      'The object has had migrations that the list contradicts, or a breaking one of a newer build.',
   },
   MIGRATION_FAILED: {
     class: 'Error',
-    meaning: 'A migration threw an error, and was undone. Earlier ones stay made.',
+    meaning: 'A migration threw an error, and was undone.',
   },
 
   // Moving a database.
   IMPORT_INVALID: {
     class: 'Error',
-    meaning: 'The file is not a SQLite file that an object can take. The object keeps its data.',
+    meaning: 'The file is not a SQLite file that an object can take.',
   },
 
   // Opening and reaching the worker.
+  BROWSER_TOO_OLD: {
+    class: 'Error',
+    meaning: 'The browser lacks a function that this package needs.',
+  },
   OPFS_UNAVAILABLE: {
     class: 'Error',
     meaning: 'The browser offers neither OPFS nor IndexedDB, or not the requested medium.',
@@ -225,23 +225,20 @@ export const ERROR_CODES = {
   STORAGE_LOCKED: {
     class: 'Error',
     retryable: true,
-    meaning: 'Another worker or process holds the files and did not release them in time.',
+    meaning: 'Another worker or process holds the files.',
   },
   VERSION_MISMATCH: {
     class: 'Error',
-    meaning:
-      'The leading worker and this page share no version of the protocol. Reload the older one.',
+    meaning: 'The leading worker and this page share no version of the protocol.',
   },
   WORKER_BUSY: {
     class: 'Error',
     retryable: true,
-    meaning:
-      'The worker that holds the files does not answer: a long query keeps it busy, or it is suspended.',
+    meaning: 'The worker does not answer: it is busy or suspended.',
   },
   SITE_DATA_CLEARED: {
     class: 'Error',
-    meaning:
-      "The site's data was cleared or evicted while it was open; none of it is left. Reload.",
+    meaning: "The site's data was cleared or evicted while it was open.",
   },
   WORKER_FAILED: { class: 'Error', meaning: 'The worker or its WebAssembly could not be loaded.' },
   CONNECTION_CLOSED: {

@@ -83,7 +83,7 @@ describe('types', () => {
     expectTypeOf<Stub['fetch']>().returns.toExtend<Promise<Response>>();
   });
 
-  test('[TYPE3] functions and targets become functions and stubs of promises', () => {
+  test('[TYPE1] functions and targets become functions and stubs of promises', () => {
     const use = async () => {
       await Promise.all([stub.increment(), stub.increment(2)]);
       await stub.subscribe((value) => void value.toFixed());
@@ -101,7 +101,7 @@ describe('types', () => {
     expect(use).toBeTypeOf('function');
   });
 
-  test('[TYPE3] members of a result can be used before it is here', async () => {
+  test('[TYPE1] members of a result can be used before it is here', async () => {
     const use = async () => {
       expectTypeOf(await stub.target().next()).toEqualTypeOf<number>();
       expectTypeOf(await stub.controls().stop('now')).toEqualTypeOf<boolean>();
@@ -137,7 +137,7 @@ describe('types', () => {
     expect(use).toBeTypeOf('function');
   });
 
-  test('[TYPE5] facets have the types that workerd’s have', () => {
+  test('[TYPE4] facets have the types that workerd’s have', () => {
     type Facets = DurableObjectState['facets'];
     type Theirs = workers.DurableObjectState['facets'];
     expectTypeOf<keyof Facets>().toEqualTypeOf<keyof Theirs>();

@@ -331,7 +331,7 @@ export interface ObjectWebSocketEventMap {
  */
 export interface ObjectWebSocket extends EventTarget, SocketLike {
   /** 1 open, 2 closing, 3 closed. */
-  readonly readyState: number;
+  readonly readyState: 0 | 1 | 2 | 3;
   /** The type of binary messages, at a socket with listeners. */
   binaryType: 'arraybuffer' | 'blob';
   onmessage: ((event: ObjectWebSocketEventMap['message']) => void) | null;

@@ -169,7 +169,9 @@ export interface LiveKeyValue {
 
 /** `ctx.storage` of an object on the SQL backend. */
 export interface DurableObjectStorage extends KeyValueOperations, LiveKeyValue, Recovery {
+  /** SQL, on the same database. */
   readonly sql: SqlStorage;
+  /** The keys and values, without promises. */
   readonly kv: SyncKvStorage;
   /** Removes everything but the alarm, all or nothing. */
   deleteAll(options?: WriteOptions): Promise<void>;

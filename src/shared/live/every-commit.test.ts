@@ -1,18 +1,20 @@
 import { expect, test } from 'vitest';
 import type { StorageHandle } from '../contract/storage.ts';
-import { readAfterCommits } from './every-commit.ts';
+import { followCommits, readAfterCommits } from './every-commit.ts';
 
 /** A storage whose commits the test makes. */
 function fakeStorage() {
   let listener: ((rows: object[]) => void) | undefined;
   let onError: ((error: unknown) => void) | undefined;
-  const live = () => ({
+  const asPrivate = () => ({
     subscribe(told: typeof listener, options: { onError: typeof onError }) {
       listener = told;
       onError = options.onError;
       return () => (listener = undefined);
     },
   });
+  const subscribe = () => expect.fail('its result would be kept for the next visit');
+  const live = () => ({ subscribe, asPrivate });
   return {
     storage: { sql: { live } } as unknown as StorageHandle,
     commit: () => listener?.([]),
@@ -86,4 +88,17 @@ test('[HIST12] a reading that fails is reported and made again after the next co
   reading.ends[1]!('too late');
   await settled();
   expect(errors).toHaveLength(2);
+});
+
+test('[LIVE22] commits are followed by a private read, whose result is not kept', () => {
+  const { storage, commit } = fakeStorage();
+  let told = 0;
+  const end = followCommits(
+    storage,
+    () => (told += 1),
+    (error) => expect.fail(String(error)),
+  );
+  commit();
+  expect(told).toBe(1);
+  end();
 });

@@ -8,18 +8,24 @@ import type { StorageHandle } from '../contract/storage.ts';
  */
 const EVERY_COMMIT = 'SELECT total_changes(), random()';
 
-/** Calls back now, and after each commit. `onError` is told why none are heard; they are again once that is over. */
+/**
+ * Calls back now, and after each commit. `onError` is told why none are heard; they are again once that is over. The
+ * read is private: its result names no data, so none is kept for the next visit, and none of an earlier one is shown.
+ */
 export function followCommits(
   storage: Pick<StorageHandle, 'sql'>,
   onCommit: () => void,
   onError: (error: unknown) => void,
 ): () => void {
-  return storage.sql.live(EVERY_COMMIT).subscribe(
-    (rows) => {
-      if (rows !== undefined) onCommit();
-    },
-    { onError },
-  );
+  return storage.sql
+    .live(EVERY_COMMIT)
+    .asPrivate()
+    .subscribe(
+      (rows) => {
+        if (rows !== undefined) onCommit();
+      },
+      { onError },
+    );
 }
 
 export interface CommitReading {

@@ -84,7 +84,7 @@ describe('[VAL2] an error', () => {
     expect(Object.hasOwn(roundTrip(new RangeError('m')), 'name')).toBe(false);
   });
 
-  test('[VAL5] of WebAssembly is read as one, and of a class that is younger as a plain one', () => {
+  test('[VAL4] of WebAssembly is read as one, and of a class that is younger as a plain one', () => {
     const classOf = (kind: string) =>
       Object.getPrototypeOf(read(`ff0f 5c 0a ${kind} 22016d 6f7b00`)).constructor;
     expect(['06', '07', '08'].map(classOf)).toEqual([

@@ -96,7 +96,7 @@ describe('[STUB9] a message', () => {
   });
 });
 
-describe('[STUB6] a message refuses', () => {
+describe('[STUB5] a message refuses', () => {
   test('an instance of a class that it cannot pass, with its name and the way out', () => {
     for (const value of [new Point(), [new Point()], { deep: new Map([[1, new Point()]]) }]) {
       const error = refusalOf(value);

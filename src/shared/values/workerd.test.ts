@@ -343,7 +343,7 @@ const OTHERWISE_WRITTEN = ['headers', 'undefined inside'];
 const hexOf = (value: unknown) => Buffer.from(serialize(value)).toString('hex');
 const stored = (name: string) => Buffer.from(ROWS.find((row) => row.name === name)!.hex, 'hex');
 
-describe('[VAL5] a value stored by workerd', () => {
+describe('[VAL4] a value stored by workerd', () => {
   for (const { name, value, hex } of ROWS) {
     if (!OTHERWISE_WRITTEN.includes(name)) {
       test(`is written with the same bytes: ${name}`, () => {
@@ -363,7 +363,7 @@ describe('[VAL5] a value stored by workerd', () => {
   }
 });
 
-describe('[VAL5] a host object stored by workerd', () => {
+describe('[VAL4] a host object stored by workerd', () => {
   test('is an object of its class', () => {
     const names = HOST_ROWS.map((name) => {
       const value = deserialize(stored(name)) as object;
@@ -409,7 +409,7 @@ describe('[VAL5] a host object stored by workerd', () => {
   });
 });
 
-describe('[VAL5] an error stored by workerd', () => {
+describe('[VAL4] an error stored by workerd', () => {
   test('has its class, and its other properties as enumerable ones', () => {
     const [plainError, typeError] = deserialize(stored('errors of every class')) as Error[];
     expect(Object.getPrototypeOf(typeError)).toBe(TypeError.prototype);

@@ -161,6 +161,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
       calls.call(address, { op: 'get', path: ['member'] }),
       calls.manage({ op: 'now' }),
       calls.ask(1, { op: 'get', path: ['member'] }),
+      calls.ask(1, { op: 'pull' }),
       calls.openLive({ target: 'object', read: { op: 'get', keys: ['a'] } }),
       calls.nextLive(1),
     ];

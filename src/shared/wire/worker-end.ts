@@ -61,8 +61,8 @@ export interface WorkerService {
   end?(fact: string): Promise<void>;
 }
 
-/** Requests that are answered when something happens, which may be never. The files are not watched meanwhile. */
-const WAITING: ReadonlySet<string> = new Set(['watch', 'wait', 'pull']);
+/** Requests that are answered when something happens, which may be never. They show nothing of the stored data. */
+const WAITING: ReadonlySet<string> = new Set(['watch', 'wait']);
 
 export class WorkerEnd implements StorageService {
   readonly #storage: StorageService;
@@ -175,17 +175,20 @@ export class WorkerEnd implements StorageService {
           ? objects.call(address, request)
           : this.#run(() => objects.call(address, request)),
       manage: (request) => this.#run(() => objects.manage(request)),
-      ask: (reference, request) =>
-        WAITING.has(request.op)
-          ? objects.ask(reference, request)
-          : this.#run(() => objects.ask(reference, request)),
-      openLive: (start) => this.#run(() => live.openLive(start)),
-      // It may wait for hours; the files are looked for when there is a result.
-      nextLive: async (number) => {
-        const outcome = await live.nextLive(number);
-        return this.#watch.during(() => outcome);
+      ask: (reference, request) => {
+        if (WAITING.has(request.op)) return objects.ask(reference, request);
+        if (request.op === 'pull') return this.#seen(objects.ask(reference, request));
+        return this.#run(() => objects.ask(reference, request));
       },
+      openLive: (start) => this.#run(() => live.openLive(start)),
+      nextLive: (number) => this.#seen(live.nextLive(number)),
     };
+  }
+
+  /** An answer that may come hours later: the files are looked for when it is there. */
+  async #seen<T>(answer: Promise<T>): Promise<T> {
+    const outcome = await answer;
+    return this.#watch.during(() => outcome);
   }
 
   /** If it rejects, the error is the outcome. */

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { chartColumns, chartPoints, ticksOf } from './chart-scale.ts';
 
-test('[INSP9] a chart is of columns with numbers; the first column labels the others', () => {
+test('[INSP4] a chart is of columns with numbers; the first column labels the others', () => {
   const rows = [
     [1, 'a', 2.5, null],
     [2, 'b', null, null],
@@ -39,6 +39,6 @@ test.for<[number[], number[]]>([
     [0, 1],
   ],
   [[], [0, 1]],
-])('[INSP9] the scale of %j has round ticks around it, and 0', ([values, ticks]) => {
+])('[INSP4] the scale of %j has round ticks around it, and 0', ([values, ticks]) => {
   expect(ticksOf(values)).toEqual(ticks);
 });

@@ -4,7 +4,7 @@ import { heldTime, untilText } from './clock-time.ts';
 const NOW_MS = 1_700_000_000_000;
 
 describe('the time of driven objects', () => {
-  test('[INSP10] a clock stands if it says another time than the system, or the same as before', () => {
+  test('[INSP1] a clock stands if it says another time than the system, or the same as before', () => {
     expect(heldTime(NOW_MS, NOW_MS + 20, null)).toBeNull();
     expect(heldTime(NOW_MS + 3_600_000, NOW_MS, null)).toBe(NOW_MS + 3_600_000);
     expect(heldTime(NOW_MS - 3_600_000, NOW_MS, null)).toBe(NOW_MS - 3_600_000);
@@ -12,7 +12,7 @@ describe('the time of driven objects', () => {
     expect(heldTime(NOW_MS + 7, NOW_MS, NOW_MS + 5)).toBeNull();
   });
 
-  test('[INSP10] the time until an alarm is shown in its largest unit', () => {
+  test('[INSP1] the time until an alarm is shown in its largest unit', () => {
     const texts = [-5, 0, 10, 1000, 59_999, 60_000, 3_599_999, 3_600_000, 90_000_000, 180_000_000];
     expect(texts.map((leftMs) => untilText(NOW_MS + leftMs, NOW_MS))).toEqual([
       'due',

@@ -151,7 +151,7 @@ test('[INSP7] rows are written in batches, each a statement; a failure tells whe
   });
 });
 
-test('[INSP8] after a failure, the moment before is offered', async () => {
+test('[INSP7] after a failure, the moment before is offered', async () => {
   const full = Object.assign(new Error('No space is left.'), { code: 'DISK_FULL' });
   const { storage } = storageOf(2, full);
   const bookmarks = ['before', 'after'];
@@ -185,7 +185,7 @@ test('[INSP7] files are told by their content and names', async () => {
   ]);
 });
 
-test('[INSP8] rows are saved as CSV and JSON, which are read again', async () => {
+test('[INSP7] rows are saved as CSV and JSON, which are read again', async () => {
   const rows = [
     [1, 'a "b"\n', null],
     [2.5, '', new Uint8Array([1, 255]).buffer],
@@ -205,7 +205,7 @@ test('[INSP8] rows are saved as CSV and JSON, which are read again', async () =>
   ]);
 });
 
-test('[INSP8] no text of CSV runs as a formula, and all texts are read as they were', async () => {
+test('[INSP7] no text of CSV runs as a formula, and all texts are read as they were', async () => {
   const formulas = ['=1+1', '+cmd|x!A0', '-2+x', '@SUM(A1)', '\t=1', '\r=1'];
   const others = ["'=1", "''=1", "'", "it's", '+41 79 123 45 67', '-5', '1=1', ''];
   const texts = [...formulas, ...others];

@@ -18,7 +18,7 @@ function at(marked: string): string[] {
   return suggestionsAt(marked.replace('|', ''), cursor, TABLES).list.map(({ text }) => text);
 }
 
-test('[INSP9] columns of the tables that a statement names come first, then tables and keywords', () => {
+test('[INSP4] columns of the tables that a statement names come first, then tables and keywords', () => {
   expect(at('SELECT t| FROM note')).toEqual(['title', 'TABLE']);
   expect(at('SELECT * FROM n|')).toEqual(['note']);
   expect(at('SELECT n.| FROM note AS n')).toEqual(['id', 'title']);
@@ -28,7 +28,7 @@ test('[INSP9] columns of the tables that a statement names come first, then tabl
   expect(suggestionsAt('SELECT ti', 9, TABLES)).toMatchObject({ from: 7 });
 });
 
-test('[INSP9] nothing is suggested inside texts and comments, for nothing, and for a whole word', () => {
+test('[INSP4] nothing is suggested inside texts and comments, for nothing, and for a whole word', () => {
   for (const marked of ["SELECT 'n|", 'SELECT 1 -- n|', '/* n|', 'SELECT |', 'SELECT note|']) {
     expect(at(marked)).toEqual([]);
   }

@@ -61,7 +61,7 @@ function show(text: () => () => string, { createRoot, createRenderEffect } = sol
 const textOf = ({ status, value, error }: ReturnType<typeof Entry.useLive<string>>) =>
   `${status} ${value ?? '-'} ${error ?? ''}`.trim();
 
-test('[SOLID1] useLive shows pending, a kept value, each value and each failure with the value before it', () => {
+test('[VUE1] useLive shows pending, a kept value, each value and each failure with the value before it', () => {
   show(() => {
     const state = solid.useLive(() => handle.read('a'));
     return () => textOf(state);
@@ -73,14 +73,14 @@ test('[SOLID1] useLive shows pending, a kept value, each value and each failure 
   expect(shown).toEqual(['pending -', 'stale old', 'ready one', 'failed one broken', 'ready two']);
 });
 
-test('[SOLID1] another argument is INVALID_ARGUMENT', () => {
+test('[VUE1] another argument is INVALID_ARGUMENT', () => {
   const wrong = () => Promise.resolve() as unknown as Live<string>;
   expect(() => show(() => () => textOf(solid.useLive(wrong)))).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   );
 });
 
-test('[SOLID2] another read replaces the one before; an equal one is the same; it ends with its owner', () => {
+test('[VUE2] another read replaces the one before; an equal one is the same; it ends with its owner', () => {
   const [name, setName] = solid.createSignal('a');
   const [more, setMore] = solid.createSignal(1);
   show(() => {
@@ -100,7 +100,7 @@ test('[SOLID2] another read replaces the one before; an equal one is the same; i
   expect(shown.at(-1)).toBe('ready other, ready other');
 });
 
-test('[SOLID3] [UNDO10] useConnectionStatus and useUndo follow until their owner is gone', async () => {
+test('[VUE4] [UNDO10] useConnectionStatus and useUndo follow until their owner is gone', async () => {
   const source = Object.assign(new EventTarget(), { state: 'following', pendingWrites: 0 });
   const fake = new FakeStack();
   const [stack, setStack] = solid.createSignal<UndoStack | null>(null);
@@ -130,7 +130,7 @@ test('[SOLID3] [UNDO10] useConnectionStatus and useUndo follow until their owner
   expect(shown).toHaveLength(count);
 });
 
-test('[SOLID4] on a server nothing is read, and a live value is pending', async () => {
+test('[VUE3] on a server nothing is read, and a live value is pending', async () => {
   const server = await bundled('node');
   show(() => {
     const state = server.useLive(() => handle.read('a'));

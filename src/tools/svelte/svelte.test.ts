@@ -126,7 +126,7 @@ const text = () => {
   return element.textContent!.trim();
 };
 
-test('[SVELTE1] useLive shows pending, a kept value, each value and each failure with the value before it', () => {
+test('[VUE1] useLive shows pending, a kept value, each value and each failure with the value before it', () => {
   show(client.Live, handle);
   expect(text()).toBe('pending -');
   handle.kept('a', 'old');
@@ -139,7 +139,7 @@ test('[SVELTE1] useLive shows pending, a kept value, each value and each failure
   expect(text()).toBe('ready two');
 });
 
-test('[SVELTE2] another read replaces the one before; components with an equal one share it; the last one ends it', async () => {
+test('[VUE2] another read replaces the one before; components with an equal one share it; the last one ends it', async () => {
   show(client.Live, handle);
   const end = show(client.Live, handle);
   client.flushSync();
@@ -158,14 +158,14 @@ test('[SVELTE2] another read replaces the one before; components with an equal o
   expect(text()).toBe('ready other');
 });
 
-test('[SVELTE1] another argument is INVALID_ARGUMENT', () => {
+test('[VUE1] another argument is INVALID_ARGUMENT', () => {
   const read = () => Promise.resolve();
   expect(() => show(client.Live, { read })).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   );
 });
 
-test('[SVELTE3] [UNDO10] useConnectionStatus and useUndo follow until their component is gone', async () => {
+test('[VUE4] [UNDO10] useConnectionStatus and useUndo follow until their component is gone', async () => {
   const source = Object.assign(new EventTarget(), { state: 'following', pendingWrites: 0 });
   const stack = new FakeStack();
   const given: { undo(): Promise<boolean>; skip(): boolean }[] = [];
@@ -189,7 +189,7 @@ test('[SVELTE3] [UNDO10] useConnectionStatus and useUndo follow until their comp
   expect(removed).toHaveBeenCalledWith('statechange', expect.any(Function));
 });
 
-test('[SVELTE4] on a server nothing is read, and a live value is pending', async () => {
+test('[VUE3] on a server nothing is read, and a live value is pending', async () => {
   const server = await bundled('server');
   const { body } = server.render(server.Live, { props: { ...handle, shown: { name: 'a' } } });
   expect(body.replaceAll(/<!--.*?-->/g, '')).toContain('<p>pending - </p>');

@@ -109,7 +109,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE4] a build has the worker with the classes, and the WebAssembly', async () => {
+  test('[VITE3] a build has the worker with the classes, and the WebAssembly', async () => {
     await build(config());
     const assets = readdirSync(join(root, 'built/assets'));
     const worker = assets.find((name) => /^objects\.worker-.*\.js$/.test(name))!;
@@ -575,7 +575,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE6] without a configuration the import names the way out; a wrong path is named', async () => {
+  test('[VITE2] without a configuration the import names the way out; a wrong path is named', async () => {
     rmSync(join(root, 'wrangler.jsonc'));
     const server = await createServer(config());
     await expect(server.transformRequest('/page.js')).rejects.toThrow(/needs a wrangler\.jsonc/);

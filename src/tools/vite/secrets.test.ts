@@ -189,7 +189,7 @@ function built(folder = join(root, 'built')): string {
     .join('\n');
 }
 
-test('[VITE20] a page has the variables that are named, and a warning names the others', async () => {
+test('[VITE9] a page has the variables that are named, and a warning names the others', async () => {
   const warnings: string[] = [];
   await build(config({ vars: ['GREETING'] }, warnings));
   expect(built()).toContain('"GREETING": "hello"');
@@ -206,7 +206,7 @@ test('[VITE20] a page has the variables that are named, and a warning names the 
   expect(built()).not.toContain('GREETING');
 });
 
-test('[VITE20] a variable that the configuration does not have is an error that names it', async () => {
+test('[VITE9] a variable that the configuration does not have is an error that names it', async () => {
   await expect(resolveConfig(config({ vars: ['GREETINGS'] }), 'build')).rejects.toThrow(
     /wrangler\.jsonc:1:\d+: the option vars of ctxStorage\(\) names GREETINGS, which is no variable here/,
   );

@@ -146,7 +146,7 @@ test('[LOG14] the segments of both slots are needed, in an open file and after o
   expect([alone.firstSegmentNeeded, CheckpointFile.read(file)!.firstSegmentNeeded]).toEqual([6, 6]);
 });
 
-test('[LOG8] a checkpoint that began proves the log up to its position, and nothing behind it', () => {
+test('[LOG7] a checkpoint that began proves the log up to its position, and nothing behind it', () => {
   made(checkpoint(1), checkpoint(4, 9000));
   expect(CheckpointFile.read(file)!.provesLonger(4, 8999)).toBe(true);
   expect(CheckpointFile.read(file)!.provesLonger(4, 9000)).toBe(false);
@@ -154,7 +154,7 @@ test('[LOG8] a checkpoint that began proves the log up to its position, and noth
   expect(CheckpointFile.read(file)!.provesLonger(5, 4096)).toBe(false);
 });
 
-test('[LOG8] the last two checkpoints that began are kept, each in its place, across openings', () => {
+test('[LOG7] the last two checkpoints that began are kept, each in its place, across openings', () => {
   let open = made(checkpoint(1));
   const places = () => [1024, 1536].map((at) => bytes().subarray(at, at + 512));
   for (let segment = 2; segment < 8; segment++) {
@@ -167,7 +167,7 @@ test('[LOG8] the last two checkpoints that began are kept, each in its place, ac
   }
 });
 
-test('[LOG8] a checkpoint whose begin was not flushed takes its place again, not that of the only proof', () => {
+test('[LOG7] a checkpoint whose begin was not flushed takes its place again, not that of the only proof', () => {
   const failing = { isOn: false };
   const flush = () => {
     if (failing.isOn) throw new Error('the disk failed');
@@ -187,7 +187,7 @@ test('[LOG8] a checkpoint whose begin was not flushed takes its place again, not
   expect(kept.sort()).toEqual([2, 4]);
 });
 
-test('[LOG8] a new object has no proof of an earlier one in the same file', () => {
+test('[LOG7] a new object has no proof of an earlier one in the same file', () => {
   made(checkpoint(1), checkpoint(4, 9000));
   for (const at of [0, 512]) damage(at);
   expect(CheckpointFile.read(file)).toBeNull();

@@ -25,6 +25,11 @@ export const CHECKPOINT_LOG_BYTES = 1 << 18;
  */
 const LARGE_RECORD_BYTES = 1 << 16;
 const LARGE_LOG_FACTOR = 8;
+/**
+ * Of both bounds, for a checkpoint that is made once nothing is committed. An opening redoes 64 KB of small commits in
+ * half a millisecond, and two flushes after each pause would cost more.
+ */
+const IDLE_SHARE = 1 / 4;
 /** Upper bound of the overlay while checkpoints fail, as a multiple of `checkpointOverlayBytes`. */
 const OVERLAY_FACTOR_MAX = 4;
 const RUN_PAGES = 64;
@@ -153,16 +158,12 @@ export class CommittedPages implements PageLayer {
 
   /** True when enough pages or log have accumulated. */
   get isCheckpointDue(): boolean {
-    const { segment, position } = this.#checkpoints.last;
-    const active = this.#log.active;
-    const from = segment === active.number ? position.offset : active.base.offset;
-    const logBytes = this.#log.position.offset - from;
-    const commits = this.#log.position.sequence - position.sequence;
-    const factor = logBytes >= commits * LARGE_RECORD_BYTES ? LARGE_LOG_FACTOR : 1;
-    return (
-      this.#overlayBytes >= this.#options.checkpointOverlayBytes ||
-      logBytes >= factor * this.#options.checkpointLogBytes
-    );
+    return this.#hasAccumulated(1);
+  }
+
+  /** True when so much has accumulated that a checkpoint is worth its flushes once nothing is committed any more. */
+  get isIdleCheckpointDue(): boolean {
+    return this.#hasAccumulated(IDLE_SHARE);
   }
 
   /** True when the main file contains every committed page. */
@@ -240,6 +241,19 @@ export class CommittedPages implements PageLayer {
       if (page instanceof Uint8Array) continue;
       assert(page.offset + PAGE_BYTES <= end, 'a page refers to a segment that has ended');
     }
+  }
+
+  #hasAccumulated(share: number): boolean {
+    const { segment, position } = this.#checkpoints.last;
+    const active = this.#log.active;
+    const from = segment === active.number ? position.offset : active.base.offset;
+    const logBytes = this.#log.position.offset - from;
+    const commits = this.#log.position.sequence - position.sequence;
+    const factor = logBytes >= commits * LARGE_RECORD_BYTES ? LARGE_LOG_FACTOR : 1;
+    return (
+      this.#overlayBytes >= share * this.#options.checkpointOverlayBytes ||
+      logBytes >= share * factor * this.#options.checkpointLogBytes
+    );
   }
 
   get #overlayBytes(): number {

@@ -136,7 +136,7 @@ test('[LOG12] [LOG11] pruned commits are unavailable, and later ones are not', a
   await files.close();
 });
 
-test('[LOG12] [LOG8] a segment of the history that was cut short is damage, for times and for bookmarks', async () => {
+test('[LOG12] [LOG7] a segment of the history that was cut short is damage, for times and for bookmarks', async () => {
   const { directory, environment, files, moments } = await withMoments();
   await files.close();
   const end = moments.findIndex((moment) => moment.segment === 'log-00000003');

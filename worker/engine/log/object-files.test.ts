@@ -222,7 +222,7 @@ test.each([
   ['main', 8192],
   ['log-00000001', 4096],
   ['checkpoint', 0],
-])('[LOG8] %s cut to %i bytes is CORRUPT at opening', async (name, size) => {
+])('[LOG7] %s cut to %i bytes is CORRUPT at opening', async (name, size) => {
   const directory = new MemoryDirectory();
   const { files, db, close } = await openLog(directory, new TestEnvironment());
   for (let i = 0; i < 200; i++) put(db, i, 'z'.repeat(500));

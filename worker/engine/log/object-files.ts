@@ -41,17 +41,27 @@ const DAY_MS = 86_400_000;
 const SMALL_SEGMENT_BYTES = 1 << 20;
 const SEGMENTS_KEPT = 8;
 
+/** After so long without a commit, everything may be copied into the main file: the next opening has nothing to redo. */
+const CHECKPOINT_IDLE_MS = 1000;
+
 /** How many files opening an object needs at most, unless a crash left more segments to redo: see OpeningFiles. */
 const OPENING_FILES = 5;
 
+/** With which objects are opened. */
+interface OpeningOptions extends RecoveryOptions {
+  /** How long after its last commit an object makes a checkpoint, at the earliest; infinite: never. */
+  readonly checkpointIdleMs: number;
+}
+
 /** Sizes with which objects are opened. */
-export const DEFAULT_SIZES: RecoveryOptions = {
+export const DEFAULT_SIZES: OpeningOptions = {
   segmentBytes: SEGMENT_BYTES,
   spillBytes: SPILL_BYTES,
   pastBytes: PAST_BYTES,
   undoBytes: UNDO_BYTES,
   checkpointOverlayBytes: CHECKPOINT_OVERLAY_BYTES,
   checkpointLogBytes: CHECKPOINT_LOG_BYTES,
+  checkpointIdleMs: CHECKPOINT_IDLE_MS,
   isChecked: false,
 };
 
@@ -59,7 +69,7 @@ export const DEFAULT_SIZES: RecoveryOptions = {
 export type HistoryRange = Omit<CommitRange, 'beforeSequence'> & { readonly before: string | null };
 
 /** Sizes other than the usual ones. */
-export type FileSizes = Partial<Omit<RecoveryOptions, 'base'>>;
+export type FileSizes = Partial<Omit<OpeningOptions, 'base'>>;
 
 /** The environment of an object's files. */
 export interface FilesEnvironment extends LogEnvironment {
@@ -80,6 +90,7 @@ export class ObjectFiles {
   /** The branches of the object that are kept. */
   readonly branches: Recovered['branches'];
   readonly #restore: Restore;
+  readonly #idleMs: number;
   /** Serializes operations that open files, because a file has only one holder. */
   #opening: Promise<unknown> = Promise.resolve();
   /** Flushes and checkpoints that end in a later turn. The files stay open until all have ended. */
@@ -87,8 +98,13 @@ export class ObjectFiles {
   #closed: Promise<void> | undefined;
   #isDiscarded = false;
 
-  private constructor(environment: FilesEnvironment, recovered: Recovered) {
+  private constructor(
+    environment: FilesEnvironment,
+    recovered: Recovered,
+    { checkpointIdleMs }: OpeningOptions,
+  ) {
     this.#environment = environment;
+    this.#idleMs = checkpointIdleMs;
     this.#main = recovered.main;
     this.#log = recovered.log;
     this.#pages = recovered.pages;
@@ -107,17 +123,18 @@ export class ObjectFiles {
   static async open(
     directory: FileDirectory,
     environment: FilesEnvironment,
-    options: Partial<RecoveryOptions> = {},
+    options: Partial<OpeningOptions> = {},
   ): Promise<ObjectFiles> {
     const giveBack = await directory.reserveFiles?.(OPENING_FILES);
     try {
-      const recovered = await recover(directory, environment, {
+      const opening = {
         ...DEFAULT_SIZES,
         segmentBytes: segmentBytesFor(environment.history?.bytes),
         ...environment.fileSizes,
         ...options,
-      });
-      const files = new ObjectFiles(environment, recovered);
+      };
+      const recovered = await recover(directory, environment, opening);
+      const files = new ObjectFiles(environment, recovered, opening);
       try {
         await files.#restore.show();
       } catch (error) {
@@ -249,6 +266,15 @@ export class ObjectFiles {
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return false;
     if (this.#pages.committed.isCheckpointed) return true;
     return this.#track(runFlushing(this.#pages.checkpoint(this.#restore.pending)));
+  }
+
+  /**
+   * How long to wait for another commit before `checkpoint` is worth its flushes; null: it is not. Where flushes end
+   * later it never is: opening reads whole files there, and each flush is a transaction.
+   */
+  get idleCheckpointMs(): number | null {
+    const isWorthIt = this.#main.flushesAtOnce && this.#pages.committed.isIdleCheckpointDue;
+    return isWorthIt && this.#idleMs !== Number.POSITIVE_INFINITY ? this.#idleMs : null;
   }
 
   /**

@@ -80,7 +80,7 @@ test('[LOG7] files without a slot of a checkpoint are damage, whether it is the 
 });
 
 test.each(['behind', 'at'] as const)(
-  '[LOG8] a missing segment is damage, and no new one takes its place, if the checkpoint lies %s its beginning',
+  '[LOG7] a missing segment is damage, and no new one takes its place, if the checkpoint lies %s its beginning',
   async (where) => {
     const directory = await withHistory(where);
     const { segment, position } = await checkpointOf(directory);
@@ -93,7 +93,7 @@ test.each(['behind', 'at'] as const)(
   },
 );
 
-test('[LOG8] a segment whose header is damaged is named, and stays as it is', async () => {
+test('[LOG7] a segment whose header is damaged is named, and stays as it is', async () => {
   const directory = await withHistory();
   const { segment } = await checkpointOf(directory);
   const name = `log-${String(segment).padStart(8, '0')}`;

@@ -332,7 +332,7 @@ test.each([
   ['checkpoint', /checkpoint file has no intact slot/],
   ['log-00000001', /header of segment 1 of the log is damaged|was cut short/],
 ] as const)(
-  '[LOG8] an object whose %s was cut off is CORRUPT, and says so',
+  '[LOG7] an object whose %s was cut off is CORRUPT, and says so',
   async (name, message) => {
     const directory = new WatchedDirectory();
     const environment = new TestEnvironment();
@@ -356,7 +356,7 @@ test.each([
   },
 );
 
-test('[LOG8] a missing segment is CORRUPT and named', async () => {
+test('[LOG7] a missing segment is CORRUPT and named', async () => {
   const directory = new WatchedDirectory();
   const environment = new TestEnvironment();
   const { files } = await lived(directory, environment);

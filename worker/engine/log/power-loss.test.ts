@@ -164,7 +164,7 @@ test('[LOG1] a first segment that was never flushed may be missing although the 
   await again.close();
 });
 
-test('[LOG8] a missing first segment is damage if the next one has begun', async () => {
+test('[LOG7] a missing first segment is damage if the next one has begun', async () => {
   const directory = new WatchedDirectory();
   const options = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 20 };
   const opened = await openLog(directory, undefined, options);

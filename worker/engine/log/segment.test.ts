@@ -374,6 +374,45 @@ test('[LOG7] a record without pages proves it as well, at the very end of the fi
   expect(provesFlushed(file, 0, 12, CHECKSUM)).toBe(true);
 });
 
+test('[LOG7] it proves it behind zeros too, however many were written ahead', async () => {
+  const writer = new RecordWriter();
+  writer.begin();
+  const counts = { flags: 0, epoch: 1, pageCountBefore: 0, pageCount: 0 };
+  const header = { sequence: 14, timeMs: 1, durableSequence: 13, previousSum: 0, ...counts };
+  const { bytes } = writer.finish(header, CHECKSUM);
+  for (const about of [4096, 2 * 4096, WINDOW_BYTES, WINDOW_BYTES + 4096]) {
+    for (let place = about - 32; place <= about + 16; place += 8) {
+      for (const zerosBehind of [0, 1, 100, WINDOW_BYTES]) {
+        const file = await newFile();
+        file.write(bytes, place);
+        file.write(new Uint8Array(zerosBehind), place + bytes.length);
+        expect(provesFlushed(file, 0, 12, CHECKSUM)).toBe(true);
+        expect(provesFlushed(file, 0, 13, CHECKSUM)).toBe(false);
+        expect(provesFlushed(file, place + 8, 12, CHECKSUM)).toBe(false);
+      }
+    }
+  }
+});
+
+test('[LOG7] looking for it reads each byte once, however many records prove nothing', async () => {
+  const file = await newFile();
+  Segment.create(1, file, BASE, CHECKSUM);
+  const end = append(file, 9000, 0).at(-1)!;
+  let readBytes = 0;
+  const counted = {
+    ...file,
+    sizeBytes: () => file.sizeBytes(),
+    read: (target: Uint8Array, offset: number) => {
+      const count = file.read(target, offset);
+      readBytes += count;
+      return count;
+    },
+  } as SyncFile;
+  expect(end).toBeGreaterThan(2 * WINDOW_BYTES);
+  expect(provesFlushed(counted, SEGMENT_HEADER_BYTES, 12, CHECKSUM)).toBe(false);
+  expect(readBytes).toBeLessThan(1.1 * end);
+});
+
 test('[LOG14] readers that take turns read the bytes each asked for, of any length', async () => {
   const [one, other] = [await newFile(), await newFile()];
   const size = 3 * WINDOW_BYTES;

@@ -65,6 +65,9 @@ const REWRITE_BYTES = 1 << 20;
 const AHEAD_BYTES_MIN = 1 << 16;
 const AHEAD_BYTES_MAX = 1 << 20;
 const ZEROS = new Uint8Array(AHEAD_BYTES_MAX);
+/** Records begin at multiples of this; they are looked for in so many bytes at a time, fewer than are read ahead. */
+const RECORD_STEP_BYTES = 8;
+const SCANNED_BYTES = 1 << 12;
 
 /** A record and its offset. `bytes` are valid until the next record is read. */
 export interface FoundRecord {
@@ -373,16 +376,33 @@ export function provesFlushed(
 ): boolean {
   const reader = new WindowReader(file);
   const size = file.sizeBytes();
-  for (let at = offset; at + RECORD_HEADER_BYTES <= size; at += 8) {
-    const head = reader.view(at, RECORD_HEADER_BYTES);
+  for (let at = offset; ; at += RECORD_STEP_BYTES) {
+    at = nextMagic(reader, at, size);
+    const head = at + RECORD_HEADER_BYTES <= size ? reader.view(at, RECORD_HEADER_BYTES) : null;
     if (head === null) return false;
-    if (wordsOf(head)[RECORD.magic >> 2] !== RECORD_MAGIC) continue;
     const record = parseHeader(head);
     if (record === null || record.durableSequence <= sequence) continue;
     const bytes = reader.view(at, record.length);
     if (bytes !== null && isIntact(bytes, record, checksum)) return true;
   }
-  return false;
+}
+
+/**
+ * The next place from `from` on with the magic number of a record; `size` if there is none. Opening reads up to a
+ * megabyte of zeros so, with code that the browser has just begun to run: the loop does nothing else.
+ */
+function nextMagic(reader: WindowReader, from: number, size: number): number {
+  for (let start = from; start + RECORD_HEADER_BYTES <= size; ) {
+    const length = Math.min(SCANNED_BYTES, size - start);
+    const bytes = reader.view(start, length);
+    if (bytes === null) return size;
+    const words = wordsOf(bytes);
+    for (let i = RECORD.magic >> 2; i < words.length; i += RECORD_STEP_BYTES >> 2) {
+      if (words[i] === RECORD_MAGIC) return start + i * 4 - RECORD.magic;
+    }
+    start += length - RECORD.magic; // whose magic number is the first word of the next bytes
+  }
+  return size;
 }
 
 /** True for the file of a pruned segment, which was emptied. Zeros count as nothing: they hold no record. */
@@ -397,7 +417,9 @@ export function isZeroFrom(file: SyncFile, offset: number): boolean {
   for (let at = offset; at < size; at += WINDOW_BYTES) {
     const bytes = reader.view(at, Math.min(WINDOW_BYTES, size - at));
     if (bytes === null) return false;
-    for (let i = 0; i < bytes.length; i++) if (bytes[i] !== 0) return false;
+    const words = wordsOf(bytes);
+    for (let i = 0; i < words.length; i++) if (words[i] !== 0) return false;
+    for (let i = words.length * 4; i < bytes.length; i++) if (bytes[i] !== 0) return false;
   }
   return true;
 }

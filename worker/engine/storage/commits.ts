@@ -210,8 +210,9 @@ function ticket(confirmed = false): Ticket {
 const RESTORE_DELAY_MS = 1000;
 
 /**
- * Work on an object's files that nobody waits for: segments opened ahead, old ones removed, and the record and the
- * checkpoint of a restore, for which the events that the object was opened for do not wait.
+ * Work on an object's files that nobody waits for: segments opened ahead, old ones removed, a checkpoint once nothing is
+ * committed any more, and the record and the checkpoint of a restore, for which the events that the object was opened for
+ * do not wait.
  *
  * Invariant: a disk that is full leaves the work for later; any other failure resets the object.
  */
@@ -219,6 +220,9 @@ export class Upkeep {
   readonly #files: ObjectFiles;
   readonly #onBroken: StorageEnvironment['onBroken'];
   readonly #isOver: () => boolean;
+  readonly #after: StorageEnvironment['afterRealTime'];
+  /** A timer runs: one at a time, however much is committed. */
+  #isTimed = false;
 
   constructor(
     files: ObjectFiles,
@@ -229,6 +233,7 @@ export class Upkeep {
     this.#files = files;
     this.#onBroken = (error) => environment.onBroken(error);
     this.#isOver = isOver;
+    this.#after = environment.afterRealTime;
     if (!files.owesRestore) return;
     const finish = async () => {
       files.commitRestore();
@@ -241,6 +246,20 @@ export class Upkeep {
   /** Something was committed. */
   committed(): void {
     if (this.#files.needsMaintenance) this.#attempt(() => this.#files.maintain());
+    this.#checkpointWhenIdle();
+  }
+
+  #checkpointWhenIdle(): void {
+    const { idleCheckpointMs, committedSequence } = this.#files;
+    if (this.#isTimed || idleCheckpointMs === null) return;
+    this.#isTimed = true;
+    this.#after?.(idleCheckpointMs, () => {
+      this.#isTimed = false;
+      if (this.#isOver()) return;
+      const isIdle = this.#files.committedSequence === committedSequence && !this.#files.needsFlush;
+      if (isIdle) this.#attempt(() => this.#files.checkpoint());
+      else this.#checkpointWhenIdle();
+    });
   }
 
   #attempt(work: () => unknown): void {

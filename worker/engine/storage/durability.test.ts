@@ -72,7 +72,7 @@ test('[GATE10] a write is waited for from its call until the flush of its commit
   expect([commits.confirmation(), commits.durability()]).toEqual([undefined, undefined]);
 });
 
-test('[GATE11] a reply does not wait for an unconfirmed write, sync() does', async () => {
+test('[GATE10] a reply does not wait for an unconfirmed write, sync() does', async () => {
   write({ confirmed: false });
   expect(commits.confirmation()).toBeUndefined();
   expect(await stateOf(commits.durability())).toBe('waits');
@@ -83,14 +83,14 @@ test('[GATE11] a reply does not wait for an unconfirmed write, sync() does', asy
   expect(await stateOf(durable)).toBe('settled');
 });
 
-test('[GATE11] one confirmed write among unconfirmed ones is waited for', async () => {
+test('[GATE10] one confirmed write among unconfirmed ones is waited for', async () => {
   write({ confirmed: false });
   write();
   write({ confirmed: false });
   expect(await stateOf(commits.confirmation())).toBe('waits');
 });
 
-test('[GATE11] a reply that names the last commit waits for unconfirmed writes too', async () => {
+test('[GATE10] a reply that names the last commit waits for unconfirmed writes too', async () => {
   write({ confirmed: false });
   commits.committed();
   commits.named();

@@ -48,7 +48,7 @@ describe('key-value operations', () => {
     });
   });
 
-  test('[KV5] more than 128 keys in one call is a RangeError', async () => {
+  test('[KV3] more than 128 keys in one call is a RangeError', async () => {
     await host.run(async ({ storage }) => {
       const keys = Array.from({ length: 129 }, (_, i) => `k${i}`);
       const expected = { name: 'RangeError', code: 'TOO_MANY_KEYS' };
@@ -153,7 +153,7 @@ describe('key-value operations', () => {
     });
   });
 
-  test('[KV12] deleteAll is one commit, the alarm it keeps included', async () => {
+  test('[KV9] deleteAll is one commit, the alarm it keeps included', async () => {
     await host.run(async ({ storage }) => {
       await storage.put('a', 1);
       await storage.setAlarm(host.now() + 1000);
@@ -422,7 +422,7 @@ describe('confirmation', () => {
     expect(host.durable()).toBe(host.committed());
   });
 
-  test('[GATE11] a reply does not wait for a write with allowUnconfirmed', async () => {
+  test('[GATE10] a reply does not wait for a write with allowUnconfirmed', async () => {
     await host.run(({ storage }) => storage.get('a'));
     host.holdFlushes();
     await host.run(({ storage }) => void storage.put('a', 1, { allowUnconfirmed: true }));

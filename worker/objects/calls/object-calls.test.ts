@@ -142,7 +142,7 @@ describe('which members are public', () => {
     expect(room).not.toHaveProperty('then');
   });
 
-  test('[STUB3] a getter is read by awaiting it, a method so read can be called', async () => {
+  test('[STUB1] a getter is read by awaiting it, a method so read can be called', async () => {
     expect(await room.getter).toBe('got');
     const echo = (await (room.echo as unknown)) as (value: number) => Promise<number>;
     expect(await echo(3)).toBe(3);
@@ -183,21 +183,21 @@ describe('arguments and results', () => {
     ['promise', Promise.resolve()],
     ['instance of a class', new (class Point {})()],
     ['weak map', new WeakMap()],
-  ])('[STUB6] a %s is refused before anything is sent', async ([, value]) => {
+  ])('[STUB5] a %s is refused before anything is sent', async ([, value]) => {
     const error = await failure(room.note(value));
     expect(error).toMatchObject({ name: 'DataCloneError' });
     expect(error.remote).toBe(undefined);
     expect(await room.notes()).toEqual([]);
   });
 
-  test('[STUB6] a result that cannot be cloned rejects with the reason', async () => {
+  test('[STUB5] a result that cannot be cloned rejects with the reason', async () => {
     expect(await failure(room.range() as unknown as Promise<unknown>)).toMatchObject({
       name: 'DataCloneError',
       remote: true,
     });
   });
 
-  test('[STUB6] a stream stays usable when another argument is refused', async () => {
+  test('[STUB5] a stream stays usable when another argument is refused', async () => {
     const { readable } = new TransformStream();
     expect(await failure(room.note([readable, Symbol('s')]))).toMatchObject({
       name: 'DataCloneError',
@@ -256,7 +256,7 @@ describe('arguments and results', () => {
 });
 
 describe('one object calls another', () => {
-  test('[STUB13] calls of one stub arrive in the order they were made', async () => {
+  test('[STUB5] calls of one stub arrive in the order they were made', async () => {
     await Promise.all([1, 2, 3, 4].map((value) => room.note(value)));
     expect(await room.notes()).toEqual([1, 2, 3, 4]);
   });

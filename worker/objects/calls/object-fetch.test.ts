@@ -88,7 +88,7 @@ test('[STUB16] a request may be passed on to another object, with the members th
   expect(await moved.text()).toBe('PUT mine 1');
 });
 
-test('[STUB17] bodies are streamed both ways', async () => {
+test('[STUB16] bodies are streamed both ways', async () => {
   const sent = new TransformStream<Uint8Array, Uint8Array>();
   const writer = sent.writable.getWriter();
   const response = await room.fetch('http://object/echo', {

@@ -210,7 +210,7 @@ test('[STUB10] an object that something is held of stays in memory until it is l
   expect(await room.notes()).toEqual([]);
 });
 
-test('[STUB11] a stub may be passed and returned', async () => {
+test('[STUB23] a stub may be passed and returned', async () => {
   await env.Peer.getByName('p').note('mine');
   const peer = (await room.echo(env.Peer.getByName('p'))) as DurableObjectStub<Peer>;
   expect(await peer.notes()).toEqual(['mine']);

@@ -5,6 +5,7 @@ import type { FileDirectory } from '../../engine/file/file.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import type { MemoryDirectory } from '../../engine/file/memory-file.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { type Platform, startHost } from '../../start/boot/start-host.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
@@ -40,7 +41,14 @@ afterEach(async () => {
 async function start(platform: Partial<Platform>) {
   const sqlite = await loadSqliteInNode();
   const medium = new SmallMedium();
-  const all = { sqlite, medium, catalog: new MemoryCatalog(), isDedicated: false, ...platform };
+  const all = {
+    sqlite,
+    medium,
+    catalog: new MemoryCatalog(),
+    realm: objectRealm,
+    isDedicated: false,
+    ...platform,
+  };
   const { host, namespaces, close } = await startHost(all, new ClassRegistry({ Store }), {});
   ends.push(close);
   const notices: HostNotice[] = [];

@@ -76,7 +76,7 @@ describe('alarms across hosts', () => {
     unsubscribe();
   });
 
-  test('[CAT6] a catalog that was lost is rebuilt from the folders', async () => {
+  test('[CAT5] a catalog that was lost is rebuilt from the folders', async () => {
     const first = await start();
     await setAlarm(first, 'a', 1000);
     await first.close();

@@ -345,7 +345,7 @@ describe('outgoing I/O', () => {
     expect(sent).toEqual(['first', 'second']);
   });
 
-  test('[GATE15] the result of outgoing I/O comes back to the section it was asked for in', async () => {
+  test('[GATE4] the result of outgoing I/O comes back to the section it was asked for in', async () => {
     await hostOf({ Sender });
     const order: string[] = [];
     let answer = () => {};

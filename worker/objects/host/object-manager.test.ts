@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { KEPT_BRANCHES_NAME, KeptBranches } from '../../engine/log/kept-branches.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { type RunningHost, startHost } from '../../start/boot/start-host.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
@@ -10,10 +11,13 @@ import { ClassRegistry } from '../instance/object-class.ts';
 
 /** Names of objects whose constructor throws. */
 const broken = new Set<string>();
+/** How many instances were constructed. */
+let constructed = 0;
 
 class Reminder extends DurableObject {
   constructor(...parameters: ConstructorParameters<typeof DurableObject>) {
     super(...parameters);
+    constructed += 1;
     if (broken.has(this.ctx.id.name ?? '')) throw new Error('The constructor fails.');
   }
   async remind(inMs: number): Promise<void> {
@@ -40,7 +44,11 @@ beforeEach(async () => {
   medium = new MemoryMedium();
   catalog = new MemoryCatalog();
   const classes = new ClassRegistry({ Reminder });
-  running = await startHost({ sqlite, medium, catalog, isDedicated: false }, classes, {});
+  running = await startHost(
+    { sqlite, medium, catalog, realm: objectRealm, isDedicated: false },
+    classes,
+    {},
+  );
   const env = running.namespaces.outsideEnv as {
     Reminder: { getByName(name: string): ReturnType<typeof room> };
   };
@@ -53,7 +61,7 @@ function addressOf(name: string) {
   return { className: 'Reminder', id: running.host.classes.get('Reminder').ids.fromName(name) };
 }
 
-test('[CONN10] the objects of a class are listed, with size, name and alarm', async () => {
+test('[CONN1] the objects of a class are listed, with size, name and alarm', async () => {
   const { manager } = running;
   await manager.clock.set(1_000_000);
   expect(await manager.list('Reminder')).toEqual([]);
@@ -67,7 +75,7 @@ test('[CONN10] the objects of a class are listed, with size, name and alarm', as
   await expect(manager.list('Nope')).rejects.toMatchObject({ code: 'UNKNOWN_CLASS' });
 });
 
-test('[CONN10] a deleted object is gone; its unanswered calls reject', async () => {
+test('[CONN1] a deleted object is gone; its unanswered calls reject', async () => {
   const { manager } = running;
   await room('a').remind(60_000);
   const pending = expect(room('a').wait()).rejects.toMatchObject({ code: 'OBJECT_RESET' });
@@ -76,6 +84,27 @@ test('[CONN10] a deleted object is gone; its unanswered calls reject', async () 
   await pending;
   expect(await manager.list('Reminder')).toEqual([]);
   expect(await room('a').text()).toBe(undefined);
+});
+
+test('[CONN1] listing the objects during a deletion, or right after it, makes no object again', async () => {
+  const { manager } = running;
+  await room('a').remind(60_000);
+  constructed = 0;
+  const sizes = medium.sizes.bind(medium);
+  // The first list asks for the object while its files are removed, the second one when they are gone.
+  const during = manager.list('Reminder');
+  const deletion = manager.delete(addressOf('a'));
+  vi.spyOn(medium, 'sizes').mockImplementation(async (key) => {
+    await deletion;
+    return sizes(key);
+  });
+  const after = manager.list('Reminder');
+  await deletion;
+  for (const listed of [await during, await after]) {
+    expect(listed).toMatchObject([{ nextAlarm: null, error: null }]);
+  }
+  expect(constructed).toBe(0);
+  expect(await medium.keys()).toEqual([]);
 });
 
 test('[BRANCH11] the list names the branches that each object keeps, without opening it', async () => {

@@ -1,6 +1,6 @@
 // The actions of tools on a host's objects from outside: list them, delete them, drive their clock.
 
-import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import {
   addressKey,
   DurableObjectId,
@@ -10,6 +10,7 @@ import { KEPT_BRANCHES_NAME } from '../../engine/log/kept-branches.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import type { CatalogEntry, CatalogPart } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { ClockControl } from './clock-control.ts';
 import type { ObjectHost } from './object-host.ts';
 
@@ -82,12 +83,12 @@ export class ObjectManager {
     try {
       const sizes = await this.#environment.medium.sizes(key);
       sizeBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+      // 0 while it is in memory: then only the object itself knows its alarm.
+      const nextAlarm = wakeMs === 0 ? await this.#alarmOf(address, sizes.size > 0) : wakeMs;
       if (sizes.has(KEPT_BRANCHES_NAME)) {
         const kept = await this.#host.branches.listStored(key);
         branches = kept.flatMap(({ name }) => name ?? []);
       }
-      // 0 while it is in memory: then only the object itself knows its alarm.
-      const nextAlarm = wakeMs === 0 ? await this.#alarmOf(address) : wakeMs;
       return { address, sizeBytes, nextAlarm, branches, error: null };
     } catch (thrown) {
       if (isStorageError(thrown) && thrown.code === 'CONNECTION_CLOSED') throw thrown;
@@ -97,9 +98,17 @@ export class ObjectManager {
     }
   }
 
-  async #alarmOf(address: ObjectAddress): Promise<number | null> {
+  /** Asks the object. Null if it is being deleted or its files are gone: to ask it would make it again, empty. */
+  async #alarmOf(address: ObjectAddress, hasFiles: boolean): Promise<number | null> {
+    const { instances } = this.#host;
+    if (!hasFiles && !instances.has(addressKey(address))) return null;
+    const ask = (instance: ObjectInstance) => instance.deliver(() => instance.storage.storedAlarm);
     try {
-      return await this.#host.deliver(address, ({ storage }) => storage.storedAlarm);
+      return await instances.use(
+        address,
+        ask,
+        storageError('OBJECT_MISSING', 'It is being deleted.'),
+      );
     } catch (error) {
       if (isStorageError(error) && error.code === 'OBJECT_MISSING') return null;
       throw error;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { DurableObjectId } from '../../../src/shared/contract/object-id.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { startHost } from '../../start/boot/start-host.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
@@ -22,7 +23,7 @@ test('[HARN2] a host without the classes stores for any, and leaves alarms to a 
     new MemoryCatalog(),
   ];
   // The catalog outlives the host, as in a browser.
-  const platform = { sqlite, medium, catalog, isDedicated: false };
+  const platform = { sqlite, medium, catalog, realm: objectRealm, isDedicated: false };
   const first = await startHost(platform, new UnhostedClasses(), {});
   await first.host.deliver(ADDRESS, async ({ state: { storage } }) => {
     await storage.put('count', 5);

@@ -205,7 +205,7 @@ function live(section: Open | null): Open | null {
 describe('any nesting', () => {
   const options = { numRuns: 400, interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false };
 
-  test('[GATE3] only the innermost section runs, events keep their order, and everything settles', async () => {
+  test('[GATE1] only the innermost section runs, events keep their order, and everything settles', async () => {
     await fc.assert(
       fc.asyncProperty(program, async (given) => {
         const run = new Run();

@@ -57,7 +57,7 @@ describe('input gate', () => {
     expect(log).toEqual(['after call', 'in']);
   });
 
-  test('[GATE3] events from outside wait until the section ends, and keep their order', async () => {
+  test('[GATE1] events from outside wait until the section ends, and keep their order', async () => {
     const { gate, settle, log } = make();
     let end = () => {};
     const section = gate.runSection(() => new Promise<void>((resolve) => (end = resolve)));
@@ -103,7 +103,7 @@ describe('input gate', () => {
     expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
   });
 
-  test('[GATE6] a section started inside another and not awaited runs after it', async () => {
+  test('[GATE5] a section started inside another and not awaited runs after it', async () => {
     const { gate, settle, log } = make();
     const outer = gate.runSection(async () => {
       void gate.runSection(() => void log.push('inner'));

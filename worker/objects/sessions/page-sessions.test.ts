@@ -178,7 +178,7 @@ describe('sessions of pages', () => {
     expect(await call(session, get('a'))).toEqual([value('before')]);
   });
 
-  test('[SES6] calls of another session wait until the transaction ends', async () => {
+  test('[SES5] calls of another session wait until the transaction ends', async () => {
     const session = await open();
     const other = await open();
     const txn = (await call(session, begin())) as number;
@@ -226,7 +226,7 @@ describe('sessions of pages', () => {
     await expect(call(session, get('a'))).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
-  describe('[SES12] a transaction that waits for its turn', () => {
+  describe('[SES9] a transaction that waits for its turn', () => {
     test('never opens when its handle was closed meanwhile', async () => {
       const [holder, closed, other] = [await open(), await open(), await open()];
       const txn = (await call(holder, begin())) as number;
@@ -259,7 +259,7 @@ describe('sessions of pages', () => {
     });
   });
 
-  test('[SES12] a query that waits for its turn when its handle is closed leaves no cursor', async () => {
+  test('[SES9] a query that waits for its turn when its handle is closed leaves no cursor', async () => {
     const [holder, closed] = [await open(), await open()];
     const txn = (await call(holder, begin())) as number;
     const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';

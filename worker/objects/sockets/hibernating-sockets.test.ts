@@ -126,7 +126,7 @@ describe('sockets of an object', () => {
     expect(client.readyState).toBe(3);
   });
 
-  test('[WS15] the object may close a socket, and hears the answer', async () => {
+  test('[WS14] the object may close a socket, and hears the answer', async () => {
     const [client, heard] = await join('ann');
     onMessage = (_room, socket) => {
       socket.close(3001, 'as asked');

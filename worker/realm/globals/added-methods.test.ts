@@ -29,7 +29,7 @@ class Caller extends DurableObject {
   }
 }
 
-test('[OBJ18] timingSafeEqual and Headers.getAll are there while a host runs, as workerd has them', async () => {
+test('[OBJ17] timingSafeEqual and Headers.getAll are there while a host runs, as workerd has them', async () => {
   const objects = await createObjects({ Caller });
   const object = objects.env.Caller.getByName('a');
   const bytes = (...values: number[]) => new Uint8Array(values);

@@ -180,9 +180,7 @@ function requestOf(method: string, input: unknown): Request {
       `Failed to execute '${method}' on 'Cache': parameter 1 is not of type 'Request or string'.`,
     );
   }
-  const address = String(input);
-  if (!URL.canParse(address)) throw new TypeError(`Invalid URL: ${address}`); // not the page's
-  return new Request(address);
+  return new Request(new URL(String(input))); // on its own: not relative to the page's address
 }
 
 /** @throws TypeError */

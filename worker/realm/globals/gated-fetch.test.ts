@@ -22,7 +22,7 @@ function install() {
   return { scope, received };
 }
 
-test('[GATE15] the body of an answer comes back through the gate, also from a clone of a clone', async () => {
+test('[GATE4] the body of an answer comes back through the gate, also from a clone of a clone', async () => {
   const { scope, received } = install();
   const response = await scope.fetch('https://site/');
   const copy = response.clone().clone();

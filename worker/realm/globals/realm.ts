@@ -1,25 +1,15 @@
-// The global scope that object code runs in, and the hosts that share it.
+// The global scope of a thread, and the hosts that share it.
 //
-// Object code calls globals (timers, Date, fetch, Response, WebSocket, scheduler), so these are
-// replaced, and workerd's further globals are added: once for all hosts, while any of them runs. On
-// each call, the running task decides which object and which host it concerns.
+// Object code calls globals, so some are replaced: once for all hosts, while any of them runs. On each call, the
+// running task decides which object and which host it concerns.
 //
 // Invariant: nothing is replaced before the first host registers or after the last one is removed; code
-// that belongs to no object gets the platform's own behaviour.
+// that belongs to no object gets the platform's own behaviour. Does not know which globals are replaced.
 
-import { installMessages } from '../../../src/shared/calls/http/kept-messages.ts';
 import { currentContext } from '../../../src/shared/calls/io/current-context.ts';
-import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import type { CurrentContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
-import {
-  installSocketClasses,
-  installSocketResponse,
-} from '../../../src/shared/calls/sockets/install.ts';
-import { installByteStreams } from './byte-streams.ts';
-import { installCaches } from './caches.ts';
-import { installAddedMethods, installCloudflare, installNavigator } from './cloudflare.ts';
-import { installFetch } from './gated-fetch.ts';
-import { installDate, installSchedulerWait, installTimers } from './timers.ts';
+import { installDate } from './timers.ts';
 
 /** A host whose objects run in the scope. */
 export interface RealmHost {
@@ -28,13 +18,26 @@ export interface RealmHost {
   readonly isDedicated: boolean;
 }
 
+/** Code that runs in the scope, as the replacements ask for it on each call. */
+export interface RealmCode {
+  /** The context of the running task; undefined outside of objects. */
+  readonly current: CurrentContext;
+  /** The host whose code runs, or which all code of the scope belongs to. */
+  readonly ownHost: () => IoHost | undefined;
+}
+
+/** Replaces a part of the scope; the result undoes it. */
+export type Replace = (scope: typeof globalThis, code: RealmCode) => () => void;
+
 export class Realm {
   readonly #scope: typeof globalThis;
+  readonly #replaced: readonly Replace[];
   readonly #hosts = new Set<RealmHost>();
   #uninstall = () => {};
 
-  constructor(scope: typeof globalThis) {
+  constructor(scope: typeof globalThis, replaced: readonly Replace[]) {
     this.#scope = scope;
+    this.#replaced = replaced;
   }
 
   /** Registers a host that starts; the result removes it. */
@@ -47,30 +50,11 @@ export class Realm {
   }
 
   #install(): () => void {
-    const scope = this.#scope;
     let isInstalled = true;
     // A replacement that code has kept behaves like the original after the last host.
     const current = () => (isInstalled ? currentContext() : undefined);
     const ownHost = () => current()?.host ?? (isInstalled ? this.#dedicated() : undefined);
-    const controlledNow = () => {
-      const host = ownHost();
-      return host?.isTimeControlled ? host.now() : undefined;
-    };
-    const isObjectCode = () => ownHost() !== undefined;
-    const undo = [
-      installTimers(scope, current),
-      installSchedulerWait(scope, current),
-      installFetch(scope, current),
-      installMessages(scope),
-      installAddedMethods(scope),
-      installByteStreams(scope),
-      installNavigator(scope, isObjectCode),
-      installCaches(scope, current, ownHost),
-      installCloudflare(scope, current, isObjectCode),
-      installSocketClasses(scope),
-      installSocketResponse(scope),
-      installDate(scope, controlledNow),
-    ];
+    const undo = this.#replaced.map((replace) => replace(this.#scope, { current, ownHost }));
     return () => {
       isInstalled = false;
       undoAll(undo);
@@ -83,5 +67,12 @@ export class Realm {
   }
 }
 
-/** The realm of this thread: globals are one per thread, and so is this. */
-export const realm = new Realm(globalThis);
+/** The host's time, if it is not the system's. */
+export const replaceDate: Replace = (scope, { ownHost }) =>
+  installDate(scope, () => {
+    const host = ownHost();
+    return host?.isTimeControlled ? host.now() : undefined;
+  });
+
+/** For a worker that runs no object code: SQLite reads the time. */
+export const storageRealm = new Realm(globalThis, [replaceDate]);

@@ -13,6 +13,7 @@ import { IdbCatalog } from '../../objects/catalog/idb-catalog.ts';
 import { systemTime } from '../../objects/clock/clock.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { KeptResults } from '../../objects/live/kept-results.ts';
+import type { Realm } from '../../realm/globals/realm.ts';
 import {
   type BrowserMedium,
   type BrowserMediumEnvironment,
@@ -33,6 +34,8 @@ export interface BrowserHostOptions {
   readonly classes?: ClassRegistry;
   /** The app's own `env`. @default nothing */
   readonly env?: object;
+  /** The globals of this thread, as the code of the objects sees them. */
+  readonly realm: Realm;
   /** Makes the entry points beside the classes. @default there are none */
   readonly entryPoints?: MakeEntryPoints | undefined;
   /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
@@ -140,7 +143,8 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
     ...(options.history !== undefined && { history: options.history }),
   };
   const isRevoked = workerFlagReader();
-  const platform = { sqlite, medium, catalog, isRevoked, isDedicated: true, ...chosen };
+  const { realm } = options;
+  const platform = { sqlite, medium, catalog, realm, isRevoked, isDedicated: true, ...chosen };
   const started = await startHost(
     kind === 'memory' ? platform : { ...platform, estimate, kept: keptResults(options.directory) },
     classes,

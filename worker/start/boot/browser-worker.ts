@@ -31,7 +31,7 @@ import { PageModule } from './page-module.ts';
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
-  'classes' | 'env' | 'entryPoints' | 'idleMs' | 'limits' | 'history'
+  'classes' | 'env' | 'entryPoints' | 'realm' | 'idleMs' | 'limits' | 'history'
 > &
   Pick<HostedCode, 'build' | 'compareBuilds'> & {
     /** The code of the entry points, which is part of the deployment. */

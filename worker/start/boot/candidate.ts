@@ -34,12 +34,14 @@ import { toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
 import {
   type CandidateLocks,
+  candidatesInLine,
   type LivingCandidate,
   livingCandidates,
   Presence,
 } from './candidates.ts';
 import { type CompareBuilds, orderOf } from './deployment-order.ts';
 import { Leadership } from './leadership.ts';
+import { Preparation } from './preparation.ts';
 
 /** The part of a worker's global scope that is used. */
 export interface CandidateEnvironment {
@@ -64,9 +66,6 @@ export interface CandidateEnvironment {
  * reason.
  */
 const LAST_WORDS_MS = 500;
-
-/** How long a worker waits in line before it prepares to lead, so that its page's first answers come first. */
-const PREPARE_MS = 1000;
 
 /** The services of a worker that leads, and its medium. */
 export interface ServedHost {
@@ -118,8 +117,6 @@ type Takeover =
 interface Waiting {
   readonly kind: 'waiting';
   readonly takeover: Takeover;
-  /** Its timer to prepare was set; or it has led, so that everything is loaded. */
-  readonly isPreparing: boolean;
 }
 
 type State =
@@ -144,6 +141,7 @@ type State =
 interface Introduced {
   readonly deployment: Deployment;
   readonly presence: Presence;
+  readonly preparation: Preparation;
 }
 
 const NO_TAKEOVER: Takeover = { kind: 'none' };
@@ -210,7 +208,7 @@ class Candidate {
       this.#fail(error);
       return;
     }
-    this.#state = { kind: 'waiting', takeover, isPreparing: false };
+    this.#state = { kind: 'waiting', takeover };
     this.#queue(this.#introduced);
     this.#control.postMessage({ type: 'who' });
   }
@@ -223,9 +221,17 @@ class Candidate {
       code: await this.#code.digest(),
       startedMs: typeof startedMs === 'number' ? startedMs : 0,
     };
-    const { locks } = this.#environment;
+    const { locks, after } = this.#environment;
     const presence = new Presence(locks, this.#names.candidateLock, { worker, deployment });
-    return { deployment, presence };
+    const preparation = new Preparation({
+      locks,
+      after,
+      workerLock: this.#names.workerLock,
+      isWaiting: () => this.#state.kind === 'waiting',
+      workerAhead: () => this.#workerAhead(deployment),
+      prepare: () => this.#code.prepare?.(this.#identity),
+    });
+    return { deployment, presence, preparation };
   }
 
   #queue(introduced: Introduced): void {
@@ -263,7 +269,9 @@ class Candidate {
     return newer.length > 0;
   }
 
-  #lead({ service, medium }: ServedHost, { deployment }: Introduced): Promise<void> {
+  #lead({ service, medium }: ServedHost, introduced: Introduced): Promise<void> {
+    const { deployment, preparation } = introduced;
+    preparation.made();
     const { locks, after, elapsed, openChannel, page } = this.#environment;
     const leadership = new Leadership(service, {
       locks,
@@ -341,7 +349,7 @@ class Candidate {
       ...versionsIn(leads),
     });
     if (order !== 'older') {
-      this.#prepareInLine();
+      introduced.preparation.inLine();
       return;
     }
     const state = this.#state;
@@ -350,15 +358,16 @@ class Candidate {
     this.#control.postMessage({ type: 'takeover', worker, by: this.#identity.worker });
   }
 
-  // Loading when its turn comes would delay every call at that time.
-  #prepareInLine(): void {
-    const state = this.#state;
-    if (state.kind !== 'waiting' || state.isPreparing) return;
-    this.#state = { ...state, isPreparing: true };
-    this.#environment.after(PREPARE_MS, () => {
-      // Nobody waits for it yet: when its turn comes, creating the host fails likewise, and its page is told.
-      if (this.#state.kind === 'waiting') this.#code.prepare?.(this.#identity).catch(() => {});
+  /** A worker that will lead before this one, unless it ends; null: this one is the next. */
+  async #workerAhead(deployment: Deployment): Promise<string | null> {
+    const { leaderLock, candidateLock } = this.#names;
+    const line = await candidatesInLine(this.#environment.locks, leaderLock, candidateLock);
+    const own = line.findIndex(({ worker }) => worker === this.#identity.worker);
+    const ahead = line.find((other, place) => {
+      const order = orderOf(other.deployment, deployment, this.#code.compareBuilds);
+      return order === 'newer' || (order === 'same' && place < own);
     });
+    return ahead?.worker ?? null;
   }
 
   async #mayTakeOverFrom(leader: string, { presence }: Introduced): Promise<boolean> {
@@ -388,7 +397,7 @@ class Candidate {
     this.#queue(introduced);
     await leadership.yield(`${nameOfNewer(newer.deployment)} has taken over`);
     if (!this.#isYielding()) return; // its files were cleared meanwhile
-    this.#state = { kind: 'waiting', takeover: NO_TAKEOVER, isPreparing: true };
+    this.#state = { kind: 'waiting', takeover: NO_TAKEOVER };
     stop();
   }
 

@@ -10,7 +10,17 @@ import type { Locks } from '../../../src/shared/wire/control.ts';
 
 /** The part of `navigator.locks` that is used. */
 export interface CandidateLocks extends Locks {
-  query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
+  query(): Promise<{
+    readonly held?: readonly ListedLock[];
+    /** The requests of one name are in the order of its queue. */
+    readonly pending?: readonly ListedLock[];
+  }>;
+}
+
+interface ListedLock {
+  readonly name?: string;
+  /** Of the page or worker that holds or requests it. */
+  readonly clientId?: string;
 }
 
 export interface LivingCandidate {
@@ -59,6 +69,25 @@ export async function livingCandidates(
   prefix: string,
 ): Promise<LivingCandidate[]> {
   const { held = [] } = await locks.query();
+  return shownBy(held, prefix);
+}
+
+/** The candidates that wait for a lock, the first one first; `prefix` as of `Presence`. */
+export async function candidatesInLine(
+  locks: CandidateLocks,
+  lock: string,
+  prefix: string,
+): Promise<LivingCandidate[]> {
+  const { held = [], pending = [] } = await locks.query();
+  return pending
+    .filter(({ name }) => name === lock)
+    .flatMap(({ clientId }) => {
+      const own = held.filter((each) => each.clientId === clientId);
+      return shownBy(own, prefix);
+    });
+}
+
+function shownBy(held: readonly ListedLock[], prefix: string): LivingCandidate[] {
   return held.flatMap(({ name }) => {
     const candidate = name?.startsWith(prefix) ? candidateIn(name.slice(prefix.length)) : null;
     return candidate === null ? [] : [candidate];

@@ -288,6 +288,36 @@ describe('two deployments', () => {
     expect(prepare).toHaveBeenCalledTimes(1);
   });
 
+  test('[TAB13] only the next in line prepares: the one after it does when that one has ended, or leads', async () => {
+    const leader = origin.start();
+    await whenLeads(leader);
+    const prepared: number[] = [];
+    const line = [1, 2, 3, 4].map((place) =>
+      origin.start({ prepare: async () => void prepared.push(place) }),
+    );
+    await vi.waitUntil(() => prepared.length > 0);
+    line[0]!.kill();
+    await vi.waitUntil(() => prepared.length > 1);
+    leader.kill();
+    await whenLeads(line[1]!);
+    await vi.waitUntil(() => prepared.length > 2);
+    expect(prepared).toEqual([1, 2, 3]);
+  });
+
+  test('[TAB13] a newer deployment at the end of the line is the next: it leads next', async () => {
+    const compareBuilds: CompareBuilds = (one, other) => Number(one) - Number(other);
+    const leader = origin.start({ build: 3, compareBuilds });
+    await whenLeads(leader);
+    const prepared: number[] = [];
+    for (const build of [1, 2, 1]) {
+      origin.start({ build, compareBuilds, prepare: async () => void prepared.push(build) });
+    }
+    await vi.waitUntil(() => prepared.length > 0);
+    leader.kill();
+    await vi.waitUntil(() => prepared.length > 1);
+    expect(prepared).toEqual([2, 1]);
+  });
+
   test('[BORDER5] nobody steps down for a worker that does not wait', async () => {
     const leader = origin.start({ build: 1 });
     await whenLeads(leader);

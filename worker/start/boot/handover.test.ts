@@ -7,6 +7,7 @@ import { MemoryCatalog } from '../../objects/catalog/catalog.ts';
 import { type SystemTime, systemTime } from '../../objects/clock/clock.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { PageSessions } from '../../objects/sessions/page-session.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { type RunningHost, startHost } from './start-host.ts';
@@ -76,7 +77,7 @@ class DrivenTime implements SystemTime {
 
 async function start(time: SystemTime = systemTime): Promise<RunningHost> {
   const sqlite = await loadSqliteInNode();
-  const platform = { sqlite, medium, catalog, isDedicated: false, time };
+  const platform = { sqlite, medium, catalog, realm: objectRealm, isDedicated: false, time };
   const running = await startHost(platform, new ClassRegistry({ Room }, {}), {});
   hosts.push(running);
   return running;

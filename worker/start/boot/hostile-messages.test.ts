@@ -9,6 +9,7 @@ import { MemoryMedium } from '../../engine/file/medium.ts';
 import { MemoryCatalog } from '../../objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { PageSessions } from '../../objects/sessions/page-session.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { type RunningHost, startHost } from './start-host.ts';
@@ -31,6 +32,7 @@ beforeAll(async () => {
     sqlite,
     medium: new MemoryMedium(),
     catalog: new MemoryCatalog(),
+    realm: objectRealm,
     isDedicated: false,
   };
   running = await startHost(platform, new ClassRegistry({ Room }, {}), {});

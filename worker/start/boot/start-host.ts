@@ -21,7 +21,7 @@ import type { HostEnvironment } from '../../objects/instance/environment.ts';
 import type { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { MessageTurns, TURNS_PER_MESSAGE, type Turns } from '../../objects/io/turns.ts';
 import type { KeptResults } from '../../objects/live/kept-results.ts';
-import { realm } from '../../realm/globals/realm.ts';
+import type { Realm } from '../../realm/globals/realm.ts';
 import { registerRunningHost } from '../../realm/library/running-hosts.ts';
 
 /** The platform of a host. */
@@ -29,6 +29,8 @@ export interface Platform {
   readonly sqlite: Sqlite;
   readonly medium: ObjectMedium;
   readonly catalog: ObjectCatalog;
+  /** The globals of this thread, as the code of the objects sees them. */
+  readonly realm: Realm;
   /** Turns of the event loop. @default messages that the thread posts to itself */
   readonly turns?: Turns;
   /** @default the runtime's own */
@@ -82,7 +84,7 @@ export async function startHost(
   entryPoints?: MakeEntryPoints,
 ): Promise<RunningHost> {
   // Not the platform itself: it would keep the first instance of SQLite, and all of its memory.
-  const { time = systemTime, catalog, isDedicated } = platform;
+  const { time = systemTime, catalog, realm, isDedicated } = platform;
   const messages = new MessageTurns(isTaskExact ? 1 : TURNS_PER_MESSAGE);
   const clock = new Clock(time);
   const environment = environmentOf(platform, platform.turns ?? messages, time, clock);

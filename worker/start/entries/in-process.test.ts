@@ -113,7 +113,7 @@ describe('code beside the objects, by turns', () => {
     expect(await notes.askItself()).toEqual([START_MS, START_MS]);
   });
 
-  test('[NODE16] a host that was closed leaves no port open, which would keep a process alive', async () => {
+  test('[NODE4] a host that was closed leaves no port open, which would keep a process alive', async () => {
     const isPort = (name: string) => name === 'MessagePort';
     const countPorts = () => process.getActiveResourcesInfo().filter(isPort).length;
     const before = countPorts(); // those of earlier tests may still be on their way out

@@ -110,7 +110,7 @@ describe('objects in Node', () => {
     await objects.close();
   });
 
-  test('[NODE2] objects of a folder outlive the host', async () => {
+  test('[NODE1] objects of a folder outlive the host', async () => {
     const first = await createObjects({ Counter }, { directory });
     await first.env.Counter.getByName('a').add(3);
     await first.close();
@@ -327,7 +327,7 @@ describe('objects in Node', () => {
     await objects.close();
   });
 
-  test('[OBJ12] an object whose timer is set stays in memory; a timer that throws is reported', async () => {
+  test('[OBJ3] an object whose timer is set stays in memory; a timer that throws is reported', async () => {
     class Waiter extends DurableObject {
       readonly made = crypto.randomUUID();
       madeAs(): string {

@@ -48,7 +48,7 @@ describe('the names of the real runtime’s tests', () => {
     expect(await runInDurableObject(room, (_, { storage }) => storage.get('said'))).toBe('again');
   });
 
-  test('[NODE18] runDurableObjectAlarm runs an alarm before its time, once', async () => {
+  test('[NODE17] runDurableObjectAlarm runs an alarm before its time, once', async () => {
     const room = objects.env.Room.getByName('a');
     expect(await runDurableObjectAlarm(room)).toBe(false);
     await room.say('hello');
@@ -60,7 +60,7 @@ describe('the names of the real runtime’s tests', () => {
     expect(await runInDurableObject(room, (_, { storage }) => storage.getAlarm())).toBe(null);
   });
 
-  test('[NODE19] evictDurableObject ends the instance and keeps stored data', async () => {
+  test('[NODE17] evictDurableObject ends the instance and keeps stored data', async () => {
     const room = objects.env.Room.getByName('a');
     await room.say('hello');
     const before = await room.identity();
@@ -70,7 +70,7 @@ describe('the names of the real runtime’s tests', () => {
     await evictDurableObject(objects.env.Room.getByName('never used'));
   });
 
-  test('[NODE20] listDurableObjectIds lists existing objects, and reset deletes them', async () => {
+  test('[NODE17] listDurableObjectIds lists existing objects, and reset deletes them', async () => {
     const { Room: rooms } = objects.env;
     await rooms.getByName('a').say('hello');
     await rooms.getByName('b').say('hello');
@@ -80,7 +80,7 @@ describe('the names of the real runtime’s tests', () => {
     expect(await listDurableObjectIds(rooms)).toEqual([]);
   });
 
-  test('[NODE21] a stub that is not of this process is refused', async () => {
+  test('[NODE17] a stub that is not of this process is refused', async () => {
     const foreign = { id: 1 } as never;
     const refused = { code: 'INVALID_ARGUMENT' };
     await expect(runInDurableObject(foreign, () => 1)).rejects.toMatchObject(refused);

@@ -26,7 +26,7 @@ class Store extends DurableObject {
   }
 }
 
-test('[MEDIUM7] an abort does not undo a transaction that has resolved', async () => {
+test('[MEDIUM4] an abort does not undo a transaction that has resolved', async () => {
   const medium = mediumOf(new RowFiles(new CrashRows(new Random(3))));
   const objects = await createObjects({ Store }, { wasm, medium });
   const store = () => objects.env.Store.getByName('aborted');

@@ -34,6 +34,7 @@ import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { ClockControl } from '../../objects/host/clock-control.ts';
 import type { ObjectHost } from '../../objects/host/object-host.ts';
 import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import type { App } from '../../realm/library/provided-env.ts';
 import { type Platform, startHost } from '../boot/start-host.ts';
 import { localStorageOf } from './local-storage.ts';
@@ -41,7 +42,7 @@ import { registerTools } from './object-tools.ts';
 
 /** Runs the app on a platform that the caller provides. `openFiles`: how many may be open by default. */
 export async function objectsOn<Table extends ClassTable>(
-  platform: Platform,
+  platform: Omit<Platform, 'realm'>,
   app: App,
   options: InProcessOptions,
   openFiles = OPEN_FILES_UNBOUNDED,
@@ -50,6 +51,7 @@ export async function objectsOn<Table extends ClassTable>(
   const { host, namespaces, manager, close } = await startHost(
     {
       ...platform,
+      realm: objectRealm,
       limits: completeLimits(options.limits, undefined, { openFiles }),
       history: checkHistoryLimits('createObjects', options.history),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),

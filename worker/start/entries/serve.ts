@@ -13,6 +13,7 @@ import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/contr
 import { completeLimits, type QueryLimits } from '../../engine/sql/query-limits.ts';
 import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { appOf } from '../../realm/library/provided-env.ts';
 import { startBrowserWorker } from '../boot/browser-worker.ts';
 import type { CompareBuilds } from '../boot/deployment-order.ts';
@@ -54,6 +55,7 @@ export function serve(classes: ClassTable, options: ServeOptions = {}): void {
   checkBuild(build, compareBuilds);
   startBrowserWorker({
     ...appOf(classes, options),
+    realm: objectRealm,
     limits: completeLimits(limits),
     history: checkHistoryLimits('serve', options.history),
     ...(idleMs !== undefined && { idleMs }),

@@ -34,9 +34,9 @@ export default defineConfig({
       { text: 'Internals', link: '/architecture' },
     ],
     sidebar: [
-      ...SECTIONS.map(({ title, pages }) => ({
+      ...SECTIONS.map(({ title, pages, made = [] }) => ({
         text: title,
-        items: pages.map(({ page, title }) => ({ text: title, link: `/${page}` })),
+        items: [...pages, ...made].map(({ page, title }) => ({ text: title, link: `/${page}` })),
       })),
       {
         text: 'API',

@@ -5,6 +5,7 @@
 import type { AlarmInvocationInfo } from '../../../../worker/objects/alarms/alarm-scheduler.ts';
 import type { DurableObjectState } from '../../../../worker/objects/instance/durable-object-state.ts';
 import { ClassRegistry } from '../../../../worker/objects/instance/object-class.ts';
+import { objectRealm } from '../../../../worker/realm/globals/object-realm.ts';
 import { type BrowserHost, startBrowserHost } from '../../../../worker/start/boot/browser-host.ts';
 import { formOf, listed, type Objects, runScenario, type Tools } from '../scenario.ts';
 import type { Reply, Request } from './messages.ts';
@@ -46,7 +47,7 @@ async function answer(request: Request): Promise<Reply> {
       return { value: Object.entries(scenarios).map((entry) => listed(...entry)) };
     }
     const { medium, name, object } = request;
-    host ??= startBrowserHost({ directory: 'conformance', classes, medium });
+    host ??= startBrowserHost({ realm: objectRealm, directory: 'conformance', classes, medium });
     return await run(scenarios[name], object, await host);
   } catch (error) {
     return { error: String(error) };

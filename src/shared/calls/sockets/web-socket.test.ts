@@ -81,7 +81,7 @@ describe('a pair of sockets', () => {
     expect([a.readyState, b.readyState]).toEqual([3, 3]);
   });
 
-  test('[WS4] a listener may answer a goodbye with words of its own', async () => {
+  test('[WS3] a listener may answer a goodbye with words of its own', async () => {
     const [a, b] = open();
     const atA = heard(a);
     b.addEventListener('close', () => b.close(4005, 'mine'));
@@ -109,7 +109,7 @@ describe('a pair of sockets', () => {
     expect(thrown(() => a.close(1000, 'r'.repeat(123)))).toBe('nothing');
   });
 
-  test('[WS6] an attachment stays with the socket, up to 16,384 bytes', () => {
+  test('[WS12] an attachment stays with the socket, up to 16,384 bytes', () => {
     const [a] = open();
     expect(a.deserializeAttachment()).toBeNull();
     a.serializeAttachment({ user: 'zoë', since: new Date(0) });
@@ -133,7 +133,7 @@ describe('a pair of sockets', () => {
     expect(b.onmessage).toBeNull();
   });
 
-  test('[WS8] binary messages arrive as the socket asks for them', async () => {
+  test('[WS7] binary messages arrive as the socket asks for them', async () => {
     const [a, b] = open();
     const log = heard(b);
     b.binaryType = 'blob';
@@ -197,7 +197,7 @@ describe('globals', () => {
     expect(iterator[Symbol.iterator]()).toBe(iterator);
   });
 
-  test('[WS10] a socket is a WebSocket by name, by constants and by instanceof', () => {
+  test('[WS7] a socket is a WebSocket by name, by constants and by instanceof', () => {
     const { WebSocket: Global } = globalThis as unknown as { WebSocket: typeof WebSocket };
     const [a] = open();
     expect(a).toBeInstanceOf(Global);

@@ -1,0 +1,161 @@
+// The playground's editor on the built site: mistakes of types, suggestions, and the checker that finds them.
+
+import AxeBuilder from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/tags.ts';
+
+const types = (page: Page) => page.getByRole('region', { name: 'Types' });
+const said = (page: Page) => types(page).getByRole('status');
+const mistakes = (page: Page) => page.getByRole('list', { name: 'Mistakes in types' });
+const underlined = (page: Page) => page.locator('.cm-lintRange-error');
+const checkers = (page: Page) => page.workers().filter((one) => one.url().includes('checker'));
+
+const CLEAN = 'TypeScript finds no mistakes.';
+
+/** Begins a line after the line with this text. */
+async function writeAfter(page: Page, line: string, text: string): Promise<void> {
+  await page.locator('.cm-line', { hasText: line }).click();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type(text);
+}
+
+test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggestion with its documentation repairs it', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await context.newPage();
+  await page.goto(`${demoSite.origin}/index.html`);
+  await expect(said(page)).toHaveText(CLEAN);
+
+  await writeAfter(page, 'clear(): void {', "this.ctx.storage.putt('a', 1);");
+  await expect(underlined(page)).toHaveText('putt');
+  await expect(said(page)).toHaveText('TypeScript finds a mistake.');
+  const message = "Property 'putt' does not exist on type 'DurableObjectStorage'.";
+  await expect(mistakes(page).getByRole('listitem')).toContainText(message);
+  await underlined(page).hover();
+  await expect(page.locator('.cm-tooltip-lint')).toContainText(message);
+
+  // The list leads to the place; what is typed there is suggested.
+  await mistakes(page).getByRole('button', { name: 'main.ts:24' }).click();
+  await expect(page.locator('.cm-content')).toBeFocused();
+  await page.keyboard.press('Shift+End');
+  await page.keyboard.type('pu');
+  const put = page.getByRole('listbox').getByRole('option', { name: 'put' });
+  await expect(put).toHaveAttribute('aria-selected', 'true');
+  const about = page.locator('.cm-completionInfo');
+  await expect(about).toContainText('put<T>(key: string, value: T');
+  await expect(about).toContainText('key at most 2,048 bytes');
+  await put.click();
+  await page.keyboard.type("('a', 1);");
+  await expect(said(page)).toHaveText(CLEAN);
+  await expect(underlined(page)).toHaveCount(0);
+  await expect(page.locator('.cm-line', { hasText: "this.ctx.storage.put('a', 1);" })).toHaveCount(
+    1,
+  );
+
+  // The name under the pointer is explained.
+  await page
+    .locator('.cm-line', { hasText: "kv.put('sold'" })
+    .getByText('put', { exact: true })
+    .hover();
+  await expect(page.locator('.cm-tooltip-hover')).toContainText('SyncKvStorage.put');
+});
+
+test('[DEMO24] a mistake in another file is listed, leads there, and is underlined there', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await context.newPage();
+  await page.goto(`${demoSite.origin}/index.html`);
+  await page.getByLabel('Example').selectOption({ label: 'Rate limiter' });
+  await expect(said(page)).toHaveText(CLEAN);
+  await page.getByRole('button', { name: 'limits.ts', exact: true }).click();
+  await writeAfter(page, 'REFILL_MS', 'export const REFILL_MS = "soon";');
+  await expect(mistakes(page)).toContainText("Cannot redeclare block-scoped variable 'REFILL_MS'");
+  await expect(underlined(page)).toHaveText(['REFILL_MS', 'REFILL_MS']);
+  await page.getByRole('button', { name: 'main.ts', exact: true }).click();
+  await expect(underlined(page)).toHaveCount(0);
+  await mistakes(page).getByRole('button', { name: 'limits.ts:6' }).click();
+  await expect(page.locator('.cm-content')).toHaveAccessibleName('Code of limits.ts');
+  await expect(underlined(page)).toHaveCount(2);
+});
+
+test('[DEMO27] the checker is loaded when the code runs and the editor is in view; a stranger’s code is not checked', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${demoSite.origin}/index.html`);
+  await expect(page.getByRole('list', { name: 'Entries, the newest first' })).toContainText(
+    'Stock.sell("tea", 3)',
+  );
+  await expect(said(page)).toHaveText('Types are not checked yet.');
+  expect(checkers(page)).toEqual([]);
+  await page.locator('.cm-content').scrollIntoViewIfNeeded();
+  await expect(said(page)).toHaveText(CLEAN);
+  expect(checkers(page)).toHaveLength(1);
+  await page.close();
+
+  const bytes = new TextEncoder().encode(
+    JSON.stringify({ name: 'A gift', files: { 'main.ts': 'export const one: string = 1;' } }),
+  );
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate-raw'));
+  const packed = Buffer.from(await new Response(stream).arrayBuffer());
+  const victim = await context.newPage();
+  await victim.goto(`${demoSite.origin}/index.html#code=${packed.toString('base64url')}`);
+  await expect(victim.locator('.cm-content')).toContainText('export const one');
+  await expect(types(victim)).toHaveCount(0);
+  await victim.getByRole('button', { name: 'Keep it, to change it' }).click();
+  await expect(mistakes(victim)).toContainText("Type 'number' is not assignable to type 'string'.");
+});
+
+test('[DEMO28] a checker that cannot be loaded is told; the editor works without it, and it is loaded at a click', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
+  await page.route('**/checker-worker*', (route) => route.abort());
+  await page.goto(`${demoSite.origin}/index.html`);
+  await expect(said(page)).toContainText('TypeScript could not be loaded.');
+  await writeAfter(page, 'clear(): void {', 'console.log("still here");');
+  await page.getByRole('button', { name: 'Run the changes' }).click();
+  await page.getByRole('button', { name: 'clear', exact: true }).click();
+  await expect(page.getByRole('list', { name: 'Entries, the newest first' })).toContainText(
+    'still here',
+  );
+  await expect(said(page)).toContainText('TypeScript could not be loaded.');
+  await page.unroute('**/checker-worker*');
+  await types(page).getByRole('button', { name: 'Try again' }).click();
+  await expect(said(page)).toHaveText(CLEAN);
+});
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`[DEMO6] [DEMO24] mistakes and suggestions are accessible in ${scheme} colours, and leave the cursor in view`, {
+    tag: ONCE,
+  }, async ({ context, demoSite }) => {
+    const page = await context.newPage();
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(`${demoSite.origin}/index.html`);
+    await expect(said(page)).toHaveText(CLEAN);
+    const wrong = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `this.ctx.storage.${name}();`);
+    await writeAfter(page, 'clear(): void {', wrong.join('\n'));
+    await expect(mistakes(page).getByRole('listitem')).toHaveCount(6);
+    await expect(page.locator('.cm-line', { hasText: 'storage.f()' })).toBeInViewport();
+    await page.keyboard.type('this.ctx.');
+    await expect(page.getByRole('listbox')).toContainText('storage');
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      const serious = violations.filter(
+        ({ impact }) => impact === 'serious' || impact === 'critical',
+      );
+      expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`)).toEqual([]);
+      const overflow = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect(overflow).toBe(0);
+    }
+  });
+}

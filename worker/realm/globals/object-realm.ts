@@ -1,0 +1,30 @@
+// The globals that object code sees: those of the platform that behave otherwise inside an object (timers, Date, fetch,
+// Request, Response, WebSocket, scheduler), and workerd's further ones.
+
+import { installMessages } from '../../../src/shared/calls/http/kept-messages.ts';
+import {
+  installSocketClasses,
+  installSocketResponse,
+} from '../../../src/shared/calls/sockets/install.ts';
+import { installByteStreams } from './byte-streams.ts';
+import { installCaches } from './caches.ts';
+import { installAddedMethods, installCloudflare, installNavigator } from './cloudflare.ts';
+import { installFetch } from './gated-fetch.ts';
+import { Realm, replaceDate } from './realm.ts';
+import { installSchedulerWait, installTimers } from './timers.ts';
+
+/** Of a thread that runs object code: globals are one per thread, and so is this. */
+export const objectRealm = new Realm(globalThis, [
+  (scope, { current }) => installTimers(scope, current),
+  (scope, { current }) => installSchedulerWait(scope, current),
+  (scope, { current }) => installFetch(scope, current),
+  installMessages,
+  installAddedMethods,
+  installByteStreams,
+  (scope, { ownHost }) => installNavigator(scope, () => ownHost() !== undefined),
+  (scope, { current, ownHost }) => installCaches(scope, current, ownHost),
+  (scope, { current, ownHost }) => installCloudflare(scope, current, () => ownHost() !== undefined),
+  installSocketClasses,
+  installSocketResponse,
+  replaceDate,
+]);
