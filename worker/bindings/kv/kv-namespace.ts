@@ -12,10 +12,10 @@ import {
   convertType,
   convertValue,
   expirationOf,
-  kvError,
-  metadataOf,
   type KvPutOptions,
   type KvReadOptions,
+  kvError,
+  metadataOf,
 } from './kv-arguments.ts';
 import type { KvObject, StoredValue } from './kv-object.ts';
 

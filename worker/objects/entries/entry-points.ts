@@ -16,7 +16,7 @@ import type { Receiver, Recipient } from '../calls/object-calls.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import { InstanceContext } from '../instance/instance-context.ts';
 import { Invocation } from './invocation.ts';
-import { type CheckedWorker, type Entry, list, type Workers } from './workers.ts';
+import { type CheckedWorker, type EntryPoint, list, type Workers } from './workers.ts';
 
 /** Turns of the host, which begin outside of every context. */
 type Time = Pick<HostEnvironment, 'nextTurn' | 'beforeNextTurn' | 'elapsed'>;
@@ -83,7 +83,7 @@ export class EntryPoints implements Entries {
   async #deliver<T>(
     worker: CheckedWorker,
     name: string,
-    entry: Entry,
+    entry: EntryPoint,
     props: EntryAddress['props'],
     event: (recipient: Recipient) => T | PromiseLike<T>,
   ): Promise<T> {

@@ -12,7 +12,7 @@ import type { EnvBindings, GivenBindings } from './env-bindings.ts';
 export type EntryClass = new (ctx: never, env: never) => object;
 
 /** An entry point. */
-export interface Entry {
+export interface EntryPoint {
   readonly construct: EntryClass;
   /** Its code. */
   readonly text: string;
@@ -56,7 +56,7 @@ export interface CheckedWorker {
   /** Undefined: the worker that serves the objects. */
   readonly name: string | undefined;
   readonly env: object;
-  readonly entries: ReadonlyMap<string, Entry>;
+  readonly entries: ReadonlyMap<string, EntryPoint>;
   readonly bindings: ReadonlyMap<string, string>;
   readonly services: ReadonlyMap<string, CheckedService>;
 }
@@ -136,7 +136,7 @@ export class Workers {
     binding: string,
     { service, entrypoint = 'default', props }: ServiceBinding,
     own: string,
-    entries: ReadonlyMap<string, ReadonlyMap<string, Entry>>,
+    entries: ReadonlyMap<string, ReadonlyMap<string, EntryPoint>>,
   ): CheckedService {
     const name = service ?? own;
     const found = entries.get(name);
@@ -161,8 +161,8 @@ export function list(names: Iterable<string>): string {
   return [...names].join(', ') || 'none';
 }
 
-function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, Entry> {
-  const entries = new Map<string, Entry>();
+function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, EntryPoint> {
+  const entries = new Map<string, EntryPoint>();
   for (const [name, value] of Object.entries(exports)) {
     if (typeof value === 'function') {
       if (value.prototype?.[ENTRYPOINT] !== 'worker') continue;
@@ -178,7 +178,7 @@ function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, Entr
  * A class whose instances call the functions of a module's object, which is shared, with one argument, `env` and
  * `ctx`.
  */
-function entryOf(handler: object): Entry {
+function entryOf(handler: object): EntryPoint {
   class Handler {
     readonly ctx: unknown;
     readonly env: unknown;

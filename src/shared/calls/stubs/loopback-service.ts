@@ -3,7 +3,7 @@
 
 import { refuseToClone } from '../../values/object-kind.ts';
 import type { EntryAddress } from '../../wire/address.ts';
-import { fixed, type WriteProps, withProps } from './loopback.ts';
+import { unsendable, type WriteProps, withProps } from './loopback.ts';
 import { serviceMembers, serviceStub } from './service-stub.ts';
 import type { ObjectCaller } from './stub.ts';
 
@@ -26,5 +26,5 @@ export function loopbackService(
     serviceStub(props === null ? address : { ...address, props }, caller),
   );
   const way = `Send exports.${entry}({ props: {} }), or name the export on the other side.`;
-  return fixed(serviceMembers(call, address, caller), 'LoopbackServiceStub', way);
+  return unsendable(serviceMembers(call, address, caller), 'LoopbackServiceStub', way);
 }

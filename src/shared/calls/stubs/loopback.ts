@@ -90,11 +90,11 @@ export function withProps(
 
 function register(value: object, facetClass: FacetClass, kind: string): object {
   classes.set(value, facetClass);
-  return fixed(value, kind, 'Name the class instead: every object has the same exports.');
+  return unsendable(value, kind, 'Name the class instead: every object has the same exports.');
 }
 
 /** The value cannot be stored or sent. `way`: to have it elsewhere nevertheless. */
-export function fixed(value: object, kind: string, way: string): object {
+export function unsendable(value: object, kind: string, way: string): object {
   setFixed(
     value,
     `Could not serialize object of type "${kind}". This type does not support serialization. ${way}`,
