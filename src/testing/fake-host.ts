@@ -4,10 +4,11 @@
 import { storageError } from '../shared/contract/errors.ts';
 import { compareBytes } from '../shared/contract/key-order.ts';
 import type { SqlStorageValue } from '../shared/contract/storage.ts';
+import type { WireAddress } from '../shared/wire/address.ts';
 import type { Notice, Notices } from '../shared/wire/control.ts';
 import { type Outcome, toWire } from '../shared/wire/errors-on-wire.ts';
 import type { Call, Results, RowBatch } from '../shared/wire/operations.ts';
-import type { SessionId, StoragePeer, WireAddress } from '../shared/wire/protocol.ts';
+import type { SessionId, StoragePeer } from '../shared/wire/protocol.ts';
 
 /** The entries of the objects, by name; they outlive a host. */
 export type Disk = Map<string, Map<string, Uint8Array>>;

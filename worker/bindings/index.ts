@@ -2,5 +2,5 @@
 //
 // Invariant: nothing of a binding is loaded unless an app names it.
 
-export type { Binding } from '../../src/shared/contract/env-binding.ts';
+export type { EnvBinding } from '../../src/shared/contract/env-binding.ts';
 export { type KvOptions, kv } from './kv/kv.ts';

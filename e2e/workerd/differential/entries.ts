@@ -25,6 +25,7 @@ const seen: Seen = {};
 interface Seen {
   env?: unknown;
   order?: unknown;
+  mayEnd?: boolean;
   waited?: unknown;
   timer?: unknown;
   scheduled?: unknown;
@@ -99,8 +100,8 @@ export function workerOf({ DurableObject, RpcTarget, WorkerEntrypoint }: Bases) 
       return isSame;
     }
     later() {
-      this.ctx.waitUntil(sleep(5).then(() => Object.assign(seen, { waited: true })));
-      setTimeout(() => Object.assign(seen, { timer: true }), 10);
+      this.ctx.waitUntil(sleep(1).then(() => Object.assign(seen, { waited: true })));
+      setTimeout(() => Object.assign(seen, { timer: true }), 300);
       return 1;
     }
   }
@@ -174,8 +175,12 @@ export function workerOf({ DurableObject, RpcTarget, WorkerEntrypoint }: Bases) 
           case '/object-socket':
             return env.Lobby.getByName('socket').fetch(request);
           case '/order': {
-            ctx.waitUntil(sleep(5).then(() => (seen.order = [seen.order, 'waited'])));
             seen.order = 'answered';
+            ctx.waitUntil(
+              until(() => seen.mayEnd).then(() => {
+                seen.order = 'waited';
+              }),
+            );
             return new Response('first');
           }
         }
@@ -272,7 +277,7 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
   'scheduled by a call': ({ exports }) => exports.Admin.scheduled(),
   'props of an export': ({ exports }) => exports.Admin({ props: { one: [1, 'a'] } }).props(),
   'options without props': ({ exports }) => exports.Admin({}).props(),
-  'props that are no object': ({ exports }) => nameOf(() => exports.Admin({ props: 5 })),
+  'props of another type': ({ exports }) => nameOf(() => exports.Admin({ props: 5 })),
   'props with a function': ({ exports }) => nameOf(() => exports.Admin({ props: { f() {} } })),
   'an export without options': ({ exports }) => nameOf(() => exports.Admin()),
   'props twice': ({ exports }) => nameOf(() => exports.Admin({ props: {} })({ props: {} })),
@@ -323,7 +328,7 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
     await env.ADMIN.props(),
     await env.ADMIN.count(),
   ],
-  'a service with props is no function': ({ env }) => nameOf(() => env.ADMIN({ props: {} })),
+  'a service cannot be called': ({ env }) => nameOf(() => env.ADMIN({ props: {} })),
   'another worker': async ({ env }) => [
     await text(env.OTHER.fetch('http://other/a')),
     await env.GREETER.greet('you'),
@@ -342,13 +347,15 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
   'a function as an argument': ({ exports }) => exports.Admin.call((value: number) => value * 2),
   'waitUntil and a timer': async ({ exports }) => {
     await exports.Admin.later();
-    await sleep(60);
-    return [seen.waited, seen.timer ?? 'no timer'];
+    await until(() => seen.waited);
+    await sleep(400);
+    return [seen.waited, seen.timer ?? 'cancelled'];
   },
   'an answer before waitUntil': async ({ exports }) => {
     const answer = await text(exports.default.fetch('http://main/order'));
     const before = seen.order;
-    await sleep(60);
+    seen.mayEnd = true;
+    await until(() => seen.order === 'waited');
     return [answer, before, seen.order];
   },
   'waitUntil without a promise': async ({ ctx }) => [
@@ -446,6 +453,10 @@ async function text(response: Promise<Response>): Promise<string> {
 
 function sleep(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+async function until(isTrue: () => unknown): Promise<void> {
+  while (!isTrue()) await sleep(1);
 }
 
 function slowly(texts: readonly string[]): Response {

@@ -23,8 +23,9 @@ import type {
 import type { EntryHandle } from '../../shared/contract/service.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../../shared/contract/storage.ts';
 import { liveCalls } from '../../shared/live/live-identity.ts';
+import type { WireAddress } from '../../shared/wire/address.ts';
 import { fromWire } from '../../shared/wire/errors-on-wire.ts';
-import type { ClassList, WireAddress } from '../../shared/wire/protocol.ts';
+import type { ClassList } from '../../shared/wire/protocol.ts';
 import type { LeaderFinder } from '../leader/leader-finder.ts';
 import type { LeaderFinders } from '../leader/leader-finders.ts';
 import { Status } from '../leader/status.ts';

@@ -13,8 +13,8 @@ import {
 } from '../../shared/contract/arguments.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { idOfStorage } from '../../shared/contract/object-id.ts';
+import type { WireAddress } from '../../shared/wire/address.ts';
 import type { BranchFacts } from '../../shared/wire/operations.ts';
-import type { WireAddress } from '../../shared/wire/protocol.ts';
 import { Session, type SessionCalls, type SessionFinder } from './session.ts';
 
 /** A branch, and a session on it. */

@@ -9,6 +9,7 @@
 import { bothSignals } from '../../shared/calls/stubs/with-signal.ts';
 import { eachOf } from '../../shared/contract/arguments.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import type { WireAddress } from '../../shared/wire/address.ts';
 import { inMicrotask } from '../../shared/wire/channel-endpoint.ts';
 import { fromWire, type Outcome } from '../../shared/wire/errors-on-wire.ts';
 import {
@@ -24,7 +25,6 @@ import {
   type LivePeer,
   type SessionId,
   type StoragePeer,
-  type WireAddress,
 } from '../../shared/wire/protocol.ts';
 import type { LeaderFinder } from '../leader/leader-finder.ts';
 import { type StandingSource, Status } from '../leader/status.ts';

@@ -15,12 +15,12 @@ export interface BindingParts {
   client(objects: DurableObjectNamespace, name: string): object;
 }
 
-export interface Binding {
+export interface EnvBinding {
   readonly [BINDING]: BindingParts;
 }
 
 export function bindingParts(value: unknown): BindingParts | undefined {
   return typeof value === 'object' && value !== null && BINDING in value
-    ? (value as Binding)[BINDING]
+    ? (value as EnvBinding)[BINDING]
     : undefined;
 }

@@ -2,7 +2,7 @@
 
 import type { Brand, Callable, ObjectResponse } from './object.ts';
 
-/** `ctx` of an entry point, made anew for each event. */
+/** `ctx` of an entry point, made for each event. */
 export interface ExecutionContext<Props = unknown> {
   /** The props with which the entry point was called or bound; else an empty object. */
   readonly props: Props;
@@ -15,7 +15,7 @@ export interface ExecutionContext<Props = unknown> {
   passThroughOnException(): void;
 }
 
-/** An entry point as its callers have it; a call constructs its class anew. */
+/** An entry point as its callers have it; a call constructs its class again. */
 export type ServiceStub<T extends object = object> = Callable<T, ServiceMember> & {
   /** Delivers the request to `fetch` of the entry point. Bodies are streamed both ways. */
   fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse>;

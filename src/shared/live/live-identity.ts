@@ -7,7 +7,7 @@ import { storageError } from '../contract/errors.ts';
 import type { LiveIdentity } from '../contract/live.ts';
 import { deserialize } from '../values/decode.ts';
 import { serialize } from '../values/encode.ts';
-import type { WireAddress } from '../wire/protocol.ts';
+import type { WireAddress } from '../wire/address.ts';
 import { LiveValue } from './live-value.ts';
 import { type LivePeers, polledSource } from './polled-source.ts';
 

@@ -23,8 +23,8 @@ import { leaderLockOf } from '../contract/directory.ts';
 import type { HistoryLimits } from '../contract/history-limits.ts';
 import type { StorageMedium } from '../contract/medium.ts';
 import type { CheckedSource, ConsoleEntry } from '../contract/source.ts';
+import { checkAddress, type WireAddress } from './address.ts';
 import type { WireError } from './errors-on-wire.ts';
-import { checkAddress, type WireAddress } from './protocol.ts';
 
 /**
  * Increased when protocol.ts, calls of operations or how messages travel together change.

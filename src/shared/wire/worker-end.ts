@@ -8,6 +8,7 @@
 // Does not know files: the watch is passed in.
 
 import { storageError } from '../contract/errors.ts';
+import type { WireAddress } from './address.ts';
 import type { ChannelEndpoint, Pace } from './channel-endpoint.ts';
 import type { ConnectionMessage, Notices } from './control.ts';
 import { connectionClosed, type Outcome, toWire } from './errors-on-wire.ts';
@@ -20,7 +21,6 @@ import {
   PAGE_FUNCTIONS,
   type SessionId,
   type StorageService,
-  type WireAddress,
   WORKER_FUNCTIONS,
   type WorkerPeer,
 } from './protocol.ts';

@@ -4,7 +4,7 @@
 // nothing of it. Invariant: a page that has loaded before keeps its own objects, and no other object is touched.
 
 import type { BrowserContext } from '@playwright/test';
-import type { WireAddress } from '../../shared/wire/protocol.ts';
+import type { WireAddress } from '../../shared/wire/address.ts';
 import { HELPER_PATH } from './page/helper-protocol.ts';
 
 interface Branched {

@@ -4,7 +4,7 @@
 // own does when a page of the app opens.
 
 import { storageError } from '../../shared/contract/errors.ts';
-import type { WireAddress } from '../../shared/wire/protocol.ts';
+import type { WireAddress } from '../../shared/wire/address.ts';
 import { BranchedPages } from './branched-pages.ts';
 import { wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';

@@ -12,13 +12,13 @@ const TYPES: ReadonlySet<string> = new Set(['text', 'arrayBuffer', 'json', 'stre
 type Operation = 'GET' | 'GET_BULK' | 'PUT' | 'DELETE';
 
 /** A type, or options. */
-export type ReadOptions =
+export type KvReadOptions =
   | string
   | { readonly type?: string | null; readonly cacheTtl?: number | null }
   | null
   | undefined;
 
-export type PutOptions =
+export type KvPutOptions =
   | {
       /** In seconds since the epoch. */
       readonly expiration?: number | string | null;
@@ -53,7 +53,7 @@ export function checkKeys(operation: Operation, text: string): string {
 }
 
 /** @throws TypeError */
-export function convertType(options: ReadOptions): string {
+export function convertType(options: KvReadOptions): string {
   const type = (typeof options === 'string' ? options : options?.type) ?? 'text';
   if (TYPES.has(type)) return type;
   throw new TypeError(
@@ -62,7 +62,7 @@ export function convertType(options: ReadOptions): string {
 }
 
 /** Nothing is cached here, so the time has no effect. @throws Error */
-export function checkCacheTtl(operation: Operation, options: ReadOptions): void {
+export function checkCacheTtl(operation: Operation, options: KvReadOptions): void {
   const given = typeof options === 'string' ? undefined : options?.cacheTtl;
   if (given === undefined || given === null) return;
   const seconds = integer(given);
@@ -87,7 +87,7 @@ export function convertLimit(given: unknown): number {
 }
 
 /** When the key expires, in seconds since the epoch; null: never. @throws Error */
-export function expirationOf(options: PutOptions, nowSeconds: number): number | null {
+export function expirationOf(options: KvPutOptions, nowSeconds: number): number | null {
   const { expiration, expirationTtl } = options ?? {};
   const now = Math.floor(nowSeconds);
   if (expirationTtl !== undefined && expirationTtl !== null) {
@@ -118,7 +118,7 @@ export function expirationOf(options: PutOptions, nowSeconds: number): number | 
 }
 
 /** As JSON; null: there is none. @throws Error, and errors of a `toJSON` */
-export function metadataOf(options: PutOptions): string | null {
+export function metadataOf(options: KvPutOptions): string | null {
   const metadata = options?.metadata;
   const json = metadata === null ? undefined : JSON.stringify(metadata);
   if (json === undefined) return null;

@@ -12,10 +12,10 @@ import {
   convertType,
   convertValue,
   expirationOf,
+  type KvPutOptions,
+  type KvReadOptions,
   kvError,
   metadataOf,
-  type PutOptions,
-  type ReadOptions,
 } from './kv-arguments.ts';
 import type { KvObject, StoredValue } from './kv-object.ts';
 
@@ -50,13 +50,13 @@ export class KvNamespace {
   }
 
   /** The value, by default as text, or null; for an array of keys a Map. */
-  async get(key: unknown, options?: ReadOptions): Promise<unknown> {
+  async get(key: unknown, options?: KvReadOptions): Promise<unknown> {
     if (Array.isArray(key)) return this.#readAll(key, options, ({ value }) => value);
     return ((await this.getWithMetadata(key, options)) as WithMetadata).value;
   }
 
   /** The same with its metadata, which is null if it has none. */
-  async getWithMetadata(key: unknown, options?: ReadOptions): Promise<unknown> {
+  async getWithMetadata(key: unknown, options?: KvReadOptions): Promise<unknown> {
     if (Array.isArray(key)) {
       return this.#readAll(key, options, ({ value, metadata }) => ({ value, metadata }));
     }
@@ -68,7 +68,7 @@ export class KvNamespace {
     return { value: valueIn(stored, type), metadata: parsed(stored.metadata), cacheStatus: null };
   }
 
-  async put(...parameters: [key: unknown, value?: unknown, options?: PutOptions]): Promise<void> {
+  async put(...parameters: [key: unknown, value?: unknown, options?: KvPutOptions]): Promise<void> {
     const [key, value, options] = parameters;
     const name = checkKey('PUT', key);
     const expiration = expirationOf(options, Date.now() / 1000);
@@ -108,7 +108,7 @@ export class KvNamespace {
 
   async #readAll(
     keys: readonly unknown[],
-    options: ReadOptions,
+    options: KvReadOptions,
     pick: (found: { readonly value: unknown; readonly metadata: unknown }) => unknown,
   ): Promise<Map<string, unknown>> {
     const { length } = keys;

@@ -1,6 +1,6 @@
 // `kv()`: a KV namespace, as `env` has it.
 
-import { BINDING, type Binding } from '../../../src/shared/contract/env-binding.ts';
+import { BINDING, type EnvBinding } from '../../../src/shared/contract/env-binding.ts';
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
 import { KvNamespace } from './kv-namespace.ts';
 import { KvObject } from './kv-object.ts';
@@ -11,7 +11,7 @@ export interface KvOptions {
 }
 
 /** A KV namespace: `bindings: { CACHE: kv() }`. */
-export function kv({ id }: KvOptions = {}): Binding {
+export function kv({ id }: KvOptions = {}): EnvBinding {
   return {
     [BINDING]: {
       className: 'KvObject',

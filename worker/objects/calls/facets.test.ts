@@ -9,6 +9,7 @@ import {
   createObjects,
   DurableObject,
   WorkerEntrypoint,
+  WorkflowEntrypoint,
 } from '../../start/entries/node-objects.ts';
 import { createTestHost, type TestHost, type World } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
@@ -380,10 +381,12 @@ describe('facets', () => {
       }
     }
     class Entry extends WorkerEntrypoint {}
-    const exports = { Room, Inner, Entry, default: { fetch() {} }, text: 'text', call() {} };
+    class Flow extends WorkflowEntrypoint {}
+    const exports = { Room, Inner, Entry, Flow, text: 'text', call() {} };
     const objects = await createObjects({ Room }, { exports });
     const stub = objects.env.Room.getByName('a');
-    expect(await stub.exportNames()).toEqual(['Room', 'Inner']);
+    expect(await stub.exportNames()).toEqual(['Entry', 'Room', 'Inner']);
+    expect(await stub.ofClass('Entry').catch(String)).toContain('of ctx.exports');
     expect(await stub.ofClass('Inner')).toBe('inner');
     expect(Object.keys(objects.env)).toEqual(['Room']);
     await objects.close();

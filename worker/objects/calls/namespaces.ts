@@ -7,18 +7,17 @@ import { pairOfReferences } from '../../../src/shared/calls/membrane/references.
 import {
   loopbackClass,
   loopbackNamespace,
-  loopbackService,
   type WriteProps,
 } from '../../../src/shared/calls/stubs/loopback.ts';
 import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
 import { Party, type PartyIo } from '../../../src/shared/calls/stubs/party.ts';
-import { serviceStub } from '../../../src/shared/calls/stubs/service-stub.ts';
 import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { liveCalls } from '../../../src/shared/live/live-identity.ts';
 import type { LivePeers } from '../../../src/shared/live/polled-source.ts';
 import { dataCloneError } from '../../../src/shared/values/object-kind.ts';
-import type { EntryAddress, LivePeer, Payload } from '../../../src/shared/wire/protocol.ts';
+import type { Payload } from '../../../src/shared/wire/address.ts';
+import type { LivePeer } from '../../../src/shared/wire/protocol.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { InstanceBindings } from '../instance/durable-object-state.ts';
@@ -27,34 +26,28 @@ import { DurableObjectFacets } from './facets.ts';
 import { LiveCalls } from './live-calls.ts';
 import { type EntryReceivers, ObjectCalls } from './object-calls.ts';
 
-/** The things that a worker's code reaches by name. */
-export interface WorkerScope {
-  /** Values that the app passes to all of its code. */
-  readonly env: object;
-  /** Name in `env` to name of a class. */
-  readonly bindings: ReadonlyMap<string, string>;
-  /** Name in `env` to an entry point. */
-  readonly services: ReadonlyMap<string, EntryAddress>;
-  /** Its entry points. */
-  readonly exports: readonly EntryAddress[];
-}
-
 /** The functions of the objects' side that entry points use. */
 export interface EntryParts {
-  /** `env` of a worker, by default the one that serves the objects: its stubs belong to the code that uses them. */
-  envOf(scope?: WorkerScope): object;
-  /** `ctx.exports` of a worker, in the same way. */
-  exportsOf(scope?: WorkerScope): object;
+  /** Calls for whichever code is running. */
+  readonly ambient: ObjectCaller;
+  /** The namespace of a class, for the code of this caller. @throws UNKNOWN_CLASS */
+  namespace(className: string, caller: ObjectCaller): object;
+  /** `env` of the worker that serves the objects, for whichever code is running. */
+  env(): object;
+  /** `ctx.exports`, in the same way. */
+  exports(): object;
   /** Props as data. @throws DataCloneError */
   readonly writeProps: WriteProps;
   /** Props for the code of this context. */
   readProps(props: Payload, context: PartyIo): object;
 }
 
-/** The entry points of a host. */
+/** The entry points of a host, and the members of `env` that only their worker has. */
 export interface Entries extends EntryReceivers {
-  /** The worker that serves the objects. */
-  readonly main: Pick<WorkerScope, 'services' | 'exports'>;
+  /** Adds the members of `env` that are more than values and namespaces. */
+  bind(env: Record<string, unknown>, caller: ObjectCaller): void;
+  /** Adds the entry points. */
+  bindExports(exports: Record<string, object>, caller: ObjectCaller): void;
   /** False while an event runs. */
   readonly isQuiet: boolean;
   /** Events that still run reject with the reason, and no other begins. */
@@ -73,7 +66,8 @@ export class Namespaces {
   readonly calls: ObjectCalls;
   readonly live: LiveCalls;
   readonly #host: ObjectHost;
-  readonly #scope: WorkerScope;
+  /** Values that the app passes to all objects. */
+  readonly #env: object;
   readonly #entries: Entries | undefined;
   readonly #residents = new WeakMap<PartyIo, Resident>();
   readonly #worker: Resident;
@@ -94,18 +88,19 @@ export class Namespaces {
     makeEntries?: MakeEntries,
   ) {
     this.#host = host;
+    this.#env = env;
     this.#after = after;
     this.live = new LiveCalls(host);
     this.#worker = this.#reside(host.outside, liveCalls(this.#livePeers()));
     const partyOf = (context: PartyIo) => this.#residentOf(context).party;
     this.#entries = makeEntries?.({
-      envOf: (scope) => this.#envOf(this.ambient, scope),
-      exportsOf: (scope) => this.#exportsOf(this.ambient, scope),
+      ambient: this.ambient,
+      namespace: (className, caller) => this.#namespace(className, caller),
+      env: () => this.ambientEnv,
+      exports: () => this.ambientExports,
       writeProps: this.#writeProps,
       readProps: (props, context) => this.#local.receive(props, partyOf(context)) as object,
     });
-    const { bindings } = host.classes;
-    this.#scope = { env, bindings, services: new Map(), exports: [], ...this.#entries?.main };
     this.calls = new ObjectCalls(host, partyOf, manager, this.#entries);
   }
 
@@ -217,36 +212,21 @@ export class Namespaces {
     };
   }
 
-  #envOf(caller: ObjectCaller, scope = this.#scope): object {
-    const env: Record<string, unknown> = { ...scope.env };
-    for (const [binding, className] of scope.bindings) {
+  #envOf(caller: ObjectCaller): object {
+    const env: Record<string, unknown> = { ...this.#env };
+    for (const [binding, className] of this.#host.classes.bindings) {
       env[binding] = this.#namespace(className, caller);
     }
-    if (scope === this.#scope) this.#bind(env, caller);
-    for (const [binding, address] of scope.services) env[binding] = serviceStub(address, caller);
+    this.#entries?.bind(env, caller);
     return env;
   }
 
-  /** The members of `env` that are more than names of classes. */
-  #bind(env: Record<string, unknown>, caller: ObjectCaller): void {
-    const { ownBindings, givenBindings } = this.#host.classes;
-    for (const [binding, { className, client }] of ownBindings) {
-      env[binding] = client(this.#namespace(className, caller) as never, binding);
-    }
-    for (const [binding, given] of givenBindings) env[binding] = given;
-  }
-
-  #exportsOf(caller: ObjectCaller, scope = this.#scope): object {
+  #exportsOf(caller: ObjectCaller): object {
+    const { all, facetClasses } = this.#host.classes;
     const exports: Record<string, object> = {};
-    for (const address of scope.exports) {
-      exports[address.entry] = loopbackService(address, caller, this.#writeProps);
-    }
-    // Classes are those of the worker that serves them.
-    if (scope !== this.#scope) return exports;
-    const { classes } = this.#host;
-    const { all, facetClasses } = classes;
-    for (const { name, ids } of all) {
-      if (classes.isOfBinding(name)) continue;
+    this.#entries?.bindExports(exports, caller);
+    for (const { name, ids, isHidden } of all) {
+      if (isHidden) continue;
       exports[name] = loopbackNamespace({ className: name, ids, caller }, this.#writeProps);
     }
     for (const name of facetClasses.keys()) exports[name] = loopbackClass(name, this.#writeProps);

@@ -15,11 +15,10 @@ import { fromWireAddress, toWireAddress } from '../../../src/shared/calls/stubs/
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
+import type { CallAddress, EntryAddress } from '../../../src/shared/wire/address.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type {
-  CallAddress,
   ClassList,
-  EntryAddress,
   EntryEvent,
   ManageRequest,
   ManageResults,

@@ -6,14 +6,17 @@
 
 import { runOutside } from '../../../src/shared/calls/io/current-context.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import { loopbackService } from '../../../src/shared/calls/stubs/loopback-service.ts';
+import { serviceStub } from '../../../src/shared/calls/stubs/service-stub.ts';
+import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import type { EntryAddress } from '../../../src/shared/wire/protocol.ts';
-import type { Entries, EntryParts, WorkerScope } from '../calls/namespaces.ts';
+import type { EntryAddress } from '../../../src/shared/wire/address.ts';
+import type { Entries, EntryParts } from '../calls/namespaces.ts';
 import type { Receiver, Recipient } from '../calls/object-calls.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import { InstanceContext } from '../instance/instance-context.ts';
 import { Invocation } from './invocation.ts';
-import { type CheckedWorker, type EntryClass, list, type Workers } from './workers.ts';
+import { type CheckedWorker, type EntryPoint, list, type Workers } from './workers.ts';
 
 /** Turns of the host, which begin outside of every context. */
 type Time = Pick<HostEnvironment, 'nextTurn' | 'beforeNextTurn' | 'elapsed'>;
@@ -28,7 +31,6 @@ interface Scope {
 }
 
 export class EntryPoints implements Entries {
-  readonly main: Entries['main'];
   readonly #workers: Workers;
   readonly #parts: EntryParts;
   readonly #time: Time;
@@ -43,11 +45,20 @@ export class EntryPoints implements Entries {
     this.#parts = parts;
     this.#time = { nextTurn: (task) => nextTurn(() => runOutside(task)), beforeNextTurn, elapsed };
     this.#io = io;
-    this.main = this.#scopeOf(workers.main);
   }
 
   get isQuiet(): boolean {
     return [...this.#contexts].every(({ eventCount }) => eventCount === 0);
+  }
+
+  bind(env: Record<string, unknown>, caller: ObjectCaller): void {
+    const { given, main } = this.#workers;
+    given.bind(env, (className) => this.#parts.namespace(className, caller));
+    this.#bindServices(env, main, caller);
+  }
+
+  bindExports(exports: Record<string, object>, caller: ObjectCaller): void {
+    this.#bindEntries(exports, this.#workers.main, caller);
   }
 
   receiver({ entry, worker: name, props }: EntryAddress): Receiver {
@@ -72,16 +83,16 @@ export class EntryPoints implements Entries {
   async #deliver<T>(
     worker: CheckedWorker,
     name: string,
-    entry: EntryClass,
+    entry: EntryPoint,
     props: EntryAddress['props'],
     event: (recipient: Recipient) => T | PromiseLike<T>,
   ): Promise<T> {
     if (this.#closed !== undefined) throw this.#closed;
-    const { env, exports } = this.#worldOf(worker);
+    const { env, exports } = this.#scopeOf(worker);
     const context = this.#begin();
     return context.deliver(() => {
       const given = props === undefined ? {} : this.#parts.readProps(props, context);
-      return event(new Invocation(name, entry, context, { env, exports, props: given }));
+      return event(new Invocation(name, entry.construct, context, { env, exports, props: given }));
     });
   }
 
@@ -114,27 +125,43 @@ export class EntryPoints implements Entries {
     return context;
   }
 
-  #worldOf(worker: CheckedWorker): Scope {
+  #scopeOf(worker: CheckedWorker): Scope {
     let scope = this.#scopes.get(worker.name);
     if (scope === undefined) {
-      const own = worker.name === undefined ? undefined : this.#scopeOf(worker);
-      scope = { env: this.#parts.envOf(own), exports: this.#parts.exportsOf(own) };
+      scope = this.#makeScope(worker);
       this.#scopes.set(worker.name, scope);
     }
     return scope;
   }
 
-  #scopeOf({ name, env, entries, bindings, services }: CheckedWorker): WorkerScope {
-    const addressed = [...services].map(([binding, { worker, entry, props }]) => {
+  #makeScope(worker: CheckedWorker): Scope {
+    const { ambient, namespace } = this.#parts;
+    if (worker.name === undefined) {
+      return { env: this.#parts.env(), exports: this.#parts.exports() };
+    }
+    const env: Record<string, unknown> = { ...worker.env };
+    for (const [name, className] of worker.bindings) env[name] = namespace(className, ambient);
+    this.#bindServices(env, worker, ambient);
+    const exports: Record<string, object> = {};
+    this.#bindEntries(exports, worker, ambient);
+    return { env, exports };
+  }
+
+  #bindServices(env: Record<string, unknown>, worker: CheckedWorker, caller: ObjectCaller): void {
+    for (const [binding, { worker: name, entry, props }] of worker.services) {
       const written = props && this.#parts.writeProps(props);
-      return [binding, addressOf(worker, entry, written)] as const;
-    });
-    return {
-      env,
-      bindings,
-      services: new Map(addressed),
-      exports: [...entries.keys()].map((entry) => addressOf(name, entry)),
-    };
+      env[binding] = serviceStub(addressOf(name, entry, written), caller);
+    }
+  }
+
+  #bindEntries(
+    exports: Record<string, object>,
+    { name, entries }: CheckedWorker,
+    caller: ObjectCaller,
+  ): void {
+    for (const entry of entries.keys()) {
+      exports[entry] = loopbackService(addressOf(name, entry), caller, this.#parts.writeProps);
+    }
   }
 }
 

@@ -6,9 +6,17 @@
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
 import type { ClassRegistry, ClassTableOptions } from '../instance/object-class.ts';
+import type { EnvBindings, GivenBindings } from './env-bindings.ts';
 
 /** A class whose instances each answer one event. */
 export type EntryClass = new (ctx: never, env: never) => object;
+
+/** An entry point. */
+export interface EntryPoint {
+  readonly construct: EntryClass;
+  /** Its code. */
+  readonly text: string;
+}
 
 /** Where a service binding leads. */
 export interface ServiceBinding {
@@ -36,6 +44,7 @@ export interface WorkerOptions {
 }
 
 export interface EntryOptions {
+  readonly bindings?: GivenBindings;
   /** More members of `env`: entry points of workers. Its own name is `scriptName`. */
   readonly services?: ServiceBindings;
   /** Other workers, by name. They have entry points, and no objects. */
@@ -47,7 +56,7 @@ export interface CheckedWorker {
   /** Undefined: the worker that serves the objects. */
   readonly name: string | undefined;
   readonly env: object;
-  readonly entries: ReadonlyMap<string, EntryClass>;
+  readonly entries: ReadonlyMap<string, EntryPoint>;
   readonly bindings: ReadonlyMap<string, string>;
   readonly services: ReadonlyMap<string, CheckedService>;
 }
@@ -59,27 +68,29 @@ export interface CheckedService {
   readonly props: object | undefined;
 }
 
+type WorkersOptions = Omit<ClassTableOptions, 'bindings'> &
+  EntryOptions & { readonly env?: object };
+
 export class Workers {
   readonly main: CheckedWorker;
+  readonly given: EnvBindings;
   readonly compatibilityDate: string | undefined;
   readonly #others: ReadonlyMap<string, CheckedWorker>;
   readonly #ownName: string;
 
-  /** @throws CLASS_INVALID */
-  constructor(
-    options: ClassTableOptions & EntryOptions & { env?: object },
-    classes: ClassRegistry,
-  ) {
+  /** `given`: the option `bindings` of the main worker. @throws CLASS_INVALID, UNKNOWN_CLASS */
+  constructor(options: WorkersOptions, classes: ClassRegistry, given: EnvBindings) {
     const { exports = {}, env = {}, services = {}, workers = {}, scriptName = 'worker' } = options;
+    this.given = given;
     this.compatibilityDate = options.compatibilityDate;
     this.#ownName = scriptName;
     const entries = new Map(
       Object.entries(workers).map(([name, worker]) => [name, entriesOf(worker.exports)]),
     );
     entries.set(scriptName, entriesOf(exports));
-    const check = (given: ServiceBindings = {}, own: string) =>
+    const check = (named: ServiceBindings = {}, own: string) =>
       new Map(
-        Object.entries(given).map(([binding, to]) => [
+        Object.entries(named).map(([binding, to]) => [
           binding,
           this.#checked(binding, typeof to === 'string' ? { service: to } : to, own, entries),
         ]),
@@ -109,8 +120,11 @@ export class Workers {
     );
   }
 
-  get others(): Iterable<CheckedWorker> {
-    return this.#others.values();
+  /** The code of all entry points. */
+  get texts(): string[] {
+    return [this.main, ...this.#others.values()].flatMap(({ name, entries }) =>
+      [...entries].map(([entry, { text }]) => `${name ?? ''}\n${entry}\n${text}`),
+    );
   }
 
   /** Undefined if there is no worker of this name. */
@@ -122,7 +136,7 @@ export class Workers {
     binding: string,
     { service, entrypoint = 'default', props }: ServiceBinding,
     own: string,
-    entries: ReadonlyMap<string, ReadonlyMap<string, EntryClass>>,
+    entries: ReadonlyMap<string, ReadonlyMap<string, EntryPoint>>,
   ): CheckedService {
     const name = service ?? own;
     const found = entries.get(name);
@@ -147,14 +161,14 @@ export function list(names: Iterable<string>): string {
   return [...names].join(', ') || 'none';
 }
 
-function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, EntryClass> {
-  const entries = new Map<string, EntryClass>();
+function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, EntryPoint> {
+  const entries = new Map<string, EntryPoint>();
   for (const [name, value] of Object.entries(exports)) {
     if (typeof value === 'function') {
-      const isEntry = value.prototype?.[ENTRYPOINT] === 'worker';
-      if (isEntry) entries.set(name, value as unknown as EntryClass);
+      if (value.prototype?.[ENTRYPOINT] !== 'worker') continue;
+      entries.set(name, { construct: value as unknown as EntryClass, text: String(value) });
     } else if (typeof value === 'object' && value !== null) {
-      entries.set(name, classOf(value));
+      entries.set(name, entryOf(value));
     }
   }
   return entries;
@@ -164,7 +178,7 @@ function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, Entr
  * A class whose instances call the functions of a module's object, which is shared, with one argument, `env` and
  * `ctx`.
  */
-function classOf(handler: object): EntryClass {
+function entryOf(handler: object): EntryPoint {
   class Handler {
     readonly ctx: unknown;
     readonly env: unknown;
@@ -174,7 +188,8 @@ function classOf(handler: object): EntryClass {
       this.env = env;
     }
   }
-  for (const name of functionsOf(handler)) {
+  const functions = functionsOf(handler);
+  for (const name of functions.keys()) {
     Object.defineProperty(Handler.prototype, name, {
       value(this: Handler, ...parameters: unknown[]) {
         if (parameters.length !== 1) throw wrongCount(name);
@@ -183,22 +198,23 @@ function classOf(handler: object): EntryClass {
     });
   }
   Object.defineProperty(Handler.prototype, ENTRYPOINT, { value: 'worker' });
-  return Handler;
+  return { construct: Handler, text: [...functions.values()].join('\n') };
 }
 
-/** The names of an object's functions, also of its class. Getters are not run. */
-function functionsOf(handler: object): Set<string> {
-  const names = new Set<string>();
+/** An object's functions, also of its class, by name. Getters are not run. */
+function functionsOf(handler: object): Map<string, unknown> {
+  const functions = new Map<string, unknown>();
   for (
     let link: object | null = handler;
     link !== null && link !== Object.prototype;
     link = Object.getPrototypeOf(link)
   ) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(link))) {
-      if (typeof value === 'function' && name !== 'constructor') names.add(name);
+      const isNew = name !== 'constructor' && !functions.has(name);
+      if (typeof value === 'function' && isNew) functions.set(name, value);
     }
   }
-  return names;
+  return functions;
 }
 
 /** In workerd's words. */

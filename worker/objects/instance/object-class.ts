@@ -4,7 +4,6 @@
 // are exported to workerd under it. The name is part of the objects' directories, so it must be an
 // identifier.
 
-import { type BindingParts, bindingParts } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { type HistoryLimits, historyFault } from '../../../src/shared/contract/history-limits.ts';
 import { type DurableObjectId, ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
@@ -23,6 +22,8 @@ export interface ClassOptions {
   readonly uniqueKey?: string;
   /** `YYYY-MM-DD`. @default the one of all classes */
   readonly compatibilityDate?: string;
+  /** True: not in `env` and `ctx.exports`, unless `bindings` names it. @default false */
+  readonly isHidden?: boolean;
   /** How much history objects of this class keep. @default the option `history` of all classes */
   readonly history?: HistoryLimits;
 }
@@ -30,11 +31,8 @@ export interface ClassOptions {
 export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
 
 export interface ClassTableOptions {
-  /**
-   * More members of `env`, as a deployment binds them: the name of a class, a binding of `ctx-storage/bindings`, or an
-   * object that is used as it is.
-   */
-  readonly bindings?: Readonly<Record<string, string | object>>;
+  /** More names of classes in `env`, as a deployment binds them: name in `env` to name of the class. */
+  readonly bindings?: Readonly<Record<string, string>>;
   /** First part of the unique keys. @default 'worker' */
   readonly scriptName?: string;
   /** `YYYY-MM-DD`; see `docs/compatibility.md`. */
@@ -55,41 +53,25 @@ export interface HostedClass {
 
 /** A class with objects of its own. */
 export interface ObjectClass extends HostedClass {
+  readonly isHidden?: boolean;
   readonly uniqueKey: string;
   readonly ids: ObjectIdFactory;
 }
 
 export class ClassRegistry {
-  /** Name in `env` to name of the class; every class of the app is bound to its own name too. */
+  /** Name in `env` to name of the class; every class that is not hidden is bound to its own name too. */
   readonly bindings: ReadonlyMap<string, string>;
-  /** Name in `env` to a binding that has objects of its own. */
-  readonly ownBindings: ReadonlyMap<string, BindingParts>;
-  /** Name in `env` to an object that is used as it is. */
-  readonly givenBindings: ReadonlyMap<string, object>;
   /** Classes that only facets have. */
   readonly facetClasses: ReadonlyMap<string, HostedClass>;
   readonly #classes: ReadonlyMap<string, ObjectClass>;
 
   /** @throws CLASS_INVALID */
   constructor(table: ClassTable = {}, options: ClassTableOptions = {}) {
-    const all = Object.entries(options.bindings ?? {});
-    this.ownBindings = new Map(
-      all.flatMap(([name, to]) => {
-        const parts = bindingParts(to);
-        return parts === undefined ? [] : [[name, parts]];
-      }),
-    );
-    this.#classes = classesOf(withOwn(table, this.ownBindings), options);
+    this.#classes = classesOf(table, options);
     this.facetClasses = facetClassesOf(this.#classes, options);
-    const bindings = new Map(Object.keys(table).map((name) => [name, name]));
-    const given = new Map<string, object>();
-    for (const [binding, to] of all) {
-      if (this.ownBindings.has(binding)) continue;
-      if (typeof to !== 'string') {
-        given.set(binding, checkedGiven(binding, to));
-        continue;
-      }
-      const name = to;
+    const shown = [...this.#classes.values()].filter(({ isHidden }) => !isHidden);
+    const bindings = new Map(shown.map(({ name }) => [name, name]));
+    for (const [binding, name] of Object.entries(options.bindings ?? {})) {
       if (!this.#classes.has(name)) {
         throw storageError(
           'CLASS_INVALID',
@@ -100,7 +82,6 @@ export class ClassRegistry {
       bindings.set(binding, name);
     }
     this.bindings = bindings;
-    this.givenBindings = given;
   }
 
   get isEmpty(): boolean {
@@ -114,11 +95,6 @@ export class ClassRegistry {
 
   get all(): Iterable<ObjectClass> {
     return this.#classes.values();
-  }
-
-  /** True for the class of a binding, which code does not see. */
-  isOfBinding(name: string): boolean {
-    return [...this.ownBindings.values()].some(({ className }) => className === name);
   }
 
   find(name: string): ObjectClass | undefined {
@@ -146,31 +122,6 @@ export class ClassRegistry {
   #list(): string {
     return [...this.#classes.keys()].join(', ') || 'none';
   }
-}
-
-/** The table with the classes of the bindings. @throws CLASS_INVALID */
-function withOwn(table: ClassTable, bindings: ReadonlyMap<string, BindingParts>): ClassTable {
-  const all = { ...table };
-  for (const [binding, { className, class: construct }] of bindings) {
-    if (Object.hasOwn(table, className)) {
-      throw storageError(
-        'CLASS_INVALID',
-        `serve: ${className} is the class of binding ${binding}; give the app's class another name.`,
-      );
-    }
-    all[className] = construct;
-  }
-  return all;
-}
-
-/** @throws CLASS_INVALID */
-function checkedGiven(binding: string, given: unknown): object {
-  if (typeof given === 'function' || (typeof given === 'object' && given !== null)) return given;
-  throw storageError(
-    'CLASS_INVALID',
-    `serve: binding ${binding} is ${given === null ? 'null' : typeof given}; give the name of a class, a binding ` +
-      'of ctx-storage/bindings, or an object with the members that the code uses.',
-  );
 }
 
 /** The default unique key of a class, in workerd's local form. */
@@ -201,6 +152,7 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
       uniqueKey,
       ids: new ObjectIdFactory(uniqueKey),
       construct: chosen.class,
+      ...(chosen.isHidden && { isHidden: true }),
       options: {
         backend: chosen.storage ?? 'sql',
         ...(compatibilityDate !== undefined && { compatibilityDate }),

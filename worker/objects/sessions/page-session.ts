@@ -19,6 +19,7 @@ import {
   idOfStorage,
   type ObjectAddress,
 } from '../../../src/shared/contract/object-id.ts';
+import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type {
   Call,
@@ -27,7 +28,7 @@ import type {
   OpenedMoment,
   Results,
 } from '../../../src/shared/wire/operations.ts';
-import type { SessionId, StorageService, WireAddress } from '../../../src/shared/wire/protocol.ts';
+import type { SessionId, StorageService } from '../../../src/shared/wire/protocol.ts';
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { Comparison } from '../../engine/storage/comparison.ts';
 import type { Moment } from '../../engine/storage/moment.ts';

@@ -33,7 +33,7 @@ export class DurableObject<Env = unknown, Props = unknown> {
   }
 }
 
-/** Base of entry points, constructed anew for each event; keeps `ctx` and `env` as the constructor received them. */
+/** Base of entry points, constructed again for each event; keeps `ctx` and `env` as the constructor received them. */
 export class WorkerEntrypoint<Env = unknown, Props = unknown> {
   protected readonly ctx: ExecutionContext<Props>;
   protected readonly env: Env;

@@ -8,6 +8,7 @@ import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import { EntryPoints, type EntryPointsParts } from '../../objects/entries/entry-points.ts';
+import { EnvBindings } from '../../objects/entries/env-bindings.ts';
 import { Workers } from '../../objects/entries/workers.ts';
 import {
   ClassRegistry,
@@ -24,6 +25,7 @@ export interface App {
   readonly classes: ClassRegistry;
   /** The app's own `env`. */
   readonly env: object;
+  readonly entryTexts?: readonly string[];
   readonly entryPoints?: (...parts: EntryPointsParts) => EntryPoints;
 }
 
@@ -54,7 +56,11 @@ export function provideEnv(env: object, names: EnvNames = {}): void {
  */
 export function appOf(table: ClassTable, options: AppOptions): App {
   const complete = { ...provided().options, ...options };
-  const classes = new ClassRegistry(table, complete);
+  const given = new EnvBindings(complete.bindings);
+  const classes = new ClassRegistry(given.tableWith(table), {
+    ...complete,
+    bindings: given.classNames,
+  });
   const { bindings = {}, scriptName } = provided().options;
   for (const [binding, className] of Object.entries(bindings)) {
     if (typeof className !== 'string') continue;
@@ -67,10 +73,11 @@ export function appOf(table: ClassTable, options: AppOptions): App {
         `from "${served}"; give both the same scriptName, and the class no uniqueKey.`,
     );
   }
-  const workers = new Workers(complete, classes);
+  const workers = new Workers(complete, classes, given);
   return {
     classes,
     env: complete.env ?? {},
+    entryTexts: workers.texts,
     entryPoints: (...parts) => new EntryPoints(workers, ...parts),
   };
 }

@@ -4,10 +4,10 @@ import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { ClassTableOptions } from '../../objects/instance/object-class.ts';
 
 /** The names that ids and namespaces are made from, as in a host's options. */
-export type EnvNames = Pick<ClassTableOptions, 'bindings' | 'scriptName'>;
+export type EnvNames = Pick<AppOptions, 'bindings' | 'scriptName'>;
 
 /** Options of a host that concern its app. */
-export interface AppOptions extends ClassTableOptions, EntryOptions {
+export interface AppOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
   readonly env?: object;
 }
 

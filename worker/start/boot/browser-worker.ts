@@ -33,11 +33,14 @@ export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
   'classes' | 'env' | 'entryPoints' | 'realm' | 'idleMs' | 'limits' | 'history'
 > &
-  Pick<HostedCode, 'build' | 'compareBuilds'>;
+  Pick<HostedCode, 'build' | 'compareBuilds'> & {
+    /** The code of the entry points, which is part of the deployment. */
+    readonly entryTexts?: readonly string[];
+  };
 
 /** Call it before anything is awaited; otherwise the page's first message is lost. */
 export function startBrowserWorker(options: BrowserWorkerOptions): void {
-  const { build, compareBuilds, ...hosted } = options;
+  const { build, compareBuilds, entryTexts, ...hosted } = options;
   const { setTimeout, clearTimeout } = globalThis; // before a host replaces them
   const after: After = (delayMs, task) => {
     const timer = setTimeout(task, delayMs);
@@ -51,7 +54,7 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
     {
       ...(build !== undefined && { build }),
       ...(compareBuilds !== undefined && { compareBuilds }),
-      digest: () => codeDigest(location.href, options.classes),
+      digest: () => codeDigest(location.href, options.classes, entryTexts),
       prepare: async ({ wasmUrl }) => {
         const sqlite = await loadSqlite(await wasmOf(wasmUrl));
         await rehearse((log, events) => openLogDatabase(sqlite, log, events, completeLimits()));

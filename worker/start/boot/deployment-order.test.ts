@@ -75,6 +75,7 @@ describe('the code of a deployment', () => {
     expect(await codeDigest('https://app.test/objects-77aa.js', room)).not.toBe(digest);
     expect(await codeDigest(app, changed)).not.toBe(digest);
     expect(await codeDigest(app)).not.toBe(digest);
+    expect(await codeDigest(app, room, ['default\nfetch() {}'])).not.toBe(digest);
   });
 
   test('[BUILD3] is the same in all tabs that start it from a blob', async () => {

@@ -64,11 +64,15 @@ function identity({ build, code }: Deployment): string {
  * The address of the script differs between deployments whose bundler puts a hash into it, the text of the classes
  * between most others. A blob's address differs in each tab, so it is ignored.
  */
-export async function codeDigest(address: string, classes?: ClassRegistry): Promise<string> {
+export async function codeDigest(
+  address: string,
+  classes?: ClassRegistry,
+  entryTexts: readonly string[] = [],
+): Promise<string> {
   const hosted = [...(classes?.all ?? []), ...(classes?.facetClasses.values() ?? [])];
   const texts = hosted.map(({ name, construct }) => `${name}\n${construct}`);
   const place = address.startsWith('blob:') ? '' : address.split('#', 1)[0]!;
-  const bytes = new TextEncoder().encode(JSON.stringify([place, ...texts]));
+  const bytes = new TextEncoder().encode(JSON.stringify([place, ...texts, ...entryTexts]));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -135,7 +135,7 @@ function named({ className, id }: ObjectAddress): { className: string; id: Durab
 }
 
 /** Options of `createObjects`, in every runtime that has no page. */
-export interface InProcessOptions extends ClassTableOptions, EntryOptions {
+export interface InProcessOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
   /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */

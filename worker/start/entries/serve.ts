@@ -21,7 +21,7 @@ import type { CompareBuilds } from '../boot/deployment-order.ts';
 answerStarts();
 
 /** Options of `serve`. */
-export interface ServeOptions extends ClassTableOptions, EntryOptions {
+export interface ServeOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
   /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */

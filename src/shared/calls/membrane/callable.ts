@@ -7,7 +7,8 @@
 import { storageError } from '../../contract/errors.ts';
 import { RpcTarget } from '../../contract/rpc-target.ts';
 import { notSerializable } from '../../values/object-kind.ts';
-import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
+import type { Payload } from '../../wire/address.ts';
+import type { ReferenceRequest } from '../../wire/protocol.ts';
 import type { Enter } from '../io/io-context.ts';
 import { Breakage } from '../stubs/breakage.ts';
 import { callMember, parametersIn, readMember } from '../stubs/invoke.ts';

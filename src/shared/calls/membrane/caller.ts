@@ -2,7 +2,8 @@
 // it arrives. How a call travels is up to `Carry`.
 
 import { storageError } from '../../contract/errors.ts';
-import type { CallAddress, EntryEvent, ObjectRequest, Payload } from '../../wire/protocol.ts';
+import type { CallAddress, Payload } from '../../wire/address.ts';
+import type { EntryEvent, ObjectRequest } from '../../wire/protocol.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { abortedBy, located } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';

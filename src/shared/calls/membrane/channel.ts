@@ -1,11 +1,7 @@
 // One side of a connection, as the values that cross it see it.
 
-import type {
-  Payload,
-  ReferenceNumber,
-  ReferencePeer,
-  ReferenceRequest,
-} from '../../wire/protocol.ts';
+import type { Payload } from '../../wire/address.ts';
+import type { ReferenceNumber, ReferencePeer, ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 
 export interface ReferenceChannel {

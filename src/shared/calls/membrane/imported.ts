@@ -3,8 +3,9 @@
 // Invariant: it is released once, when its last handle was disposed or collected. A handle that counts as
 // use keeps an object in memory for as long as the other side can be reached, and no longer.
 
+import type { Payload } from '../../wire/address.ts';
 import { fromWire } from '../../wire/errors-on-wire.ts';
-import type { Payload, ReferenceNumber, ReferenceRequest } from '../../wire/protocol.ts';
+import type { ReferenceNumber, ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import { remoteError } from '../stubs/remote-error.ts';
 import type { Draft, ReferenceChannel } from './channel.ts';

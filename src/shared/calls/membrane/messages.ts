@@ -2,7 +2,7 @@
 // cross by reference.
 
 import { storageError } from '../../contract/errors.ts';
-import type { CallAddress } from '../../wire/protocol.ts';
+import type { CallAddress } from '../../wire/address.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { makeRequest, type RequestParts, requestParts } from '../http/request-parts.ts';
 import { makeResponse, type ResponseParts, responseParts } from '../http/response-parts.ts';

@@ -6,7 +6,8 @@
 import { storageError } from '../../contract/errors.ts';
 import { deserializeWith } from '../../values/decode.ts';
 import { serializeWith } from '../../values/encode.ts';
-import type { Payload, ReferenceNumber } from '../../wire/protocol.ts';
+import type { Payload } from '../../wire/address.ts';
+import type { ReferenceNumber } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import { DISPOSE, disposeOf } from '../stubs/rpc-promise.ts';
 import { callable } from './callable.ts';

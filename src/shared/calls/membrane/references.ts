@@ -2,13 +2,9 @@
 // access to the values that the other side has passed. Two of them face each other.
 
 import { storageError } from '../../contract/errors.ts';
+import type { Payload } from '../../wire/address.ts';
 import { type Outcome, toWire } from '../../wire/errors-on-wire.ts';
-import type {
-  Payload,
-  ReferenceNumber,
-  ReferencePeer,
-  ReferenceRequest,
-} from '../../wire/protocol.ts';
+import type { ReferenceNumber, ReferencePeer, ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Draft, Exported, Ownership, ReferenceChannel } from './channel.ts';
 import { readPayload, writeDraft } from './payload.ts';

@@ -1,6 +1,7 @@
 // AbortSignals. The other side waits for the abort, which reaches its code as an event.
 
-import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
+import type { Payload } from '../../wire/address.ts';
+import type { ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';

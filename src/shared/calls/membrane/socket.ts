@@ -4,7 +4,8 @@
 // breaks both ends (1006). Nothing here waits for an object's writes: the code that holds an end does.
 
 import { dataCloneError } from '../../values/object-kind.ts';
-import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
+import type { Payload } from '../../wire/address.ts';
+import type { ReferenceRequest } from '../../wire/protocol.ts';
 import { UpgradeSocket } from '../http/response-parts.ts';
 import { SocketEnd, type SocketEvent } from '../sockets/socket-end.ts';
 import { socketParts, WebSocket } from '../sockets/web-socket.ts';

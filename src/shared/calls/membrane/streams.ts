@@ -4,7 +4,8 @@
 // Invariant: a stream whose reader or writer is gone is cancelled or aborted at its source.
 
 import { structuredCopy } from '../../values/value.ts';
-import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
+import type { Payload } from '../../wire/address.ts';
+import type { ReferenceRequest } from '../../wire/protocol.ts';
 import { MessageBody, type PulledBytes, pulledBytes } from '../http/body.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Party } from '../stubs/party.ts';

@@ -4,8 +4,9 @@
 // Invariant: a stub that was never used, or whose connection was lost, is bound to nothing. An eviction
 // breaks no stub.
 
+import type { Payload } from '../../wire/address.ts';
 import { fromWire } from '../../wire/errors-on-wire.ts';
-import type { ObjectOutcome, ObjectRequest, Payload } from '../../wire/protocol.ts';
+import type { ObjectOutcome, ObjectRequest } from '../../wire/protocol.ts';
 import { remoteError } from './remote-error.ts';
 
 type State =

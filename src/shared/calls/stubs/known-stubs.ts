@@ -2,7 +2,7 @@
 
 import { storageError } from '../../contract/errors.ts';
 import type { Live } from '../../contract/live.ts';
-import type { CallAddress, WireAddress } from '../../wire/protocol.ts';
+import type { CallAddress, WireAddress } from '../../wire/address.ts';
 
 const addresses = new WeakMap<object, CallAddress>();
 const rpcStubs = new WeakSet<object>();

@@ -1,16 +1,14 @@
-// The classes and entry points of the worker in `ctx.exports`. Called with `{ props }`, a class gives one for a
-// facet, and an entry point a stub; a class whose objects have ids of their own is their namespace, too.
+// The classes of the worker in `ctx.exports`. Called with `{ props }`, each gives a class for a facet; one
+// whose objects have ids of their own is their namespace, too.
 //
 // Invariant: all of them belong to the code that read them, and none can be stored or sent.
 
 import { checkArgumentCount, convertOptions } from '../../contract/arguments.ts';
 import { storageError } from '../../contract/errors.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
-import type { EntryAddress, Payload } from '../../wire/protocol.ts';
+import type { Payload } from '../../wire/address.ts';
 import { setFixed } from './known-stubs.ts';
 import { DurableObjectNamespace, type NamespaceOptions } from './namespace.ts';
-import { serviceMembers, serviceStub } from './service-stub.ts';
-import type { ObjectCaller } from './stub.ts';
 
 /** The class and props of a facet. */
 export interface FacetClass {
@@ -50,19 +48,7 @@ class LoopbackDurableObjectNamespace extends DurableObjectNamespace {
   }
 }
 
-/** An entry point. */
-class LoopbackServiceStub {
-  get [Symbol.toStringTag](): string {
-    return 'LoopbackServiceStub';
-  }
-}
-
-refuseToClone(
-  DurableObjectClass,
-  LoopbackDurableObjectClass,
-  LoopbackDurableObjectNamespace,
-  LoopbackServiceStub,
-);
+refuseToClone(DurableObjectClass, LoopbackDurableObjectClass, LoopbackDurableObjectNamespace);
 
 /** `ctx.exports` of a class with objects of its own. */
 export function loopbackNamespace(options: NamespaceOptions, write: WriteProps): object {
@@ -77,20 +63,6 @@ export function loopbackClass(className: string, write: WriteProps): object {
   return callable(className, write, prototype, 'LoopbackDurableObjectClass');
 }
 
-/** `ctx.exports` of an entry point. */
-export function loopbackService(
-  address: EntryAddress,
-  caller: ObjectCaller,
-  write: WriteProps,
-): object {
-  const { entry } = address;
-  const call = withProps(entry, write, LoopbackServiceStub.prototype, (props) =>
-    serviceStub(props === null ? address : { ...address, props }, caller),
-  );
-  const way = `Send exports.${entry}({ props: {} }), or name the export on the other side.`;
-  return fixed(serviceMembers(call, address, caller), 'LoopbackServiceStub', way);
-}
-
 function callable(className: string, write: WriteProps, prototype: object, kind: string): object {
   const call = withProps(className, write, prototype, (props) =>
     register(new DurableObjectClass(), { className, props }, 'DurableObjectClass'),
@@ -99,7 +71,7 @@ function callable(className: string, write: WriteProps, prototype: object, kind:
 }
 
 /** An export that is called with `{ props }`. */
-function withProps(
+export function withProps(
   name: string,
   write: WriteProps,
   prototype: object,
@@ -118,10 +90,11 @@ function withProps(
 
 function register(value: object, facetClass: FacetClass, kind: string): object {
   classes.set(value, facetClass);
-  return fixed(value, kind, 'Name the class instead: every object has the same exports.');
+  return unsendable(value, kind, 'Name the class instead: every object has the same exports.');
 }
 
-function fixed(value: object, kind: string, way: string): object {
+/** The value cannot be stored or sent. `way`: to have it elsewhere nevertheless. */
+export function unsendable(value: object, kind: string, way: string): object {
   setFixed(
     value,
     `Could not serialize object of type "${kind}". This type does not support serialization. ${way}`,

@@ -1,8 +1,8 @@
 // One side of a call: the code of a page, of an object, or of a worker. Values that cross to the other
 // side go through the I/O of the party, and stubs that arrive carry the calls of its code.
 
-import type { CallAddress } from '../../wire/protocol.ts';
-import { checkCallAddress } from '../../wire/protocol.ts';
+import type { CallAddress } from '../../wire/address.ts';
+import { checkCallAddress } from '../../wire/address.ts';
 import { runOutside } from '../io/current-context.ts';
 import type { IoContext } from '../io/io-context.ts';
 import { serviceStub } from './service-stub.ts';

@@ -3,7 +3,7 @@
 // A stub holds no connection and no instance: each call reaches code that is constructed for it.
 
 import { refuseToClone } from '../../values/object-kind.ts';
-import type { EntryAddress } from '../../wire/protocol.ts';
+import type { EntryAddress } from '../../wire/address.ts';
 import { Bond } from './bond.ts';
 import { setAddress, setCaller } from './known-stubs.ts';
 import { isRemote } from './remote-name.ts';

@@ -5,7 +5,8 @@
 
 import type { DurableObjectId, ObjectAddress } from '../../contract/object-id.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
-import type { CallAddress, EntryEvent, WireAddress } from '../../wire/protocol.ts';
+import type { CallAddress, WireAddress } from '../../wire/address.ts';
+import type { EntryEvent } from '../../wire/protocol.ts';
 import type { Enter } from '../io/io-context.ts';
 import { Bond } from './bond.ts';
 import { Breakage } from './breakage.ts';

@@ -2,8 +2,8 @@
 
 import type { NamedObject } from '../../contract/connection-status.ts';
 import { DurableObjectId, type ObjectAddress } from '../../contract/object-id.ts';
-import type { WireAddress } from '../../wire/protocol.ts';
-import { checkAddress } from '../../wire/protocol.ts';
+import type { WireAddress } from '../../wire/address.ts';
+import { checkAddress } from '../../wire/address.ts';
 
 export function toWireAddress({ className, id, branch }: ObjectAddress): WireAddress {
   const { name, jurisdiction } = id;

@@ -11,8 +11,9 @@ import {
   idOfStorage,
   ObjectIdFactory,
 } from '../../../shared/contract/object-id.ts';
+import type { WireAddress } from '../../../shared/wire/address.ts';
 import { namesOf } from '../../../shared/wire/control.ts';
-import type { ClassList, WireAddress } from '../../../shared/wire/protocol.ts';
+import type { ClassList } from '../../../shared/wire/protocol.ts';
 import { countAppCandidates, leadingWorker } from './app-candidates.ts';
 import type { DirectoryFacts, Need, ObjectName } from './helper-protocol.ts';
 import { Link } from './link.ts';

@@ -16,7 +16,8 @@ import { FREE, Party } from '../../../shared/calls/stubs/party.ts';
 import { createStub } from '../../../shared/calls/stubs/stub.ts';
 import { fromWireAddress } from '../../../shared/calls/stubs/wire-address.ts';
 import { storageError } from '../../../shared/contract/errors.ts';
-import type { ClassList, WireAddress } from '../../../shared/wire/protocol.ts';
+import type { WireAddress } from '../../../shared/wire/address.ts';
+import type { ClassList } from '../../../shared/wire/protocol.ts';
 import { type DirectoryFacts, HELPER_FILES } from './helper-protocol.ts';
 
 export class Link {

@@ -1,0 +1,30 @@
+// The entry points of the worker in `ctx.exports`. Called with `{ props }`, each gives a stub with props, which can be
+// sent; the export itself cannot.
+
+import { refuseToClone } from '../../values/object-kind.ts';
+import type { EntryAddress } from '../../wire/address.ts';
+import { unsendable, type WriteProps, withProps } from './loopback.ts';
+import { serviceMembers, serviceStub } from './service-stub.ts';
+import type { ObjectCaller } from './stub.ts';
+
+class LoopbackServiceStub {
+  get [Symbol.toStringTag](): string {
+    return 'LoopbackServiceStub';
+  }
+}
+
+refuseToClone(LoopbackServiceStub);
+
+/** `ctx.exports` of an entry point. */
+export function loopbackService(
+  address: EntryAddress,
+  caller: ObjectCaller,
+  write: WriteProps,
+): object {
+  const { entry } = address;
+  const call = withProps(entry, write, LoopbackServiceStub.prototype, (props) =>
+    serviceStub(props === null ? address : { ...address, props }, caller),
+  );
+  const way = `Send exports.${entry}({ props: {} }), or name the export on the other side.`;
+  return unsendable(serviceMembers(call, address, caller), 'LoopbackServiceStub', way);
+}

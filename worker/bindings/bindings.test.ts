@@ -1,0 +1,118 @@
+// Members of `env` beside the namespaces, in a host of their own.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createObjects, DurableObject } from '../start/entries/node-objects.ts';
+import { kv } from './index.ts';
+
+/** Of user code, without types. */
+// biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
+type Untyped = any;
+
+class Wall extends DurableObject {
+  names() {
+    return [Object.keys(this.env as object), Object.keys(this.ctx.exports)];
+  }
+  async run(): Promise<unknown> {
+    const { AI, CACHE } = this.env as Untyped;
+    await CACHE.put('answer', AI.answer('?'));
+    return CACHE.get('answer');
+  }
+}
+
+/** Asks the default entry point, whose code is the function. */
+async function hostOf(ask: (env: Untyped) => unknown, options: object) {
+  const fetch = async (_request: Request, env: Untyped) => Response.json((await ask(env)) ?? null);
+  const { worker, ...host } = await createObjects(
+    { Wall },
+    { exports: { default: { fetch } }, ...options },
+  );
+  return { ...host, ask: async () => (await worker.fetch('http://here/')).json() };
+}
+
+test('[BIND1] classes, bindings and given objects are members of env, of objects and of entry points', async () => {
+  const AI = { answer: (question: string) => `${question} 42` };
+  const bindings = { WALL: 'Wall', CACHE: kv(), AI };
+  const { env, ask, close } = await hostOf(({ CACHE }) => CACHE.get('answer'), { bindings });
+  expect(await (env.Wall.getByName('a') as Untyped).run()).toBe('? 42');
+  expect(await ask()).toBe('? 42');
+  await close();
+});
+
+test('[BIND2] the class of a binding is no member of env or ctx.exports', async () => {
+  const { env, close } = await createObjects({ Wall }, { bindings: { CACHE: kv() } });
+  expect(await env.Wall.getByName('a').names()).toEqual([['Wall', 'CACHE'], ['Wall']]);
+  expect(Object.keys(env)).toEqual(['Wall', 'CACHE']);
+  await close();
+});
+
+test.for([null, undefined, 5, true])(
+  '[BIND3] %s as a binding fails the start, by its name',
+  async (AI) => {
+    await expect(createObjects({}, { bindings: { AI } as never })).rejects.toMatchObject({
+      code: 'CLASS_INVALID',
+      message: expect.stringContaining('binding AI is '),
+    });
+  },
+);
+
+test('[BIND3] a class with the name of a binding’s class fails the start', async () => {
+  await expect(createObjects({ KvObject: Wall }, { bindings: { A: kv() } })).rejects.toMatchObject({
+    code: 'CLASS_INVALID',
+    message: expect.stringContaining('KvObject is the class of binding A'),
+  });
+});
+
+test('[BIND4] the data of a binding belongs to its name, or to its id', async () => {
+  const bindings = { A: kv(), B: kv(), C: kv({ id: 'A' }) };
+  const { ask, close } = await hostOf(
+    async ({ A, B, C }) => {
+      await A.put('key', 'of A');
+      return [await B.get('key'), await C.get('key')];
+    },
+    { bindings },
+  );
+  expect(await ask()).toEqual([null, 'of A']);
+  await close();
+});
+
+test('[BKV2] a key expires by the clock of the objects, and a later write deletes it', async () => {
+  const asked: ((env: Untyped) => unknown)[] = [
+    ({ A }) => A.put('short', 'x'.repeat(3_000_000), { expirationTtl: 60 }),
+    ({ A }) => A.get('short').then((value: string) => value.length),
+    async ({ A }) => [await A.get('short'), (await A.list()).keys, [...(await A.get(['short']))]],
+    ({ A }) => A.put('other', 'v'),
+  ];
+  const host = await hostOf((env) => asked.shift()!(env), {
+    bindings: { A: kv(), DATA: 'KvObject' },
+  });
+  const handle = await host.storage((host.env as Untyped).DATA.getByName('A'));
+  const parts = () => handle.sql.exec('SELECT entry FROM part').toArray();
+  await host.clock.set(Date.UTC(2026, 0, 1));
+  await host.ask();
+  await host.clock.advance(59_000);
+  expect(await host.ask()).toBe(3_000_000);
+  await host.clock.advance(1_000);
+  expect(await host.ask()).toEqual([null, [], [['short', null]]]);
+  expect(await parts()).toHaveLength(2);
+  await host.ask();
+  expect(await parts()).toEqual([]);
+  await host.close();
+});
+
+test('[BKV3] keys outlive the host', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'kv-'));
+  const bindings = { A: kv() };
+  const first = await hostOf(({ A }) => A.put('key', 'kept', { metadata: [1] }), {
+    bindings,
+    directory,
+  });
+  await first.ask();
+  await first.close();
+  const second = await hostOf(({ A }) => A.getWithMetadata('key'), { bindings, directory });
+  expect(await second.ask()).toEqual({ value: 'kept', metadata: [1], cacheStatus: null });
+  await second.close();
+  rmSync(directory, { recursive: true });
+});
