@@ -114,7 +114,7 @@ await bundle({
   mainFields: ['module', 'main'],
   splitting: true,
   entryPoints: {
-    ...entryModules('node', 'management-node', 'vite'),
+    ...entryModules('node', 'simulate', 'management-node', 'vite'),
     'node-library': 'worker/start/entries/node-library.ts',
     cli: 'src/management/cli/node-main.ts',
   },

@@ -24,6 +24,7 @@ const ENTRY_MODULES = {
   'cloudflare-email': 'worker/realm/modules/cloudflare-email.ts',
   'diagnostics-channel': 'worker/realm/modules/diagnostics-channel.ts',
   node: 'worker/start/entries/node-objects.ts',
+  simulate: 'worker/simulate/simulate.ts',
   vite: 'src/tools/vite/plugin.ts',
   playwright: 'src/tools/playwright/index.ts',
   management: 'src/management/index.ts',

@@ -84,6 +84,10 @@ const WINGS: Readonly<Record<string, Wing>> = {
     rooms: ['boot', 'entries'],
     on: ['worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
   },
+  'worker/simulate': {
+    rooms: ['world', '.'],
+    on: ['worker/start', 'worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
+  },
 };
 
 /** The program of the command line is where page and worker meet. */
@@ -98,6 +102,7 @@ const TOOLS = [
   'worker/testing',
   'worker/sim',
   'worker/sim/put-back',
+  'worker/simulate/examples',
   'worker/engine/vfs/build',
 ];
 

@@ -35,7 +35,7 @@ export class Node {
   version = 0;
   /** The version of its parent that it began with; null: unknown. */
   readonly began: number | null;
-  /** What it began with. */
+  /** Its first state. */
   readonly beginning: Keys;
   /** From this version on all changes were acknowledged. */
   #certainFrom = 0;

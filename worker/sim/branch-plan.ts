@@ -1,7 +1,7 @@
 // The steps of a simulation of branches, drawn from its seed in advance.
 
+import { Random } from '../simulate/world/random.ts';
 import { kindsOf } from './plan.ts';
-import { Random } from './random.ts';
 
 /** The steps, and the relative frequency of each. */
 const STEPS = {

@@ -11,6 +11,11 @@ import type { Objects } from '../../src/shared/contract/object-management.ts';
 import type { StorageBranch, StorageHandle } from '../../src/shared/contract/storage.ts';
 import { ClassRegistry } from '../objects/instance/object-class.ts';
 import { DurableObject } from '../realm/library/library.ts';
+import { CrashCatalog } from '../simulate/world/crash-catalog.ts';
+import { CrashMedium } from '../simulate/world/crash-medium.ts';
+import { DrivenTime } from '../simulate/world/driven-time.ts';
+import { Random } from '../simulate/world/random.ts';
+import { SettleChecker, turnOfEventLoop } from '../simulate/world/settle.ts';
 import { objectsOn } from '../start/entries/objects-on.ts';
 import {
   allOf,
@@ -27,13 +32,8 @@ import {
 import type { BranchStep, BranchStepKind } from './branch-plan.ts';
 import { checkConflicts, checkImage, keysAt, keysByDiff, keysIn } from './branch-reads.ts';
 import { bytesOf } from './contents.ts';
-import { CrashCatalog } from './crash-catalog.ts';
-import { CrashMedium } from './crash-medium.ts';
-import { DrivenTime } from './driven-time.ts';
 import { inStep, SimulationFailure } from './history.ts';
 import { historyOf } from './plan.ts';
-import { Random } from './random.ts';
-import { SettleChecker, turnOfEventLoop } from './settle.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
 class BranchedClass extends DurableObject {
@@ -473,7 +473,7 @@ export class BranchSimulation {
 
   // ---- Checks.
 
-  /** `narrows`: what is found goes on. */
+  /** `narrows`: the found ones go on. */
   async #check(narrows: boolean): Promise<void> {
     await this.#checkNode(this.#origin, narrows);
   }

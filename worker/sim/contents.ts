@@ -1,7 +1,7 @@
 // The expected contents of a simulated object, as plain maps, and the comparison with the object.
 
 import { compileRange } from '../../src/shared/contract/key-range.ts';
-import { Random } from './random.ts';
+import { Random } from '../simulate/world/random.ts';
 import type { SimulatedObject } from './simulated-object.ts';
 
 /** Values are numbers here; `bytesOf` converts them to bytes. */

@@ -11,7 +11,7 @@ import {
   type FilePath,
   type FileRows,
 } from '../engine/file/file-rows.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../simulate/world/random.ts';
 
 interface StoredFile {
   sizeBytes: number;

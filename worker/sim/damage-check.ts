@@ -1,8 +1,8 @@
 // Checks that an object whose stored bytes are damaged gives the state of a commit, or CORRUPT.
 
 import { isStorageError } from '../../src/shared/contract/errors.ts';
+import type { CrashDisk } from '../simulate/world/crash-disk.ts';
 import { type Contents, difference } from './contents.ts';
-import type { CrashDisk } from './crash-disk.ts';
 import { damageDisk } from './damage.ts';
 import { SimulationFailure } from './history.ts';
 import { SimulatedObject, type World } from './simulated-object.ts';

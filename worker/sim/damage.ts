@@ -1,7 +1,7 @@
 // Damages stored bytes: flips, overwrites, moves, cuts off or loses them.
 
-import type { CrashDisk } from './crash-disk.ts';
-import type { Random } from './random.ts';
+import type { CrashDisk } from '../simulate/world/crash-disk.ts';
+import type { Random } from '../simulate/world/random.ts';
 
 const BLOCK_BYTES = 4096;
 

@@ -12,13 +12,13 @@ import type { DurableObjectStub } from '../../src/shared/contract/object.ts';
 import type { Objects } from '../../src/shared/contract/object-management.ts';
 import { MemoryCatalog } from '../objects/catalog/catalog.ts';
 import { ClassRegistry } from '../objects/instance/object-class.ts';
+import { CrashMedium } from '../simulate/world/crash-medium.ts';
+import { DrivenTime } from '../simulate/world/driven-time.ts';
+import { Random } from '../simulate/world/random.ts';
+import { SettleChecker, TURNS_MAX, turnOfEventLoop } from '../simulate/world/settle.ts';
 import { objectsOn } from '../start/entries/objects-on.ts';
-import { CrashMedium } from './crash-medium.ts';
-import { DrivenTime } from './driven-time.ts';
 import { inStep, SimulationFailure } from './history.ts';
 import { kindsOf, LATER_SEEDS } from './plan.ts';
-import { Random } from './random.ts';
-import { SettleChecker, TURNS_MAX, turnOfEventLoop } from './settle.ts';
 import { type Probe, SimulatedClass, UNDONE } from './simulated-class.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 

@@ -8,17 +8,17 @@
 // Checked after every step: no file or statement was used after its end, and every call settled.
 
 import { isStorageError, storageError } from '../../src/shared/contract/errors.ts';
+import { CrashDisk, type SimulatedDisk } from '../simulate/world/crash-disk.ts';
+import { Random } from '../simulate/world/random.ts';
+import { promised } from '../simulate/world/settle.ts';
 import { type Contents, EMPTY, MARK } from './contents.ts';
-import { CrashDisk, type SimulatedDisk } from './crash-disk.ts';
 import { checkDamages } from './damage-check.ts';
 import { History, inStep, SimulationFailure } from './history.ts';
 import { type Found, type FoundRestored, identify } from './identify.ts';
 import type { Plan, Step } from './plan.ts';
-import { Random } from './random.ts';
 import type { RequestedRestores, RestoreRequest } from './requested-restores.ts';
 import { Restores } from './restores.ts';
 import { RowDisk } from './row-disk.ts';
-import { promised } from './settle.ts';
 import { SimulatedObject, type World } from './simulated-object.ts';
 import { NO_TOTALS, type Totals } from './totals.ts';
 import { WallClock } from './wall-clock.ts';

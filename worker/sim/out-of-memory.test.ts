@@ -7,9 +7,9 @@ import { isStorageError } from '../../src/shared/contract/errors.ts';
 import type { DurableObjectStorage as PublicStorage } from '../../src/shared/contract/storage.ts';
 import { INTERNAL } from '../engine/sql/platform-class.ts';
 import { DurableObjectStorage } from '../engine/storage/durable-object-storage.ts';
+import { CrashDisk } from '../simulate/world/crash-disk.ts';
+import { Random } from '../simulate/world/random.ts';
 import { type RefusingSqlite, startRefusingSqlite } from '../testing/refusing-allocator.ts';
-import { CrashDisk } from './crash-disk.ts';
-import { Random } from './random.ts';
 import { SimulatedObject, type World } from './simulated-object.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);

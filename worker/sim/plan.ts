@@ -2,8 +2,8 @@
 // can be left out without changing the others.
 
 import type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
-import type { DiskOptions } from './crash-disk.ts';
-import { Random } from './random.ts';
+import type { DiskOptions } from '../simulate/world/crash-disk.ts';
+import { Random } from '../simulate/world/random.ts';
 import type { Sizes } from './simulated-object.ts';
 
 /** The steps, and the relative frequency of each. */

@@ -1,13 +1,13 @@
 // Runs a simulation in this process, seed by seed, and shrinks failures.
 
+import { turnOfEventLoop } from '../simulate/world/settle.ts';
+import { shrink } from '../simulate/world/shrink.ts';
 import { AlarmSimulation, type AlarmStep, alarmStepsOf } from './alarm-simulation.ts';
 import { type BranchStep, branchStepsOf } from './branch-plan.ts';
 import { BranchSimulation } from './branch-simulation.ts';
 import { HostSimulation, type HostStep, hostStepsOf } from './host-simulation.ts';
 import { ObjectSimulation } from './object-simulation.ts';
 import { type Plan, planOf, type Step } from './plan.ts';
-import { turnOfEventLoop } from './settle.ts';
-import { shrink } from './shrink.ts';
 import { loadWatchedSqlite, type WatchedSqlite } from './watched-sqlite.ts';
 
 /**

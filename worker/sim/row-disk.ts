@@ -5,8 +5,8 @@
 
 import type { FileDirectory, SyncFile } from '../engine/file/file.ts';
 import { RowFiles } from '../engine/file/row-files.ts';
+import type { Random } from '../simulate/world/random.ts';
 import { CrashRows } from './crash-rows.ts';
-import type { Random } from './random.ts';
 
 export class RowDisk implements FileDirectory {
   readonly #rows: CrashRows;

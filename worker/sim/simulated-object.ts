@@ -13,9 +13,9 @@ import { ObjectFiles } from '../engine/log/object-files.ts';
 import { completeLimits } from '../engine/sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../engine/storage/databases.ts';
 import { ObjectStorage } from '../engine/storage/object-storage.ts';
-import type { SimulatedDisk } from './crash-disk.ts';
-import type { Random } from './random.ts';
-import { settled } from './settle.ts';
+import type { SimulatedDisk } from '../simulate/world/crash-disk.ts';
+import type { Random } from '../simulate/world/random.ts';
+import { settled } from '../simulate/world/settle.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
 /** Sizes with which the object is opened; undefined is the default. */

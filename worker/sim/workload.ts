@@ -2,6 +2,7 @@
 // expected contents.
 
 import { isStorageError } from '../../src/shared/contract/errors.ts';
+import type { Random } from '../simulate/world/random.ts';
 import type { RefusingAllocator } from '../testing/refusing-allocator.ts';
 import {
   bytesOf,
@@ -13,7 +14,6 @@ import {
   UPSERT_ROW,
 } from './contents.ts';
 import { SimulationFailure } from './history.ts';
-import type { Random } from './random.ts';
 import type { SimulatedObject } from './simulated-object.ts';
 
 const KEYS = 40;

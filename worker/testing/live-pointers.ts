@@ -18,6 +18,7 @@ const TAKES_NOTHING = new Set([
   'sqlite3_free',
   'sqlite3_status',
   'sqlite3__wasm_enum_json',
+  'sqlite3_randomness',
 ]);
 const TAKES_STATEMENT = /^sqlite3_(finalize|step|reset|clear_bindings|stmt_|bind_|column_|sql$)/;
 /** Documented to do nothing for a null pointer. */

@@ -53,6 +53,7 @@ export const SECTIONS: readonly SiteSection[] = [
     title: 'Test and move',
     pages: [
       doc('testing', 'Node, Playwright'),
+      doc('simulate', 'Simulated faults'),
       doc('inspector', 'Inspector'),
       doc('moving', 'Moving and backup'),
       doc('compatibility', 'Compatibility with workerd'),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { CrashRows } from '../../sim/crash-rows.ts';
-import { Random } from '../../sim/random.ts';
+import { Random } from '../../simulate/world/random.ts';
 import { all, noise, openLog, put, TestEnvironment } from '../../testing/test-log.ts';
 import { CHUNK_BYTES, type FileChange } from './file-rows.ts';
 import { MemoryBudget } from './memory-budget.ts';

@@ -9,6 +9,8 @@ export type Pointer = number;
 export interface SqliteExports {
   sqlite3_malloc(sizeBytes: number): Pointer;
   sqlite3_free(pointer: Pointer): void;
+  /** Writes random bytes; of size 0, the generator takes a new seed from the VFS next time. */
+  sqlite3_randomness(sizeBytes: number, to: Pointer): void;
   sqlite3_open_v2(filename: Pointer, db: Pointer, flags: number, vfs: Pointer): number;
   sqlite3_close_v2(db: Pointer): number;
   sqlite3_exec(db: Pointer, sql: Pointer, callback: Pointer, arg: Pointer, error: Pointer): number;

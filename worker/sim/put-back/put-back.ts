@@ -366,7 +366,13 @@ export const PUT_BACKS: readonly PutBack[] = [
     name: 'a flush does nothing',
     layer: 'objects',
     seed: 1,
-    edits: [{ file: 'worker/sim/crash-disk.ts', from: '      file.flushed(covered);\n', to: '' }],
+    edits: [
+      {
+        file: 'worker/simulate/world/crash-disk.ts',
+        from: '      file.flushed(covered);\n',
+        to: '',
+      },
+    ],
   },
   {
     name: 'writes that a failed flush has dropped count as stored',

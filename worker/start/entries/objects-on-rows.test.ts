@@ -6,7 +6,7 @@ import { FILE_MEMORY_BYTES, MemoryBudget } from '../../engine/file/memory-budget
 import { RowFiles } from '../../engine/file/row-files.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { CrashRows } from '../../sim/crash-rows.ts';
-import { Random } from '../../sim/random.ts';
+import { Random } from '../../simulate/world/random.ts';
 import { createObjects, type ObjectMedium } from './in-process.ts';
 
 const wasm = new Uint8Array(

@@ -1,7 +1,7 @@
 // The system's time of a simulated host: it stands still until it is moved, then runs due timers. Its wall clock may
 // be set, which its timers do not notice.
 
-import type { SystemTime } from '../objects/clock/clock.ts';
+import type { SystemTime } from '../../objects/clock/clock.ts';
 
 interface Timer {
   readonly dueMs: number;
@@ -37,6 +37,12 @@ export class DrivenTime implements SystemTime {
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
+  }
+
+  /** How long until the first timer is due; undefined when none is set. */
+  get nextMs(): number | undefined {
+    if (this.#timers.length === 0) return undefined;
+    return Math.max(0, Math.min(...this.#timers.map(({ dueMs }) => dueMs)) - this.#nowMs);
   }
 
   /** Moves the time; `turn` lets the event loop turn after each timer. */

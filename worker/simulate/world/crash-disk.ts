@@ -7,21 +7,24 @@
 // whose space an emptied file keeps, are recorded as violations, which fail the simulation even if the error is
 // caught.
 
-import { storageError } from '../../src/shared/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import {
   closedError,
   type FileDirectory,
   removeOpenError,
   type SyncFile,
-} from '../engine/file/file.ts';
+} from '../../engine/file/file.ts';
 import { DiskFile, type Fate } from './disk-file.ts';
 import type { Random } from './random.ts';
+import { turnOfEventLoop } from './settle.ts';
 
 export interface DiskOptions {
   /** When all flushes end: inside the call, or in a later turn. */
   readonly flush: 'now' | 'late';
   /** The power that it shares with other disks. @default its own */
   readonly power?: Power;
+  /** A turn of the event loop, for late calls. @default the platform's */
+  readonly turn?: () => Promise<void>;
 }
 
 /** Power goes off during a call, after so many others; below zero, it is off. */
@@ -282,7 +285,8 @@ export class CrashDisk implements FileDirectory {
 
   /** For a disk with a power of its own. */
   #optionsOfOne(): DiskOptions {
-    return { flush: this.#options.flush };
+    const { flush, turn } = this.#options;
+    return { flush, ...(turn && { turn }) };
   }
 
   #survivingNames(): Map<string, DiskFile> {
@@ -325,15 +329,9 @@ export class CrashDisk implements FileDirectory {
   async #later(): Promise<void> {
     for (let ticks = this.#random.below(20); ticks > 0; ticks--) await undefined;
     if (!this.#random.onceIn(3)) return;
-    for (let turns = this.#random.below(LATE_TURNS_MAX); turns >= 0; turns--) await nextTurn();
+    for (let turns = this.#random.below(LATE_TURNS_MAX); turns >= 0; turns--)
+      await (this.#options.turn ?? turnOfEventLoop)();
   }
-}
-
-// Taken before a host replaces the realm's timers.
-const { setImmediate } = globalThis;
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function powerIsOff() {

@@ -1,7 +1,7 @@
 // The catalog of a simulated host when power fails: acknowledged changes are kept, and of the others the first ones,
 // in order.
 
-import { type CatalogEntry, MemoryCatalog } from '../objects/catalog/catalog.ts';
+import { type CatalogEntry, MemoryCatalog } from '../../objects/catalog/catalog.ts';
 import type { Random } from './random.ts';
 import { turnOfEventLoop } from './settle.ts';
 
@@ -9,19 +9,22 @@ type Entries = ReadonlyMap<string, CatalogEntry>;
 
 export class CrashCatalog extends MemoryCatalog {
   readonly #random: Random;
-  /** What would survive: the entries that were acknowledged last, and those after each later change. */
+  readonly #turn: () => Promise<void>;
+  /** The possible survivors: the entries that were acknowledged last, and those after each later change. */
   #possible: Entries[];
 
-  constructor(random: Random, entries: Entries = new Map()) {
+  /** `turn` is a turn of the event loop. */
+  constructor(random: Random, entries: Entries = new Map(), turn = turnOfEventLoop) {
     super();
     this.#random = random;
+    this.#turn = turn;
     for (const [key, entry] of entries) this.entries.set(key, entry);
     this.#possible = [new Map(entries)];
   }
 
   /** The catalog when power is back. */
   afterLoss(): CrashCatalog {
-    return new CrashCatalog(this.#random, this.#random.pick(this.#possible));
+    return new CrashCatalog(this.#random, this.#random.pick(this.#possible), this.#turn);
   }
 
   override async add(entry: CatalogEntry): Promise<boolean> {
@@ -59,7 +62,7 @@ export class CrashCatalog extends MemoryCatalog {
   async #durable(): Promise<void> {
     const reached: Entries = new Map(this.entries);
     this.#possible.push(reached);
-    await turnOfEventLoop();
+    await this.#turn();
     const index = this.#possible.indexOf(reached);
     if (index > 0) this.#possible.splice(0, index);
   }

@@ -1,0 +1,158 @@
+// Ready invariants for `simulate`: effects happen once, sums are kept, alarms run.
+
+import { type CallOutcome, type ClientCall, textOfCall } from './client-calls.ts';
+import type { InvariantTools } from './tools.ts';
+
+/**
+ * Each effect happens once. `log` reads the keys of all stored effects. The calls mark theirs with `unique()`: the key
+ * of an answered call is stored once, of a call without an answer at most once, of a failed call never.
+ */
+export function exactlyOnce<Table extends object>(
+  log: (tools: InvariantTools<Table>) => Promise<Iterable<string>> | Iterable<string>,
+): (tools: InvariantTools<Table>) => Promise<void> {
+  return async (tools) => {
+    const counts = new Map<string, number>();
+    for (const key of await log(tools)) counts.set(key, (counts.get(key) ?? 0) + 1);
+    const known = keyed(tools.calls);
+    for (const [key, attempts] of known) {
+      const count = counts.get(key) ?? 0;
+      const text = textOfCall(attempts[0]!);
+      const outcomes = attempts.map(({ outcome }) => outcome.kind);
+      if (count > 1) {
+        const cause =
+          attempts.length > 1
+            ? `; it was called ${attempts.length} times: ${outcomes.join(', ')}`
+            : '';
+        throw new Error(`Double effect: ${text} is stored ${count} times${cause}.`);
+      }
+      if (count === 0 && outcomes.includes('answered')) {
+        throw new Error(`Lost effect: ${text} was answered, and is not stored.`);
+      }
+      if (count === 1 && outcomes.every((outcome) => outcome === 'failed')) {
+        throw new Error(`Effect of a failed call: ${text} failed, and is stored.`);
+      }
+    }
+    for (const key of counts.keys()) {
+      if (!known.has(key)) throw new Error(`Unknown effect: no call has the key ${key}.`);
+    }
+  };
+}
+
+/** The sum stays as it was before the first step, or is `expected`. */
+export function conserved<Table extends object>(
+  sum: (tools: InvariantTools<Table>) => Promise<number> | number,
+  expected?: number,
+): (tools: InvariantTools<Table>) => Promise<void> {
+  const first = new WeakMap<object, number>();
+  return async (tools) => {
+    const now = await sum(tools);
+    if (!first.has(tools.run)) first.set(tools.run, expected ?? now);
+    const before = first.get(tools.run)!;
+    if (now !== before) throw new Error(`The sum is ${now}, not ${before}.`);
+  };
+}
+
+/** An alarm that is due runs: none waits for long after its time, and none was given up. */
+export function noAlarmLost<Table extends object>(
+  lateMsMax = 180_000,
+): (tools: InvariantTools<Table>) => Promise<void> {
+  return async ({ alarms, givenUpAlarms }) => {
+    for (const object of givenUpAlarms) {
+      throw new Error(`The alarm of ${object} was given up: its handler failed in every retry.`);
+    }
+    for (const { object, lateMs } of await alarms()) {
+      if (lateMs > lateMsMax) throw new Error(`The alarm of ${object} is ${lateMs} ms late.`);
+    }
+  };
+}
+
+/** A sequential model of one object. */
+export interface Model<State> {
+  /** The state of an object that was never called. */
+  readonly initial: State;
+  /** The next state, which is a new value, and the answer. Undefined: the call is not part of the model. */
+  apply(
+    state: State,
+    call: ClientCall,
+  ): { readonly state: State; readonly answer: unknown } | undefined;
+  /** True if the object is of this model. @default all are */
+  concerns?(object: string): boolean;
+}
+
+/** How many states the search looks at, for one object. */
+const SEARCH_MAX = 200_000;
+
+/**
+ * The answers to the calls of each object are those of its model, called one after the other in an order in which each
+ * call lies between its beginning and its end. A call without an answer may have happened at any time after its
+ * beginning, or never.
+ */
+export function linearizable<State>(
+  model: Model<State>,
+): (tools: Pick<InvariantTools<object>, 'calls'>) => void {
+  return ({ calls }) => {
+    const objects = new Set(calls.map(({ object }) => object));
+    for (const object of objects) {
+      if (model.concerns?.(object) === false) continue;
+      const own = calls.filter((call) => call.object === object && call.outcome.kind !== 'failed');
+      checkOrder(object, model, own);
+    }
+  };
+}
+
+/** Searches depth first for an order; states seen before, by the calls done, are not looked at again. */
+function checkOrder<State>(object: string, model: Model<State>, all: readonly ClientCall[]): void {
+  const calls = all.filter((call) => model.apply(model.initial, call) !== undefined);
+  const seen = new Set<string>();
+  let looked = 0;
+  let longest: ClientCall | undefined;
+  let longestDone = -1;
+  const search = (state: State, done: ReadonlySet<ClientCall>): boolean => {
+    const open = calls.filter((call) => !done.has(call));
+    const answered = open.filter(({ outcome }) => outcome.kind === 'answered');
+    if (answered.length === 0) return true;
+    const key = `${[...done].map(({ begin }) => begin).sort((a, b) => a - b)} ${JSON.stringify(state)}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    looked += 1;
+    if (looked > SEARCH_MAX) {
+      throw new Error(
+        `linearizable: ${object} has ${calls.length} calls, too many to check; make fewer steps, or a lower concurrency.`,
+      );
+    }
+    // A call can only be next if no other one has ended before it began.
+    const firstEnd = Math.min(...answered.map(({ end }) => end!));
+    for (const call of open) {
+      if (call.begin > firstEnd) continue;
+      const next = model.apply(state, call)!;
+      if (!fits(call.outcome, next.answer)) {
+        if (done.size > longestDone) {
+          longestDone = done.size;
+          longest = call;
+        }
+        continue;
+      }
+      if (search(next.state, new Set([...done, call]))) return true;
+    }
+    return false;
+  };
+  if (search(model.initial, new Set())) return;
+  const fact = longest === undefined ? '' : `: ${textOfCall(longest)} ${describe(longest.outcome)}`;
+  throw new Error(`No order of the calls of ${object} explains its answers${fact}.`);
+}
+
+function fits(outcome: CallOutcome, answer: unknown): boolean {
+  return outcome.kind !== 'answered' || JSON.stringify(outcome.value) === JSON.stringify(answer);
+}
+
+function describe(outcome: CallOutcome): string {
+  return outcome.kind === 'answered' ? `was answered with ${JSON.stringify(outcome.value)}` : '';
+}
+
+function keyed(calls: readonly ClientCall[]): Map<string, ClientCall[]> {
+  const known = new Map<string, ClientCall[]>();
+  for (const call of calls) {
+    for (const key of call.keys) known.set(key, [...(known.get(key) ?? []), call]);
+  }
+  return known;
+}

@@ -1,0 +1,215 @@
+// `ctx-storage/simulate`: the user's own classes through crashes, evictions, late alarms and power loss, from a seed.
+//
+// Invariant: a seed decides a run, to the byte of its trace, in every process.
+
+import { readFile } from 'node:fs/promises';
+import { storageError } from '../../src/shared/contract/errors.ts';
+import { WASM_URL } from '../../src/shared/contract/wasm-url.ts';
+import { loadSqlite, type Sqlite } from '../engine/vfs/sqlite-module.ts';
+import { ClassRegistry, type ClassTable } from '../objects/instance/object-class.ts';
+import { followAwaits } from './activity.ts';
+import type { CallEntry } from './clients.ts';
+import { Coverage, type Minimum, type SimulationCoverage } from './coverage.ts';
+import { failureOf, writeRun } from './failure.ts';
+import { installGlobals } from './globals.ts';
+import type { Answers } from './outside.ts';
+import { FAULTS, type FaultName, type Step, stepsOf } from './plan.ts';
+import { type RunOptions, type RunOutcome, SimulatedRun } from './run.ts';
+import type { Check, Invariant, Tools } from './tools.ts';
+import { shrink } from './world/shrink.ts';
+
+export type { CallOutcome, ClientCall } from './client-calls.ts';
+export type { CallEntry } from './clients.ts';
+export type { Minimum, SimulationCoverage } from './coverage.ts';
+export { SimulationFailed } from './failure.ts';
+export {
+  conserved,
+  exactlyOnce,
+  linearizable,
+  type Model,
+  noAlarmLost,
+} from './invariants.ts';
+export type { Answers, Draw } from './outside.ts';
+export type { FaultName } from './plan.ts';
+export type { Invariant, InvariantTools, StubOf, Tools } from './tools.ts';
+
+export interface SimulateOptions<Table extends object> {
+  /** The calls that may happen: functions that make calls, or such functions with a weight. */
+  readonly calls: (tools: Tools<Table>) => readonly CallEntry[];
+  /** Holds at rest: before the first step, after each crash, and at the end. */
+  readonly invariant?: Invariant<Table> | readonly Invariant<Table>[];
+  /** Makes the first state of each run, without faults. */
+  readonly setup?: (tools: Tools<Table>) => unknown;
+  /** How many runs. @default 100 */
+  readonly runs?: number;
+  /** The seed of the first run; the next ones follow it. @default '1' */
+  readonly from?: string;
+  /** Runs this seed alone, as a failure names it. */
+  readonly seed?: string;
+  /** About how many steps a run has. @default 20 */
+  readonly steps?: number;
+  /** Weights of faults; 0 switches one off. `false`: no faults. @default all */
+  readonly faults?: false | Partial<Readonly<Record<FaultName, number>>>;
+  /** How often a client repeats a call that failed with `retryable`. @default 2 */
+  readonly retries?: number;
+  /** How many calls are in flight at most. @default 4 */
+  readonly concurrency?: number;
+  /** The time without faults before the invariant, in milliseconds, in which alarms may run. @default 300,000 */
+  readonly restMs?: number;
+  /** Answers requests of the classes. Draws are from the seed. @default every request fails */
+  readonly fetch?: Answers;
+  /** More versions of the classes; the fault `deploy` changes between them, both ways. */
+  readonly versions?: readonly Partial<Record<keyof Table, ClassTable[string]>>[];
+  /** The app's own members of `env`. */
+  readonly env?: object;
+  /** The least that all runs together must have tested; otherwise they fail. */
+  readonly minimum?: Minimum;
+  /** Where to write a failed run, as JSON. @default nowhere */
+  readonly file?: string;
+}
+
+type AnyOptions = SimulateOptions<Record<string, object>>;
+
+/** The result of runs that have all passed. */
+export interface SimulationReport {
+  readonly coverage: SimulationCoverage;
+  /** A digest of everything that happened in the last run. */
+  readonly digest: string;
+}
+
+/**
+ * Runs the classes from seeds, and fails with the first run whose invariant fails.
+ *
+ * @throws SimulationFailed: the shortest script that still fails; CLASS_INVALID, INVALID_ARGUMENT
+ */
+export async function simulate<Table extends ClassTable>(
+  classes: Table,
+  options: SimulateOptions<Table>,
+): Promise<SimulationReport> {
+  const seeds = seedsOf(options);
+  const faults = faultsOf(options);
+  const plan = { steps: options.steps ?? 20, faults };
+  const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
+  const runOptions = runOptionsOf(sqlite, classes, options);
+  const undo = [installGlobals(), followAwaits()];
+  const coverage = new Coverage();
+  let digest = '';
+  try {
+    for (const seed of seeds) {
+      const steps = stepsOf(seed, plan);
+      const outcome = await runOnce(runOptions, seed, steps);
+      coverage.add(outcome);
+      digest = outcome.digest;
+      if (outcome.failure !== undefined)
+        throw await explain(runOptions, seed, steps, outcome, options);
+    }
+  } finally {
+    for (const end of undo) end();
+  }
+  const short = coverage.shortOf(options.minimum ?? {});
+  if (short.length === 0) return { coverage, digest };
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `simulate: the runs passed, but tested less than the minimum: ${short.join('; ')}. Make more runs or steps, or more ` +
+      `kinds of calls.\n${coverage.table()}`,
+  );
+}
+
+function runOnce(options: RunOptions, seed: number, steps: readonly Step[]): Promise<RunOutcome> {
+  options.sqlite.exports.sqlite3_randomness(0, 0); // its random numbers are from the seed, too
+  return new SimulatedRun(options, seed, steps).run();
+}
+
+/** Runs the failed seed again, and looks for the shortest script that fails in the same way. */
+async function explain(
+  options: RunOptions,
+  seed: number,
+  steps: readonly Step[],
+  outcome: RunOutcome,
+  { file }: Pick<AnyOptions, 'file'>,
+): Promise<Error> {
+  const facts = { seed: seed.toString(36), outcome, stepCount: steps.length, file };
+  const again = await runOnce({ ...options, showsConsole: false }, seed, steps);
+  let shortest: RunOutcome | undefined;
+  if (again.digest === outcome.digest) {
+    shortest = again;
+    await shrink(steps, async (fewer) => {
+      const tried = await runOnce({ ...options, showsConsole: false }, seed, fewer);
+      if (nameOf(tried) !== nameOf(outcome)) return false;
+      shortest = tried;
+      return true;
+    });
+  }
+  if (file !== undefined) writeRun(file, facts.seed, shortest ?? outcome);
+  return failureOf({ ...facts, shortest });
+}
+
+/** The kind of a run's failure; undefined: it has passed. */
+function nameOf({ failure }: RunOutcome): string | undefined {
+  return failure && (failure.error instanceof Error ? failure.error.name : 'not an Error');
+}
+
+function runOptionsOf<Table extends ClassTable>(
+  sqlite: Sqlite,
+  classes: Table,
+  options: SimulateOptions<Table>,
+): RunOptions {
+  const { invariant = [], versions = [] } = options;
+  const tables = [
+    classes,
+    ...versions.map((changed) => ({ ...classes, ...changed }) as ClassTable),
+  ];
+  for (const table of tables) new ClassRegistry(table); // throws CLASS_INVALID
+  return {
+    sqlite,
+    versions: tables,
+    env: options.env ?? {},
+    setup: options.setup as RunOptions['setup'],
+    calls: options.calls as RunOptions['calls'],
+    invariants: [invariant].flat() as unknown[] as Check[],
+    fetch: options.fetch,
+    retries: options.retries ?? 2,
+    concurrency: options.concurrency ?? 4,
+    restMs: options.restMs ?? 300_000,
+    showsConsole: options.seed !== undefined,
+  };
+}
+
+function seedsOf({
+  seed,
+  runs = 100,
+  from = '1',
+}: Pick<AnyOptions, 'seed' | 'runs' | 'from'>): number[] {
+  const first = parsed(seed ?? from);
+  const count = seed === undefined ? runs : 1;
+  return Array.from({ length: count }, (_, i) => first + i);
+}
+
+function parsed(seed: string): number {
+  const number = /^[0-9a-z]{1,8}$/.test(seed) ? Number.parseInt(seed, 36) : Number.NaN;
+  if (number < 2 ** 40) return number;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `simulate: a seed is 1 to 8 characters of 0-9 and a-z, not ${JSON.stringify(seed)}.`,
+  );
+}
+
+function faultsOf({
+  faults = {},
+  fetch,
+  versions = [],
+}: Pick<AnyOptions, 'faults' | 'fetch' | 'versions'>): Map<FaultName, number> {
+  if (faults === false) return new Map();
+  const weights = new Map(Object.entries({ ...FAULTS, ...faults }) as [FaultName, number][]);
+  for (const [name, weight] of weights) {
+    if (!(name in FAULTS) || !Number.isInteger(weight) || weight < 0) {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `simulate: faults takes whole numbers by name, not ${name}: ${weight}; there are ${Object.keys(FAULTS).join(', ')}.`,
+      );
+    }
+  }
+  if (fetch === undefined) weights.delete('fetchFails');
+  if (versions.length === 0) weights.delete('deploy');
+  return weights;
+}

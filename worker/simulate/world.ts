@@ -1,0 +1,176 @@
+// The world of one run: its time, its turns of the event loop, its draws, and the trace of everything that happens.
+//
+// Invariant: nothing happens but by a turn or a timer that this world takes, one at a time, so the seed decides the
+// order of everything. Only code that waits for something outside (a real timer, real I/O) is not in the seed; the
+// world waits for it and remembers that it did.
+
+import { createHash } from 'node:crypto';
+import { DrivenTime } from './world/driven-time.ts';
+import { DrivenTurns } from './world/driven-turns.ts';
+import type { Random } from './world/random.ts';
+import { turnOfEventLoop } from './world/settle.ts';
+
+const START_MS = Date.UTC(2030, 0, 1);
+/** How long a call may take in the time of the world. Longer than every limit of the platform. */
+const HANG_MS = 60 * 60_000;
+/** Turns of the platform's event loop, then its milliseconds, in which something outside may end. */
+const OUTSIDE_TURNS = 20;
+const OUTSIDE_MS = 1000;
+/** Upper bound of turns of a run. A usual one has some thousands. */
+const TURNS_MAX = 1_000_000;
+/** About one turn in so many takes a millisecond. */
+const TURNS_PER_MS = 4;
+
+// Taken before the globals are replaced.
+const { setTimeout } = globalThis;
+
+/** Something that happened, and when, in milliseconds since the run began. */
+export interface TraceEvent {
+  readonly ms: number;
+  readonly turn: number;
+  readonly text: string;
+}
+
+/** A call, or a callback, that waits and never goes on. */
+export class NeverEnds extends Error {
+  override readonly name = 'NeverEnds';
+}
+
+export class World {
+  readonly time = new DrivenTime(START_MS);
+  readonly turns = new DrivenTurns();
+  /** Begins again with each step, so that a step does the same when others are left out. */
+  readonly random: Random;
+  readonly trace: TraceEvent[] = [];
+  /** Rejections that no code has handled. */
+  readonly unhandled: unknown[] = [];
+  /** Whether the output of the run's code is printed. */
+  showsConsole = false;
+  /** The run has waited for something outside of it. */
+  waitedOutside = false;
+  /** Answers outgoing requests. */
+  fetch: (request: Request) => Promise<Response> = refuseFetch;
+  readonly #digest = createHash('sha256');
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  /** Milliseconds since the run began. */
+  get ms(): number {
+    return this.time.elapsed() - START_MS;
+  }
+
+  note(text: string): void {
+    const event = { ms: this.ms, turn: this.turns.count, text };
+    this.trace.push(event);
+    this.#digest.update(`${event.ms} ${event.turn} ${text}\n`);
+  }
+
+  /** A digest of everything that has happened. */
+  digest(): string {
+    return this.#digest.copy().digest('hex').slice(0, 32);
+  }
+
+  fraction(): number {
+    return this.random.uint32() / 2 ** 32;
+  }
+
+  fill(bytes: Uint8Array): void {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = this.random.uint32() >>> 24;
+  }
+
+  uuid(): `${string}-${string}-${string}-${string}-${string}` {
+    const bytes = new Uint8Array(16);
+    this.fill(bytes);
+    bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+    bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+    const hex = Buffer.from(bytes).toString('hex');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  }
+
+  /** Settles after this much time of the world. */
+  wait(delayMs: number): Promise<void> {
+    return new Promise((resolve) => void this.time.after(delayMs, resolve));
+  }
+
+  /** Takes at most so many turns, as long as one was requested. */
+  async takeTurns(count: number, isOver: () => boolean): Promise<void> {
+    for (let i = 0; i < count && !isOver() && (await this.#takeTurn()); i++);
+  }
+
+  /** Moves the time on by this much, through everything that happens meanwhile. */
+  async pass(durationMs: number, isOver: () => boolean): Promise<void> {
+    const endMs = this.time.elapsed() + durationMs;
+    while (!isOver()) {
+      if (await this.#takeTurn()) continue;
+      const leftMs = endMs - this.time.elapsed();
+      if (leftMs <= 0) return;
+      await this.time.advance(Math.min(leftMs, this.time.nextMs ?? leftMs), turnOfEventLoop);
+    }
+  }
+
+  /**
+   * Goes on until the condition is met; time moves when nothing else can happen.
+   *
+   * @throws NeverEnds, with the text
+   */
+  async until(isMet: () => boolean, waiting: () => string): Promise<void> {
+    const endMs = this.time.elapsed() + HANG_MS;
+    while (!isMet()) {
+      if (await this.#takeTurn()) continue;
+      const { nextMs } = this.time;
+      if (nextMs !== undefined && this.time.elapsed() + nextMs <= endMs) {
+        await this.time.advance(nextMs, turnOfEventLoop);
+      } else if (!(await this.#waitOutside(isMet))) {
+        throw new NeverEnds(`${waiting()} never ends: nothing is left that it could wait for.`);
+      }
+    }
+  }
+
+  /** Settles as the promise does, which the world drives meanwhile. @throws NeverEnds */
+  async finish<T>(label: string, promise: Promise<T>): Promise<T> {
+    let isPending = true;
+    const end = () => {
+      isPending = false;
+    };
+    promise.then(end, end);
+    await this.until(
+      () => !isPending,
+      () => label,
+    );
+    return promise;
+  }
+
+  async #takeTurn(): Promise<boolean> {
+    if (this.turns.count > TURNS_MAX) {
+      throw new NeverEnds(
+        `The run took ${TURNS_MAX} turns: its objects call one another without end.`,
+      );
+    }
+    if (!(await this.turns.take())) return false;
+    if (this.random.onceIn(TURNS_PER_MS)) await this.time.advance(1, turnOfEventLoop);
+    return true;
+  }
+
+  /** True when something outside has ended, so that the world goes on. */
+  async #waitOutside(isMet: () => boolean): Promise<boolean> {
+    const isGoingOn = async () => isMet() || (await this.turns.take());
+    for (let i = 0; i < OUTSIDE_TURNS; i++) {
+      await turnOfEventLoop();
+      if (await isGoingOn()) return true;
+    }
+    this.waitedOutside = true;
+    for (let waitedMs = 0; waitedMs < OUTSIDE_MS; waitedMs += 5) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (await isGoingOn()) return true;
+    }
+    return false;
+  }
+}
+
+async function refuseFetch({ method, url }: Request): Promise<Response> {
+  throw new TypeError(
+    `${method} ${url}: a simulation reaches no network. Answer it with the option fetch of simulate().`,
+  );
+}
