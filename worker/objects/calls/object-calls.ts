@@ -162,7 +162,10 @@ export class ObjectCalls implements ObjectsService {
   #receiver(wire: CallAddress): Receiver {
     if ('entry' in wire) {
       if (this.#entries !== undefined) return this.#entries.receiver(wire);
-      throw storageError('UNKNOWN_CLASS', 'This worker serves no classes, and no entry points.');
+      throw storageError(
+        'UNKNOWN_CLASS',
+        'The worker has no entry points. Export them, and pass the exports of the module that serves: { exports }.',
+      );
     }
     const address = fromWireAddress(wire);
     return { address, deliver: (event) => this.#host.deliver(address, event) };

@@ -29,6 +29,11 @@ export class EnvBindings {
     this.classNames = classNames;
   }
 
+  /** True: only names of classes. */
+  get isEmpty(): boolean {
+    return this.#own.size + this.#given.size === 0;
+  }
+
   /** The table with the classes of the bindings. @throws CLASS_INVALID */
   tableWith(table: ClassTable): ClassTable {
     const all = { ...table };

@@ -120,6 +120,12 @@ export class Workers {
     );
   }
 
+  /** True: nothing but classes. */
+  get isEmpty(): boolean {
+    const { entries, services } = this.main;
+    return entries.size + services.size + this.#others.size === 0 && this.given.isEmpty;
+  }
+
   /** The code of all entry points. */
   get texts(): string[] {
     return [this.main, ...this.#others.values()].flatMap(({ name, entries }) =>

@@ -78,7 +78,10 @@ export function appOf(table: ClassTable, options: AppOptions): App {
     classes,
     env: complete.env ?? {},
     entryTexts: workers.texts,
-    entryPoints: (...parts) => new EntryPoints(workers, ...parts),
+    // Without, a call runs through none of their code.
+    ...(!workers.isEmpty && {
+      entryPoints: (...parts: EntryPointsParts) => new EntryPoints(workers, ...parts),
+    }),
   };
 }
 
