@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { kv } from '../../../worker/bindings/index.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
+import { differs } from '../versions.ts';
 import { askWorkerd } from '../workerd.ts';
 import { kvAll } from './kv.ts';
 
@@ -39,6 +40,7 @@ async function askInNode(): Promise<Record<string, unknown>> {
 describe('a KV namespace', async () => {
   const [there, here] = await Promise.all([askInWorkerd(), askInNode()]);
   test.for(Object.keys(there))('[BKV1] %s', (what) => {
-    expect(here[what]).toEqual(there[what]);
+    if (differs(`kv: ${what}`)) expect(here[what]).not.toEqual(there[what]);
+    else expect(here[what]).toEqual(there[what]);
   });
 });

@@ -137,7 +137,7 @@ export async function convertValue(value: unknown): Promise<Uint8Array> {
 async function bytesOf(value: unknown): Promise<Uint8Array> {
   if (value === undefined) {
     throw new TypeError(
-      "Failed to execute 'put' on 'KvNamespace': parameter 2 is not of type 'string or JsObject'.",
+      "Failed to execute 'put' on 'KvNamespace': parameter 2 is not of type 'string or Object'.",
     );
   }
   if (typeof value !== 'object' || value === null) return new TextEncoder().encode(String(value));
