@@ -9,18 +9,16 @@ const text = readFileSync(new URL('../../docs/commit-log-format.md', import.meta
 type FieldType = 'u8' | 'u16' | 'u32' | 'f64' | '';
 type Table = Readonly<Record<string, { readonly offset: number; readonly type: FieldType }>>;
 
-/** The tables of offsets in the document, in order. */
-const tables: readonly Table[] = text
-  .split('| offset | type | field | meaning |')
-  .slice(1)
-  .map((block) => {
-    const rows = block.split('\n\n')[0]!.matchAll(/^\| (\d*) \| ?(\w*) \| (?:`(\w+)`)? ?\|/gm);
-    return Object.fromEntries(
-      [...rows]
-        .filter((row) => row[3] !== undefined)
-        .map((row) => [row[3]!, { offset: Number(row[1]), type: row[2] as FieldType }]),
-    );
-  });
+/** The tables of offsets in the document, which are its blocks of code, in order. */
+const tables: readonly Table[] = [...text.matchAll(/^```\n(.*?)^```/gms)].map(([, block]) => {
+  const rows = block!.matchAll(/^ ?(\d+) {2}(u8|u16|u32|f64)? *(\w+)/gm);
+  return Object.fromEntries(
+    [...rows].map(([, offset, type = '', name]) => [
+      name!,
+      { offset: Number(offset), type: type as FieldType },
+    ]),
+  );
+});
 const [segment, index, recordTable, annotation, entryTable, range, marker, slotTable] = tables as [
   Table,
   Table,
