@@ -214,7 +214,11 @@ describe('arguments and results', () => {
       name: 'Error',
       message: 'words',
     });
-    expect(await failure(room.failWith({ reason: 1 }))).toEqual({ reason: 1 });
+    expect(await failure(room.failWith({ reason: 1 }))).toEqual({
+      reason: 1,
+      remote: true,
+      durableObjectId: expect.any(String),
+    });
     const detailed = Object.assign(new RangeError('far'), { at: [1] });
     expect(await failure(room.failWith(detailed))).toMatchObject({ name: 'RangeError', at: [1] });
   });
