@@ -71,6 +71,12 @@ export class SandboxObjects {
     this.#followed = null;
   }
 
+  /** Ends the objects; the end of their worker does, too. */
+  close(): Promise<void> {
+    this.unfollow();
+    return this.#objects.close();
+  }
+
   /** The time of the object that is followed. */
   get time(): ObjectTime {
     if (this.#followed === null) throw new Error('No object is followed.');

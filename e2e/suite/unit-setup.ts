@@ -1,5 +1,5 @@
-// Before every unit test file: the test that runs fails if SQLite gets a dead pointer; and waiting for a condition may take
-// as long as the test may.
+// Before every unit test file: the test that runs fails if SQLite gets a dead pointer; a file fails that leaves a host of
+// objects open, whose globals would meet the next file; and waiting for a condition may take as long as the test may.
 
 import { afterAll, afterEach, expect, vi } from 'vitest';
 import type { Sqlite } from '../../worker/engine/vfs/sqlite-module.ts';
@@ -36,3 +36,10 @@ for (const name of ['waitFor', 'waitUntil'] as const) {
 const expectNone = () => expect(violations.splice(0)).toEqual([]);
 afterEach(expectNone);
 afterAll(expectNone);
+
+/** Globals that a running host replaces, as the process began with. */
+const REPLACED = ['Date', 'fetch', 'Request', 'Response', 'WebSocket'] as const;
+const scope = globalThis as { ownGlobals?: readonly unknown[] };
+const globals = () => REPLACED.map((name) => Reflect.get(globalThis, name));
+scope.ownGlobals ??= globals();
+afterAll(() => expect(globals(), 'a host was left open').toEqual(scope.ownGlobals));

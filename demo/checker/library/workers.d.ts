@@ -24,6 +24,7 @@ export type {
   ObjectWebSocketEventMap,
 } from '../../../src/shared/contract/object.ts';
 export { RpcTarget } from '../../../src/shared/contract/rpc-target.ts';
+export type { ExecutionContext, ServiceStub } from '../../../src/shared/contract/service.ts';
 export type {
   DurableObjectStorage,
   ListOptions,

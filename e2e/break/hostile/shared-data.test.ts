@@ -211,7 +211,7 @@ test('[DEMO33] in the sandbox, shared objects have their rows, names, commits an
   const last = await lastOf(opened, target);
   const { state } = await opened.time.at(last.bookmark);
   expect(state.tables[0]!.rows.map(({ texts }) => texts)).toEqual([['one'], ['three']]);
-  opened.unfollow();
+  await opened.close();
 });
 
 async function lastOf(opened: SandboxObjects, target: { className: string; name: string }) {

@@ -180,7 +180,16 @@ function requestOf(method: string, input: unknown): Request {
       `Failed to execute '${method}' on 'Cache': parameter 1 is not of type 'Request or string'.`,
     );
   }
-  return new Request(new URL(String(input))); // on its own: not relative to the page's address
+  return new Request(absoluteUrl(String(input)));
+}
+
+/** An address on its own, not one relative to the page's. */
+function absoluteUrl(address: string): URL {
+  try {
+    return new URL(address);
+  } catch (cause) {
+    throw new TypeError(`Invalid URL: ${address}`, { cause });
+  }
 }
 
 /** @throws TypeError */
