@@ -32,9 +32,12 @@ function shown(result: Untyped): unknown {
   return { done, value: value && [value.constructor.name, ...value] };
 }
 
+/** Far longer than any answer takes on a busy machine. */
+const HANG_MS = 3000;
+
 /** A hang is an answer like others. */
 export function within(promise: Promise<unknown>): Promise<unknown> {
-  const late = new Promise((resolve) => setTimeout(() => resolve('pending'), 200));
+  const late = new Promise((resolve) => setTimeout(() => resolve('pending'), HANG_MS));
   return Promise.race([promise, late]);
 }
 
