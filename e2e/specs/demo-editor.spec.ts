@@ -3,7 +3,7 @@
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 const types = (page: Page) => page.getByRole('region', { name: 'Types' });
 const said = (page: Page) => types(page).getByRole('status');
@@ -71,10 +71,9 @@ test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggest
   await expect(page.locator('.cm-tooltip-hover')).toContainText('SyncKvStorage.put');
 });
 
-test('[DEMO24] a mistake in another file is listed, leads there, and is underlined there', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO24] a mistake in another file is listed, leads there, and is underlined there', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/index.html`);
   await page.getByLabel('Example').selectOption({ label: 'Rate limiter' });
@@ -120,7 +119,7 @@ test('[DEMO27] the checker is loaded when the code runs and the editor is in vie
 });
 
 test('[DEMO28] a checker that cannot be loaded is told; the editor works without it, and it is loaded at a click', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.route('**/checker-worker*', (route) => route.abort());
@@ -140,7 +139,7 @@ test('[DEMO28] a checker that cannot be loaded is told; the editor works without
 
 for (const scheme of ['light', 'dark'] as const) {
   test(`[DEMO6] [DEMO24] mistakes and suggestions are accessible in ${scheme} colours, and leave the cursor in view`, {
-    tag: ONCE,
+    tag: [LONG, ONCE],
   }, async ({ context, demoSite }) => {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });

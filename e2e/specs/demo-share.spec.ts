@@ -3,6 +3,7 @@
 import { deflateRawSync } from 'node:zlib';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const slider = (page: Page) => page.getByRole('slider', { name: 'Moment' });
@@ -112,10 +113,9 @@ test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoe
   await expect(rows(other, 'Table item')).toHaveText(['tea9', 'cups4']);
 });
 
-test('[DEMO30] data beyond a link are saved as a file, which another visitor opens', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO30] data beyond a link are saved as a file, which another visitor opens', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.addInitScript(KEEP_SAVED);
   await openStock(page, demoSite.origin);
