@@ -25,3 +25,11 @@ describe.each(EXAMPLES)('$name', ({ seed, message, broken, mended }) => {
     expect(coverage.runs).toBe(4);
   });
 });
+
+test('[OBJ14] an orderly end whose last commit fails ends too: it waited for the flush of closed files', async () => {
+  const mended = EXAMPLES.filter(({ name }) =>
+    ['double charge on retry', 'clock moved back'].includes(name),
+  );
+  expect(mended).toHaveLength(2);
+  for (const example of mended) await example.mended({ seed: '5v' });
+});

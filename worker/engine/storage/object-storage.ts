@@ -450,6 +450,9 @@ export class ObjectStorage {
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#transactions.commitImplicit();
+    // A commit that failed has closed the files: nothing would end their flush.
+    const failed = this.#broken as StorageError | undefined;
+    if (failed !== undefined) throw failed;
     await this.#commits.flush();
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }
