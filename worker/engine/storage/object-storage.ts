@@ -2,9 +2,7 @@
 //
 // All access to the data passes through here, from the object's own code (durable-object-storage) and from pages
 // (sessions/page-session). It opens the implicit transaction before a write, and keeps the tickets of the output gate.
-//
 // Invariant: `#broken` is set once and thrown by every later operation; a broken storage never writes.
-//
 // Does not know events or callers; the input gate decides when this code may run.
 
 import { CONFLICTS_MAX, type Decisions } from '../../../src/shared/contract/arguments.ts';
@@ -450,8 +448,7 @@ export class ObjectStorage {
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#transactions.commitImplicit();
-    // A commit that failed has closed the files: nothing would end their flush.
-    const failed = this.#broken as StorageError | undefined;
+    const failed = this.#broken as StorageError | undefined; // by the commit, which has closed the files
     if (failed !== undefined) throw failed;
     await this.#commits.flush();
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
