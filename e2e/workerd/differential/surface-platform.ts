@@ -1,6 +1,7 @@
 // Questions about the platform of now: what the newest workerd has changed, and what programs meet beside storage.
 
 import {
+  locally,
   names,
   outcome,
   type Questions,
@@ -164,7 +165,7 @@ export const PLATFORM: Questions = {
     const writer = stream.getWriter();
     writer.closed.catch(() => {});
     stream.digest.catch(() => {});
-    return [await outcome(writer.write(1)), await within(outcome(stream.digest.then(hex)))];
+    return [await outcome(writer.write(1)), await locally(outcome(stream.digest.then(hex)))];
   },
   'DigestStream, an abort': async () => {
     const stream = new scope.crypto.DigestStream('SHA-1');

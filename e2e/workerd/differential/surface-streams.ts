@@ -1,6 +1,7 @@
 // Questions about IdentityTransformStream and FixedLengthStream.
 
 import {
+  locally,
   names,
   outcome,
   type Questions,
@@ -23,11 +24,11 @@ async function through(stream: Untyped, writes: readonly unknown[], ending?: 'cl
   const read: unknown[] = [];
   const reader = stream.readable.getReader();
   for (let i = 0; i <= writes.length; i++) {
-    const one: Untyped = await within(outcome(reader.read()));
+    const one: Untyped = await locally(outcome(reader.read()));
     read.push(one);
     if (typeof one === 'string' || one.done) break;
   }
-  return { told: await Promise.all(told.map(within)), read };
+  return { told: await Promise.all(told.map(locally)), read };
 }
 
 export const STREAMS: Questions = {
@@ -47,7 +48,7 @@ export const STREAMS: Questions = {
   'a write waits for its reader': async () => {
     const { writable, readable } = identity();
     const write = writable.getWriter().write(bytes(1));
-    const before = await within(outcome(write));
+    const before = await locally(outcome(write));
     const read = await outcome(readable.getReader().read());
     return [before, read, await within(outcome(write))];
   },
