@@ -4,3 +4,4 @@
 
 export type { EnvBinding } from '../../src/shared/contract/env-binding.ts';
 export { type KvOptions, kv } from './kv/kv.ts';
+export { type QueueConsumer, type QueueOptions, queue } from './queue/queue.ts';

@@ -19,6 +19,26 @@ export const SERVICES = {
   GREETER: { service: 'other', entrypoint: 'Greeter' },
 } as const;
 
+/** Two decisions of a consumer, by the name of the queue. */
+const DECISIONS: Readonly<Record<string, (batch: Untyped, message: Untyped) => unknown>> = {
+  'ack after retry': (_batch, message) => [message.retry(), message.ack()],
+  'retry after ack': (_batch, message) => [message.ack(), message.retry()],
+  'retry twice': (_batch, message) => [
+    message.retry({ delaySeconds: 1 }),
+    message.retry({ delaySeconds: 2 }),
+    message.retry(),
+  ],
+  'ack after ack all': (batch, message) => [batch.ackAll(), message.ack()],
+  'retry after ack all': (batch, message) => [batch.ackAll(), message.retry()],
+  'ack after retry all': (batch, message) => [batch.retryAll(), message.ack()],
+  'retry after retry all': (batch, message) => [batch.retryAll(), message.retry()],
+  'retry all after ack': (batch, message) => [message.ack(), batch.retryAll()],
+  'ack all after retry': (batch, message) => [message.retry(), batch.ackAll()],
+  'ack all after retry all': (batch) => [batch.retryAll(), batch.ackAll()],
+  'retry all after ack all': (batch) => [batch.ackAll(), batch.retryAll()],
+  'retry all twice': (batch) => [batch.retryAll({ delaySeconds: 1 }), batch.retryAll()],
+};
+
 /** What an event has left for a later one to see. */
 const seen: Seen = {};
 
@@ -208,6 +228,8 @@ export function workerOf({ DurableObject, RpcTarget, WorkerEntrypoint }: Bases) 
         if (batch.queue === 'fail') throw new RangeError('failed');
         if (batch.queue === 'ack all') batch.ackAll();
         if (batch.queue === 'retry all') batch.retryAll({ delaySeconds: 5 });
+        const decide = DECISIONS[batch.queue];
+        if (decide !== undefined) decide(batch, first);
         if (batch.queue === 'each') {
           first.retry({ delaySeconds: 3 });
           second.ack();
@@ -393,7 +415,7 @@ const EVENTS: Readonly<Record<string, (worker: Untyped) => unknown>> = {
     ]),
   ),
   ...Object.fromEntries(
-    ['fail', 'ack all', 'retry all', 'each', 'facts'].map((queue) => [
+    ['fail', 'ack all', 'retry all', 'each', 'facts', ...Object.keys(DECISIONS)].map((queue) => [
       `queue: ${queue}`,
       (worker: Untyped) => worker.queue(queue, messages()),
     ]),
