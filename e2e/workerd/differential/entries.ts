@@ -186,6 +186,8 @@ export function workerOf({ DurableObject, RpcTarget, WorkerEntrypoint }: Bases) 
       async fetch(request: Request, env: Untyped, ctx: Untyped) {
         const { pathname } = new URL(request.url);
         switch (pathname) {
+          case '/seen':
+            return Response.json(seen);
           case '/ping':
             return new Response(`pong ${this.extra} ${JSON.stringify(ctx.props)}`);
           case '/fail':
@@ -216,6 +218,7 @@ export function workerOf({ DurableObject, RpcTarget, WorkerEntrypoint }: Bases) 
         if (cron === 'fail') throw new RangeError('failed');
         if (cron === 'wait and fail') ctx.waitUntil(Promise.reject(new Error('failed')));
         if (cron === 'no retry') controller.noRetry();
+        if (cron === 'controller') seen.scheduled = await factsOf(controller);
         if (cron === 'facts') {
           const { scheduledTime } = controller;
           seen.scheduled = [cron, scheduledTime, controller.constructor.name, 'SELF' in env];
@@ -406,6 +409,18 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
   'a socket of an object': ({ exports }) => talk(exports, '/object-socket'),
 };
 
+/** Of the controller of `scheduled`. */
+async function factsOf(controller: Untyped): Promise<unknown> {
+  const { noRetry } = controller;
+  return [
+    Object.keys(controller).sort(),
+    String(controller),
+    typeof controller.scheduledTime,
+    controller.noRetry() ?? 'nothing',
+    await nameOf(() => noRetry()),
+  ];
+}
+
 /** Questions that only the outside of a worker can ask; each returns what it has learned. */
 const EVENTS: Readonly<Record<string, (worker: Untyped) => unknown>> = {
   ...Object.fromEntries(
@@ -415,12 +430,32 @@ const EVENTS: Readonly<Record<string, (worker: Untyped) => unknown>> = {
     ]),
   ),
   ...Object.fromEntries(
+    ['controller', 'facts'].map((cron) => [
+      `scheduled: ${cron}`,
+      async (worker: Untyped) => {
+        await worker.scheduled({ cron, scheduledTime: new Date(7) });
+        return (await seenBy(worker)).scheduled;
+      },
+    ]),
+  ),
+  'scheduled: without arguments': async (worker) => {
+    const before = Date.now();
+    await worker.scheduled();
+    await worker.scheduled({ cron: 'facts' });
+    const [cron, timeMs] = (await seenBy(worker)).scheduled as [string, number];
+    return [cron, Math.abs(timeMs - before) < 60_000];
+  },
+  ...Object.fromEntries(
     ['fail', 'ack all', 'retry all', 'each', 'facts', ...Object.keys(DECISIONS)].map((queue) => [
       `queue: ${queue}`,
       (worker: Untyped) => worker.queue(queue, messages()),
     ]),
   ),
 };
+
+async function seenBy(worker: Untyped): Promise<Seen> {
+  return (await worker.fetch('http://main/seen')).json();
+}
 
 function messages() {
   const timestamp = new Date(1);
@@ -438,6 +473,7 @@ export async function entriesAll(worker: Untyped): Promise<Record<string, unknow
     answers[what] = await response.json();
   }
   for (const [what, ask] of Object.entries(EVENTS)) answers[what] = await ask(worker);
+  answers['queue: what it was'] = (await seenBy(worker)).queue;
   return answers;
 }
 

@@ -27,6 +27,10 @@ export class ScheduledController {
   noRetry(): void {
     this.#decided.noRetry = true;
   }
+
+  get [Symbol.toStringTag](): string {
+    return 'ScheduledController';
+  }
 }
 
 /** How long a message waits for its retry. */
