@@ -6,3 +6,4 @@ export type { EnvBinding } from '../../src/shared/contract/env-binding.ts';
 export { cronTriggers } from './cron/cron-triggers.ts';
 export { type KvOptions, kv } from './kv/kv.ts';
 export { type QueueConsumer, type QueueOptions, queue } from './queue/queue.ts';
+export { type RateLimitOptions, rateLimit } from './rate-limit/rate-limit.ts';

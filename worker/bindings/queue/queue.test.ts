@@ -1,9 +1,10 @@
 // Queues whose consumer is the app's code, on a driven clock.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { createObjects as createInProcess } from '../../start/entries/in-process.ts';
 import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
 import { queue } from '../index.ts';
 
@@ -58,6 +59,27 @@ test('[BQU2] a batch is delivered when it is full, or when its first message has
   expect(batches).toEqual([['a 1'], ['b 1', 'c 1']]);
   await clock.advance(30_000);
   expect(batches.at(-1)).toEqual(['d 1']);
+  await close();
+});
+
+test('[BQU2] the same in a process without files', async () => {
+  const { batches, record } = recorder();
+  const fetch = async (_request: Request, { JOBS }: Untyped) => {
+    await JOBS.send('a');
+    return new Response();
+  };
+  const { worker, clock, close } = await createInProcess(
+    {},
+    {
+      exports: { default: { fetch, queue: record } },
+      bindings: { JOBS: queue({ consumer: {} }) },
+      wasm: readFileSync(new URL('../../engine/vfs/sqlite3.wasm', import.meta.url)),
+    },
+  );
+  await clock.set(START);
+  await worker.fetch('http://here/');
+  await clock.advance(1000);
+  expect(batches).toEqual([['a 1']]);
   await close();
 });
 
