@@ -6,7 +6,7 @@ import type { DurableObjectNamespace } from '../../../src/shared/contract/object
 import { CronExpression } from './cron-expression.ts';
 import { CronObject, type CronTable } from './cron-object.ts';
 
-/** Times in UTC, in Cloudflare's syntax: `crons: cronTriggers(['*\/5 * * * *'])`. */
+/** Times in UTC, in Cloudflare's syntax: `crons: cronTriggers(['30 9 * * MON-FRI'])`. */
 export function cronTriggers(crons: readonly string[]): EnvBinding {
   return {
     [BINDING]: () => {
