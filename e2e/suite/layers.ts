@@ -79,7 +79,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
     rooms: ['globals', 'modules', 'library', 'source'],
     on: ['worker/objects', 'worker/engine/storage', 'src/shared'],
   },
-  'worker/bindings': { on: ['worker/realm/library', 'src/shared/contract'] },
+  'worker/bindings': { on: ['worker/realm/library', 'src/shared/contract', 'src/shared/values'] },
   'worker/start': {
     rooms: ['boot', 'entries'],
     on: ['worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],

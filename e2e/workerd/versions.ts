@@ -14,6 +14,16 @@ const BOTH: readonly string[] = [
   'platform: a remote error of another object',
   'platform: a view in a stream of values',
   'platform: the order after a put',
+  // Words instead of a number of an error.
+  'queues: the words of a limit',
+  'queues: a body without json',
+  'queues: a view after it was sent',
+  'queues: a queue that nobody consumes',
+  'queues: a clone of a batch',
+  // Miniflare delivers acknowledged messages again.
+  'queues: an ack before a throw',
+  'queues: ackAll before a throw',
+  'queues: an ack before retryAll',
   // Node 20 has none of these classes.
   ...('SuppressedError' in globalThis ? [] : ['platform: SuppressedError']),
 ];

@@ -19,6 +19,10 @@ export interface Script {
   /** Names in `env` to entry points of this script or of others. */
   readonly services?: Readonly<Record<string, Service>>;
   readonly kvNamespaces?: readonly string[];
+  readonly queues?: Readonly<Record<string, Queue>>;
+  readonly rateLimits?: Readonly<
+    Record<string, { readonly limit: number; readonly period: 10 | 60 }>
+  >;
   /** Scripts beside it, without objects. */
   readonly others?: readonly OtherScript[];
   readonly bundling?: Pick<
@@ -33,6 +37,14 @@ export interface Service {
   readonly props?: Record<string, unknown>;
 }
 
+/** A queue that the script sends to. */
+export interface Queue {
+  readonly name: string;
+  readonly deliveryDelay?: number;
+  /** How the script itself consumes it; null: nobody does. */
+  readonly consumer: Readonly<Record<string, string | number>> | null;
+}
+
 interface OtherScript {
   readonly name: string;
   readonly main: string;
@@ -41,7 +53,14 @@ interface OtherScript {
 
 export async function startInWorkerd(script: Script): Promise<Miniflare> {
   const { main, classes, name, compatibilityDate, variables, isSilent } = script;
-  const { compatibilityFlags = [], services, kvNamespaces, others = [] } = script;
+  const {
+    compatibilityFlags = [],
+    services,
+    kvNamespaces,
+    queues,
+    rateLimits,
+    others = [],
+  } = script;
   const dated = { modules: true, compatibilityDate, compatibilityFlags: [...compatibilityFlags] };
   const first = {
     ...(name !== undefined && { name }),
@@ -49,6 +68,8 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     script: await bundled(main, script),
     ...(variables && { bindings: variables }),
     ...(kvNamespaces && { kvNamespaces: [...kvNamespaces] }),
+    ...(queues && queuesOf(queues)),
+    ...(rateLimits && { ratelimits: rateLimitsOf(rateLimits) }),
     ...(services && { serviceBindings: bindingsOf(services) }),
     durableObjects: Object.fromEntries(
       Object.entries(classes).map(([binding, className]) => [
@@ -71,6 +92,27 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
   );
   await miniflare.ready;
   return miniflare;
+}
+
+function queuesOf(queues: Readonly<Record<string, Queue>>) {
+  const all = Object.entries(queues);
+  return {
+    queueProducers: Object.fromEntries(
+      all.map(([binding, { name, deliveryDelay }]) => [
+        binding,
+        { queueName: name, ...(deliveryDelay !== undefined && { deliveryDelay }) },
+      ]),
+    ),
+    queueConsumers: Object.fromEntries(
+      all.flatMap(([, { name, consumer }]) => (consumer === null ? [] : [[name, { ...consumer }]])),
+    ),
+  };
+}
+
+function rateLimitsOf(limits: NonNullable<Script['rateLimits']>) {
+  return Object.fromEntries(
+    Object.entries(limits).map(([binding, simple]) => [binding, { simple, namespace_id: binding }]),
+  );
 }
 
 function bindingsOf(services: Readonly<Record<string, Service>>) {

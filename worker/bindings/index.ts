@@ -3,4 +3,7 @@
 // Invariant: nothing of a binding is loaded unless an app names it.
 
 export type { EnvBinding } from '../../src/shared/contract/env-binding.ts';
+export { cronTriggers } from './cron/cron-triggers.ts';
 export { type KvOptions, kv } from './kv/kv.ts';
+export { type QueueConsumer, type QueueOptions, queue } from './queue/queue.ts';
+export { type RateLimitOptions, rateLimit } from './rate-limit/rate-limit.ts';

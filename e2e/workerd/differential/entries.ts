@@ -19,6 +19,26 @@ export const SERVICES = {
   GREETER: { service: 'other', entrypoint: 'Greeter' },
 } as const;
 
+/** Two decisions of a consumer, by the name of the queue. */
+const DECISIONS: Readonly<Record<string, (batch: Untyped, message: Untyped) => unknown>> = {
+  'ack after retry': (_batch, message) => [message.retry(), message.ack()],
+  'retry after ack': (_batch, message) => [message.ack(), message.retry()],
+  'retry twice': (_batch, message) => [
+    message.retry({ delaySeconds: 1 }),
+    message.retry({ delaySeconds: 2 }),
+    message.retry(),
+  ],
+  'ack after ack all': (batch, message) => [batch.ackAll(), message.ack()],
+  'retry after ack all': (batch, message) => [batch.ackAll(), message.retry()],
+  'ack after retry all': (batch, message) => [batch.retryAll(), message.ack()],
+  'retry after retry all': (batch, message) => [batch.retryAll(), message.retry()],
+  'retry all after ack': (batch, message) => [message.ack(), batch.retryAll()],
+  'ack all after retry': (batch, message) => [message.retry(), batch.ackAll()],
+  'ack all after retry all': (batch) => [batch.retryAll(), batch.ackAll()],
+  'retry all after ack all': (batch) => [batch.ackAll(), batch.retryAll()],
+  'retry all twice': (batch) => [batch.retryAll({ delaySeconds: 1 }), batch.retryAll()],
+};
+
 /** What an event has left for a later one to see. */
 const seen: Seen = {};
 
@@ -166,6 +186,8 @@ export function workerOf({ DurableObject, RpcTarget, WorkerEntrypoint }: Bases) 
       async fetch(request: Request, env: Untyped, ctx: Untyped) {
         const { pathname } = new URL(request.url);
         switch (pathname) {
+          case '/seen':
+            return Response.json(seen);
           case '/ping':
             return new Response(`pong ${this.extra} ${JSON.stringify(ctx.props)}`);
           case '/fail':
@@ -196,6 +218,7 @@ export function workerOf({ DurableObject, RpcTarget, WorkerEntrypoint }: Bases) 
         if (cron === 'fail') throw new RangeError('failed');
         if (cron === 'wait and fail') ctx.waitUntil(Promise.reject(new Error('failed')));
         if (cron === 'no retry') controller.noRetry();
+        if (cron === 'controller') seen.scheduled = await factsOf(controller);
         if (cron === 'facts') {
           const { scheduledTime } = controller;
           seen.scheduled = [cron, scheduledTime, controller.constructor.name, 'SELF' in env];
@@ -208,6 +231,8 @@ export function workerOf({ DurableObject, RpcTarget, WorkerEntrypoint }: Bases) 
         if (batch.queue === 'fail') throw new RangeError('failed');
         if (batch.queue === 'ack all') batch.ackAll();
         if (batch.queue === 'retry all') batch.retryAll({ delaySeconds: 5 });
+        const decide = DECISIONS[batch.queue];
+        if (decide !== undefined) decide(batch, first);
         if (batch.queue === 'each') {
           first.retry({ delaySeconds: 3 });
           second.ack();
@@ -384,6 +409,18 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
   'a socket of an object': ({ exports }) => talk(exports, '/object-socket'),
 };
 
+/** Of the controller of `scheduled`. */
+async function factsOf(controller: Untyped): Promise<unknown> {
+  const { noRetry } = controller;
+  return [
+    Object.keys(controller).sort(),
+    String(controller),
+    typeof controller.scheduledTime,
+    controller.noRetry() ?? 'nothing',
+    await nameOf(() => noRetry()),
+  ];
+}
+
 /** Questions that only the outside of a worker can ask; each returns what it has learned. */
 const EVENTS: Readonly<Record<string, (worker: Untyped) => unknown>> = {
   ...Object.fromEntries(
@@ -393,12 +430,32 @@ const EVENTS: Readonly<Record<string, (worker: Untyped) => unknown>> = {
     ]),
   ),
   ...Object.fromEntries(
-    ['fail', 'ack all', 'retry all', 'each', 'facts'].map((queue) => [
+    ['controller', 'facts'].map((cron) => [
+      `scheduled: ${cron}`,
+      async (worker: Untyped) => {
+        await worker.scheduled({ cron, scheduledTime: new Date(7) });
+        return (await seenBy(worker)).scheduled;
+      },
+    ]),
+  ),
+  'scheduled: without arguments': async (worker) => {
+    const before = Date.now();
+    await worker.scheduled();
+    await worker.scheduled({ cron: 'facts' });
+    const [cron, timeMs] = (await seenBy(worker)).scheduled as [string, number];
+    return [cron, Math.abs(timeMs - before) < 60_000];
+  },
+  ...Object.fromEntries(
+    ['fail', 'ack all', 'retry all', 'each', 'facts', ...Object.keys(DECISIONS)].map((queue) => [
       `queue: ${queue}`,
       (worker: Untyped) => worker.queue(queue, messages()),
     ]),
   ),
 };
+
+async function seenBy(worker: Untyped): Promise<Seen> {
+  return (await worker.fetch('http://main/seen')).json();
+}
 
 function messages() {
   const timestamp = new Date(1);
@@ -416,6 +473,7 @@ export async function entriesAll(worker: Untyped): Promise<Record<string, unknow
     answers[what] = await response.json();
   }
   for (const [what, ask] of Object.entries(EVENTS)) answers[what] = await ask(worker);
+  answers['queue: what it was'] = (await seenBy(worker)).queue;
   return answers;
 }
 

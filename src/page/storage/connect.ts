@@ -90,8 +90,8 @@ export async function connectClasses<Classes extends object>(
     get env() {
       return env as NamespacesOf<Classes>;
     },
-    worker: entryHandle('default', caller) as EntryHandle,
-    entrypoint: (name) => entryHandle(name, caller) as never,
+    worker: entryHandle({ entry: 'default' }, caller) as EntryHandle,
+    entrypoint: (entry) => entryHandle({ entry }, caller) as never,
     async list(name, options) {
       const className = bindings.get(name);
       if (className === undefined) throw unknownClass(name, bindings.keys());

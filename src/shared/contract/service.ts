@@ -26,7 +26,11 @@ export type EntryHandle<T extends object = object> = ServiceStub<T> & {
   /** Runs `scheduled`, and waits for its `waitUntil`. */
   scheduled(event?: ScheduledEvent): Promise<ScheduledResult>;
   /** Runs `queue` with one batch, and waits for its `waitUntil`. */
-  queue(queueName: string, messages: readonly QueueMessage[]): Promise<QueueResult>;
+  queue(
+    queueName: string,
+    messages: readonly QueueMessage[],
+    metadata?: QueueMetadata,
+  ): Promise<QueueResult>;
 };
 
 type ServiceMember = 'fetch' | 'connect' | 'dup' | 'alarm' | 'scheduled' | 'queue' | 'then' | Brand;
@@ -51,6 +55,18 @@ export interface QueueMessage {
   readonly body: unknown;
   /** How often it was delivered, this time included. @default 1 */
   readonly attempts?: number;
+}
+
+/** The messages of a queue that wait. */
+export interface QueueMetrics {
+  readonly backlogCount: number;
+  readonly backlogBytes: number;
+  readonly oldestMessageTimestamp: Date | undefined;
+}
+
+/** Of a batch: the queue without it. @default an empty queue */
+export interface QueueMetadata {
+  readonly metrics: QueueMetrics;
 }
 
 /** The decisions of a consumer. */

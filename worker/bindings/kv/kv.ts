@@ -13,11 +13,10 @@ export interface KvOptions {
 /** A KV namespace: `bindings: { CACHE: kv() }`. */
 export function kv({ id }: KvOptions = {}): EnvBinding {
   return {
-    [BINDING]: {
+    [BINDING]: (name) => ({
       className: 'KvObject',
       class: KvObject,
-      client: (objects, name) =>
-        new KvNamespace(objects as DurableObjectNamespace<KvObject>, id ?? name),
-    },
+      client: (objects) => new KvNamespace(objects as DurableObjectNamespace<KvObject>, id ?? name),
+    }),
   };
 }

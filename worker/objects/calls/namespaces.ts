@@ -48,6 +48,10 @@ export interface Entries extends EntryReceivers {
   bind(env: Record<string, unknown>, caller: ObjectCaller): void;
   /** Adds the entry points. */
   bindExports(exports: Record<string, object>, caller: ObjectCaller): void;
+  /** `env` of the objects of a binding's class; undefined: the class is the app's. */
+  ownEnv(className: string, caller: ObjectCaller): object | undefined;
+  /** Starts the bindings. @throws what fails their start */
+  start(): Promise<void>;
   /** False while an event runs. */
   readonly isQuiet: boolean;
   /** Events that still run reject with the reason, and no other begins. */
@@ -109,6 +113,11 @@ export class Namespaces {
     return this.#entries?.isQuiet ?? true;
   }
 
+  /** The host has started. @throws what fails the start of a binding */
+  async start(): Promise<void> {
+    await this.#entries?.start();
+  }
+
   /** The host is closed: entry points, and live reads of the code beside the objects, end. */
   close(): void {
     const end = storageError('CONNECTION_CLOSED', 'The host of the objects was closed.');
@@ -122,7 +131,7 @@ export class Namespaces {
     const { party, caller } = this.#residentOf(instance.context);
     const props = instance.startup?.props ?? null;
     return {
-      env: this.#envOf(caller),
+      env: this.#entries?.ownEnv(instance.address.className ?? '', caller) ?? this.#envOf(caller),
       exports: this.#exportsOf(caller),
       facets: new DurableObjectFacets(instance, party, this.#host, this.calls),
       props: props === null ? {} : (this.#local.receive(props, party) as object),

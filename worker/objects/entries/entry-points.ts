@@ -7,9 +7,10 @@
 import { runOutside } from '../../../src/shared/calls/io/current-context.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { loopbackService } from '../../../src/shared/calls/stubs/loopback-service.ts';
-import { serviceStub } from '../../../src/shared/calls/stubs/service-stub.ts';
+import { entryHandle, serviceStub } from '../../../src/shared/calls/stubs/service-stub.ts';
 import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import type { EntryHandle } from '../../../src/shared/contract/service.ts';
 import type { EntryAddress } from '../../../src/shared/wire/address.ts';
 import type { Entries, EntryParts } from '../calls/namespaces.ts';
 import type { Receiver, Recipient } from '../calls/object-calls.ts';
@@ -55,6 +56,22 @@ export class EntryPoints implements Entries {
     const { given, main } = this.#workers;
     given.bind(env, (className) => this.#parts.namespace(className, caller));
     this.#bindServices(env, main, caller);
+  }
+
+  ownEnv(className: string, caller: ObjectCaller): object | undefined {
+    return this.#workers.given.inside(
+      className,
+      () => this.#parts.namespace(className, caller),
+      (parts) => {
+        const to = this.#workers.entryOf(parts);
+        return to && (entryHandle(addressOf(to.worker, to.entry), caller) as EntryHandle);
+      },
+    );
+  }
+
+  async start(): Promise<void> {
+    const { ambient, namespace } = this.#parts;
+    await this.#workers.given.start((className) => namespace(className, ambient));
   }
 
   bindExports(exports: Record<string, object>, caller: ObjectCaller): void {

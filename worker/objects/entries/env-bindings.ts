@@ -1,8 +1,14 @@
 // The option `bindings`, as the app gives it: names of classes, bindings with objects of their own, and objects that
 // are used as they are.
 
-import { type BindingParts, bindingParts } from '../../../src/shared/contract/env-binding.ts';
+import {
+  type BindingParts,
+  bindingParts,
+  type EnvBinding,
+} from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
+import type { EntryHandle } from '../../../src/shared/contract/service.ts';
 import type { ClassTable } from '../instance/object-class.ts';
 
 /**
@@ -14,30 +20,32 @@ export type GivenBindings = Readonly<Record<string, string | object>>;
 export class EnvBindings {
   /** Name in `env` to name of a class. */
   readonly classNames: Readonly<Record<string, string>>;
-  readonly #own = new Map<string, BindingParts>();
+  /** Each with its name, also of those that are no member of `env`. */
+  readonly own: (readonly [name: string, parts: BindingParts])[] = [];
   readonly #given = new Map<string, object>();
 
-  /** @throws CLASS_INVALID */
-  constructor(bindings: GivenBindings = {}) {
+  /** `crons`: the binding that runs `scheduled`. @throws CLASS_INVALID */
+  constructor(bindings: GivenBindings = {}, crons?: EnvBinding) {
     const classNames: Record<string, string> = {};
     for (const [name, given] of Object.entries(bindings)) {
-      const parts = bindingParts(given);
-      if (parts !== undefined) this.#own.set(name, parts);
+      const parts = bindingParts(given, name);
+      if (parts !== undefined) this.own.push([name, parts]);
       else if (typeof given === 'string') classNames[name] = given;
       else this.#given.set(name, checkedObject(name, given));
     }
     this.classNames = classNames;
+    if (crons !== undefined) this.own.push(['crons', cronParts(crons)]);
   }
 
   /** True: only names of classes. */
   get isEmpty(): boolean {
-    return this.#own.size + this.#given.size === 0;
+    return this.own.length + this.#given.size === 0;
   }
 
   /** The table with the classes of the bindings. @throws CLASS_INVALID */
   tableWith(table: ClassTable): ClassTable {
     const all = { ...table };
-    for (const [binding, { className, class: construct }] of this.#own) {
+    for (const [binding, { className, class: construct }] of this.own) {
       if (Object.hasOwn(table, className)) {
         throw storageError(
           'CLASS_INVALID',
@@ -51,11 +59,43 @@ export class EnvBindings {
 
   /** Adds the members that are more than names of classes. */
   bind(env: Record<string, unknown>, namespaceOf: (className: string) => object): void {
-    for (const [name, { className, client }] of this.#own) {
-      env[name] = client(namespaceOf(className) as never, name);
+    for (const [name, parts] of this.own) {
+      if (parts.client) env[name] = parts.client(namespaceOf(parts.className) as never);
     }
     for (const [name, given] of this.#given) env[name] = given;
   }
+
+  /** `env` of the objects of a binding's class; undefined for the classes of the app. */
+  inside(
+    className: string,
+    objects: () => object,
+    entryOf: (parts: BindingParts) => EntryHandle | undefined,
+  ): object | undefined {
+    const own = this.own.filter(([, parts]) => parts.className === className);
+    if (own.length === 0) return undefined;
+    return Object.fromEntries(
+      own.flatMap(([name, parts]) =>
+        parts.inside
+          ? [[name, parts.inside(objects() as DurableObjectNamespace, entryOf(parts))]]
+          : [],
+      ),
+    );
+  }
+
+  async start(namespaceOf: (className: string) => object): Promise<void> {
+    await Promise.all(
+      this.own.map(([, parts]) => parts.start?.(namespaceOf(parts.className) as never)),
+    );
+  }
+}
+
+function cronParts(crons: unknown): BindingParts {
+  const parts = bindingParts(crons, 'crons');
+  if (parts !== undefined) return parts;
+  throw storageError(
+    'CLASS_INVALID',
+    "serve: crons is not a binding; give cronTriggers(['*/5 * * * *']) of ctx-storage/bindings.",
+  );
 }
 
 function checkedObject(name: string, given: unknown): object {

@@ -2,6 +2,7 @@
 
 import type {
   QueueMessage,
+  QueueMetadata,
   QueueResult,
   ScheduledEvent,
 } from '../../../src/shared/contract/service.ts';
@@ -26,6 +27,10 @@ export class ScheduledController {
   noRetry(): void {
     this.#decided.noRetry = true;
   }
+
+  get [Symbol.toStringTag](): string {
+    return 'ScheduledController';
+  }
 }
 
 /** How long a message waits for its retry. */
@@ -33,49 +38,47 @@ interface RetryOptions {
   readonly delaySeconds?: number;
 }
 
-/** The first decision about a message, or about a batch, counts. */
-type Decision =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'ack' }
-  | { readonly kind: 'retry'; readonly delaySeconds?: number };
-
-const OPEN: Decision = { kind: 'open' };
-
-function retry(options: RetryOptions | null | undefined): Decision {
-  const { delaySeconds } = options ?? {};
-  return { kind: 'retry', ...(delaySeconds !== undefined && { delaySeconds }) };
-}
+const EMPTY = { backlogCount: 0, backlogBytes: 0, oldestMessageTimestamp: undefined };
 
 /** Decisions, which the code makes through `MessageBatch` and `Message`. */
 export class BatchDecisions {
-  #batch: Decision = OPEN;
-  readonly #messages = new Map<string, Decision>();
+  #acksAll = false;
+  #batchRetry: RetryOptions | undefined;
+  readonly #acks = new Set<string>();
+  readonly #retries = new Map<string, RetryOptions>();
 
-  decide(decision: Decision): void {
-    if (this.#batch.kind === 'open') this.#batch = decision;
+  ackAll(): void {
+    this.#acksAll ||= this.#batchRetry === undefined;
   }
 
-  decideOn(id: string, decision: Decision): void {
-    if (!this.#messages.has(id)) this.#messages.set(id, decision);
+  retryAll(options: RetryOptions): void {
+    if (!this.#acksAll) this.#batchRetry = { ...this.#batchRetry, ...options };
+  }
+
+  ack(id: string): void {
+    const isOpen = !this.#acksAll && this.#batchRetry === undefined && !this.#retries.has(id);
+    if (isOpen) this.#acks.add(id);
+  }
+
+  retry(id: string, options: RetryOptions): void {
+    if (this.#acksAll || this.#acks.has(id)) return;
+    this.#retries.set(id, options);
   }
 
   result(outcome: QueueResult['outcome']): QueueResult {
-    const batch = this.#batch;
-    const decided = [...this.#messages];
     return {
       outcome,
-      ackAll: batch.kind === 'ack',
-      retryBatch: batch.kind === 'retry' ? delayed({ retry: true }, batch) : { retry: false },
-      explicitAcks: decided.flatMap(([id, { kind }]) => (kind === 'ack' ? [id] : [])),
-      retryMessages: decided.flatMap(([msgId, decision]) =>
-        decision.kind === 'retry' ? [delayed({ msgId }, decision)] : [],
-      ),
+      ackAll: this.#acksAll,
+      retryBatch: { retry: this.#batchRetry !== undefined, ...this.#batchRetry },
+      explicitAcks: [...this.#acks],
+      retryMessages: [...this.#retries].map(([msgId, retry]) => ({ msgId, ...retry })),
     };
   }
 }
 
-function delayed<T extends object>(value: T, { delaySeconds }: RetryOptions): T & RetryOptions {
-  return delaySeconds === undefined ? value : { ...value, delaySeconds };
+function retryOptions(options: RetryOptions | null | undefined): RetryOptions {
+  const { delaySeconds } = options ?? {};
+  return delaySeconds === undefined ? {} : { delaySeconds };
 }
 
 export class Message {
@@ -94,31 +97,46 @@ export class Message {
   }
 
   ack(): void {
-    this.#decisions.decideOn(this.id, { kind: 'ack' });
+    this.#decisions.ack(this.id);
   }
 
   retry(options?: RetryOptions | null): void {
-    this.#decisions.decideOn(this.id, retry(options));
+    this.#decisions.retry(this.id, retryOptions(options));
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'QueueMessage';
   }
 }
 
 export class MessageBatch {
   readonly queue: string;
   readonly messages: readonly Message[];
+  readonly metadata: QueueMetadata;
   readonly #decisions: BatchDecisions;
 
-  constructor(queue: string, messages: readonly QueueMessage[], decisions: BatchDecisions) {
+  constructor(
+    queue: string,
+    messages: readonly QueueMessage[],
+    metadata: QueueMetadata | undefined,
+    decisions: BatchDecisions,
+  ) {
     this.queue = queue;
+    this.metadata = { metrics: metadata?.metrics ?? EMPTY };
     this.messages = messages.map((message) => new Message(message, decisions));
     this.#decisions = decisions;
   }
 
   ackAll(): void {
-    this.#decisions.decide({ kind: 'ack' });
+    this.#decisions.ackAll();
   }
 
   retryAll(options?: RetryOptions | null): void {
-    this.#decisions.decide(retry(options));
+    this.#decisions.retryAll(retryOptions(options));
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'QueueController';
   }
 }
 

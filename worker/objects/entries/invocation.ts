@@ -4,6 +4,7 @@
 
 import type {
   QueueMessage,
+  QueueMetadata,
   QueueResult,
   ScheduledEvent,
   ScheduledResult,
@@ -54,12 +55,17 @@ export class Invocation implements Recipient, EventOwner {
 
   readonly run = async (
     event: EntryEvent,
-    [first, second]: readonly unknown[],
+    [first, second, third]: readonly unknown[],
   ): Promise<ScheduledResult | QueueResult> => {
     const handler = this.#handler(event);
     if (event === 'queue') {
       const decisions = new BatchDecisions();
-      const batch = new MessageBatch(String(first), second as QueueMessage[], decisions);
+      const batch = new MessageBatch(
+        String(first),
+        second as QueueMessage[],
+        third as QueueMetadata | undefined,
+        decisions,
+      );
       return decisions.result(await this.#outcome(event, handler, batch));
     }
     const decided = { noRetry: false };

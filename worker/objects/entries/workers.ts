@@ -3,6 +3,7 @@
 //
 // Invariant: a service binding leads to an entry point that exists; otherwise the host does not start.
 
+import type { BindingParts, EnvBinding } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
 import type { ClassRegistry, ClassTableOptions } from '../instance/object-class.ts';
@@ -45,6 +46,8 @@ export interface WorkerOptions {
 
 export interface EntryOptions {
   readonly bindings?: GivenBindings;
+  /** When `scheduled` of the default entry point runs: `cronTriggers(…)` of `ctx-storage/bindings`. */
+  readonly crons?: EnvBinding;
   /** More members of `env`: entry points of workers. Its own name is `scriptName`. */
   readonly services?: ServiceBindings;
   /** Other workers, by name. They have entry points, and no objects. */
@@ -77,6 +80,7 @@ export class Workers {
   readonly compatibilityDate: string | undefined;
   readonly #others: ReadonlyMap<string, CheckedWorker>;
   readonly #ownName: string;
+  readonly #entriesOfBindings: ReadonlyMap<BindingParts, CheckedService>;
 
   /** `given`: the option `bindings` of the main worker. @throws CLASS_INVALID, UNKNOWN_CLASS */
   constructor(options: WorkersOptions, classes: ClassRegistry, given: EnvBindings) {
@@ -92,9 +96,21 @@ export class Workers {
       new Map(
         Object.entries(named).map(([binding, to]) => [
           binding,
-          this.#checked(binding, typeof to === 'string' ? { service: to } : to, own, entries),
+          this.#checked(
+            `services: ${binding}`,
+            typeof to === 'string' ? { service: to } : to,
+            own,
+            entries,
+          ),
         ]),
       );
+    this.#entriesOfBindings = new Map(
+      given.own.flatMap(([binding, parts]) => {
+        if (parts.entry === undefined) return [];
+        const entry = this.#checked(`binding ${binding}`, parts.entry, scriptName, entries);
+        return [[parts, entry]];
+      }),
+    );
     this.main = {
       name: undefined,
       env,
@@ -138,8 +154,13 @@ export class Workers {
     return name === undefined ? this.main : this.#others.get(name);
   }
 
+  /** Where the objects of a binding send events. */
+  entryOf(parts: BindingParts): CheckedService | undefined {
+    return this.#entriesOfBindings.get(parts);
+  }
+
   #checked(
-    binding: string,
+    what: string,
     { service, entrypoint = 'default', props }: ServiceBinding,
     own: string,
     entries: ReadonlyMap<string, ReadonlyMap<string, EntryPoint>>,
@@ -149,13 +170,13 @@ export class Workers {
     if (found === undefined) {
       throw storageError(
         'CLASS_INVALID',
-        `services: ${binding} names worker "${name}", which is not given; given are: ${list(entries.keys())}.`,
+        `${what} names worker "${name}", which is not given; given are: ${list(entries.keys())}.`,
       );
     }
     if (!found.has(entrypoint)) {
       throw storageError(
         'CLASS_INVALID',
-        `services: ${binding} names entry point "${entrypoint}" of worker "${name}", which has: ` +
+        `${what} names entry point "${entrypoint}" of worker "${name}", which has: ` +
           `${list(found.keys())}. Pass the exports of its module: { exports }.`,
       );
     }

@@ -56,7 +56,7 @@ export function provideEnv(env: object, names: EnvNames = {}): void {
  */
 export function appOf(table: ClassTable, options: AppOptions): App {
   const complete = { ...provided().options, ...options };
-  const given = new EnvBindings(complete.bindings);
+  const given = new EnvBindings(complete.bindings, complete.crons);
   const classes = new ClassRegistry(given.tableWith(table), {
     ...complete,
     bindings: given.classNames,

@@ -115,6 +115,7 @@ export async function startHost(
   };
   try {
     await host.start();
+    await namespaces.start();
   } catch (error) {
     await close();
     throw error;

@@ -66,8 +66,8 @@ export async function objectsOn<Table extends ClassTable>(
   const leave = registerTools({ host, manager, env }, namespaces.outsideCaller);
   return {
     env,
-    worker: entryHandle('default', namespaces.outsideCaller) as EntryHandle,
-    entrypoint: (name) => entryHandle(name, namespaces.outsideCaller) as never,
+    worker: entryHandle({ entry: 'default' }, namespaces.outsideCaller) as EntryHandle,
+    entrypoint: (entry) => entryHandle({ entry }, namespaces.outsideCaller) as never,
     async list(name, options) {
       const className = bindings.get(name);
       if (className === undefined) throw unknownClass(name, bindings.keys());

@@ -27,14 +27,14 @@ export function serviceStub(address: EntryAddress, caller: ObjectCaller): object
 }
 
 /** The same, for code outside of the worker: `scheduled` and `queue` send an event. */
-export function entryHandle(entry: string, caller: ObjectCaller): object {
-  const callee = { address: { entry }, bond: new Bond() };
+export function entryHandle(address: EntryAddress, caller: ObjectCaller): object {
+  const callee = { address, bond: new Bond() };
   const run =
     (handler: 'scheduled' | 'queue') =>
     (...parameters: unknown[]) =>
       caller.run!(callee, handler, parameters);
   const own = Object.assign(new Fetcher(), { scheduled: run('scheduled'), queue: run('queue') });
-  return serviceMembers(own, callee.address, caller);
+  return serviceMembers(own, address, caller);
 }
 
 /** A stub with these members of its own; every other name is one of the entry point. */
