@@ -4,3 +4,4 @@
 
 export type { EnvBinding } from '../../src/shared/contract/env-binding.ts';
 export { type KvOptions, kv } from './kv/kv.ts';
+export { type R2Options, r2 } from './r2/r2.ts';

@@ -2,7 +2,7 @@
 
 import { bodyOfRequest, byteLengthOf, MessageBody } from './body.ts';
 import { cfOf, type RequestParts } from './request-parts.ts';
-import { notedLength } from './stream-length.ts';
+import { notedLength } from '../../contract/stream-length.ts';
 
 /** The options of `stub.fetch`. */
 interface Options extends RequestInit {

@@ -5,7 +5,7 @@
 
 import type { IoContext } from '../io/io-context.ts';
 import { pulledBytes } from './body.ts';
-import { notedLength, noteLength } from './stream-length.ts';
+import { notedLength, noteLength } from '../../contract/stream-length.ts';
 
 /** How a body enters the context that reads it. */
 export type Gate = Pick<IoContext, 'receive'>;
