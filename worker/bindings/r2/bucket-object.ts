@@ -153,6 +153,7 @@ export class BucketObject extends DurableObject {
   }
 
   createUpload(metadata: UploadMetadata): string {
+    this.#uploads.deleteOld();
     return this.#uploads.create(metadata);
   }
 
@@ -163,6 +164,7 @@ export class BucketObject extends DurableObject {
     number: number,
     { size, content }: PutValue,
   ): Promise<string> {
+    this.#uploads.deleteOld();
     const { id, digests } = await this.#blobs.write(content, size, {});
     const part: BlobPart = { number, size, etag: randomId(), md5: digests.md5! };
     try {
@@ -176,6 +178,7 @@ export class BucketObject extends DurableObject {
 
   /** @throws Error for parts that are missing or too small */
   completeUpload(key: string, uploadId: string, parts: readonly PublishedPart[]): StoredObject {
+    this.#uploads.deleteOld();
     return this.ctx.storage.transactionSync(() => {
       const { metadata, blobs, etag } = this.#uploads.complete(key, uploadId, parts);
       const version = randomVersion();
@@ -190,6 +193,7 @@ export class BucketObject extends DurableObject {
 
   /** @throws Error if there was never such an upload */
   abortUpload(key: string, uploadId: string): void {
+    this.#uploads.deleteOld();
     this.ctx.storage.transactionSync(() => this.#uploads.abort(key, uploadId));
   }
 

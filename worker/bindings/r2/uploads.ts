@@ -53,9 +53,20 @@ export class Uploads {
     sql.exec(SCHEMA);
   }
 
+  /** Ends those that are 7 days old. Not in a transaction of a call that may fail. */
+  deleteOld(): void {
+    const old = this.#sql.exec<{ id: string }>(
+      'SELECT id FROM upload WHERE created <= ?',
+      Date.now() - LIFETIME_MS,
+    );
+    for (const { id } of old.toArray()) {
+      this.#blobs.dropOf(id);
+      this.#sql.exec('DELETE FROM upload WHERE id = ?', id);
+    }
+  }
+
   /** Its id. */
   create({ key, httpMetadata, customMetadata }: UploadMetadata): string {
-    this.#deleteOld();
     const id = randomId();
     this.#sql.exec(
       `INSERT INTO upload(id, key, created, state, httpMetadata, customMetadata)
@@ -116,7 +127,6 @@ export class Uploads {
   }
 
   #find(key: string, id: string) {
-    this.#deleteOld();
     const [row] = this.#sql.exec<UploadMetadata & { state: State }>(
       'SELECT key, state, httpMetadata, customMetadata FROM upload WHERE id = ? AND key = ?',
       ...[id, key],
@@ -126,17 +136,6 @@ export class Uploads {
 
   #end(id: string): void {
     this.#sql.exec("UPDATE upload SET state = 'ended' WHERE id = ?", id);
-  }
-
-  #deleteOld(): void {
-    const old = this.#sql.exec<{ id: string }>(
-      'SELECT id FROM upload WHERE created <= ?',
-      Date.now() - LIFETIME_MS,
-    );
-    for (const { id } of old.toArray()) {
-      this.#blobs.dropOf(id);
-      this.#sql.exec('DELETE FROM upload WHERE id = ?', id);
-    }
   }
 }
 
