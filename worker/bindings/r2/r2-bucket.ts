@@ -1,7 +1,6 @@
 // An R2 bucket as code in the worker has it. Arguments, limits and messages are those of R2.
 
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
-import type { BucketObject, StoredObject } from './bucket-object.ts';
 import { cancelValue, checkedValue, VALUE_TYPE } from './put-value.ts';
 import {
   checkCustomMetadata,
@@ -16,6 +15,7 @@ import {
   textOf,
   wrongParameter,
 } from './r2-arguments.ts';
+import type { R2BucketObject, StoredObject } from './r2-bucket-object.ts';
 import { r2Error } from './r2-error.ts';
 import { R2MultipartUpload, type ToObject } from './r2-multipart-upload.ts';
 import { GetResult, HeadResult } from './r2-object.ts';
@@ -36,7 +36,7 @@ interface ListResult {
 export class R2Bucket {
   readonly #stub: ToObject;
 
-  constructor(objects: DurableObjectNamespace<BucketObject>, name: string) {
+  constructor(objects: DurableObjectNamespace<R2BucketObject>, name: string) {
     const id = objects.idFromName(name);
     this.#stub = () => objects.get(id);
   }

@@ -3,14 +3,14 @@
 // Whether there is such an upload, the object tells, once a method is called.
 
 import type { DurableObjectStub } from '../../../src/shared/contract/object.ts';
-import type { BucketObject } from './bucket-object.ts';
 import { cancelValue, checkedValue } from './put-value.ts';
 import { checkKey, partNumberOf, wrongParameter } from './r2-arguments.ts';
+import type { R2BucketObject } from './r2-bucket-object.ts';
 import { HeadResult } from './r2-object.ts';
 import type { PublishedPart } from './uploads.ts';
 
 /** A new stub each time: a stub ends with the instance that it has reached. */
-export type ToObject = () => DurableObjectStub<BucketObject>;
+export type ToObject = () => DurableObjectStub<R2BucketObject>;
 
 export class R2MultipartUpload {
   readonly uploadId: string;

@@ -1,7 +1,6 @@
 // An object of a bucket as code has it, with or without its body. The classes have the names of workerd's.
 
 import { noteLength } from '../../../src/shared/contract/stream-length.ts';
-import type { StoredObject } from './bucket-object.ts';
 import { ALGORITHMS, type Algorithm, type Checksums as Hexes } from './digests.ts';
 import {
   type HttpMetadata,
@@ -9,6 +8,7 @@ import {
   writeHeaders,
   wrongParameter,
 } from './r2-arguments.ts';
+import type { StoredObject } from './r2-bucket-object.ts';
 import type { ByteRange } from './ranges.ts';
 
 class Checksums implements Record<Algorithm, ArrayBuffer | undefined> {

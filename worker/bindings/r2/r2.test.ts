@@ -36,7 +36,7 @@ async function hostOf(directory?: string) {
     { Album },
     {
       exports: { default: { fetch } },
-      bindings: { FILES: r2(), DATA: 'BucketObject' },
+      bindings: { FILES: r2(), DATA: 'R2BucketObject' },
       ...(directory !== undefined && { directory }),
     },
   );

@@ -2,8 +2,8 @@
 
 import { BINDING, type EnvBinding } from '../../../src/shared/contract/env-binding.ts';
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
-import { BucketObject } from './bucket-object.ts';
 import { R2Bucket } from './r2-bucket.ts';
+import { R2BucketObject } from './r2-bucket-object.ts';
 
 export interface R2Options {
   /** Names its data: bindings with the same id share it. @default the name of the binding */
@@ -14,10 +14,10 @@ export interface R2Options {
 export function r2({ id }: R2Options = {}): EnvBinding {
   return {
     [BINDING]: {
-      className: 'BucketObject',
-      class: BucketObject,
+      className: 'R2BucketObject',
+      class: R2BucketObject,
       client: (objects, name) =>
-        new R2Bucket(objects as DurableObjectNamespace<BucketObject>, id ?? name),
+        new R2Bucket(objects as DurableObjectNamespace<R2BucketObject>, id ?? name),
     },
   };
 }

@@ -64,7 +64,7 @@ const SCHEMA = `
     uploaded INTEGER NOT NULL, checksums TEXT NOT NULL, httpMetadata TEXT NOT NULL,
     customMetadata TEXT NOT NULL)`;
 
-export class BucketObject extends DurableObject {
+export class R2BucketObject extends DurableObject {
   readonly #blobs: Blobs;
   readonly #uploads: Uploads;
 
