@@ -328,7 +328,7 @@ export const ASKS: Readonly<Record<string, (r2: Untyped) => unknown>> = {
     }
     return [refused, await (await r2.get('kept')).text()];
   },
-  'checksums that are none': async (r2) => {
+  'checksums of another form': async (r2) => {
     const refused = [];
     for (const name of Object.keys(HEX)) {
       refused.push(await told(() => r2.put('no', 'v', { [name]: 'abc' })));

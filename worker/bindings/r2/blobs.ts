@@ -5,7 +5,7 @@
 
 import type { SqlStorage } from '../../../src/shared/contract/storage.ts';
 import { type Checksums, Digests } from './digests.ts';
-import { PART_BYTES } from './put-value.ts';
+import { ROW_BYTES } from './put-value.ts';
 import type { ByteRange } from './ranges.ts';
 
 /** Bytes that have been written and belong to nothing. */
@@ -156,8 +156,8 @@ export class Blobs {
     for (const { blob, offset, length } of pieces) {
       const end = offset + length;
       for (let at = offset; at < end; ) {
-        const number = Math.floor(at / PART_BYTES);
-        const start = number * PART_BYTES;
+        const number = Math.floor(at / ROW_BYTES);
+        const start = number * ROW_BYTES;
         const { bytes } = this.#sql
           .exec<{ bytes: ArrayBuffer }>(
             'SELECT bytes FROM part WHERE blob = ? AND number = ?',

@@ -7,7 +7,7 @@ import { wrongParameter } from './r2-arguments.ts';
 import { r2Error } from './r2-error.ts';
 
 /** Of a row, and of one message. */
-export const PART_BYTES = 1024 * 1024;
+export const ROW_BYTES = 1024 * 1024;
 
 /** As workerd names the types of a value. */
 export const VALUE_TYPE = 'JsReadableStream or ArrayBuffer or ArrayBufferView or string or Blob';
@@ -59,13 +59,13 @@ export function cancelValue(value: unknown): void {
 
 function ofBytes(bytes: Uint8Array<ArrayBuffer>): PutValue {
   const size = bytes.length;
-  if (size <= PART_BYTES) return { size, content: bytes };
+  if (size <= ROW_BYTES) return { size, content: bytes };
   let at = 0;
   const content = new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       pull(controller) {
-        controller.enqueue(bytes.slice(at, at + PART_BYTES));
-        at += PART_BYTES;
+        controller.enqueue(bytes.slice(at, at + ROW_BYTES));
+        at += ROW_BYTES;
         if (at >= size) controller.close();
       },
     },
@@ -81,21 +81,21 @@ function inParts(stream: ReadableStream): ReadableStream<Uint8Array<ArrayBuffer>
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
-        const chunk = new Uint8Array(PART_BYTES);
+        const chunk = new Uint8Array(ROW_BYTES);
         let filled = 0;
-        while (filled < PART_BYTES) {
+        while (filled < ROW_BYTES) {
           if (rest.length === 0) {
             const { done, value } = await reader.read();
             if (done) break;
             rest = bytesIn(value);
           }
-          const taken = rest.subarray(0, PART_BYTES - filled);
+          const taken = rest.subarray(0, ROW_BYTES - filled);
           chunk.set(taken, filled);
           filled += taken.length;
           rest = rest.subarray(taken.length);
         }
         if (filled > 0) controller.enqueue(chunk.slice(0, filled));
-        if (filled < PART_BYTES) controller.close();
+        if (filled < ROW_BYTES) controller.close();
       },
       cancel: (reason) => reader.cancel(reason),
     },

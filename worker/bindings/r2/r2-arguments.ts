@@ -17,6 +17,8 @@ const HTTP_FIELDS = {
   cacheControl: 'cache-control',
 } as const;
 
+const HTTP_NAMES = Object.keys(HTTP_FIELDS) as (keyof typeof HTTP_FIELDS)[];
+
 export type HttpMetadata = {
   -readonly [Name in keyof typeof HTTP_FIELDS]?: string | undefined;
 } & { cacheExpiry?: Date | undefined };
@@ -44,7 +46,7 @@ export function optionsOf(method: string, position: number, type: string, given:
 }
 
 /** @throws Error */
-export function checkKey(operation: Operation, key: string): string {
+export function checkObjectKey(operation: Operation, key: string): string {
   if (new TextEncoder().encode(key).length <= KEY_BYTES_MAX) return key;
   throw r2Error(operation, 10020);
 }
@@ -123,37 +125,35 @@ export function httpMetadataOf({ httpMetadata: given }: Options): HttpMetadata {
   if (typeof given !== 'object') {
     throw wrongField('httpMetadata', 'PutOptions', 'HttpMetadata or Headers');
   }
-  const isHeaders = given instanceof Headers;
+  if (given instanceof Headers) return httpMetadataOfHeaders(given);
   const options = given as Options;
   const metadata: HttpMetadata = {};
-  for (const [name, header] of Object.entries(HTTP_FIELDS)) {
-    const value = isHeaders ? given.get(header) : options[name];
-    if (value === undefined || (isHeaders && value === null)) continue;
-    metadata[name as keyof typeof HTTP_FIELDS] = String(value);
+  for (const name of HTTP_NAMES) {
+    if (options[name] !== undefined) metadata[name] = String(options[name]);
   }
-  const expires = isHeaders ? given.get('expires') : null;
-  const cacheExpiry = isHeaders
-    ? expires === null
-      ? undefined
-      : new Date(expires)
-    : timeOf(options, 'cacheExpiry', 'HttpMetadata');
-  if (cacheExpiry !== undefined) metadata.cacheExpiry = cacheExpiry;
-  return metadata;
+  return { ...metadata, cacheExpiry: timeOf(options, 'cacheExpiry', 'HttpMetadata') };
+}
+
+function httpMetadataOfHeaders(headers: Headers): HttpMetadata {
+  const metadata: HttpMetadata = {};
+  for (const name of HTTP_NAMES) metadata[name] = headers.get(HTTP_FIELDS[name]) ?? undefined;
+  const expires = headers.get('expires');
+  return { ...metadata, cacheExpiry: expires === null ? undefined : new Date(expires) };
 }
 
 /** Of the stored JSON. Every member exists, as in workerd. */
 export function parsedHttpMetadata(json: string): HttpMetadata {
   const { cacheExpiry, ...fields } = JSON.parse(json) as Record<string, string>;
   return {
-    ...Object.fromEntries(Object.keys(HTTP_FIELDS).map((name) => [name, fields[name]])),
+    ...Object.fromEntries(HTTP_NAMES.map((name) => [name, fields[name]])),
     cacheExpiry: cacheExpiry === undefined ? undefined : new Date(cacheExpiry),
   };
 }
 
-export function writeHeaders(metadata: HttpMetadata, headers: Headers): void {
-  for (const [name, header] of Object.entries(HTTP_FIELDS)) {
-    const value = metadata[name as keyof typeof HTTP_FIELDS];
-    if (value !== undefined) headers.set(header, value);
+export function writeHttpHeaders(metadata: HttpMetadata, headers: Headers): void {
+  for (const name of HTTP_NAMES) {
+    const value = metadata[name];
+    if (value !== undefined) headers.set(HTTP_FIELDS[name], value);
   }
   const { cacheExpiry } = metadata;
   if (cacheExpiry !== undefined) headers.set('expires', cacheExpiry.toUTCString());
@@ -219,7 +219,7 @@ export function partNumberOf(given: unknown): number {
 }
 
 /** A text among the options of a list. @throws TypeError */
-export function textOf(options: Options, name: string): string | undefined {
+export function listTextOf(options: Options, name: string): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === 'string') return value;
   throw wrongField(name, 'ListOptions', 'string');

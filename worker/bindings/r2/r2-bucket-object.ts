@@ -7,13 +7,13 @@ import { DurableObject } from '../../realm/library/base-classes.ts';
 import { type BlobPart, Blobs } from './blobs.ts';
 import { type Condition, isMet } from './conditions.ts';
 import { ALGORITHMS, type Algorithm, type Checksums } from './digests.ts';
-import { PART_BYTES, type PutValue } from './put-value.ts';
+import { type PutValue, ROW_BYTES } from './put-value.ts';
 import { badDigest, r2Error } from './r2-error.ts';
 import { type ByteRange, rangeIn, type WantedRange } from './ranges.ts';
 import { type PublishedPart, randomId, type UploadMetadata, Uploads } from './uploads.ts';
 
 /** An object as it is stored, without its bytes. */
-export interface StoredObject extends UploadMetadata {
+export interface BucketEntry extends UploadMetadata {
   readonly version: string;
   readonly size: number;
   readonly etag: string;
@@ -33,7 +33,7 @@ export interface GetRequest {
 }
 
 export interface FoundObject {
-  readonly object: StoredObject;
+  readonly object: BucketEntry;
   readonly range: ByteRange;
   /** Bytes of one chunk at most, or a stream of them; null: the condition is not met. */
   readonly body: Uint8Array<ArrayBuffer> | Response | null;
@@ -48,13 +48,13 @@ export interface ListRequest {
 }
 
 export interface Listed {
-  readonly objects: readonly StoredObject[];
+  readonly objects: readonly BucketEntry[];
   readonly delimitedPrefixes: readonly string[];
   /** The last key of the list; undefined: it is complete. */
   readonly last: string | undefined;
 }
 
-type Row = Omit<{ [Name in keyof StoredObject]: StoredObject[Name] }, 'checksums'> & {
+type Row = Omit<{ [Name in keyof BucketEntry]: BucketEntry[Name] }, 'checksums'> & {
   checksums: string;
 };
 
@@ -75,7 +75,7 @@ export class R2BucketObject extends DurableObject {
     this.#uploads = new Uploads(ctx.storage.sql, this.#blobs);
   }
 
-  head(key: string): StoredObject | null {
+  head(key: string): BucketEntry | null {
     return this.#find(key) ?? null;
   }
 
@@ -88,14 +88,14 @@ export class R2BucketObject extends DurableObject {
     const range = rangeIn(wanted, object.size);
     if (range === undefined) throw r2Error('get', 10039);
     const body =
-      range.length <= PART_BYTES
+      range.length <= ROW_BYTES
         ? this.#blobs.read(object.version, range)
         : new Response(this.#blobs.stream(object.version, range));
     return { object, range, body };
   }
 
   /** Null: the condition is not met. @throws Error for another digest, and the stream's error */
-  async put(request: PutRequest): Promise<StoredObject | null> {
+  async put(request: PutRequest): Promise<BucketEntry | null> {
     const { key, httpMetadata, customMetadata, size, content, onlyIf } = request;
     const { id, digests } = await this.#blobs.write(content, size, request.checksums);
     try {
@@ -128,7 +128,7 @@ export class R2BucketObject extends DurableObject {
 
   /** Keys in the order of their bytes. Those that go on with the delimiter are listed once, up to it. */
   list({ prefix, delimiter, after, limit }: ListRequest): Listed {
-    const objects: StoredObject[] = [];
+    const objects: BucketEntry[] = [];
     const delimitedPrefixes: string[] = [];
     let last: string | undefined;
     const rows = this.ctx.storage.sql.exec<Row>(
@@ -177,7 +177,7 @@ export class R2BucketObject extends DurableObject {
   }
 
   /** @throws Error for parts that are missing or too small */
-  completeUpload(key: string, uploadId: string, parts: readonly PublishedPart[]): StoredObject {
+  completeUpload(key: string, uploadId: string, parts: readonly PublishedPart[]): BucketEntry {
     this.#uploads.deleteOld();
     return this.ctx.storage.transactionSync(() => {
       const { metadata, blobs, etag } = this.#uploads.complete(key, uploadId, parts);
@@ -197,12 +197,12 @@ export class R2BucketObject extends DurableObject {
     this.ctx.storage.transactionSync(() => this.#uploads.abort(key, uploadId));
   }
 
-  #find(key: string): StoredObject | undefined {
+  #find(key: string): BucketEntry | undefined {
     const [row] = this.ctx.storage.sql.exec<Row>('SELECT * FROM object WHERE key = ?', key);
     return row && objectOf(row);
   }
 
-  #replace({ checksums, ...object }: StoredObject): void {
+  #replace({ checksums, ...object }: BucketEntry): void {
     this.#remove(object.key);
     this.ctx.storage.sql.exec(
       `INSERT INTO object(key, version, size, etag, uploaded, checksums, httpMetadata, customMetadata)
@@ -221,7 +221,7 @@ export class R2BucketObject extends DurableObject {
   }
 }
 
-function objectOf({ checksums, ...row }: Row): StoredObject {
+function objectOf({ checksums, ...row }: Row): BucketEntry {
   return { ...row, checksums: JSON.parse(checksums) as Checksums };
 }
 

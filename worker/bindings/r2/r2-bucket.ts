@@ -4,18 +4,18 @@ import type { DurableObjectNamespace } from '../../../src/shared/contract/object
 import { cancelValue, checkedValue, VALUE_TYPE } from './put-value.ts';
 import {
   checkCustomMetadata,
-  checkKey,
+  checkObjectKey,
   checksumsOf,
   conditionOf,
   customMetadataOf,
   httpMetadataOf,
   integer,
+  listTextOf,
   optionsOf,
   rangeOf,
-  textOf,
   wrongParameter,
 } from './r2-arguments.ts';
-import type { R2BucketObject, StoredObject } from './r2-bucket-object.ts';
+import type { BucketEntry, R2BucketObject } from './r2-bucket-object.ts';
 import { r2Error } from './r2-error.ts';
 import { R2MultipartUpload, type ToObject } from './r2-multipart-upload.ts';
 import { GetResult, HeadResult } from './r2-object.ts';
@@ -43,7 +43,7 @@ export class R2Bucket {
 
   async head(...given: [key?: unknown]): Promise<HeadResult | null> {
     const key = keyOf('head', given);
-    const found = await this.#stub().head(checkKey('head', key));
+    const found = await this.#stub().head(checkObjectKey('head', key));
     return found && new HeadResult(found, { offset: 0, length: found.size });
   }
 
@@ -52,7 +52,7 @@ export class R2Bucket {
     const key = keyOf('get', given);
     const options = optionsOf('R2Bucket.get', 2, 'GetOptions', given[1]);
     const request = { onlyIf: conditionOf(options), range: rangeOf(options) };
-    const found = await this.#stub().get(checkKey('get', key), request);
+    const found = await this.#stub().get(checkObjectKey('get', key), request);
     if (found === null) return null;
     const { object, range, body } = found;
     if (body === null) return new HeadResult(object, range);
@@ -69,7 +69,7 @@ export class R2Bucket {
     const [, value] = given;
     try {
       const options = optionsOf('R2Bucket.put', 3, 'PutOptions', given[2]);
-      const metadata = metadataOf(checkKey('put', key), options);
+      const metadata = metadataOf(checkObjectKey('put', key), options);
       checkCustomMetadata(customMetadataOf(options));
       const stored = await this.#stub().put({
         ...metadata,
@@ -87,7 +87,7 @@ export class R2Bucket {
   async delete(...given: [keys?: unknown]): Promise<void> {
     if (given.length === 0) throw wrongParameter('R2Bucket.delete', 1, 'string or Array');
     const keys = Array.isArray(given[0]) ? given[0] : given;
-    await this.#stub().delete(keys.map((key) => checkKey('delete', String(key))));
+    await this.#stub().delete(keys.map((key) => checkObjectKey('delete', String(key))));
   }
 
   /** Objects in the order of the bytes of their keys. */
@@ -95,15 +95,15 @@ export class R2Bucket {
     const options = optionsOf('R2Bucket.list', 1, 'ListOptions', given[0]);
     const include = includedIn(options.include);
     const limit = limitOf(options.limit);
-    const startAfter = textOf(options, 'startAfter');
-    const cursor = textOf(options, 'cursor');
+    const startAfter = listTextOf(options, 'startAfter');
+    const cursor = listTextOf(options, 'cursor');
     const { objects, delimitedPrefixes, last } = await this.#stub().list({
-      prefix: textOf(options, 'prefix') ?? '',
-      delimiter: textOf(options, 'delimiter') ?? '',
+      prefix: listTextOf(options, 'prefix') ?? '',
+      delimiter: listTextOf(options, 'delimiter') ?? '',
       after: cursor === undefined ? startAfter : later(keyOfCursor(cursor), startAfter),
       limit: include.size > 0 ? Math.min(limit, LISTED_WITH_METADATA_MAX) : limit,
     });
-    const shown = (stored: StoredObject) =>
+    const shown = (stored: BucketEntry) =>
       new HeadResult({
         ...stored,
         httpMetadata: include.has('httpMetadata') ? stored.httpMetadata : '{}',
@@ -123,7 +123,7 @@ export class R2Bucket {
     const operation = 'createMultipartUpload';
     const key = keyOf(operation, given);
     const options = optionsOf(`R2Bucket.${operation}`, 2, 'MultipartOptions', given[1]);
-    const metadata = metadataOf(checkKey(operation, key), options);
+    const metadata = metadataOf(checkObjectKey(operation, key), options);
     return new R2MultipartUpload(this.#stub, key, await this.#stub().createUpload(metadata));
   }
 

@@ -4,7 +4,7 @@
 
 import type { DurableObjectStub } from '../../../src/shared/contract/object.ts';
 import { cancelValue, checkedValue } from './put-value.ts';
-import { checkKey, partNumberOf, wrongParameter } from './r2-arguments.ts';
+import { checkObjectKey, partNumberOf, wrongParameter } from './r2-arguments.ts';
 import type { R2BucketObject } from './r2-bucket-object.ts';
 import { HeadResult } from './r2-object.ts';
 import type { PublishedPart } from './uploads.ts';
@@ -28,7 +28,7 @@ export class R2MultipartUpload {
     try {
       const content = checkedValue('uploadPart', 'R2MultipartUpload.uploadPart', value);
       const partNumber = partNumberOf(number);
-      checkKey('uploadPart', this.key);
+      checkObjectKey('uploadPart', this.key);
       const { key, uploadId } = this;
       const etag = await this.#stub().uploadPart(key, uploadId, partNumber, content);
       return { partNumber, etag };
@@ -47,12 +47,12 @@ export class R2MultipartUpload {
       partNumber: partNumberOf(partNumber),
       etag: String(etag),
     }));
-    const key = checkKey('completeMultipartUpload', this.key);
+    const key = checkObjectKey('completeMultipartUpload', this.key);
     return new HeadResult(await this.#stub().completeUpload(key, this.uploadId, checked));
   }
 
   async abort(): Promise<void> {
-    const key = checkKey('abortMultipartUpload', this.key);
+    const key = checkObjectKey('abortMultipartUpload', this.key);
     await this.#stub().abortUpload(key, this.uploadId);
   }
 

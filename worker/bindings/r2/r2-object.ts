@@ -5,10 +5,10 @@ import { ALGORITHMS, type Algorithm, type Checksums as Hexes } from './digests.t
 import {
   type HttpMetadata,
   parsedHttpMetadata,
-  writeHeaders,
+  writeHttpHeaders,
   wrongParameter,
 } from './r2-arguments.ts';
-import type { StoredObject } from './r2-bucket-object.ts';
+import type { BucketEntry } from './r2-bucket-object.ts';
 import type { ByteRange } from './ranges.ts';
 
 class Checksums implements Record<Algorithm, ArrayBuffer | undefined> {
@@ -51,7 +51,7 @@ export class HeadResult {
   readonly storageClass = '';
   readonly ssecKeyMd5 = undefined;
 
-  constructor(stored: StoredObject, range?: ByteRange) {
+  constructor(stored: BucketEntry, range?: ByteRange) {
     const { key, version, size, etag, checksums, uploaded, httpMetadata, customMetadata } = stored;
     this.key = key;
     this.version = version;
@@ -69,7 +69,7 @@ export class HeadResult {
     if (!(headers instanceof Headers)) {
       throw wrongParameter('HeadResult.writeHttpMetadata', 1, 'Headers');
     }
-    writeHeaders(this.httpMetadata, headers);
+    writeHttpHeaders(this.httpMetadata, headers);
   }
 
   get [Symbol.toStringTag](): string {
@@ -80,7 +80,7 @@ export class HeadResult {
 export class GetResult extends HeadResult {
   readonly #response: Response;
 
-  constructor(stored: StoredObject, range: ByteRange, response: Response) {
+  constructor(stored: BucketEntry, range: ByteRange, response: Response) {
     super(stored, range);
     this.#response = response;
   }
