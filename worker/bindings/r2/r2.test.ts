@@ -119,6 +119,18 @@ test('[BRT3] a crash in the middle of a put keeps the old object and leaves no r
   expect(await second.rows()).toMatchObject({ objects: 1, blobs: 1, parts: 1 });
 });
 
+test('[BRT3] a reset in the middle of a put fails it, and leaves no row', async () => {
+  const { ask, rows, storage, stub } = await hostOf();
+  const put = ask((files) =>
+    files.put('key', unfinished(9_000_000, 4_000_000)).catch((error: Error) => error.message),
+  );
+  await vi.waitUntil(async () => (await rows()).parts! >= 3);
+  await (await storage(stub)).abort('reset by the test');
+  expect(await put).toContain('reset by the test');
+  expect(await ask((files) => files.head('key'))).toBeNull();
+  expect(await rows()).toMatchObject({ objects: 0, blobs: 0, parts: 0 });
+});
+
 test('[BRT3] a put whose stream fails, or has another length than it told, leaves no row', async () => {
   const { ask, rows } = await hostOf();
   const told = await ask(async (files) => {
@@ -215,6 +227,38 @@ test('[BRT8] an object’s code reads and writes a bucket', async () => {
   const { env, ask } = await hostOf();
   await ask((files) => files.put('from', 'text'));
   expect(await (env as Untyped).Album.getByName('a').copy('from', 'to')).toBe('text');
+});
+
+test('[BRT1] the body of a request is stored, with and without a length of its own', async () => {
+  const { worker, close } = await createObjects(
+    {},
+    {
+      bindings: { FILES: r2() },
+      exports: {
+        default: {
+          async fetch(request: Request, { FILES }: Untyped) {
+            const { size } = await FILES.put('key', request.body);
+            return Response.json([size, await (await FILES.get('key')).text()]);
+          },
+        },
+      },
+    },
+  );
+  opened.push(close);
+  const put = async (body: Untyped) =>
+    (
+      await worker.fetch('http://here/', { method: 'PUT', body, duplex: 'half' } as RequestInit)
+    ).json();
+  expect(await put('text')).toEqual([4, 'text']);
+  expect(await put(new Uint8Array([65, 66]))).toEqual([2, 'AB']);
+  expect(await put(new Blob(['blob']))).toEqual([4, 'blob']);
+  const { readable, writable } = new (globalThis as Untyped).FixedLengthStream(5);
+  const writer = writable.getWriter();
+  void writer.write(new TextEncoder().encode('fixed')).then(() => writer.close());
+  expect(await put(readable)).toEqual([5, 'fixed']);
+  await expect(
+    put(new Blob(['no length']).stream().pipeThrough(new TransformStream())),
+  ).rejects.toThrow('must have a known length');
 });
 
 test('[BRT1] values of 1 MiB more or less come back as they were', async () => {
