@@ -2,7 +2,7 @@
 
 import { md5, sha1 } from '@noble/hashes/legacy.js';
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 
 export const ALGORITHMS = {
   md5: { name: 'MD5', bytes: 16, create: () => md5.create() },
@@ -40,8 +40,6 @@ export class Digests {
 /** The ETag of an object of several parts. */
 export function etagOfParts(md5OfParts: readonly string[]): string {
   const digest = md5.create();
-  for (const part of md5OfParts) {
-    digest.update(Uint8Array.from(part.match(/../g)!, (pair) => Number.parseInt(pair, 16)));
-  }
+  for (const part of md5OfParts) digest.update(hexToBytes(part));
   return `${bytesToHex(digest.digest())}-${md5OfParts.length}`;
 }

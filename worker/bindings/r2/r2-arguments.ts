@@ -1,5 +1,7 @@
 // The arguments of a bucket: conversions, limits and messages, as R2 in workerd has them.
 
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { integer } from '../arguments.ts';
 import { type Condition, conditionOfHeaders, defined, type Etag } from './conditions.ts';
 import { ALGORITHMS, type Algorithm, type Checksums } from './digests.ts';
 import { type Operation, r2Error } from './r2-error.ts';
@@ -205,8 +207,7 @@ function hexOf(algorithm: Algorithm, given: unknown): string {
   if (buffer.byteLength !== bytes) {
     throw new TypeError(`${name} is ${bytes} bytes, not ${buffer.byteLength}`);
   }
-  const view = new Uint8Array(buffer.buffer, buffer.byteOffset, bytes);
-  return [...view].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return bytesToHex(new Uint8Array(buffer.buffer, buffer.byteOffset, bytes));
 }
 
 /** @throws TypeError */
@@ -223,9 +224,4 @@ export function listTextOf(options: Options, name: string): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === 'string') return value;
   throw wrongField(name, 'ListOptions', 'string');
-}
-
-/** As Web IDL converts a `long`. */
-export function integer(value: unknown): number {
-  return Math.trunc(Number(value)) || 0;
 }

@@ -3,6 +3,7 @@
 // Invariant: an object is visible only as a whole, with the bytes of one put or upload. The owner of its blobs is
 // its version.
 
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { DurableObject } from '../../realm/library/base-classes.ts';
 import { type BlobPart, Blobs } from './blobs.ts';
 import { type Condition, isMet } from './conditions.ts';
@@ -234,6 +235,5 @@ function checkDigests(wanted: Checksums, actual: Checksums): void {
 }
 
 function randomVersion(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return bytesToHex(crypto.getRandomValues(new Uint8Array(16)));
 }

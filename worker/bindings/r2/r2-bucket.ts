@@ -1,6 +1,7 @@
 // An R2 bucket as code in the worker has it. Arguments, limits and messages are those of R2.
 
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
+import { cursorOf, integer, keyOfCursor } from '../arguments.ts';
 import { cancelValue, checkedValue, VALUE_TYPE } from './put-value.ts';
 import {
   checkCustomMetadata,
@@ -9,7 +10,6 @@ import {
   conditionOf,
   customMetadataOf,
   httpMetadataOf,
-  integer,
   listTextOf,
   optionsOf,
   rangeOf,
@@ -177,15 +177,6 @@ function limitOf(given: unknown): number {
 
 function later(key: string, other: string | undefined): string {
   return other === undefined || key > other ? key : other;
-}
-
-function cursorOf(key: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(key)));
-}
-
-function keyOfCursor(cursor: string): string {
-  const bytes = Uint8Array.from(atob(cursor), (char) => char.charCodeAt(0));
-  return new TextDecoder().decode(bytes);
 }
 
 // The name that programs see, even if a minifier changed it.

@@ -1,5 +1,6 @@
 // An object of a bucket as code has it, with or without its body. The classes have the names of workerd's.
 
+import { hexToBytes } from '@noble/hashes/utils.js';
 import { noteLength } from '../../../src/shared/contract/stream-length.ts';
 import { ALGORITHMS, type Algorithm, type Checksums as Hexes } from './digests.ts';
 import {
@@ -22,13 +23,13 @@ class Checksums implements Record<Algorithm, ArrayBuffer | undefined> {
   constructor(hexes: Hexes) {
     this.#hexes = hexes;
     for (const name of Object.keys(ALGORITHMS) as Algorithm[]) {
-      const pairs = hexes[name]?.match(/../g);
-      if (pairs) this[name] = Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16)).buffer;
+      const hex = hexes[name];
+      if (hex !== undefined) this[name] = hexToBytes(hex).buffer as ArrayBuffer;
     }
   }
 
   toJSON(): Hexes {
-    return this.#hexes;
+    return { ...this.#hexes };
   }
 
   get [Symbol.toStringTag](): string {
