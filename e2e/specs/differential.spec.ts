@@ -8,6 +8,7 @@ import { LONG } from '../browsers/tags.ts';
 import type { Rooms } from '../workerd/differential/conversation.ts';
 import { entriesInWorkerd } from '../workerd/differential/entries-in-workerd.ts';
 import { askInWorkerd } from '../workerd/differential/in-workerd.ts';
+import { bucketInWorkerd } from '../workerd/differential/r2-in-workerd.ts';
 import { cutTo } from '../workerd/differential/words.ts';
 import { differs } from '../workerd/versions.ts';
 import { askWorkerd } from '../workerd/workerd.ts';
@@ -97,6 +98,24 @@ test('[ENTRY2] a page gets of entry points what workerd gives', async ({ storage
     return JSON.stringify(await entriesAll(worker));
   });
   expect(JSON.parse(here)).toEqual(await entriesInWorkerd());
+});
+
+/** Firefox has no body of a request that code makes: nothing is stored. */
+const BUCKET_IN_FIREFOX = { 'streams of a known length': [[5, 0, 10, 2, 6, 4, 5, 2], 'el'] };
+
+test('[BRT1] a page’s worker gets of a bucket what workerd gives', {
+  tag: LONG,
+}, async ({ storagePage, browserName }) => {
+  const here = await storagePage.evaluate(async () => {
+    const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });
+    const { entrypoint } = await window.api.connect<object>(start, { directory: 'bucket' });
+    return JSON.stringify(await entrypoint<{ ask(): Promise<object> }>('Bucket').ask());
+  });
+  const there = await bucketInWorkerd();
+  const answers = JSON.parse(here) as Record<string, unknown>;
+  const differences = browserName === 'firefox' ? BUCKET_IN_FIREFOX : {};
+  const listed = Object.entries(answers).filter(([question]) => differs(`r2: ${question}`));
+  expect(answers).toEqual({ ...there, ...differences, ...Object.fromEntries(listed) });
 });
 
 async function inWorkerd(): Promise<unknown[]> {

@@ -17,7 +17,6 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/page/leader/leader-finder.ts workerIds': BY_OBJECT,
   'src/page/storage/trusted-start.ts policy': 'a page has one policy of a name',
   'src/shared/calls/http/body.ts streamsTaken': 'a fact about the engine, tested once',
-  'src/shared/calls/http/stream-length.ts lengths': BY_OBJECT,
   'src/page/storage/objects-client.ts known': BY_OBJECT,
   'src/shared/calls/io/async-frame.ts current': `${REALM}: the frame of the code that runs`,
   'src/shared/calls/io/async-frame.ts isFollowing': `${REALM}: whether its promises are followed`,
@@ -49,6 +48,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/simulate/scope.ts scope': `${REALM}: whose code is running`,
   'worker/start/entries/object-tools.ts homes': BY_OBJECT,
   'worker/start/entries/object-tools.ts running': `${REALM}: reset() names no host`,
+  'worker/realm/globals/body-lengths.ts sources': BY_OBJECT,
   'worker/realm/globals/object-realm.ts objectRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/globals/realm.ts storageRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/library/provided.ts latest':

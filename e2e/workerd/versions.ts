@@ -24,6 +24,8 @@ const BOTH: readonly string[] = [
   'queues: an ack before a throw',
   'queues: ackAll before a throw',
   'queues: an ack before retryAll',
+  // A bucket and its objects are copied, as far as they can be.
+  'r2: a bucket and an object as values',
   // Node 20 has none of these classes.
   ...('SuppressedError' in globalThis ? [] : ['platform: SuppressedError']),
 ];
@@ -34,10 +36,13 @@ const OLDER: readonly string[] = [
   'setting an alarm',
   // The name of a type in a message.
   'kv: values of other types',
+  'r2: calls with too few arguments',
+  'r2: kinds of parts',
+  'r2: values of other types',
 ];
 
-/** Of 1.20261117.1 alone: it deletes facets with their object, and fails at a lone surrogate. */
-const NEWER: readonly string[] = ['deleteAll of the object', 'names'];
+/** Of 1.20261117.1 alone: it deletes facets with their object, fails at a lone surrogate, and hides a stream's error. */
+const NEWER: readonly string[] = ['deleteAll of the object', 'names', 'r2: a stream that fails'];
 
 /** Whether the version that runs answers the question otherwise than this package. */
 export function differs(question: string): boolean {

@@ -19,6 +19,7 @@ export interface Script {
   /** Names in `env` to entry points of this script or of others. */
   readonly services?: Readonly<Record<string, Service>>;
   readonly kvNamespaces?: readonly string[];
+  readonly r2Buckets?: readonly string[];
   readonly queues?: Readonly<Record<string, Queue>>;
   readonly rateLimits?: Readonly<
     Record<string, { readonly limit: number; readonly period: 10 | 60 }>
@@ -57,6 +58,7 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     compatibilityFlags = [],
     services,
     kvNamespaces,
+    r2Buckets,
     queues,
     rateLimits,
     others = [],
@@ -68,6 +70,7 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     script: await bundled(main, script),
     ...(variables && { bindings: variables }),
     ...(kvNamespaces && { kvNamespaces: [...kvNamespaces] }),
+    ...(r2Buckets && { r2Buckets: [...r2Buckets] }),
     ...(queues && queuesOf(queues)),
     ...(rateLimits && { ratelimits: rateLimitsOf(rateLimits) }),
     ...(services && { serviceBindings: bindingsOf(services) }),

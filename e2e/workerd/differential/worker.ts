@@ -1,5 +1,6 @@
 // The asked classes, hosted as an app would host them.
 
+import { r2 } from '../../../worker/bindings/index.ts';
 import {
   DurableObject,
   RpcStub,
@@ -12,11 +13,20 @@ import { OTHER_ENV, otherOf, SERVICES, workerOf } from './entries.ts';
 import { facetOf, innerOf } from './facet.ts';
 import { lineOf } from './line.ts';
 import { postOf } from './post.ts';
+import { ASKS } from './r2.ts';
+import { answersOf } from './r2-answers.ts';
+import { FURTHER_ASKS } from './r2-more.ts';
 import { surfaceOf } from './surface.ts';
 import { wordsOf } from './words.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget, WorkerEntrypoint } as never;
 const { Lobby, ...entries } = workerOf(bases);
+
+class Bucket extends WorkerEntrypoint<{ R2: object }> {
+  ask(): Promise<object> {
+    return answersOf(this.env.R2, { ...ASKS, ...FURTHER_ASKS });
+  }
+}
 
 serve(
   {
@@ -30,7 +40,8 @@ serve(
   },
   {
     scriptName: 'main',
-    exports: { Inner: innerOf(bases), Lobby, ...entries },
+    bindings: { R2: r2() },
+    exports: { Bucket, Inner: innerOf(bases), Lobby, ...entries },
     services: SERVICES,
     workers: { other: { exports: otherOf(bases), env: OTHER_ENV } },
   },

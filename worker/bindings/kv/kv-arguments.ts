@@ -1,5 +1,7 @@
 // The arguments of a KV namespace: conversions, limits and messages, as Workers KV has them.
 
+import { integer } from '../arguments.ts';
+
 const KEY_BYTES_MAX = 512;
 const VALUE_BYTES_MAX = 25 * 1024 * 1024;
 const METADATA_BYTES_MAX = 1024;
@@ -151,9 +153,4 @@ async function bytesOf(value: unknown): Promise<Uint8Array> {
   throw new TypeError(
     'KV put() accepts only strings, ArrayBuffers, ArrayBufferViews, and ReadableStreams as values.',
   );
-}
-
-/** As Web IDL converts a `long`. */
-function integer(value: unknown): number {
-  return Math.trunc(Number(value)) || 0;
 }

@@ -4,6 +4,7 @@ import type {
   DurableObjectNamespace,
   DurableObjectStub,
 } from '../../../src/shared/contract/object.ts';
+import { cursorOf, keyOfCursor } from '../arguments.ts';
 import {
   checkCacheTtl,
   checkKey,
@@ -85,7 +86,7 @@ export class KvNamespace {
     const { cursor, prefix } = options ?? {};
     const limit = convertLimit(options?.limit);
     const start = checkKeys('GET', String(prefix ?? ''));
-    const after = cursor ? textOfCursor(String(cursor)) : '';
+    const after = cursor ? keyOfCursor(String(cursor)) : '';
     const found = await this.#stub.list(start, after, limit + 1);
     const keys = found.slice(0, limit).map(({ name, expiration, metadata }) => ({
       name,
@@ -155,13 +156,4 @@ function valueIn({ bytes }: StoredValue, type: string): unknown {
 
 function parsed(json: string | null): unknown {
   return json === null ? null : JSON.parse(json);
-}
-
-function cursorOf(key: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(key)));
-}
-
-function textOfCursor(cursor: string): string {
-  const bytes = Uint8Array.from(atob(cursor), (char) => char.charCodeAt(0));
-  return new TextDecoder().decode(bytes);
 }

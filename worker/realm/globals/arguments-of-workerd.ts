@@ -2,6 +2,7 @@
 // without a byte for a status that has none. An address must be absolute: object code has no page.
 
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import { noteSource } from './body-lengths.ts';
 
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
 
@@ -14,17 +15,24 @@ export function installArguments(scope: Scope, isObjectCode: () => boolean): () 
     replaceGlobal(
       scope,
       'Request',
-      taking(scope.Request, ([input, init]) =>
-        isObjectCode() ? [absolute(input), requestInit(init)] : [input, init],
+      taking(
+        scope.Request,
+        ([input, init]) => (isObjectCode() ? [absolute(input), requestInit(init)] : [input, init]),
+        ([, init]) => (init as RequestInit | undefined)?.body,
       ),
     ),
     replaceGlobal(
       scope,
       'Response',
-      taking(scope.Response, ([body, init]) =>
-        isObjectCode() && isEmpty(body) && BODILESS.has((init as ResponseInit | undefined)?.status)
-          ? [null, init]
-          : [body, init],
+      taking(
+        scope.Response,
+        ([body, init]) =>
+          isObjectCode() &&
+          isEmpty(body) &&
+          BODILESS.has((init as ResponseInit | undefined)?.status)
+            ? [null, init]
+            : [body, init],
+        ([body]) => body as BodyInit | null | undefined,
       ),
     ),
   ];
@@ -35,10 +43,14 @@ export function installArguments(scope: Scope, isObjectCode: () => boolean): () 
 function taking<Class extends typeof Request | typeof Response>(
   Native: Class,
   change: (given: unknown[]) => unknown[],
+  bodyIn: (given: unknown[]) => BodyInit | null | undefined,
 ): Class {
   const Taking: Class = new Proxy(Native, {
     construct: (target, given, newTarget) =>
-      Reflect.construct(target, change(given), newTarget === Taking ? target : newTarget),
+      noteSource(
+        Reflect.construct(target, change(given), newTarget === Taking ? target : newTarget),
+        bodyIn(given),
+      ),
   });
   return Taking;
 }

@@ -1,7 +1,7 @@
 // `IdentityTransformStream` and `FixedLengthStream`, which workerd has beside the standard streams.
 
-import { noteLength } from '../../../src/shared/calls/http/stream-length.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import { noteLength } from '../../../src/shared/contract/stream-length.ts';
 import { ByteChannel } from './byte-channel.ts';
 
 /** Puts the classes into the scope; the result undoes it. */

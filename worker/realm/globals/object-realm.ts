@@ -8,6 +8,7 @@ import {
 } from '../../../src/shared/calls/sockets/install.ts';
 
 import { installArguments } from './arguments-of-workerd.ts';
+import { installBodyLengths } from './body-lengths.ts';
 import { installByteStreams } from './byte-streams.ts';
 import { installCaches } from './caches.ts';
 import { installAddedMethods, installCloudflare, installNavigator } from './cloudflare.ts';
@@ -24,6 +25,7 @@ export const objectRealm = new Realm(globalThis, [
   installMessages,
   installAddedMethods,
   installByteStreams,
+  installBodyLengths,
   installDigests,
   (scope, { ownHost }) => installNavigator(scope, () => ownHost() !== undefined),
   (scope, { current, ownHost }) => installCaches(scope, current, ownHost),

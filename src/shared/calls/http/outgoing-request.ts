@@ -1,8 +1,8 @@
 // The request that `stub.fetch(input, init)` makes, and the requests of its redirects.
 
+import { notedLength } from '../../contract/stream-length.ts';
 import { bodyOfRequest, byteLengthOf, MessageBody } from './body.ts';
 import { cfOf, type RequestParts } from './request-parts.ts';
-import { notedLength } from './stream-length.ts';
 
 /** The options of `stub.fetch`. */
 interface Options extends RequestInit {

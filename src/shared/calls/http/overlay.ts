@@ -3,9 +3,9 @@
 //
 // Invariant: a clone shows the same as the message did when it was cloned.
 
+import { notedLength, noteLength } from '../../contract/stream-length.ts';
 import type { IoContext } from '../io/io-context.ts';
 import { pulledBytes } from './body.ts';
-import { notedLength, noteLength } from './stream-length.ts';
 
 /** How a body enters the context that reads it. */
 export type Gate = Pick<IoContext, 'receive'>;

@@ -1,0 +1,227 @@
+// The arguments of a bucket: conversions, limits and messages, as R2 in workerd has them.
+
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { integer } from '../arguments.ts';
+import { type Condition, conditionOfHeaders, defined, type Etag } from './conditions.ts';
+import { ALGORITHMS, type Algorithm, type Checksums } from './digests.ts';
+import { type Operation, r2Error } from './r2-error.ts';
+import type { WantedRange } from './ranges.ts';
+
+const KEY_BYTES_MAX = 1024;
+const METADATA_BYTES_MAX = 2048;
+const PART_NUMBER_MAX = 10_000;
+
+const HTTP_FIELDS = {
+  contentType: 'content-type',
+  contentLanguage: 'content-language',
+  contentDisposition: 'content-disposition',
+  contentEncoding: 'content-encoding',
+  cacheControl: 'cache-control',
+} as const;
+
+const HTTP_NAMES = Object.keys(HTTP_FIELDS) as (keyof typeof HTTP_FIELDS)[];
+
+export type HttpMetadata = {
+  -readonly [Name in keyof typeof HTTP_FIELDS]?: string | undefined;
+} & { cacheExpiry?: Date | undefined };
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** A call that lacks an argument, or has one of another type. */
+export function wrongParameter(method: string, position: number, type: string): TypeError {
+  const [owner, name] = method.split('.');
+  const call = `Failed to execute '${name}' on '${owner}'`;
+  return new TypeError(`${call}: parameter ${position} is not of type '${type}'.`);
+}
+
+function wrongField(name: string, owner: string, type: string): TypeError {
+  return new TypeError(
+    `Incorrect type for the '${name}' field on '${owner}': the provided value is not of type '${type}'.`,
+  );
+}
+
+/** @throws TypeError */
+export function optionsOf(method: string, position: number, type: string, given: unknown): Options {
+  if (given === undefined || given === null) return {};
+  if (typeof given === 'object' || typeof given === 'function') return given as Options;
+  throw wrongParameter(method, position, type);
+}
+
+/** @throws Error */
+export function checkObjectKey(operation: Operation, key: string): string {
+  if (new TextEncoder().encode(key).length <= KEY_BYTES_MAX) return key;
+  throw r2Error(operation, 10020);
+}
+
+/** @throws TypeError, RangeError */
+export function rangeOf({ range }: Options): WantedRange | undefined {
+  if (range === undefined || range === null) return undefined;
+  if (range instanceof Headers) {
+    const header = range.get('range');
+    return header === null ? undefined : { header };
+  }
+  if (typeof range !== 'object') throw wrongField('range', 'GetOptions', 'Range or Headers');
+  const { offset, length, suffix } = range as Options;
+  if (suffix !== undefined && offset !== undefined) {
+    throw new TypeError('Suffix is incompatible with offset.');
+  }
+  if (suffix !== undefined && length !== undefined) {
+    throw new TypeError('Suffix is incompatible with length.');
+  }
+  return {
+    ...(offset !== undefined && { offset: byteCountOf(offset, 'range', 'Starting offset') }),
+    ...(length !== undefined && { length: byteCountOf(length, 'range', 'Length') }),
+    ...(suffix !== undefined && { suffix: byteCountOf(suffix, 'suffix', 'Suffix') }),
+  };
+}
+
+/** @throws RangeError */
+function byteCountOf(given: unknown, what: string, name: string): number {
+  const count = Number(given);
+  const shown = Number.isNaN(count) ? 'nan' : count;
+  if (!(count >= 0)) {
+    throw new RangeError(`Invalid ${what}. ${name} (${shown}) must be greater than or equal to 0.`);
+  }
+  if (Number.isInteger(count)) return count;
+  throw new RangeError(`Invalid range. ${name} (${shown}) must be an integer, not floating point.`);
+}
+
+/** @throws TypeError, Error */
+export function conditionOf({ onlyIf }: Options): Condition | undefined {
+  if (onlyIf === undefined || onlyIf === null) return undefined;
+  if (onlyIf instanceof Headers) return conditionOfHeaders(onlyIf);
+  if (typeof onlyIf !== 'object')
+    throw wrongField('onlyIf', 'GetOptions', 'Conditional or Headers');
+  const options = onlyIf as Options;
+  return defined({
+    etagMatches: etagsOf(options, 'etagMatches'),
+    etagDoesNotMatch: etagsOf(options, 'etagDoesNotMatch'),
+    uploadedBefore: timeOf(options, 'uploadedBefore', 'Conditional')?.getTime(),
+    uploadedAfter: timeOf(options, 'uploadedAfter', 'Conditional')?.getTime(),
+    secondsGranularity: Boolean(options.secondsGranularity),
+  });
+}
+
+function etagsOf(options: Options, name: string): readonly Etag[] | undefined {
+  const value = options[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') throw wrongField(name, 'Conditional', 'string');
+  if (value.startsWith('"') && value.endsWith('"')) {
+    throw new TypeError(`Conditional ETag should not be wrapped in quotes (${value}).`);
+  }
+  return [value === '*' ? { type: 'any' } : { type: 'strong', value }];
+}
+
+function timeOf(options: Options, name: string, owner: string): Date | undefined {
+  const value = options[name];
+  if (value === undefined) return undefined;
+  const isTime = typeof value === 'number' || value instanceof Date;
+  const time = new Date(isTime ? value : Number.NaN);
+  if (Number.isNaN(time.getTime())) throw wrongField(name, owner, 'date');
+  return time;
+}
+
+/** @throws TypeError */
+export function httpMetadataOf({ httpMetadata: given }: Options): HttpMetadata {
+  if (given === undefined || given === null) return {};
+  if (typeof given !== 'object') {
+    throw wrongField('httpMetadata', 'PutOptions', 'HttpMetadata or Headers');
+  }
+  if (given instanceof Headers) return httpMetadataOfHeaders(given);
+  const options = given as Options;
+  const metadata: HttpMetadata = {};
+  for (const name of HTTP_NAMES) {
+    if (options[name] !== undefined) metadata[name] = String(options[name]);
+  }
+  return { ...metadata, cacheExpiry: timeOf(options, 'cacheExpiry', 'HttpMetadata') };
+}
+
+function httpMetadataOfHeaders(headers: Headers): HttpMetadata {
+  const metadata: HttpMetadata = {};
+  for (const name of HTTP_NAMES) metadata[name] = headers.get(HTTP_FIELDS[name]) ?? undefined;
+  const expires = headers.get('expires');
+  return { ...metadata, cacheExpiry: expires === null ? undefined : new Date(expires) };
+}
+
+/** Of the stored JSON. Every member exists, as in workerd. */
+export function parsedHttpMetadata(json: string): HttpMetadata {
+  const { cacheExpiry, ...fields } = JSON.parse(json) as Record<string, string>;
+  return {
+    ...Object.fromEntries(HTTP_NAMES.map((name) => [name, fields[name]])),
+    cacheExpiry: cacheExpiry === undefined ? undefined : new Date(cacheExpiry),
+  };
+}
+
+export function writeHttpHeaders(metadata: HttpMetadata, headers: Headers): void {
+  for (const name of HTTP_NAMES) {
+    const value = metadata[name];
+    if (value !== undefined) headers.set(HTTP_FIELDS[name], value);
+  }
+  const { cacheExpiry } = metadata;
+  if (cacheExpiry !== undefined) headers.set('expires', cacheExpiry.toUTCString());
+}
+
+/** @throws TypeError */
+export function customMetadataOf({ customMetadata: given }: Options): Record<string, string> {
+  if (given === undefined || given === null) return {};
+  if (typeof given !== 'object') throw wrongField('customMetadata', 'PutOptions', 'object');
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+}
+
+/** @throws Error */
+export function checkCustomMetadata(metadata: Record<string, string>): void {
+  const length = Object.entries(metadata).reduce((sum, pair) => sum + lengthOf(...pair), 0);
+  if (length > METADATA_BYTES_MAX) throw r2Error('put', 10012);
+}
+
+/** As R2 counts: two bytes for each unit of a text that is not Latin-1. */
+function lengthOf(...texts: string[]): number {
+  return texts.reduce((sum, text) => sum + text.length * (/[^\0-ÿ]/.test(text) ? 2 : 1), 0);
+}
+
+/** The digest that the bytes must have, if the caller names one. @throws TypeError */
+export function checksumsOf(options: Options): Checksums {
+  const given = (Object.keys(ALGORITHMS) as Algorithm[]).filter(
+    (name) => options[name] !== undefined && options[name] !== null,
+  );
+  const [first, second] = given;
+  if (first === undefined) return {};
+  const checksums = { [first]: hexOf(first, options[first]) };
+  if (second === undefined) return checksums;
+  throw new TypeError('You cannot specify multiple hashing algorithms.');
+}
+
+function hexOf(algorithm: Algorithm, given: unknown): string {
+  const { name, bytes } = ALGORITHMS[algorithm];
+  if (typeof given === 'string') {
+    if (given.length !== 2 * bytes) {
+      throw new TypeError(`${name} is ${2 * bytes} hex characters, not ${given.length}`);
+    }
+    if (/^[0-9a-f]*$/i.test(given)) return given.toLowerCase();
+    throw new TypeError(`Provided ${name} wasn't a valid hex string`);
+  }
+  const buffer = given instanceof ArrayBuffer ? new Uint8Array(given) : given;
+  if (!ArrayBuffer.isView(buffer)) {
+    throw wrongField(algorithm, 'PutOptions', 'ArrayBuffer or ArrayBufferView or string');
+  }
+  if (buffer.byteLength !== bytes) {
+    throw new TypeError(`${name} is ${bytes} bytes, not ${buffer.byteLength}`);
+  }
+  return bytesToHex(new Uint8Array(buffer.buffer, buffer.byteOffset, bytes));
+}
+
+/** @throws TypeError */
+export function partNumberOf(given: unknown): number {
+  const number = integer(given);
+  if (number >= 1 && number <= PART_NUMBER_MAX) return number;
+  throw new TypeError(
+    `Part number must be between 1 and ${PART_NUMBER_MAX} (inclusive). Actual value was: ${number}`,
+  );
+}
+
+/** A text among the options of a list. @throws TypeError */
+export function listTextOf(options: Options, name: string): string | undefined {
+  const value = options[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw wrongField(name, 'ListOptions', 'string');
+}

@@ -1,0 +1,40 @@
+// Which bytes of an object a caller wants, as options or as the header `Range`.
+
+/** As the caller gives it. */
+export type WantedRange =
+  | { readonly offset?: number; readonly length?: number; readonly suffix?: number }
+  | { readonly header: string };
+
+/** A part of an object, or all of it. */
+export interface ByteRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Undefined: the object has no such bytes. */
+export function rangeIn(wanted: WantedRange | undefined, size: number): ByteRange | undefined {
+  const whole = { offset: 0, length: size };
+  if (wanted === undefined) return whole;
+  // A header that cannot be satisfied, or names several ranges, is ignored.
+  if ('header' in wanted) return rangeOfHeader(wanted.header, size) ?? whole;
+  const { suffix } = wanted;
+  if (suffix === 0) return undefined;
+  const start = suffix === undefined ? (wanted.offset ?? 0) : Math.max(0, size - suffix);
+  const length = Math.min(wanted.length ?? size, size - start);
+  return start > size || length <= 0 ? undefined : { offset: start, length };
+}
+
+function rangeOfHeader(header: string, size: number): ByteRange | undefined {
+  const [, first, last] = /^ *bytes *= *(\d*) *- *(\d*) *$/i.exec(header) ?? [];
+  if (first === undefined || last === undefined) return undefined;
+  if (first === '') {
+    const length = Number(last);
+    return last === '' || length === 0 || length >= size
+      ? undefined
+      : { offset: size - length, length };
+  }
+  const offset = Number(first);
+  const end = last === '' ? size - 1 : Number(last);
+  if (offset > end || offset >= size) return undefined;
+  return { offset, length: Math.min(end + 1, size) - offset };
+}
