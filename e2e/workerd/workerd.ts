@@ -19,6 +19,7 @@ export interface Script {
   /** Names in `env` to entry points of this script or of others. */
   readonly services?: Readonly<Record<string, Service>>;
   readonly kvNamespaces?: readonly string[];
+  readonly d1Databases?: readonly string[];
   /** Scripts beside it, without objects. */
   readonly others?: readonly OtherScript[];
   readonly bundling?: Pick<
@@ -41,7 +42,7 @@ interface OtherScript {
 
 export async function startInWorkerd(script: Script): Promise<Miniflare> {
   const { main, classes, name, compatibilityDate, variables, isSilent } = script;
-  const { compatibilityFlags = [], services, kvNamespaces, others = [] } = script;
+  const { compatibilityFlags = [], services, kvNamespaces, d1Databases, others = [] } = script;
   const dated = { modules: true, compatibilityDate, compatibilityFlags: [...compatibilityFlags] };
   const first = {
     ...(name !== undefined && { name }),
@@ -49,6 +50,7 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     script: await bundled(main, script),
     ...(variables && { bindings: variables }),
     ...(kvNamespaces && { kvNamespaces: [...kvNamespaces] }),
+    ...(d1Databases && { d1Databases: [...d1Databases] }),
     ...(services && { serviceBindings: bindingsOf(services) }),
     durableObjects: Object.fromEntries(
       Object.entries(classes).map(([binding, className]) => [
