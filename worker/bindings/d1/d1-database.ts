@@ -1,7 +1,7 @@
 // A D1 database as code in the worker has it, and its sessions. Messages are those of D1 in miniflare.
 
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
-import type { D1Answer, D1Object, D1Query, D1Rows, Migration } from './d1-object.ts';
+import type { D1Answer, D1Migration, D1Object, D1Query, D1Rows } from './d1-object.ts';
 import {
   D1PreparedStatement,
   type D1Result,
@@ -22,7 +22,7 @@ export class D1Database {
   constructor(
     objects: DurableObjectNamespace<D1Object>,
     name: string,
-    migrations: readonly Migration[],
+    migrations: readonly D1Migration[],
   ) {
     this.#ask = askerOf(objects, name, migrations);
     this.#runner = { run: async (queries) => rowsIn(await this.#ask(queries, false)) };
@@ -102,7 +102,7 @@ export class D1DatabaseSession {
 function askerOf(
   objects: DurableObjectNamespace<D1Object>,
   name: string,
-  migrations: readonly Migration[],
+  migrations: readonly D1Migration[],
 ): Ask {
   const id = objects.idFromName(name);
   const migrate = async () => {

@@ -37,7 +37,7 @@ export type D1Answer =
   | { readonly results: readonly D1Rows[]; readonly bookmark: string | null }
   | { readonly error: string };
 
-export interface Migration {
+export interface D1Migration {
   /** Of its file. */
   readonly name: string;
   readonly sql: string;
@@ -69,7 +69,7 @@ export class D1Object extends DurableObject {
   }
 
   /** Applies those that are not applied. Each takes effect with its row, or fails with neither. */
-  migrate(migrations: readonly Migration[]): void {
+  migrate(migrations: readonly D1Migration[]): void {
     this.#sql.exec(MIGRATIONS);
     const rows = this.#sql.exec<{ name: string }>('SELECT name FROM d1_migrations').toArray();
     const applied = new Set(rows.map(({ name }) => name));

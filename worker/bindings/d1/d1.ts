@@ -3,7 +3,7 @@
 import { BINDING, type EnvBinding } from '../../../src/shared/contract/env-binding.ts';
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
 import { D1Database } from './d1-database.ts';
-import { D1Object, type Migration } from './d1-object.ts';
+import { type D1Migration, D1Object } from './d1-object.ts';
 
 export interface D1Options {
   /** Names its data: bindings with the same id share it. @default the name of the binding */
@@ -28,11 +28,11 @@ export function d1({ id, migrations = {} }: D1Options = {}): EnvBinding {
   };
 }
 
-function inOrder(migrations: Readonly<Record<string, string>>): Migration[] {
+function inOrder(migrations: Readonly<Record<string, string>>): D1Migration[] {
   const named = Object.entries(migrations).map(([path, sql]) => ({
     name: path.slice(path.lastIndexOf('/') + 1),
     sql,
   }));
-  const numberOf = ({ name }: Migration) => Number.parseInt(name, 10) || 0;
+  const numberOf = ({ name }: D1Migration) => Number.parseInt(name, 10) || 0;
   return named.sort((a, b) => numberOf(a) - numberOf(b) || (a.name < b.name ? -1 : 1));
 }
