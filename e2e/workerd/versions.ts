@@ -26,6 +26,16 @@ const BOTH: readonly string[] = [
   'queues: an ack before retryAll',
   // A bucket and its objects are copied, as far as they can be.
   'r2: a bucket and an object as values',
+  // Workerd's own table writes a row; messages here say more.
+  'd1: create an index',
+  'd1: bind too many',
+  'd1: bind too few',
+  'd1: a comment',
+  'd1: BEGIN, SAVEPOINT, COMMIT',
+  'd1: a text that is no statement',
+  'd1: exec with empty lines',
+  'd1: PRAGMA that is refused',
+  'd1: ATTACH',
   // Node 20 has none of these classes.
   ...('SuppressedError' in globalThis ? [] : ['platform: SuppressedError']),
 ];
@@ -42,7 +52,12 @@ const OLDER: readonly string[] = [
 ];
 
 /** Of 1.20261117.1 alone: it deletes facets with their object, fails at a lone surrogate, and hides a stream's error. */
-const NEWER: readonly string[] = ['deleteAll of the object', 'names', 'r2: a stream that fails'];
+const NEWER: readonly string[] = [
+  'deleteAll of the object',
+  'names',
+  'd1: the kind',
+  'r2: a stream that fails',
+];
 
 /** Whether the version that runs answers the question otherwise than this package. */
 export function differs(question: string): boolean {

@@ -19,6 +19,7 @@ export interface Script {
   /** Names in `env` to entry points of this script or of others. */
   readonly services?: Readonly<Record<string, Service>>;
   readonly kvNamespaces?: readonly string[];
+  readonly d1Databases?: readonly string[];
   readonly r2Buckets?: readonly string[];
   readonly queues?: Readonly<Record<string, Queue>>;
   readonly rateLimits?: Readonly<
@@ -58,6 +59,7 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     compatibilityFlags = [],
     services,
     kvNamespaces,
+    d1Databases,
     r2Buckets,
     queues,
     rateLimits,
@@ -70,6 +72,7 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     script: await bundled(main, script),
     ...(variables && { bindings: variables }),
     ...(kvNamespaces && { kvNamespaces: [...kvNamespaces] }),
+    ...(d1Databases && { d1Databases: [...d1Databases] }),
     ...(r2Buckets && { r2Buckets: [...r2Buckets] }),
     ...(queues && queuesOf(queues)),
     ...(rateLimits && { ratelimits: rateLimitsOf(rateLimits) }),

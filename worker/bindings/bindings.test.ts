@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createObjects, DurableObject } from '../start/entries/node-objects.ts';
-import { kv } from './index.ts';
+import { d1, kv } from './index.ts';
 
 /** Of user code, without types. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
@@ -115,4 +115,49 @@ test('[BKV3] keys outlive the host', async () => {
   expect(await second.ask()).toEqual({ value: 'kept', metadata: [1], cacheStatus: null });
   await second.close();
   rmSync(directory, { recursive: true });
+});
+
+test('[BDB2] [BDB3] rows outlive the host, and migrations run once, in order of number', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'd1-'));
+  const migrations = {
+    './m/10_row.sql': 'INSERT INTO t VALUES (1)',
+    './m/2_table.sql': 'CREATE TABLE t(a)',
+  };
+  const ask = async () => {
+    const host = await hostOf(
+      ({ DB }) =>
+        DB.prepare(
+          'SELECT a, (SELECT group_concat(name ORDER BY id) FROM d1_migrations) FROM t',
+        ).raw(),
+      { bindings: { DB: d1({ migrations }) }, directory },
+    );
+    const answer = await host.ask();
+    await host.close();
+    return answer;
+  };
+  expect(await ask()).toEqual([[1, '2_table.sql,10_row.sql']]);
+  expect(await ask()).toEqual([[1, '2_table.sql,10_row.sql']]);
+  rmSync(directory, { recursive: true });
+});
+
+test('[BDB4] a handle of the object restores a session’s bookmark', async () => {
+  const asked: ((env: Untyped) => unknown)[] = [
+    async ({ DB }) => {
+      const session = DB.withSession('first-primary');
+      await session.batch([session.prepare('CREATE TABLE t(a)')]);
+      return session.getBookmark();
+    },
+    ({ DB }) => DB.exec('INSERT INTO t VALUES (1)'),
+    ({ DB }) => DB.prepare('SELECT a FROM t').raw(),
+    ({ DB }) => DB.prepare('SELECT a FROM t').raw(),
+  ];
+  const host = await hostOf((env) => asked.shift()!(env), {
+    bindings: { DB: d1(), DATA: 'D1Object' },
+  });
+  const bookmark = (await host.ask()) as string;
+  await host.ask();
+  expect(await host.ask()).toEqual([[1]]);
+  await (await host.storage((host.env as Untyped).DATA.getByName('DB'))).restore(bookmark);
+  expect(await host.ask()).toEqual([]);
+  await host.close();
 });

@@ -4,6 +4,7 @@
 
 export type { EnvBinding } from '../../src/shared/contract/env-binding.ts';
 export { cronTriggers } from './cron/cron-triggers.ts';
+export { type D1Options, d1 } from './d1/d1.ts';
 export { type KvOptions, kv } from './kv/kv.ts';
 export { type QueueConsumer, type QueueOptions, queue } from './queue/queue.ts';
 export { type RateLimitOptions, rateLimit } from './rate-limit/rate-limit.ts';

@@ -1,0 +1,123 @@
+// The data of one D1 database: the tables of its storage.
+//
+// Invariant: the statements of a call take effect together or not at all.
+
+import { DurableObject } from '../../realm/library/base-classes.ts';
+
+/** A number, text, null or bytes. */
+export type D1Value = number | string | null | Uint8Array;
+
+export interface D1Query {
+  readonly sql: string;
+  readonly params: readonly D1Value[];
+}
+
+export interface D1Meta {
+  readonly served_by: string;
+  /** In milliseconds. */
+  readonly duration: number;
+  readonly changes: number;
+  readonly last_row_id: number;
+  readonly changed_db: boolean;
+  /** In bytes. */
+  readonly size_after: number;
+  readonly rows_read: number;
+  readonly rows_written: number;
+}
+
+/** A result; bytes in rows are arrays of numbers. */
+export interface D1Rows {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+  readonly meta: D1Meta;
+}
+
+/** Failures are values, because an error of another object would have marks of the call. */
+export type D1Answer =
+  | { readonly results: readonly D1Rows[]; readonly bookmark: string | null }
+  | { readonly error: string };
+
+export interface D1Migration {
+  /** Of its file. */
+  readonly name: string;
+  readonly sql: string;
+}
+
+type Counts = { changes: number; lastRowId: number };
+
+const COUNTS = 'SELECT total_changes() AS changes, last_insert_rowid() AS lastRowId';
+
+/** In the form that wrangler makes. */
+const MIGRATIONS = `
+  CREATE TABLE IF NOT EXISTS d1_migrations(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT UNIQUE,
+    applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL);`;
+
+export class D1Object extends DurableObject {
+  /** `bookmark` of the answer is null unless it is asked for. */
+  async query(given: readonly D1Query[], asksBookmark: boolean): Promise<D1Answer> {
+    const queries = given.filter(({ sql }) => sql.replace(/^\s+--.*/gm, '').trim() !== '');
+    if (queries.length === 0) return { error: 'No SQL statements detected.' };
+    const { storage } = this.ctx;
+    try {
+      const results = storage.transactionSync(() => queries.map((query) => this.#run(query)));
+      return { results, bookmark: asksBookmark ? await storage.getCurrentBookmark() : null };
+    } catch (error) {
+      return { error: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** Applies those that are not applied. Each takes effect with its row, or fails with neither. */
+  migrate(migrations: readonly D1Migration[]): void {
+    this.#sql.exec(MIGRATIONS);
+    const rows = this.#sql.exec<{ name: string }>('SELECT name FROM d1_migrations').toArray();
+    const applied = new Set(rows.map(({ name }) => name));
+    for (const { name, sql } of migrations) {
+      if (applied.has(name)) continue;
+      this.ctx.storage.transactionSync(() => {
+        this.#sql.exec(sql);
+        this.#sql.exec('INSERT INTO d1_migrations(name) VALUES (?)', name);
+      });
+    }
+  }
+
+  #run({ sql, params }: D1Query): D1Rows {
+    const start = performance.now();
+    const sizeBefore = this.#sql.databaseSize;
+    const before = this.#counts();
+    const cursor = this.#sql.exec(sql, ...params);
+    const rows = [...cursor.raw()].map((row) => row.map(plain));
+    const { changes, lastRowId } = this.#counts();
+    const size_after = this.#sql.databaseSize;
+    return {
+      columns: cursor.columnNames,
+      rows,
+      meta: {
+        served_by: 'miniflare.db',
+        duration: performance.now() - start,
+        changes: changes - before.changes,
+        last_row_id: lastRowId,
+        changed_db:
+          changes !== before.changes || lastRowId !== before.lastRowId || size_after !== sizeBefore,
+        size_after,
+        rows_read: cursor.rowsRead,
+        rows_written: cursor.rowsWritten,
+      },
+    };
+  }
+
+  #counts(): Counts {
+    return this.#sql.exec<Counts>(COUNTS).one();
+  }
+
+  get #sql() {
+    return this.ctx.storage.sql;
+  }
+}
+
+/** As JSON has it. */
+function plain(value: unknown): unknown {
+  if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
+  return typeof value === 'number' && !Number.isFinite(value) ? null : value;
+}

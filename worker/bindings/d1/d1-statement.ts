@@ -1,0 +1,89 @@
+// A prepared statement of D1, with its values. It is not changed by `bind`, and may run again.
+
+import type { D1Meta, D1Query, D1Rows, D1Value } from './d1-object.ts';
+
+/** What a statement belongs to. */
+export interface D1Runner {
+  /** Parallel to the queries, less those without a statement. @throws Error D1_ERROR */
+  run(queries: readonly D1Query[]): Promise<readonly D1Rows[]>;
+}
+
+export interface D1Result {
+  readonly success: true;
+  readonly meta: D1Meta;
+  readonly results: Record<string, unknown>[];
+}
+
+export function d1Error(kind: string, fact: string, cause = fact): Error {
+  return new Error(`${kind}: ${fact}`, { cause: new Error(cause) });
+}
+
+export class D1PreparedStatement {
+  readonly #runner: D1Runner;
+  readonly statement: string;
+  readonly params: readonly D1Value[];
+
+  constructor(runner: D1Runner, statement: string, params: readonly D1Value[] = []) {
+    this.#runner = runner;
+    this.statement = statement;
+    this.params = params;
+  }
+
+  bind(...values: unknown[]): D1PreparedStatement {
+    return new D1PreparedStatement(this.#runner, this.statement, values.map(convert));
+  }
+
+  /** The first row, or its column; null: there is no row. */
+  async first(column?: string): Promise<unknown> {
+    const [row] = resultOf(await this.#rows()).results;
+    if (row === undefined) return null;
+    if (column === undefined) return row;
+    const value = row[column];
+    if (value !== undefined) return value;
+    throw d1Error('D1_COLUMN_NOTFOUND', `Column not found (${column})`, 'Column not found');
+  }
+
+  async run(): Promise<D1Result> {
+    return this.all();
+  }
+
+  async all(): Promise<D1Result> {
+    return resultOf(await this.#rows());
+  }
+
+  /** The rows as arrays. */
+  async raw(options?: { readonly columnNames?: boolean }): Promise<unknown[]> {
+    const { columns, rows } = await this.#rows();
+    return options?.columnNames ? [columns, ...rows] : [...rows];
+  }
+
+  async #rows(): Promise<D1Rows> {
+    const [rows] = await this.#runner.run([{ sql: this.statement, params: this.params }]);
+    return rows!;
+  }
+}
+
+export function resultOf({ columns, rows, meta }: D1Rows): D1Result {
+  const results = rows.map((row) =>
+    Object.fromEntries(row.map((value, column) => [columns[column]!, value])),
+  );
+  return { success: true, meta, results };
+}
+
+/** @throws Error D1_TYPE_ERROR */
+function convert(value: unknown): D1Value {
+  if (value === null || typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  // D1 sends values as JSON, which has neither NaN nor infinities.
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0));
+  // Each element of a view is a byte, of a larger element the lowest; a DataView has no elements.
+  if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
+  if (Array.isArray(value) && value.every(isByte)) return Uint8Array.from(value);
+  const fact = `Type '${typeof value}' not supported for value '${value}'`;
+  throw d1Error('D1_TYPE_ERROR', fact);
+}
+
+function isByte(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value < 256;
+}
