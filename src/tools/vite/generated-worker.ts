@@ -6,16 +6,20 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
+import { NODE_GLOBALS_MODULE } from './node-apis.ts';
 import { envModule, startModule, workerModule } from './worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
 
 const WORKER_FILE = 'objects.worker.js';
 const ENV_FILE = 'objects.env.js';
+const GLOBALS_FILE = 'node-globals.js';
 
 export class GeneratedWorker {
   readonly configPath: string;
   readonly workerPath: string;
   readonly startPath: string;
+  /** Whether the package of Node's globals is installed. */
+  readonly hasUnenv: boolean;
   readonly #folder: string;
   readonly #library: string;
   readonly #varNames: readonly string[];
@@ -28,10 +32,12 @@ export class GeneratedWorker {
     library: string,
     varNames: readonly string[],
     history: HistoryLimits | undefined,
+    hasUnenv: boolean,
   ) {
     this.configPath = configPath;
     this.workerPath = join(folder, WORKER_FILE);
     this.startPath = join(folder, 'start.js');
+    this.hasUnenv = hasUnenv;
     this.#folder = folder;
     this.#library = library;
     this.#varNames = varNames;
@@ -54,7 +60,11 @@ export class GeneratedWorker {
       mainName: config.main,
       configName: basename(this.configPath),
     };
-    writeChanged(join(this.#folder, ENV_FILE), envModule(config, this.#library, this.#history));
+    writeChanged(join(this.#folder, GLOBALS_FILE), NODE_GLOBALS_MODULE);
+    const hasGlobals = this.hasUnenv && config.nodeApis === 'all';
+    const globals = hasGlobals ? `./${GLOBALS_FILE}` : undefined;
+    const env = envModule(config, this.#library, this.#history, globals);
+    writeChanged(join(this.#folder, ENV_FILE), env);
     writeChanged(this.workerPath, workerModule(config, paths));
     writeChanged(this.startPath, startModule(WORKER_FILE));
     return config;

@@ -4,8 +4,10 @@
 // from outside their bundle. Where the program runs in Node, its modules are Node's own. In development, a module
 // of Node that is missing is harmless until it is used, as with Vite's own replacement; a build reports it.
 
+import { builtinModules } from 'node:module';
 import { relative } from 'node:path';
 import type { Plugin } from 'vite';
+import type { NodeApis } from './node-apis.ts';
 
 type Entries = ReadonlyMap<string, string>;
 
@@ -22,6 +24,18 @@ const OF_NODE: Entries = new Map([
 export const CLOUDFLARE_NAMES = [...OF_CLOUDFLARE.keys()];
 export const NODE_NAMES = [...OF_NODE.keys()].flatMap((name) => [name, `node:${name}`]);
 
+/** The package that has the other modules of Node, as files `node/…`. */
+export const UNENV = 'unenv';
+export const UNENV_VERSION = '2.0.0-rc.24';
+
+/** The other modules of Node that a program has. */
+export function nodeNames(apis: NodeApis): string[] {
+  if (apis === 'none') return [];
+  const names = builtinModules.filter((name) => !OF_NODE.has(name) && !name.startsWith('_'));
+  const prefixed = names.map((name) => `node:${name}`);
+  return apis === 'all' ? [...prefixed, ...names] : prefixed;
+}
+
 /** `workerEntry` replaces `cloudflare:workers`; modules are resolved from `importer`. */
 export function platformModules(workerEntry: string, importer: () => string): Plugin {
   const cloudflare: Entries = new Map([...OF_CLOUDFLARE, ['cloudflare:workers', workerEntry]]);
@@ -37,8 +51,45 @@ export function platformModules(workerEntry: string, importer: () => string): Pl
   };
 }
 
-/** The module that Vite resolves Node's modules to for browsers. */
-const STAND_IN = '__vite-browser-external:';
+/** The module that Vite resolves Node's modules to for browsers; a build leaves out the name. */
+const STAND_IN = '__vite-browser-external';
+
+/**
+ * The other modules of Node for a program that has them, from unenv. Where it has not, `refuses` fails the import: on
+ * workerd the program would not start.
+ */
+export function nodeModules(
+  apis: () => NodeApis,
+  importer: () => string,
+  refuses: boolean,
+): Plugin {
+  return {
+    name: 'ctx-storage:node-modules',
+    enforce: 'pre',
+    async resolveId(id, from) {
+      if (this.environment.config.consumer !== 'client') return null;
+      const name = id.replace(/^node:/, '');
+      const isNamed = id.startsWith('node:') && !OF_NODE.has(name);
+      if (nodeNames(apis()).includes(id)) {
+        const resolve = (file: string) => this.resolve(file, importer(), { skipSelf: true });
+        const found = await resolve(`${UNENV}/node/${name}`);
+        if (found !== null) return found;
+        if ((await resolve(`${UNENV}/node/path`)) !== null) return null;
+        throw new Error(
+          `${from} imports "${id}". In a browser, modules of Node come from the package ${UNENV}: ` +
+            `npm install -D ${UNENV}@${UNENV_VERSION}.`,
+        );
+      }
+      if (!refuses || !isNamed || from === undefined) return null;
+      const found = await this.resolve(id, from, { skipSelf: true });
+      if (found !== null && !found.id.startsWith(STAND_IN)) return found;
+      throw new Error(
+        `${from} imports "${id}", which neither browsers nor workerd have without the flag nodejs_compat. Add it to ` +
+          'compatibility_flags in the wrangler configuration, or a replacement to resolve.alias of Vite.',
+      );
+    },
+  };
+}
 
 /**
  * Other modules of Node, in development: using one throws an error that names the importing file, relative to the
@@ -62,10 +113,10 @@ export function missingModules(root: () => string): Plugin {
     load(id) {
       const importer = importers.get(id);
       if (importer === undefined) return null;
-      const name = id.slice(STAND_IN.length);
+      const name = id.slice(STAND_IN.length + 1);
       const message =
         `${importer} imports "${name}", which browsers do not have. Add a replacement for it to ` +
-        `resolve.alias in Vite's configuration.`;
+        `resolve.alias in Vite's configuration, or the flag nodejs_compat to the wrangler configuration.`;
       // Every access fails: Vite reads named imports from the default export.
       const fail = `{ get() { throw new Error(${JSON.stringify(message)}); } }`;
       return { code: `export default new Proxy({}, ${fail});`, moduleType: 'js' };

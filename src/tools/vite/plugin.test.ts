@@ -331,6 +331,54 @@ describe('plugin', () => {
     await aliased.close();
   });
 
+  /** A configuration with the flag, and a package of which the tests use one file. */
+  function useNodeModules(): void {
+    write(
+      'wrangler.jsonc',
+      `{ "name": "demo", "main": "src/index.ts", "compatibility_date": "2026-07-30",
+         "compatibility_flags": ["nodejs_compat"] }`,
+    );
+    mkdirSync(join(root, 'node_modules/unenv/node'), { recursive: true });
+    write('node_modules/unenv/package.json', '{ "name": "unenv", "type": "module" }');
+    write('node_modules/unenv/node/path.js', "export const join = () => 'unenv';\n");
+  }
+
+  test('[VITE20] in development, also for a library that is pre-bundled', async () => {
+    useNodeModules();
+    write('src/index.ts', "export { join } from 'path';");
+    mkdirSync(join(root, 'node_modules/library'), { recursive: true });
+    write('node_modules/library/package.json', '{ "name": "library", "exports": "./index.cjs" }');
+    write('node_modules/library/index.cjs', "exports.join = require('node:path').join;");
+    const server = await createServer({
+      ...config(),
+      optimizeDeps: { noDiscovery: true, include: ['library'] },
+    });
+    const imported = async (url: string) => (await server.transformRequest(url))!.code;
+    expect(await imported('/src/index.ts')).toContain('/node_modules/unenv/node/path');
+    await server.environments.client.depsOptimizer!.init();
+    const { file } = server.environments.client.depsOptimizer!.metadata.optimized.library!;
+    expect(await imported(file)).toContain('/node_modules/unenv/node/path');
+    await server.close();
+  });
+
+  test('[VITE20] without unenv, an import and a warning name it and the way out', async () => {
+    useNodeModules();
+    rmSync(join(root, 'node_modules/unenv'), { recursive: true });
+    write('src/index.ts', "export { join } from 'node:path';");
+    const customLogger = createLogger('silent');
+    const warnings: string[] = [];
+    customLogger.warn = (message) => warnings.push(message);
+    const server = await createServer({ ...config(), customLogger });
+    expect(warnings).toEqual([expect.stringMatching(/process, Buffer.*npm install -D unenv@2/)]);
+    expect(readFileSync(join(root, '.cache/ctx-storage/objects.env.js'), 'utf8')).not.toContain(
+      'node-globals',
+    );
+    await expect(server.transformRequest('/src/index.ts')).rejects.toThrow(
+      /src\/index\.ts imports "node:path".*npm install -D unenv@2/,
+    );
+    await server.close();
+  });
+
   const PLATFORM = `
     import { AsyncLocalStorage } from 'node:async_hooks';
     import { AsyncLocalStorage as bare } from 'async_hooks';

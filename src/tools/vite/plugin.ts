@@ -9,7 +9,8 @@
 // The worker and its starter are files in Vite's cache folder, so that Vite handles them like any worker
 // of a page, in development and in a build.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
 import { checkHistoryLimits, type HistoryLimits } from '../../shared/contract/history-limits.ts';
@@ -18,14 +19,19 @@ import { GeneratedWorker } from './generated-worker.ts';
 import { inspectorRoute } from './inspector-route.ts';
 import { linkedFiles } from './linked-files.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
+import type { NodeApis } from './node-apis.ts';
 import {
   CLOUDFLARE_NAMES,
   missingModules,
   NODE_NAMES,
+  nodeModules,
+  nodeNames,
   platformModules,
+  UNENV,
+  UNENV_VERSION,
 } from './platform-modules.ts';
 import { preloads } from './preloads.ts';
-import type { ObjectsConfig } from './wrangler-config.ts';
+import { type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
 
 export interface CtxStorageOptions {
   /**
@@ -73,12 +79,19 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   if (history !== undefined) checkHistoryLimits('ctxStorage', history);
   let root = '';
   // Resolved from the root for every importer: libraries and the generated worker must share one module.
-  const modules = () => platformModules(workerEntry, () => join(root, 'index.html'));
+  const importer = () => join(root, 'index.html');
+  let apis: NodeApis = 'none';
+  let isServed = false;
   let kinds = kindsBy([], '');
   const kindOf: KindOf = (path) => kinds(path);
-  /** For pages and workers. */
-  const common = () =>
-    [modules(), moduleRules(kindOf), decoratorsPlugin()].map((plugin) => ({
+  /** For pages, and for workers of a build. In development, one server serves both: pages get Node's modules too. */
+  const common = (isBuiltWorker: boolean) =>
+    [
+      platformModules(workerEntry, importer),
+      nodeModules(() => (isBuiltWorker || isServed ? apis : 'none'), importer, isBuiltWorker),
+      moduleRules(kindOf),
+      decoratorsPlugin(),
+    ].map((plugin) => ({
       ...plugin,
       applyToEnvironment: isNotWorkerd,
     }));
@@ -87,14 +100,19 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const starter: Plugin = {
     name: 'ctx-storage:start',
     applyToEnvironment: isNotWorkerd,
-    config(user) {
+    config(user, { command }) {
+      isServed = command === 'serve';
+      const path = findConfig(resolve(user.root ?? ''), options.config);
+      // Vite takes the modules that pre-bundling leaves out before it resolves its configuration.
+      if (path !== undefined) ({ nodeApis: apis } = readConfig(path, vars));
+      const names = [...NODE_NAMES, ...nodeNames(apis)];
       return {
         // Vite adds it to the user's list.
         server: { fs: { deny: user.server?.fs?.deny ? DENIED : [...DENIED_BY_VITE, ...DENIED] } },
-        worker: { format: 'es', plugins: common },
+        worker: { format: 'es', plugins: () => common(true) },
         optimizeDeps: {
           // They find their workers and WebAssembly beside them; pre-bundling would move only the modules.
-          exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm', ...NODE_NAMES],
+          exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm', UNENV, ...names],
           ...bundling('rolldownVersion' in this.meta, kindOf),
         },
       };
@@ -104,17 +122,20 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       const configPath = findConfig(root, options.config);
       if (configPath === undefined) return;
       const folder = join(config.cacheDir, 'ctx-storage');
-      worker = new GeneratedWorker(configPath, folder, LIBRARY, vars, history);
+      const unenv = isInstalled(UNENV, root);
+      worker = new GeneratedWorker(configPath, folder, LIBRARY, vars, history, unenv);
       const written = worker.write();
       kinds = kindsBy(written.rules, dirname(configPath));
-      for (const warning of warningsOf(written)) config.logger.warn(`${configPath}: ${warning}`);
+      for (const warning of warningsOf(written, unenv))
+        config.logger.warn(`${configPath}: ${warning}`);
     },
     configureServer(server) {
       if (worker === undefined) return;
-      const { configPath } = worker;
+      const { configPath, hasUnenv } = worker;
       followConfig(server, worker, (written) => {
         kinds = kindsBy(written.rules, dirname(configPath));
-        for (const warning of warningsOf(written)) {
+        apis = written.nodeApis;
+        for (const warning of warningsOf(written, hasUnenv)) {
           server.config.logger.warn(`${configPath}: ${warning}`);
         }
       });
@@ -130,7 +151,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
     },
   };
   return [
-    ...common(),
+    ...common(false),
     missingModules(() => root),
     linkedFiles(isNotWorkerd),
     starter,
@@ -139,8 +160,11 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   ];
 }
 
-/** Entries of the configuration that the env of objects in a page lacks. */
-function warningsOf({ otherBindings, otherVars }: ObjectsConfig): string[] {
+/** Parts of the configuration that objects in a page lack. */
+function warningsOf(
+  { otherBindings, otherVars, nodeApis }: ObjectsConfig,
+  hasUnenv: boolean,
+): string[] {
   const warnings: string[] = [];
   if (otherBindings.length > 0) {
     warnings.push(
@@ -153,6 +177,13 @@ function warningsOf({ otherBindings, otherVars }: ObjectsConfig): string[] {
     warnings.push(
       `${otherVars.join(', ')}: these variables are left out of the env of objects in a page, whose files every ` +
         `visitor can read. Name the public ones: ctxStorage({ vars: [${names}] }).`,
+    );
+  }
+  if (nodeApis === 'all' && !hasUnenv) {
+    warnings.push(
+      `its compatibility date or flags give process, Buffer, global and setImmediate, which objects in a page lack ` +
+        `without the package ${UNENV}: npm install -D ${UNENV}@${UNENV_VERSION}, or add the flags ` +
+        'no_nodejs_compat and no_nodejs_compat_v2.',
     );
   }
   return warnings;
@@ -191,6 +222,20 @@ function followConfig(
     server.environments.client.moduleGraph.invalidateAll();
     server.ws.send({ type: 'full-reload' });
   });
+}
+
+function isInstalled(name: string, root: string): boolean {
+  try {
+    createRequire(join(root, 'index.html')).resolve(`${name}/package.json`);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return false;
+    throw error;
+  }
+}
+
+function readConfig(path: string, vars: readonly string[]): ObjectsConfig {
+  return parseWranglerConfig(readFileSync(path, 'utf8'), path, vars);
 }
 
 function findConfig(root: string, given: string | false | undefined): string | undefined {

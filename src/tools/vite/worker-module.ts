@@ -19,11 +19,12 @@ export interface ModulePaths {
   readonly configName: string;
 }
 
-/** Fills `env`, and has the options of `serve`. */
+/** Fills `env`, has the options of `serve`, and imports the module `globals`. */
 export function envModule(
   config: ObjectsConfig,
   library: string,
   history: HistoryLimits | undefined,
+  globals: string | undefined,
 ): string {
   const options = {
     bindings: config.bindings,
@@ -33,7 +34,9 @@ export function envModule(
     history: history && { ...history, bytes: finite(history.bytes) },
   };
   return [
+    // First: the library looks for Node's globals when it is evaluated.
     `import { provideEnv } from ${JSON.stringify(library)};`,
+    ...(globals === undefined ? [] : [`import ${JSON.stringify(globals)};`]),
     '',
     `export const options = ${JSON.stringify(options, null, 2)};`,
     'provideEnv(options.env, options);',

@@ -27,6 +27,7 @@ describe('wrangler.jsonc', () => {
       scriptName: 'chat',
       main: 'src/index.ts',
       compatibilityDate: '2026-07-01',
+      nodeApis: 'none',
       vars: { GREETING: 'hi', LIMITS: { rooms: 5 } },
       otherVars: [],
       bindings: { ROOM: 'Room', OLD: 'Counter', NEW: 'Unmigrated' },

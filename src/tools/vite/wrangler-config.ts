@@ -11,6 +11,7 @@ import {
 } from 'jsonc-parser';
 import * as v from 'valibot';
 import type { ModuleRule } from './module-rules.ts';
+import { type NodeApis, nodeApis } from './node-apis.ts';
 
 /** A class and the kind of its objects' storage. */
 export interface ConfiguredClass {
@@ -27,6 +28,7 @@ export interface ObjectsConfig {
   /** Name in `env` to name of the class. */
   readonly bindings: Readonly<Record<string, string>>;
   readonly compatibilityDate: string | undefined;
+  readonly nodeApis: NodeApis;
   /** The variables that go into `env`. */
   readonly vars: Readonly<Record<string, unknown>>;
   /** Names of the others. */
@@ -72,6 +74,7 @@ const WranglerFile = v.looseObject({
   name: v.optional(v.string()),
   main: v.optional(v.string()),
   compatibility_date: v.optional(v.string()),
+  compatibility_flags: Names,
   vars: v.optional(v.pipe(Section, v.record(v.string(), v.unknown())), {}),
   durable_objects: v.optional(
     v.pipe(Section, v.object({ bindings: v.optional(v.array(Binding), []) })),
@@ -139,6 +142,7 @@ export function parseWranglerConfig(
     classes: [...storage].map(([name, kind]) => ({ name, storage: kind })),
     bindings,
     compatibilityDate: file.compatibility_date,
+    nodeApis: nodeApis(file.compatibility_date ?? '', file.compatibility_flags),
     vars: Object.fromEntries(vars.filter(([name]) => varNames.includes(name))),
     otherVars: Object.keys(file.vars).filter((name) => !varNames.includes(name)),
     rules: file.rules.filter(isOfFiles),

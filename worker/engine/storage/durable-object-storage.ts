@@ -11,11 +11,10 @@ import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import type { MethodName } from '../../../src/shared/wire/operations.ts';
 import { Cursor, RawIterator, RowIterator } from '../sql/cursor.ts';
 import { checkConstructor, INTERNAL, illegalInvocation } from '../sql/platform-class.ts';
-import { Statement, SqlStorage as UserSql } from '../sql/sql-storage.ts';
+import { createSqlStorage, Statement, SqlStorage as UserSql } from '../sql/sql-storage.ts';
 import { DurableObjectTransaction } from './durable-object-transaction.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { checkSqlBackend, defineStorageMethods, wrongBackend } from './storage-methods.ts';
-
 import { ListIterator, SyncKvStorage } from './sync-kv-storage.ts';
 
 /** The methods of the table, which the static block defines. */
@@ -23,9 +22,9 @@ export interface DurableObjectStorage
   extends Pick<DurableObjectStorageInterface, MethodName<'transaction' | 'storage'>> {}
 
 export class DurableObjectStorage {
-  /** SQL on the object's private database; on the key-value backend, reading it throws. */
+  /** SQL on the object's private database; on the key-value backend, its members throw. */
   declare readonly sql: SqlStorage;
-  /** The same keys and values, synchronously; on the key-value backend, reading it throws. */
+  /** The same keys and values, synchronously; on the key-value backend, its methods throw. */
   declare readonly kv: SyncKvStorage;
   readonly #storage: ObjectStorage;
 
@@ -33,17 +32,10 @@ export class DurableObjectStorage {
     checkConstructor('DurableObjectStorage', token);
     this.#storage = storage;
     // Own properties, as on the real storage: programs may replace them.
-    if (storage.options.backend === 'kv') {
-      for (const name of ['sql', 'kv']) {
-        const get = () => {
-          throw wrongBackend(name);
-        };
-        Object.defineProperty(this, name, { get, enumerable: true, configurable: true });
-      }
-    } else {
-      const members = { sql: storage.sql, kv: new SyncKvStorage(INTERNAL, storage) };
-      Object.assign(this, members);
-    }
+    const isKv = storage.options.backend === 'kv';
+    const sql = isKv ? createSqlStorage(refuseSql, refuseSql) : storage.sql;
+    const kv = new SyncKvStorage(INTERNAL, isKv ? undefined : storage);
+    Object.assign(this, { sql, kv });
   }
 
   transaction(...args: unknown[]): Promise<unknown> {
@@ -90,6 +82,10 @@ export class DurableObjectStorage {
       DurableObjectStorage.#of,
     );
   }
+}
+
+function refuseSql(): never {
+  throw wrongBackend('sql');
 }
 
 // Storing one of these is a DataCloneError, as for any platform object.

@@ -11,11 +11,13 @@ import { decodeValue, encodeValue } from '../../../src/shared/values/value.ts';
 import type { EntryCursor } from '../kv/kv-store.ts';
 import { checkConstructor, type INTERNAL, illegalInvocation } from '../sql/platform-class.ts';
 import type { ObjectStorage } from './object-storage.ts';
+import { wrongBackend } from './storage-methods.ts';
 
 export class SyncKvStorage {
-  readonly #storage: ObjectStorage;
+  /** Undefined on the key-value backend. */
+  readonly #storage: ObjectStorage | undefined;
 
-  constructor(token: typeof INTERNAL, storage: ObjectStorage) {
+  constructor(token: typeof INTERNAL, storage: ObjectStorage | undefined) {
     checkConstructor('SyncKvStorage', token);
     this.#storage = storage;
   }
@@ -52,7 +54,9 @@ export class SyncKvStorage {
     if (self === null || typeof self !== 'object' || !(#storage in self)) {
       throw illegalInvocation('SyncKvStorage');
     }
-    return self.#storage;
+    const storage = self.#storage;
+    if (storage === undefined) throw wrongBackend('kv');
+    return storage;
   }
 }
 

@@ -136,6 +136,8 @@ describe('a pair of sockets', () => {
   test('[WS7] binary messages arrive as the socket asks for them', async () => {
     const [a, b] = open();
     const log = heard(b);
+    // Outside of objects no date decides.
+    expect(b.binaryType).toBe('arraybuffer');
     b.binaryType = 'blob';
     a.send(new Uint8Array(2));
     await later();
