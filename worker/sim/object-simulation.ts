@@ -53,7 +53,8 @@ export class ObjectSimulation {
     this.#plan = plan;
     this.#isBounded = plan.sizes.history?.bytes !== undefined;
     const first = { contents: EMPTY, timeMs: START_MS };
-    this.#history = new History(first, this.#clock, this.#isBounded);
+    const isThinned = plan.sizes.history?.thin === true;
+    this.#history = new History(first, this.#clock, this.#isBounded, isThinned);
     const isOfRows = plan.medium === 'rows';
     this.#disk = isOfRows ? new RowDisk(this.#random) : new CrashDisk(this.#random, plan.disk);
     this.#world = { sqlite, random: this.#random, clock: this.#clock, sizes: plan.sizes };

@@ -10,6 +10,7 @@ import { Checksum } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
 import { CONTINUES, parseHeader, RecordWriter } from './record.ts';
 import { SEGMENT_HEADER_BYTES, Segment, segmentName } from './segment.ts';
+import { Spans } from './spans.ts';
 
 const CHECKSUM = new Checksum(5);
 const KEEP_ALL = { from: async () => 0, bytes: Number.POSITIVE_INFINITY };
@@ -65,6 +66,7 @@ beforeEach(async () => {
     oldest: 1,
     firstNeeded: () => 1,
     pinnedSequence: () => Number.POSITIVE_INFINITY,
+    spans: new Spans(),
   });
   vi.spyOn(end.sealed, 'pruneOldest').mockImplementation(() => failures.shift()!.hasRoom);
 });

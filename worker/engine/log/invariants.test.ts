@@ -9,6 +9,7 @@ import { Checksum } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
 import { CONTINUES, MARKER, RecordWriter } from './record.ts';
 import { Segment, segmentName } from './segment.ts';
+import { Spans } from './spans.ts';
 
 const CHECKSUM = new Checksum(5);
 const KEEP_ALL = { from: async () => 0, bytes: Number.POSITIVE_INFINITY };
@@ -29,6 +30,7 @@ async function newLog() {
     oldest: 1,
     firstNeeded: () => 1,
     pinnedSequence: () => Number.POSITIVE_INFINITY,
+    spans: new Spans(),
   });
   const append = (flags: number, sequence: number) => {
     const writer = new RecordWriter();

@@ -7,6 +7,7 @@ import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { type KeptHistory, type OpenSegment, SealedSegments } from './sealed-segments.ts';
 import { Segment, segmentName } from './segment.ts';
+import { Spans } from './spans.ts';
 
 const CHECKSUM = new Checksum(5);
 const HOUR_MS = 3_600_000;
@@ -78,7 +79,15 @@ async function history(active: number, options: HistoryOptions = {}) {
   }
   let current = await begin(active, options.countedFrom);
   const sealed = new SealedSegments(
-    { directory, checksum: CHECKSUM, opened, oldest, firstNeeded, pinnedSequence },
+    {
+      directory,
+      checksum: CHECKSUM,
+      opened,
+      oldest,
+      firstNeeded,
+      pinnedSequence,
+      spans: new Spans(),
+    },
     () => current,
     () => Number.POSITIVE_INFINITY,
   );

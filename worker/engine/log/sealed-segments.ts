@@ -9,7 +9,8 @@ import { discard, type FileDirectory, openAhead, type SyncFile } from '../file/f
 import { assert } from '../file/invariant.ts';
 import type { Checksum } from './checksum.ts';
 import type { LogPosition } from './log-position.ts';
-import { damagedSegment, isEmptied, Segment, segmentName } from './segment.ts';
+import { damagedSegment, isEmptied, Segment } from './segment.ts';
+import { foldedName, type Span, type Spans } from './spans.ts';
 
 /** How many of the oldest segments are kept open, so that they can be pruned on a full disk. */
 const READY = 4;
@@ -26,6 +27,8 @@ export interface History {
   readonly opened: OpenSegment[];
   /** Number of the oldest existing segment. */
   readonly oldest: number;
+  /** What folded segments stand for. */
+  readonly spans: Spans;
   /** The oldest segment that opening may read. */
   readonly firstNeeded: () => number;
   /** The sequence of the oldest moment that a branch needs; infinite: there is none. */
@@ -41,6 +44,9 @@ export interface KeptHistory {
 }
 
 export class SealedSegments {
+  readonly spans: Spans;
+  /** By the number of a folded segment: how much smaller it is than those it stands for. */
+  readonly #savedBytes = new Map<number, number>();
   readonly #directory: FileDirectory;
   readonly #checksum: Checksum;
   readonly #firstNeeded: () => number;
@@ -51,14 +57,15 @@ export class SealedSegments {
   readonly #keptFrom: () => number;
   /** The oldest segments, open. */
   readonly #ready: OpenSegment[];
-  /** Numbers of segments that were emptied, and are to be removed. */
-  readonly #emptied: number[] = [];
+  /** Files that were emptied, and are to be removed. */
+  readonly #emptied: string[] = [];
   #oldest: number;
   #oldestBase: LogPosition | null = null;
   /** A segment has ended since `maintain` looked for what is not kept any more. */
   #hasGrown = false;
 
   constructor(history: History, active: () => Segment, keptFrom: () => number) {
+    this.spans = history.spans;
     this.#directory = history.directory;
     this.#checksum = history.checksum;
     this.#firstNeeded = history.firstNeeded;
@@ -99,12 +106,12 @@ export class SealedSegments {
     if (victim.number >= Math.min(this.#firstNeeded(), this.#keptFrom())) return false;
     if (this.#isPinned(victim)) return false;
     assert(
-      victim.number === this.#oldest && victim.number < this.#active().number,
+      this.spans.of(victim.number).first === this.#oldest && victim.number < this.#active().number,
       'a segment was pruned that is not the oldest one',
     );
     discard(victim.file);
     this.#ready.shift();
-    this.#emptied.push(victim.number);
+    this.#emptied.push(this.spans.nameOf(victim.number));
     this.#oldest = victim.number + 1;
     this.#findOldestBase();
     return true;
@@ -112,7 +119,7 @@ export class SealedSegments {
 
   /** True when `maintain` has work to do. */
   get needsMaintenance(): boolean {
-    const count = this.#active().number - this.#oldest;
+    const count = this.spans.countOf(this.#oldest, this.#active().number);
     const isDue = this.#hasGrown && count >= 2;
     return isDue || this.#emptied.length > 0 || this.#ready.length < Math.min(READY, count);
   }
@@ -124,21 +131,61 @@ export class SealedSegments {
   async maintain(kept: KeptHistory): Promise<void> {
     this.#hasGrown = false;
     await this.#openOldest();
+    await this.#readSaved();
     const keptSequence = this.#ready.length >= 2 ? await kept.from() : 0;
     while (this.#ready.length >= 2) {
       const [first, second] = this.#ready.slice(0, 2).map((segment) => this.#read(segment));
       if (!second) break;
       // Every commit in the oldest segment is at or before the state where the second one begins.
       const isOld = second.base.sequence <= keptSequence;
-      const isTooMuch =
-        !!first && this.#active().precedingBytes - first.precedingBytes > kept.bytes;
+      const isTooMuch = !!first && this.bytesFrom(first) > kept.bytes;
       if (!(isOld || isTooMuch) || !this.pruneOldest()) break;
       await this.#openOldest();
     }
-    for (let number = this.#emptied[0]; number !== undefined; number = this.#emptied[0]) {
-      await this.#directory.remove(segmentName(number));
+    for (let name = this.#emptied[0]; name !== undefined; name = this.#emptied[0]) {
+      await this.#directory.remove(name);
       this.#emptied.shift();
     }
+  }
+
+  /** Bytes of this segment and those between it and the active one. */
+  bytesFrom({ number, precedingBytes }: Segment): number {
+    let bytes = this.#active().precedingBytes - precedingBytes;
+    for (const [folded, saved] of this.#savedBytes) if (folded >= number) bytes -= saved;
+    return bytes;
+  }
+
+  /** The segments before this one may be changed: neither opening, nor a restore, nor a branch needs their records. */
+  get firstFixed(): number {
+    const newest = this.spans.of(this.#active().number - 1).first;
+    return Math.min(newest, this.#firstNeeded(), this.#keptFrom());
+  }
+
+  /** Opens the file of a folded segment that is being made. */
+  openFolded(span: Span): Promise<SyncFile> {
+    return this.#directory.open(foldedName(span));
+  }
+
+  /** The folded segment, whose header is durable, stands for its span from now on: removes the files of that. */
+  async replace(span: Span, { file }: Segment, savedBytes: number): Promise<void> {
+    const replaced: string[] = [];
+    for (let number = span.last; number >= span.first; number = this.spans.before(number)) {
+      replaced.push(this.spans.nameOf(number));
+      this.#savedBytes.delete(number);
+    }
+    const at = this.#ready.findIndex(({ number }) => number >= span.first);
+    if (at >= 0) for (const segment of this.#ready.splice(at)) segment.file.close();
+    file.close();
+    this.spans.add(span);
+    this.#savedBytes.set(span.last, savedBytes);
+    this.#findOldestBase();
+    for (const name of replaced) await this.#directory.remove(name);
+  }
+
+  /** Removes the file of a folded segment that stands for nothing. */
+  async abandon(span: Span, { file }: Segment): Promise<void> {
+    file.close();
+    await this.#directory.remove(foldedName(span));
   }
 
   /**
@@ -146,11 +193,12 @@ export class SealedSegments {
    *
    * @throws CORRUPT if its header is damaged.
    */
-  async withSegment<T>(number: number, use: (segment: Segment | null) => T): Promise<T> {
+  async withSegment<T>(within: number, use: (segment: Segment | null) => T): Promise<T> {
+    const number = this.spans.keyOf(within);
     if (number < this.#oldest) return use(null);
     const open = this.#ready.find((segment) => segment.number === number);
     if (open !== undefined) return use(this.#readWhole(open));
-    const file = await this.#directory.open(segmentName(number));
+    const file = await this.#directory.open(this.spans.nameOf(number));
     try {
       return use(this.#readWhole({ number, file }));
     } finally {
@@ -173,7 +221,7 @@ export class SealedSegments {
   }
 
   get #nextToOpen(): number {
-    return (this.#ready.at(-1)?.number ?? this.#oldest - 1) + 1;
+    return this.spans.keyOf((this.#ready.at(-1)?.number ?? this.#oldest - 1) + 1);
   }
 
   #read({ number, file }: OpenSegment): Segment | null {
@@ -192,15 +240,29 @@ export class SealedSegments {
     const active = this.#active();
     const first = this.#ready[0];
     if (this.#oldest === active.number) this.#oldestBase = active.base;
-    else if (first?.number === this.#oldest) this.#oldestBase = this.#read(first)?.base ?? null;
+    else if (first && this.spans.of(first.number).first === this.#oldest)
+      this.#oldestBase = this.#read(first)?.base ?? null;
     else this.#oldestBase = null;
+  }
+
+  /** A pruned one counts for nothing. */
+  async #readSaved(): Promise<void> {
+    this.spans.dropBefore(this.#oldest);
+    for (const number of this.#savedBytes.keys()) {
+      if (number < this.#oldest) this.#savedBytes.delete(number);
+    }
+    for (const { last } of this.spans.folded) {
+      if (this.#savedBytes.has(last)) continue;
+      const read = (segment: Segment | null) => segment?.folded?.savedBytes ?? 0;
+      this.#savedBytes.set(last, await this.withSegment(last, read));
+    }
   }
 
   async #openOldest(): Promise<void> {
     for (;;) {
       const number = this.#nextToOpen;
       if (number >= this.#active().number || this.#ready.length >= READY) break;
-      const file = await openAhead(this.#directory, segmentName(number));
+      const file = await openAhead(this.#directory, this.spans.nameOf(number));
       if (file === null) break;
       // The log may have rotated, or pruned segments, while the file was opening.
       if (number === this.#nextToOpen) this.#ready.push({ number, file });

@@ -14,9 +14,8 @@ import {
   Segment,
   segmentName,
   segmentNumber,
-  WINDOW_BYTES,
-  WindowReader,
 } from './segment.ts';
+import { WINDOW_BYTES, WindowReader } from './window-reader.ts';
 
 const CHECKSUM = new Checksum(5);
 const BASE = { sequence: 10, timeMs: 1000, sum: 42 };
