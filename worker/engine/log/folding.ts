@@ -39,13 +39,15 @@ const STAGES = [
 ] as const;
 
 /** Above this part of the bytes that are kept, thinning does not wait for the age. */
-const PRESSURE = 0.75;
+const PRESSURE = 0.5;
 /** How many segments are folded into one. */
 const FOLDED_MAX = 8;
+/** Fewer where bytes are short, so that it ends before they are used up. */
+const URGENT_MAX = 2;
 /** A smaller folded segment before them becomes a part of the new one. */
 const SMALL_BYTES = 2 << 20;
 /** How much of the log one call reads, and how many old bytes are collected before they are written. */
-const PORTION_BYTES = 1 << 18;
+const PORTION_BYTES = 1 << 19;
 const PART_BYTES = 1 << 20;
 
 // Never in use across turns of the event loop.
@@ -150,11 +152,12 @@ export class Folding {
     const ends = [...list.slice(1), end].map(({ base }) => base);
     const mayFold = (i: number) =>
       ends[i]!.sequence <= bounds.untilSequence && !this.#damaged.has(list[i]!.key);
+    let most = FOLDED_MAX;
     const choose = (spacingMs: number, accepts: (i: number) => boolean): Choice | null => {
       const from = list.findIndex((_, i) => accepts(i) && mayFold(i));
       if (from < 0) return null;
       let to = from + 1;
-      while (to < list.length && to < from + FOLDED_MAX && accepts(to) && mayFold(to)) to++;
+      while (to < list.length && to < from + most && accepts(to) && mayFold(to)) to++;
       const before = list[from - 1];
       const joins =
         before?.folded?.spacingMs === spacingMs &&
@@ -170,6 +173,7 @@ export class Folding {
     }
     const bytes = await sealed.withSegment(first, (oldest) => oldest && sealed.bytesFrom(oldest));
     if ((bytes ?? 0) <= bounds.bytes * PRESSURE) return null;
+    most = URGENT_MAX;
     return (
       choose(MINUTE_MS, (i) => spacingOf(i) === 0) ??
       choose(HOUR_MS, (i) => spacingOf(i) === MINUTE_MS)
