@@ -11,19 +11,17 @@
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { CommitLog } from './commit-log.ts';
-import { EarlierPages } from './earlier-pages.ts';
+import type { EarlierPages } from './earlier-pages.ts';
 import { type LogPosition, timelineStart } from './log-position.ts';
 import {
   ANNOTATED,
-  annotationIn,
   CONTINUES,
   FOLDED,
   MARKER,
-  markerBody,
   PROMOTE,
   RESTORE,
   type Record,
-  RecordWriter,
+  type RecordWriter,
 } from './record.ts';
 import type { Folded, FoundRecord, Segment } from './segment.ts';
 import type { Span } from './spans.ts';
@@ -50,8 +48,18 @@ const SMALL_BYTES = 2 << 20;
 const PORTION_BYTES = 1 << 19;
 const PART_BYTES = 1 << 20;
 
-// Never in use across turns of the event loop.
-const writer = new RecordWriter();
+/** What the worker has already: late.js does not repeat it. */
+export interface LogParts {
+  readonly writer: RecordWriter;
+  readonly earlierPages: (pageCount: number) => EarlierPages;
+  readonly annotationIn: (bytes: Uint8Array, record: Record) => Uint8Array | null;
+  readonly markerBody: (bytes: Uint8Array, record: Record) => MarkerBody;
+}
+
+interface MarkerBody {
+  readonly sequence: number;
+  readonly sum: number;
+}
 
 /** What limits thinning. */
 export interface ThinningBounds {
@@ -81,14 +89,16 @@ interface Choice {
 
 export class Folding {
   readonly #log: CommitLog;
+  readonly #parts: LogParts;
   /** Of segments, whose headers do not change. */
   readonly #known = new Map<number, Known>();
   /** Segments that cannot be read. */
   readonly #damaged = new Set<number>();
   #fold: Fold | null = null;
 
-  constructor(log: CommitLog) {
+  constructor(log: CommitLog, parts: LogParts) {
     this.#log = log;
+    this.#parts = parts;
   }
 
   /**
@@ -132,7 +142,7 @@ export class Folding {
       last: choice.sources.at(-1)!.key,
       minutes: choice.spacingMs / MINUTE_MS,
     };
-    return Fold.begin(this.#log, choice, span, bounds.named);
+    return Fold.begin(this.#log, this.#parts, choice, span, bounds.named);
   }
 
   /** The oldest segments that are to be folded. */
@@ -203,13 +213,14 @@ export class Folding {
 interface Ended {
   readonly record: Record;
   readonly annotation: Uint8Array | null;
-  readonly marker: { readonly sequence: number; readonly sum: number } | null;
+  readonly marker: MarkerBody | null;
 }
 
 /** One folded segment that is being made. */
 class Fold {
   readonly sources: readonly Known[];
   readonly #log: CommitLog;
+  readonly #parts: LogParts;
   readonly #choice: Choice;
   readonly #span: Span;
   readonly #named: string;
@@ -228,6 +239,7 @@ class Fold {
 
   private constructor(
     log: CommitLog,
+    parts: LogParts,
     choice: Choice,
     span: Span,
     named: readonly number[],
@@ -235,6 +247,7 @@ class Fold {
   ) {
     this.sources = choice.sources;
     this.#log = log;
+    this.#parts = parts;
     this.#choice = choice;
     this.#span = span;
     this.#named = String(named);
@@ -247,6 +260,7 @@ class Fold {
   /** Null if the first of the segments was pruned meanwhile. */
   static async begin(
     log: CommitLog,
+    parts: LogParts,
     choice: Choice,
     span: Span,
     named: readonly number[],
@@ -261,7 +275,7 @@ class Fold {
     } finally {
       if (target === null) file.close();
     }
-    return target && new Fold(log, choice, span, named, target);
+    return target && new Fold(log, parts, choice, span, named, target);
   }
 
   /** False once its segments were pruned, or a branch or a restore names another state. */
@@ -323,14 +337,14 @@ class Fold {
     const isMarker = (record.flags & MARKER) !== 0;
     if (!isMarker) {
       if (this.#pages === null) this.#pageCountBefore = record.pageCountBefore;
-      this.#pages ??= new EarlierPages(record.pageCountBefore);
+      this.#pages ??= this.#parts.earlierPages(record.pageCountBefore);
       this.#pages.add(bytes, record);
     }
     if ((record.flags & CONTINUES) !== 0) return;
     this.#last = {
       record,
-      annotation: annotationIn(bytes, record)?.slice() ?? null,
-      marker: isMarker ? markerBody(bytes, record) : null,
+      annotation: this.#parts.annotationIn(bytes, record)?.slice() ?? null,
+      marker: isMarker ? this.#parts.markerBody(bytes, record) : null,
     };
   }
 
@@ -355,6 +369,7 @@ class Fold {
   #keep(): void {
     const last = this.#last;
     if (last === null) return;
+    const { writer } = this.#parts;
     writer.begin(last.annotation);
     if (last.marker !== null) writer.addMarker(last.marker.sequence, last.marker.sum);
     else this.#addPages();
@@ -369,7 +384,7 @@ class Fold {
 
   /** Writes what was collected up to a record, as a part of the commit that will be kept next. */
   #writePart(record: Record): void {
-    writer.begin();
+    this.#parts.writer.begin();
     this.#addPages();
     const flags = (record.flags & ~(RESTORE | PROMOTE | ANNOTATED)) | CONTINUES;
     this.#write({ ...record, flags, pageCountBefore: this.#pageCountBefore });
@@ -378,7 +393,7 @@ class Fold {
 
   #addPages(): void {
     this.#pages?.eachPage((pageIndex, isFresh, eachOld) =>
-      writer.addOld(pageIndex, isFresh, eachOld),
+      this.#parts.writer.addOld(pageIndex, isFresh, eachOld),
     );
   }
 
@@ -389,7 +404,7 @@ class Fold {
       durableSequence: record.sum,
       previousSum: this.#end.sum,
     };
-    const { bytes } = writer.finish(header, this.#log.checksum);
+    const { bytes } = this.#parts.writer.finish(header, this.#log.checksum);
     this.#target.append(bytes, this.#end.offset, () => false);
     this.#end = { ...this.#end, offset: this.#end.offset + bytes.length, sum: record.sum };
   }

@@ -6,7 +6,17 @@
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { isDiskFull } from '../file/file.ts';
 import type { CommitLog } from './commit-log.ts';
-import type { Folding, ThinningBounds } from './folding.ts';
+import { EarlierPages } from './earlier-pages.ts';
+import type { Folding, LogParts, ThinningBounds } from './folding.ts';
+import { annotationIn, markerBody, RecordWriter } from './record.ts';
+
+// The writer is shared by all objects: never in use across turns of the event loop.
+const LOG_PARTS: LogParts = {
+  writer: new RecordWriter(),
+  earlierPages: (pageCount) => new EarlierPages(pageCount),
+  annotationIn,
+  markerBody,
+};
 
 /** Loads the code that thins. */
 export type LoadFolding = () => Promise<{ readonly Folding: typeof Folding }>;
@@ -33,7 +43,7 @@ export class Thinning {
     if (!this.isDue) return;
     const { number } = this.#log.active;
     try {
-      this.#folding ??= new (await this.#load()).Folding(this.#log);
+      this.#folding ??= new (await this.#load()).Folding(this.#log, LOG_PARTS);
       if (!(await this.#folding.step(bounds()))) this.#doneAt = number;
     } catch (error) {
       const isLate = isStorageError(error) && error.code === 'WORKER_FAILED';
