@@ -177,7 +177,7 @@ export class History {
         0,
       );
     const newest = lastAt(momentMs);
-    // The last state of each hour is kept, so the last one of the hour before is.
+    // The last state of each hour is kept, also of the hour before.
     if (this.#isThinned) return this.states.slice(lastAt(momentMs - THINNED_MS), newest + 1);
     let oldest = this.#clock.wasSet ? lastAt(momentMs - CLOCK_BACK_MS) : newest;
     while (this.#perhapsLost.has(this.states[oldest]!)) oldest--;

@@ -44,7 +44,7 @@ const LATEST_SEEDS = 600_000;
 export const BOUNDED_SEEDS = 700_000;
 const KEPT_BYTES = [0, 1 << 15, 1 << 17];
 
-/** From these seeds on, three of four plans thin the history, one of them with few bytes. */
+/** From these seeds on, three of four plans thin the history, some of few bytes. */
 export const THINNED_SEEDS = 800_000;
 
 export type StepKind = keyof typeof STEPS | keyof typeof LATER_STEPS | keyof typeof LATEST_STEPS;

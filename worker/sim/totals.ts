@@ -7,7 +7,7 @@ export interface Totals {
   restores: number;
   faults: number;
   fullDisks: number;
-  /** Bookmarks of a thinned history whose state was compared, and those that were refused. */
+  /** Bookmarks of a thinned history: states that were compared, and refusals. */
   compared: number;
   thinned: number;
   damages: number;

@@ -49,7 +49,7 @@ const PORTION_BYTES = 1 << 19;
 const PART_BYTES = 1 << 20;
 
 /** What the worker has already: late.js does not repeat it. */
-export interface LogParts {
+export interface FoldingParts {
   readonly writer: RecordWriter;
   readonly earlierPages: (pageCount: number) => EarlierPages;
   readonly annotationIn: (bytes: Uint8Array, record: Record) => Uint8Array | null;
@@ -89,14 +89,14 @@ interface Choice {
 
 export class Folding {
   readonly #log: CommitLog;
-  readonly #parts: LogParts;
+  readonly #parts: FoldingParts;
   /** Of segments, whose headers do not change. */
   readonly #known = new Map<number, Known>();
   /** Segments that cannot be read. */
   readonly #damaged = new Set<number>();
   #fold: Fold | null = null;
 
-  constructor(log: CommitLog, parts: LogParts) {
+  constructor(log: CommitLog, parts: FoldingParts) {
     this.#log = log;
     this.#parts = parts;
   }
@@ -220,7 +220,7 @@ interface Ended {
 class Fold {
   readonly sources: readonly Known[];
   readonly #log: CommitLog;
-  readonly #parts: LogParts;
+  readonly #parts: FoldingParts;
   readonly #choice: Choice;
   readonly #span: Span;
   readonly #named: string;
@@ -239,7 +239,7 @@ class Fold {
 
   private constructor(
     log: CommitLog,
-    parts: LogParts,
+    parts: FoldingParts,
     choice: Choice,
     span: Span,
     named: readonly number[],
@@ -260,7 +260,7 @@ class Fold {
   /** Null if the first of the segments was pruned meanwhile. */
   static async begin(
     log: CommitLog,
-    parts: LogParts,
+    parts: FoldingParts,
     choice: Choice,
     span: Span,
     named: readonly number[],

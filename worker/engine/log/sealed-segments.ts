@@ -119,9 +119,11 @@ export class SealedSegments {
 
   /** True when `maintain` has work to do. */
   get needsMaintenance(): boolean {
-    const count = this.spans.countOf(this.#oldest, this.#active().number);
-    const isDue = this.#hasGrown && count >= 2;
-    return isDue || this.#emptied.length > 0 || this.#ready.length < Math.min(READY, count);
+    const count = this.#active().number - this.#oldest;
+    if ((this.#hasGrown && count >= 2) || this.#emptied.length > 0) return true;
+    const opened = this.#ready.length;
+    if (opened >= Math.min(READY, count)) return false;
+    return opened < this.spans.countOf(this.#oldest, this.#active().number);
   }
 
   /**

@@ -7,11 +7,11 @@ import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { isDiskFull } from '../file/file.ts';
 import type { CommitLog } from './commit-log.ts';
 import { EarlierPages } from './earlier-pages.ts';
-import type { Folding, LogParts, ThinningBounds } from './folding.ts';
+import type { Folding, FoldingParts, ThinningBounds } from './folding.ts';
 import { annotationIn, markerBody, RecordWriter } from './record.ts';
 
 // The writer is shared by all objects: never in use across turns of the event loop.
-const LOG_PARTS: LogParts = {
+const FOLDING_PARTS: FoldingParts = {
   writer: new RecordWriter(),
   earlierPages: (pageCount) => new EarlierPages(pageCount),
   annotationIn,
@@ -43,7 +43,7 @@ export class Thinning {
     if (!this.isDue) return;
     const { number } = this.#log.active;
     try {
-      this.#folding ??= new (await this.#load()).Folding(this.#log, LOG_PARTS);
+      this.#folding ??= new (await this.#load()).Folding(this.#log, FOLDING_PARTS);
       if (!(await this.#folding.step(bounds()))) this.#doneAt = number;
     } catch (error) {
       const isLate = isStorageError(error) && error.code === 'WORKER_FAILED';
