@@ -9,8 +9,8 @@ import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
 import { CONTINUES, parseHeader, RecordWriter } from './record.ts';
+import { Spans } from './sealed-segments.ts';
 import { SEGMENT_HEADER_BYTES, Segment, segmentName } from './segment.ts';
-import { Spans } from './spans.ts';
 
 const CHECKSUM = new Checksum(5);
 const KEEP_ALL = { from: async () => 0, bytes: Number.POSITIVE_INFINITY };

@@ -23,8 +23,8 @@ import {
   type Record,
   type RecordWriter,
 } from './record.ts';
+import type { Span } from './sealed-segments.ts';
 import type { Folded, FoundRecord, Segment } from './segment.ts';
-import type { Span } from './spans.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

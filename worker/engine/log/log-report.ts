@@ -19,8 +19,8 @@ import type { Checksum } from './checksum.ts';
 import { DEFAULT_SIZES, ObjectFiles } from './object-files.ts';
 import { annotationIn, CONTINUES, entriesOf, MARKER, RESTORE, type Record } from './record.ts';
 import { recover } from './recovery.ts';
+import { foldedSpan, type Span } from './sealed-segments.ts';
 import { isEmptied, Segment, segmentName, segmentNumber } from './segment.ts';
-import { foldedSpan, type Span } from './spans.ts';
 
 /** The files of one object, by their names: `main`, `checkpoint` and the segments. */
 export type FileBytes = ReadonlyMap<string, Uint8Array>;

@@ -5,8 +5,8 @@
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import type { Checksum } from './checksum.ts';
+import { foldedName, foldedSpan, overlap, type Span, Spans } from './sealed-segments.ts';
 import { Segment, segmentName, segmentNumber } from './segment.ts';
-import { foldedName, foldedSpan, overlap, type Span, Spans } from './spans.ts';
 
 const MAIN_NAME = 'main';
 const CHECKPOINT_NAME = 'checkpoint';

@@ -5,9 +5,8 @@ import { noise, overwrite } from '../../testing/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
-import { type KeptHistory, type OpenSegment, SealedSegments } from './sealed-segments.ts';
+import { type KeptHistory, type OpenSegment, SealedSegments, Spans } from './sealed-segments.ts';
 import { Segment, segmentName } from './segment.ts';
-import { Spans } from './spans.ts';
 
 const CHECKSUM = new Checksum(5);
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SyncFile } from '../file/file.ts';
+import { WINDOW_BYTES, WindowReader } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { CONTINUES, MARKER, RecordWriter } from './record.ts';
@@ -15,7 +16,6 @@ import {
   segmentName,
   segmentNumber,
 } from './segment.ts';
-import { WINDOW_BYTES, WindowReader } from './window-reader.ts';
 
 const CHECKSUM = new Checksum(5);
 const BASE = { sequence: 10, timeMs: 1000, sum: 42 };

@@ -8,7 +8,7 @@
 // Knows nothing of transactions, and does not know where the log ends: its callers do.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { isDiskFull, type SyncFile } from '../file/file.ts';
+import { isDiskFull, type SyncFile, WINDOW_BYTES, WindowReader } from '../file/file.ts';
 import { assert } from '../file/invariant.ts';
 
 import { ANNOTATION_BYTES_MAX } from './annotation.ts';
@@ -25,7 +25,6 @@ import {
   RECORD_MAGIC,
   type Record,
 } from './record.ts';
-import { WINDOW_BYTES, WindowReader } from './window-reader.ts';
 
 /** Byte offsets of the header's fields. */
 const HEADER = {

@@ -9,7 +9,7 @@ import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { type BookmarkedCommit, ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
-import { foldedSpan } from './spans.ts';
+import { foldedSpan } from './sealed-segments.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
