@@ -359,6 +359,8 @@ class Fold {
     return (
       isSpecial(last) ||
       isSpecial(next) ||
+      // Of a restore in parts, only the last one says that it is one, and has its sequence.
+      (next.flags & CONTINUES) !== 0 ||
       this.#keeps.has(last.sequence) ||
       timelineStart(last.sequence) !== timelineStart(next.sequence) ||
       Math.floor(last.timeMs / spacingMs) !== Math.floor(next.timeMs / spacingMs)
