@@ -1,8 +1,8 @@
 // The expected contents of a simulated object, as plain maps, and the comparison with the object.
 
 import { compileRange } from '../../src/shared/contract/key-range.ts';
+import type { Moment } from '../engine/storage/moment.ts';
 import { Random } from '../simulate/world/random.ts';
-import type { SimulatedObject } from './simulated-object.ts';
 
 /** Values are numbers here; `bytesOf` converts them to bytes. */
 export interface Contents {
@@ -50,14 +50,19 @@ export function bytesOf(value: number): Uint8Array {
   return bytes;
 }
 
+/** An object, or a moment of it. */
+interface Readable {
+  readonly storage: Pick<Moment, 'get' | 'list' | 'exec' | 'alarm'>;
+}
+
 /** The first difference between the object and its expected contents; null if there is none. */
-export function difference(object: SimulatedObject, expected: Contents): string | null {
+export function difference(object: Readable, expected: Contents): string | null {
   return (
     keysDiffer(object, expected) ?? rowsDiffer(object, expected) ?? alarmDiffers(object, expected)
   );
 }
 
-function keysDiffer({ storage }: SimulatedObject, { keys }: Contents): string | null {
+function keysDiffer({ storage }: Readable, { keys }: Contents): string | null {
   const isMarked = storage.get(MARK, (bytes) => areEqual(bytes, bytesOf(keys.get(MARK) ?? 0)));
   if (isMarked !== (keys.has(MARK) || undefined)) return 'the mark is that of another state';
   const walk = storage.list(EVERYTHING);
@@ -71,7 +76,7 @@ function keysDiffer({ storage }: SimulatedObject, { keys }: Contents): string | 
   return count === keys.size ? null : `${count} keys, not ${keys.size}`;
 }
 
-function rowsDiffer({ storage }: SimulatedObject, { rows }: Contents): string | null {
+function rowsDiffer({ storage }: Readable, { rows }: Contents): string | null {
   const tables = storage.exec("SELECT 1 FROM sqlite_master WHERE name = 't'", []).toArray();
   const hasTable = tables.length === 1;
   if (hasTable !== (rows !== null)) return `table t ${hasTable ? 'exists' : 'is missing'}`;
@@ -89,7 +94,7 @@ function rowsDiffer({ storage }: SimulatedObject, { rows }: Contents): string | 
   return count === rows.size ? null : `the index has ${count} rows, not ${rows.size}`;
 }
 
-function alarmDiffers({ storage }: SimulatedObject, { alarm }: Contents): string | null {
+function alarmDiffers({ storage }: Readable, { alarm }: Contents): string | null {
   return storage.alarm === alarm ? null : `the alarm is ${storage.alarm}, not ${alarm}`;
 }
 

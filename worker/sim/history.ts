@@ -9,6 +9,8 @@ const DAY_MS = 86_400_000;
 const WINDOW_MS = 30 * DAY_MS;
 /** A wall clock that was set back by less is waited for. */
 const CLOCK_BACK_MS = 10_000;
+/** The last kept state before a moment is at most this old: an hour before the hour of the moment, by a clock that was set. */
+const THINNED_MS = 2 * 3_600_000 + CLOCK_BACK_MS;
 /** Error codes of an impossible restore. */
 const REFUSALS: readonly string[] = ['BOOKMARK_INVALID', 'BOOKMARK_UNAVAILABLE', 'CORRUPT'];
 
@@ -72,7 +74,11 @@ export class History {
   /** Old history may have been pruned: few bytes are kept, or the disk has been full. */
   #isPruned: boolean;
 
-  constructor(first: State, clock: WallClock, isBounded = false) {
+  /** Of old history, the last state of each minute or hour is kept. */
+  readonly #isThinned: boolean;
+
+  constructor(first: State, clock: WallClock, isBounded = false, isThinned = false) {
+    this.#isThinned = isThinned;
     this.states = [first];
     this.#clock = clock;
     this.#isBounded = isBounded;
@@ -171,6 +177,8 @@ export class History {
         0,
       );
     const newest = lastAt(momentMs);
+    // The last state of each hour is kept, also of the hour before.
+    if (this.#isThinned) return this.states.slice(lastAt(momentMs - THINNED_MS), newest + 1);
     let oldest = this.#clock.wasSet ? lastAt(momentMs - CLOCK_BACK_MS) : newest;
     while (this.#perhapsLost.has(this.states[oldest]!)) oldest--;
     return this.states.slice(oldest, newest + 1);
@@ -270,6 +278,7 @@ export class History {
     if (!known.isDurable) return code === 'BOOKMARK_INVALID' || code === 'BOOKMARK_UNAVAILABLE';
     const isPruned =
       this.#isOld(known.timeMs) || known.mayBePruned || (this.#isBounded && !this.#isRecent(known));
+    if (this.#isThinned && !this.#isRecent(known) && code === 'BOOKMARK_UNAVAILABLE') return true;
     return isPruned && (code === 'BOOKMARK_UNAVAILABLE' || code === 'CORRUPT');
   }
 }

@@ -11,7 +11,7 @@ import { isStorageError, storageError } from '../../src/shared/contract/errors.t
 import { CrashDisk, type SimulatedDisk } from '../simulate/world/crash-disk.ts';
 import { Random } from '../simulate/world/random.ts';
 import { promised } from '../simulate/world/settle.ts';
-import { type Contents, EMPTY, MARK } from './contents.ts';
+import { type Contents, difference, EMPTY, MARK } from './contents.ts';
 import { checkDamages } from './damage-check.ts';
 import { History, inStep, SimulationFailure } from './history.ts';
 import { type Found, type FoundRestored, identify } from './identify.ts';
@@ -41,6 +41,7 @@ export class ObjectSimulation {
   readonly #work: Workload;
   /** Few bytes of history are kept. */
   readonly #isBounded: boolean;
+  readonly #isThinned: boolean;
   readonly #history: History;
   #disk: SimulatedDisk;
   #object!: SimulatedObject;
@@ -53,7 +54,8 @@ export class ObjectSimulation {
     this.#plan = plan;
     this.#isBounded = plan.sizes.history?.bytes !== undefined;
     const first = { contents: EMPTY, timeMs: START_MS };
-    this.#history = new History(first, this.#clock, this.#isBounded);
+    this.#isThinned = plan.sizes.history?.thin === true;
+    this.#history = new History(first, this.#clock, this.#isBounded, this.#isThinned);
     const isOfRows = plan.medium === 'rows';
     this.#disk = isOfRows ? new RowDisk(this.#random) : new CrashDisk(this.#random, plan.disk);
     this.#world = { sqlite, random: this.#random, clock: this.#clock, sizes: plan.sizes };
@@ -66,6 +68,7 @@ export class ObjectSimulation {
     try {
       await this.#open();
       for (const [index, step] of this.#plan.steps.entries()) await this.#run(step, index);
+      if (this.#isThinned) await this.#compareKnown();
       await this.#damage();
     } finally {
       this.#disk.powerOff();
@@ -300,6 +303,32 @@ export class ObjectSimulation {
       files.closePast(await this.#object.outcome('at', files.openPast(recent.text)));
     } catch (error) {
       this.#history.checkRefusal([recent], error);
+    }
+  }
+
+  /** Each bookmark of a thinned history gives one of its states, or is refused. */
+  async #compareKnown(): Promise<void> {
+    this.#disk.heal();
+    await this.#object.reset().catch(() => {});
+    await this.#open();
+    for (let i = 0; i < 20; i++) {
+      await this.#object.outcome('maintain', this.#object.files.maintain());
+    }
+    for (const known of this.#history.known.filter(({ isDurable }) => isDurable)) {
+      try {
+        const opened = this.#object.storage.past.open(known.text);
+        const storage = await this.#object.outcome('at', opened);
+        const differences = known.contents.map((contents) => difference({ storage }, contents));
+        storage.close();
+        if (!differences.includes(null)) {
+          throw new SimulationFailure(`the bookmark ${known.text}: ${differences.join('; ')}`);
+        }
+        this.#totals('compared');
+      } catch (error) {
+        if (error instanceof SimulationFailure) throw error;
+        this.#history.checkRefusal([known], error);
+        this.#totals('thinned');
+      }
     }
   }
 

@@ -44,6 +44,9 @@ const LATEST_SEEDS = 600_000;
 export const BOUNDED_SEEDS = 700_000;
 const KEPT_BYTES = [0, 1 << 15, 1 << 17];
 
+/** From these seeds on, three of four plans thin the history, some of few bytes. */
+export const THINNED_SEEDS = 800_000;
+
 export type StepKind = keyof typeof STEPS | keyof typeof LATER_STEPS | keyof typeof LATEST_STEPS;
 
 export interface Step {
@@ -91,8 +94,13 @@ export function planOf(seed: number): Plan {
 
 /** How much history the object of a seed keeps. */
 export function historyOf(seed: number): HistoryLimits {
-  if (seed < BOUNDED_SEEDS || seed % 2 === 0) return {};
-  return { bytes: KEPT_BYTES[((seed - 1) / 2) % KEPT_BYTES.length]! };
+  if (seed < BOUNDED_SEEDS) return {};
+  const thin = seed >= THINNED_SEEDS && seed % 4 !== 3 && { thin: true };
+  if (seed % 2 === 0) return { ...thin };
+  return {
+    ...thin,
+    bytes: KEPT_BYTES[((seed - 1) / 2) % KEPT_BYTES.length]!,
+  };
 }
 
 function kindsFor(seed: number): readonly StepKind[] {

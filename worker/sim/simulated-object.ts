@@ -9,6 +9,7 @@ import {
 import type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
 import { isDefect } from '../engine/file/invariant.ts';
 import { openForeign } from '../engine/import/foreign-database.ts';
+import { Folding } from '../engine/log/folding.ts';
 import { ObjectFiles } from '../engine/log/object-files.ts';
 import { completeLimits } from '../engine/sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../engine/storage/databases.ts';
@@ -62,6 +63,7 @@ export class SimulatedObject {
       randomUint32: () => random.uint32(),
       hasFailed: disk.failedCalls > 0,
       history,
+      loadFolding: async () => ({ Folding }),
     };
     const options = { ...given, isChecked: true };
     const files = await settled('open', ObjectFiles.open(disk, environment, options));

@@ -35,6 +35,8 @@ describe('single objects, by seeds that found a defect', () => {
     [30755, 'a pruned segment with an index again, which was taken for damage'],
     [500_409, 'history of a restore, pruned by the write after its commit before that was durable'],
     [31477, 'a restore to where history begins, refused because a pruned segment had an older one'],
+    [800_016, 'the state before a restore in parts, given up when the history was thinned'],
+    [800_042, 'a bookmark before a restore in parts, which thinning took for a lost commit'],
   ])('[SIM1] seed %i: %s', async (seed) => {
     expect(await failuresOf([seed])).toEqual([]);
   });

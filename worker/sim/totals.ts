@@ -7,6 +7,9 @@ export interface Totals {
   restores: number;
   faults: number;
   fullDisks: number;
+  /** Bookmarks of a thinned history: states that were compared, and refusals. */
+  compared: number;
+  thinned: number;
   damages: number;
 }
 
@@ -16,5 +19,7 @@ export const NO_TOTALS: Totals = {
   restores: 0,
   faults: 0,
   fullDisks: 0,
+  compared: 0,
+  thinned: 0,
   damages: 0,
 };

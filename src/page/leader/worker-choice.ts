@@ -131,7 +131,7 @@ export function difference(choice: WorkerChoice, known: WorkerChoice): string | 
   for (const option of ['worker', 'workerUrl', 'wasmUrl', 'medium'] as const) {
     if (choice[option] !== known[option]) return option;
   }
-  for (const bound of ['days', 'bytes'] as const) {
+  for (const bound of ['days', 'bytes', 'thin'] as const) {
     if (choice.history?.[bound] !== known.history?.[bound]) return `history.${bound}`;
   }
   return null;

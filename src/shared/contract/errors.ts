@@ -163,7 +163,7 @@ export const ERROR_CODES = {
   BOOKMARK_UNAVAILABLE: {
     class: 'Error',
     meaning:
-      "The moment is in the future, its history was pruned, or the device's clock was set back around it.",
+      "The moment is in the future, its history was pruned or thinned, or the device's clock was set back around it.",
   },
 
   READ_ONLY: {

@@ -24,6 +24,7 @@ test('[HIST10] bounds that are right are taken as they are', () => {
   expect(checkHistoryLimits('serve', given)).toEqual({ days: 0.5, bytes: given.bytes });
   expect(checkHistoryLimits('serve', { days: 30, bytes: 0 })).toEqual({ days: 30, bytes: 0 });
   expect(checkHistoryLimits('serve', { days: 0 })).toEqual({ days: 0 });
+  expect(checkHistoryLimits('serve', { thin: true })).toEqual({ thin: true });
 });
 
 test.each<[unknown, string]>([
@@ -38,6 +39,8 @@ test.each<[unknown, string]>([
   [{ bytes: Number.NaN }, 'not NaN.'],
   [{ bytes: 10n }, 'not a bigint.'],
   [{ days: 7, bytes: null }, 'history.bytes'],
+  [{ thin: 1 }, 'history.thin is true or false, not 1.'],
+  [{ thin: 'minutes' }, 'history.thin is true or false, not a string.'],
 ])('[HIST10] %o is INVALID_ARGUMENT', (given, words) => {
   const check = () => checkHistoryLimits('serve', given);
   expect(check).toThrow(expect.objectContaining({ name: 'TypeError', code: 'INVALID_ARGUMENT' }));

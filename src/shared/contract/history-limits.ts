@@ -14,6 +14,11 @@ export interface HistoryLimits {
    * @default 256 MiB, or the size of the object's database if that is larger
    */
   readonly bytes?: number;
+  /**
+   * Keeps of each object, after a day, the last state of each minute, and after a week that of each hour; earlier where
+   * the bytes would not suffice otherwise. Others are BOOKMARK_UNAVAILABLE then. @default false
+   */
+  readonly thin?: boolean;
 }
 
 /** The bytes of history that an object with a database of this size keeps. */
@@ -26,8 +31,12 @@ export function checkHistoryLimits(operation: string, given: unknown): HistoryLi
   if (given === undefined) return {};
   const fact = historyFault(given);
   if (fact !== null) throw storageError('INVALID_ARGUMENT', `${operation}: ${fact}`);
-  const { days, bytes } = given as HistoryLimits;
-  return { ...(days !== undefined && { days }), ...(bytes !== undefined && { bytes }) };
+  const { days, bytes, thin } = given as HistoryLimits;
+  return {
+    ...(days !== undefined && { days }),
+    ...(bytes !== undefined && { bytes }),
+    ...(thin !== undefined && { thin }),
+  };
 }
 
 /** The mistake in an option `history`, in words; null: there is none. */
@@ -35,13 +44,14 @@ export function historyFault(given: unknown): string | null {
   if (typeof given !== 'object' || given === null) {
     return `history is an object, such as { days: 7, bytes: 64e6 }, not ${given === null ? 'null' : typeof given}.`;
   }
-  const { days = 0, bytes = 0 } = given as { readonly days?: unknown; readonly bytes?: unknown };
+  const { days = 0, bytes = 0, thin = false } = given as { readonly [name: string]: unknown };
   if (!(typeof days === 'number' && days >= 0 && days <= RECOVERY_WINDOW_DAYS)) {
     return `history.days is a number from 0 to ${RECOVERY_WINDOW_DAYS}, not ${textOf(days)}.`;
   }
   if (!(typeof bytes === 'number' && bytes >= 0)) {
     return `history.bytes is a number of bytes from 0 on, or Infinity, not ${textOf(bytes)}.`;
   }
+  if (typeof thin !== 'boolean') return `history.thin is true or false, not ${textOf(thin)}.`;
   return null;
 }
 

@@ -1,4 +1,4 @@
-// The byte operations below everything else: a file, a directory of files, and work that flushes them.
+// The byte operations below everything else: a file, a directory of files, reading ahead, and work that flushes.
 // SQLite's own view of a file is the last interface.
 //
 // An object owns one directory. Reads and writes are synchronous because SQLite's file calls are;
@@ -112,6 +112,46 @@ async function runLater<T>(steps: Flushing<T>, first: Promise<void>): Promise<T>
     );
     if (step.done === true) return step.value;
     flush = Promise.resolve(step.value);
+  }
+}
+
+// ---- Reading ahead. Bytes are valid until the next read: the buffer is shared by all readers, for reading never spans
+// turns of the event loop.
+
+export const WINDOW_BYTES = 1 << 18;
+let windowBytes = new Uint8Array(WINDOW_BYTES);
+let windowOwner: WindowReader | null = null;
+
+/** Reads ranges of a file through a shared buffer, with read-ahead. */
+export class WindowReader {
+  readonly #file: SyncFile;
+  readonly #end: number;
+  #start = 0;
+  #length = 0;
+
+  /** `end` bounds only the read-ahead. */
+  constructor(file: SyncFile, end = Number.POSITIVE_INFINITY) {
+    this.#file = file;
+    this.#end = end;
+  }
+
+  /** Bytes of the file, valid until the next call; null if the file is shorter. */
+  view(offset: number, length: number): Uint8Array | null {
+    // Only the reader that filled the shared buffer, or replaced it, may use its contents.
+    const isHeld = windowOwner === this;
+    if (!isHeld || offset < this.#start || offset + length > this.#start + this.#length) {
+      if (length > windowBytes.length) {
+        if (offset + length > this.#file.sizeBytes()) return null;
+        windowBytes = new Uint8Array(length + WINDOW_BYTES);
+      }
+      windowOwner = this;
+      this.#start = offset;
+      const ahead = Math.min(windowBytes.length, Math.max(length, this.#end - offset));
+      this.#length = this.#file.read(windowBytes.subarray(0, ahead), offset);
+      if (this.#length < length) return null;
+    }
+    const at = offset - this.#start;
+    return windowBytes.subarray(at, at + length);
   }
 }
 

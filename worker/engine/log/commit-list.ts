@@ -59,7 +59,7 @@ export async function listCommits(range: CommitRange, log: CommitLog): Promise<L
   if (number < newest.number) {
     end = await log.withSegment(number + 1, (next) => next && endBefore(next));
   }
-  for (; end !== null && number >= log.sealed.oldest && listed.length < range.limit; number--) {
+  while (end !== null && number >= log.sealed.oldest && listed.length < range.limit) {
     if (isPast(end)) break;
     const until: LogPosition = end;
     end = await log.withSegment(number, (segment) => {
@@ -67,6 +67,7 @@ export async function listCommits(range: CommitRange, log: CommitLog): Promise<L
       addCommits(segment, until, range, isPast, listed);
       return endBefore(segment);
     });
+    number = log.sealed.spans.before(number);
   }
   return listed.slice(0, range.limit);
 }

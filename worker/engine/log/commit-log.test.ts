@@ -9,6 +9,7 @@ import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
 import { CONTINUES, parseHeader, RecordWriter } from './record.ts';
+import { Spans } from './sealed-segments.ts';
 import { SEGMENT_HEADER_BYTES, Segment, segmentName } from './segment.ts';
 
 const CHECKSUM = new Checksum(5);
@@ -65,6 +66,7 @@ beforeEach(async () => {
     oldest: 1,
     firstNeeded: () => 1,
     pinnedSequence: () => Number.POSITIVE_INFINITY,
+    spans: new Spans(),
   });
   vi.spyOn(end.sealed, 'pruneOldest').mockImplementation(() => failures.shift()!.hasRoom);
 });

@@ -18,6 +18,9 @@ interface EarlierPage {
   range: number;
 }
 
+/** Passes the old words of one page. */
+export type EachOld = (use: EachRange) => void;
+
 const ALL_KNOWN = -1;
 const NO_RANGE = -1;
 
@@ -74,16 +77,31 @@ export class EarlierPages {
   /** Makes a page of now the earlier one. */
   readonly apply: EachPage = (bytes, pageIndex) => {
     const page = wordsOf(bytes);
-    let range = this.#pages.get(pageIndex)?.range ?? NO_RANGE;
+    this.#eachRange(this.#pages.get(pageIndex)?.range ?? NO_RANGE, (start, count, words, from) => {
+      for (let i = 0; i < count; i++) page[start + i] = words[from + i]!;
+    });
+  };
+
+  /** Passes each page of which words are kept, and each that did not exist before its first change. */
+  eachPage(use: (pageIndex: number, isFresh: boolean, eachOld: EachOld) => void): void {
+    for (const [pageIndex, { known, range }] of this.#pages) {
+      const isFresh = range === NO_RANGE && known === ALL_KNOWN;
+      if (range === NO_RANGE && !isFresh) continue;
+      use(pageIndex, isFresh, (useRange) => this.#eachRange(range, useRange));
+    }
+  }
+
+  #eachRange(last: number, use: EachRange): void {
+    let range = last;
     while (range !== NO_RANGE) {
       const chunk = this.#ranges.chunkOf(range);
       const at = range % CHUNK_WORDS;
       const start = chunk[at + 1]! & 0xffff;
       const count = chunk[at + 1]! >>> 16;
-      for (let i = 0; i < count; i++) page[start + i] = chunk[at + RANGE_HEADER_WORDS + i]!;
+      use(start, count, chunk, at + RANGE_HEADER_WORDS);
       range = chunk[at]! | 0;
     }
-  };
+  }
 
   /** True if no words were dropped. */
   get isWhole(): boolean {

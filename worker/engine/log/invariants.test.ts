@@ -8,6 +8,7 @@ import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
 import { CONTINUES, MARKER, RecordWriter } from './record.ts';
+import { Spans } from './sealed-segments.ts';
 import { Segment, segmentName } from './segment.ts';
 
 const CHECKSUM = new Checksum(5);
@@ -29,6 +30,7 @@ async function newLog() {
     oldest: 1,
     firstNeeded: () => 1,
     pinnedSequence: () => Number.POSITIVE_INFINITY,
+    spans: new Spans(),
   });
   const append = (flags: number, sequence: number) => {
     const writer = new RecordWriter();

@@ -19,6 +19,7 @@ import type { Checksum } from './checksum.ts';
 import { DEFAULT_SIZES, ObjectFiles } from './object-files.ts';
 import { annotationIn, CONTINUES, entriesOf, MARKER, RESTORE, type Record } from './record.ts';
 import { recover } from './recovery.ts';
+import { foldedSpan, type Span } from './sealed-segments.ts';
 import { isEmptied, Segment, segmentName, segmentNumber } from './segment.ts';
 
 /** The files of one object, by their names: `main`, `checkpoint` and the segments. */
@@ -81,13 +82,16 @@ async function readSegments(
   checksum: Checksum,
   damage: string[],
 ): Promise<ReadSegment[]> {
-  const names = [...bytes.keys()].filter((name) => segmentNumber(name) !== null).sort();
+  const spans = [...bytes.keys()].map(spanIn).filter((span) => span !== null);
+  const found = spans.sort((one, other) => one.span.first - other.span.first);
   const read: ReadSegment[] = [];
-  for (const name of names) read.push(readSegment(name, await directory.open(name), checksum));
+  for (const { name, span } of found) {
+    read.push(readSegment(name, span.last, await directory.open(name), checksum));
+  }
   read.forEach(({ number, segment, sum, reported }, at) => {
     const { name, isEmpty, end } = reported;
     const next = read[at + 1];
-    if (next !== undefined && next.number !== number + 1) {
+    if (next !== undefined && found[at + 1]!.span.first > number + 1) {
       damage.push(`${segmentName(number + 1)}: is missing`);
     }
     // A segment of which no byte arrived before a power failure, or the next one, opened ahead.
@@ -100,8 +104,19 @@ async function readSegments(
   return read;
 }
 
-function readSegment(name: string, file: SyncFile, checksum: Checksum): ReadSegment {
-  const number = segmentNumber(name)!;
+/** The segments that a file contains; null: it contains none. */
+function spanIn(name: string): { readonly name: string; readonly span: Span } | null {
+  const number = segmentNumber(name);
+  const span = number === null ? foldedSpan(name) : { first: number, last: number, minutes: 0 };
+  return span && { name, span };
+}
+
+function readSegment(
+  name: string,
+  number: number,
+  file: SyncFile,
+  checksum: Checksum,
+): ReadSegment {
   const segment = Segment.read(number, file, checksum);
   const records: ReportedRecord[] = [];
   let end = segment?.base.offset ?? 0;

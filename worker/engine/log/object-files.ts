@@ -12,13 +12,14 @@ import { type DatabaseFile, type FileDirectory, type Flushing, runFlushing } fro
 import { assert } from '../file/invariant.ts';
 
 import type { Annotation } from './annotation.ts';
-import { formatBookmark, parseBookmark } from './bookmark.ts';
+import { formatBookmark, parseBookmark, sequenceIn } from './bookmark.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import { type CommitRange, type ListedCommit, listCommits } from './commit-list.ts';
 import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';
 
 import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
 import { Corrections } from './corrections.ts';
+import type { ThinningBounds } from './folding.ts';
 import type { KeptPages } from './kept-pages.ts';
 import { timelineEnd, timelineStart } from './log-position.ts';
 import { differingPages, type PageLayer } from './page-layer.ts';
@@ -29,6 +30,7 @@ import { PROMOTE } from './record.ts';
 import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
 import { Restore } from './restore.ts';
 import { findTarget } from './target-search.ts';
+import { type LoadFolding, Thinning } from './thinning.ts';
 import { SPILL_BYTES } from './transaction-pages.ts';
 import { UNDO_BYTES } from './undo.ts';
 
@@ -66,6 +68,8 @@ export interface FilesEnvironment extends LogEnvironment {
   readonly fileSizes?: FileSizes;
   /** How much history is kept. @default 30 days, within historyBytes */
   readonly history?: HistoryLimits;
+  /** Loads the code that thins the history, if `history.thin` asks for it. */
+  readonly loadFolding?: LoadFolding;
 }
 
 export interface BookmarkedCommit extends ListedCommit {
@@ -80,6 +84,7 @@ export class ObjectFiles {
   /** The branches of the object that are kept. */
   readonly branches: Recovered['branches'];
   readonly #restore: Restore;
+  readonly #thinning: Thinning | null;
   /** Serializes operations that open files, because a file has only one holder. */
   #opening: Promise<unknown> = Promise.resolve();
   /** Flushes and checkpoints that end in a later turn. The files stay open until all have ended. */
@@ -94,6 +99,9 @@ export class ObjectFiles {
     this.#pages = recovered.pages;
     this.branches = recovered.branches;
     this.#restore = new Restore(recovered.log, recovered.pages, recovered.pendingRestore);
+    const { history, loadFolding } = environment;
+    const isThinned = history?.thin === true && loadFolding !== undefined;
+    this.#thinning = isThinned ? new Thinning(recovered.log, loadFolding) : null;
   }
 
   /**
@@ -284,7 +292,8 @@ export class ObjectFiles {
 
   /** True when `maintain` has work to do. It is not urgent. */
   get needsMaintenance(): boolean {
-    return this.#closed === undefined && this.#log.needsMaintenance;
+    if (this.#closed !== undefined) return false;
+    return this.#log.needsMaintenance || this.#thinning?.isDue === true;
   }
 
   /**
@@ -299,6 +308,7 @@ export class ObjectFiles {
       const bytes = historyBytes(history, databaseBytes);
       await this.#log.maintain({ from: () => this.#keptFrom(), bytes });
       this.#restore.checkHistory();
+      await this.#thinning?.step(() => this.#thinningBounds(bytes));
     });
   }
 
@@ -453,6 +463,7 @@ export class ObjectFiles {
       if (this.owesRestore && !this.needsFlush) await this.#finishRestore();
       const isIdle = this.#underWay.size === 0 && !this.#pages.committed.isCheckpointing;
       assert(isIdle, 'the files were closed during a flush or a checkpoint');
+      this.#thinning?.close();
       this.#log.close();
       this.#main.close();
     });
@@ -526,6 +537,16 @@ export class ObjectFiles {
       if (isStorageError(error) && error.code === 'CORRUPT') return 0; // whoever reads it is told
       throw error;
     }
+  }
+
+  #thinningBounds(bytes: number): ThinningBounds {
+    const branches = this.branches.list.map(({ bookmark }) => sequenceIn(bookmark));
+    return {
+      nowMs: Math.min(this.#environment.now(), this.#log.position.timeMs),
+      bytes,
+      named: [...branches, ...this.#restore.targets],
+      untilSequence: this.#environment.pinnedSequence?.() ?? Number.POSITIVE_INFINITY,
+    };
   }
 
   get #historyDays(): number {

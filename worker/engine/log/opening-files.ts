@@ -4,7 +4,9 @@
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
-import { segmentName, segmentNumber } from './segment.ts';
+import type { Checksum } from './checksum.ts';
+import { foldedName, foldedSpan, overlap, type Span, Spans } from './sealed-segments.ts';
+import { Segment, segmentName, segmentNumber } from './segment.ts';
 
 const MAIN_NAME = 'main';
 const CHECKPOINT_NAME = 'checkpoint';
@@ -14,6 +16,7 @@ export class OpeningFiles {
   readonly #open = new Map<string, SyncFile>();
   #names: readonly string[] = [];
   #numbers: readonly number[] = [];
+  #spans = new Spans();
 
   constructor(directory: FileDirectory) {
     this.#directory = directory;
@@ -29,6 +32,11 @@ export class OpeningFiles {
     return this.#numbers;
   }
 
+  /** What the folded segments stand for, once they are settled. */
+  get spans(): Spans {
+    return this.#spans;
+  }
+
   get main(): SyncFile {
     return this.#get(MAIN_NAME);
   }
@@ -39,12 +47,12 @@ export class OpeningFiles {
 
   /** A segment's file; null if it is not open. */
   find(number: number): SyncFile | null {
-    return this.#open.get(segmentName(number)) ?? null;
+    return this.#open.get(this.#spans.nameOf(number)) ?? null;
   }
 
   /** A segment's file, which is open. */
   segment(number: number): SyncFile {
-    return this.#get(segmentName(number));
+    return this.#get(this.#spans.nameOf(number));
   }
 
   /** Lists the segments; opens the other two files, and the segments that are likely to be needed. */
@@ -58,13 +66,53 @@ export class OpeningFiles {
     await this.#openAll([MAIN_NAME, CHECKPOINT_NAME, ...[...likely].map(segmentName)]);
   }
 
+  /**
+   * A folded segment with an intact header stands for the files of its span, which are removed; without one, it was
+   * being made, and is removed. Without other files of its span, nothing has to be decided.
+   */
+  async settleFolded(checksum: Checksum): Promise<void> {
+    const width = ({ first, last }: Span) => last - first;
+    const found = this.#names.map(foldedSpan).filter((span) => span !== null);
+    // Of two of the same segments, the one that keeps less was made from the other.
+    found.sort((one, other) => width(other) - width(one) || other.minutes - one.minutes);
+    const settled: Span[] = [];
+    for (const span of found) {
+      const isCovered = settled.some((other) => overlap(other, span));
+      const isAlone = ![
+        ...this.#numbers.map((n) => ({ first: n, last: n, minutes: 0 })),
+        ...found,
+      ].some((other) => other !== span && overlap(other, span));
+      const stands = !isCovered && (isAlone || (await this.#isWhole(span, checksum)));
+      if (stands) settled.push(span);
+      else await this.#remove(foldedName(span));
+    }
+    const isFolded = (number: number) => settled.some((s) => s.first <= number && number <= s.last);
+    for (const number of this.#numbers.filter(isFolded)) await this.#remove(segmentName(number));
+    const rest = this.#numbers.filter((number) => !isFolded(number));
+    this.#numbers = [...rest, ...settled.map(({ last }) => last)].sort((a, b) => a - b);
+    this.#spans = new Spans(settled);
+  }
+
+  async #isWhole(span: Span, checksum: Checksum): Promise<boolean> {
+    const file = await this.#directory.open(foldedName(span));
+    const header = Segment.read(span.last, file, checksum);
+    file.close();
+    return header?.folded != null;
+  }
+
+  async #remove(name: string): Promise<void> {
+    this.#open.get(name)?.close();
+    this.#open.delete(name);
+    await this.#directory.remove(name);
+  }
+
   /** Opens the segments from this number on. */
   async openFrom(first: number): Promise<void> {
     await this.openSegments(this.#numbers.filter((number) => number >= first));
   }
 
   async openSegments(numbers: readonly number[]): Promise<void> {
-    await this.#openAll(numbers.map(segmentName));
+    await this.#openAll(numbers.map((number) => this.#spans.nameOf(number)));
   }
 
   /** Adds a segment without a file, before all others. Opening it creates the file. */
@@ -75,11 +123,9 @@ export class OpeningFiles {
   /** Removes the segments before this number. */
   async removeBefore(oldest: number): Promise<void> {
     for (const number of this.#numbers.filter((candidate) => candidate < oldest)) {
-      const name = segmentName(number);
-      this.#open.get(name)?.close();
-      this.#open.delete(name);
-      await this.#directory.remove(name);
+      await this.#remove(this.#spans.nameOf(number));
     }
+    this.#spans.dropBefore(oldest);
     this.#numbers = this.#numbers.filter((number) => number >= oldest);
   }
 

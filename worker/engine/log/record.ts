@@ -51,6 +51,12 @@ export const PROMOTE = 8;
 /** An annotation follows the header. */
 export const ANNOTATED = 16;
 
+/**
+ * The record stands for several commits of a folded segment: it has only old bytes, its own checksum, and that of the
+ * commit's record (its name in bookmarks, and in the chain) in place of the last durable commit.
+ */
+export const FOLDED = 32;
+
 /** The page did not exist before: ranges contain only new bytes, and the old page is zeros. */
 const FRESH = 1 << 16;
 /** The page does not exist afterwards: ranges contain only old bytes, and the new page is zeros. */
@@ -80,7 +86,10 @@ export interface RecordHeader {
 
 /** A record read from a log. */
 export interface Record extends RecordHeader {
+  /** Names the record. Of a folded one, the checksum that the commit's own record had. */
   readonly sum: number;
+  /** Checksum of its bytes. */
+  readonly bytesSum: number;
   /** Bytes of the whole record, a multiple of eight. */
   readonly length: number;
 }
@@ -168,6 +177,23 @@ export class RecordWriter {
     this.#bytes.set(after, at);
     this.#end = at + PAGE_BYTES;
     return at;
+  }
+
+  /** Adds the old words of a page, in ranges; `isFresh`: it did not exist. For a folded record. */
+  addOld(pageIndex: number, isFresh: boolean, eachOld: (use: EachRange) => void): void {
+    this.#reserve(ENTRY_BYTES_MAX + 8);
+    const start = this.#end >> 2;
+    let at = start + ENTRY_HEADER_BYTES / 4;
+    let rangeCount = 0;
+    eachOld((first, count, words, from) => {
+      this.#words[at++] = first | (count << 16);
+      for (let i = 0; i < count; i++) this.#words[at++] = words[from + i]!;
+      rangeCount++;
+    });
+    this.#words[start] = pageIndex;
+    this.#words[start + 1] = 0;
+    this.#words[start + 2] = rangeCount | (isFresh ? FRESH : 0);
+    this.#end = at << 2;
   }
 
   /** Adds the body of a marker: the pending restore as two numbers. */
@@ -311,14 +337,19 @@ export function parseHeader(bytes: Uint8Array): Record | null {
   if (headerWords[RECORD.magic >> 2] !== RECORD_MAGIC) return null;
   const length = headerWords[RECORD.length >> 2]!;
   if (length < RECORD_HEADER_BYTES || (length & 7) !== 0) return null;
+  const flags = headerWords[RECORD.flags >> 2]!;
+  const isFolded = (flags & FOLDED) !== 0;
+  const bytesSum = headerDoubles[RECORD.sum >> 3]!;
+  const durableSequence = headerDoubles[RECORD.durableSequence >> 3]!;
   return {
-    sum: headerDoubles[RECORD.sum >> 3]!,
+    sum: isFolded ? durableSequence : bytesSum,
+    bytesSum,
     length,
     sequence: headerDoubles[RECORD.sequence >> 3]!,
     timeMs: headerDoubles[RECORD.timeMs >> 3]!,
-    durableSequence: headerDoubles[RECORD.durableSequence >> 3]!,
+    durableSequence: isFolded ? 0 : durableSequence,
     previousSum: headerDoubles[RECORD.previousSum >> 3]!,
-    flags: headerWords[RECORD.flags >> 2]!,
+    flags,
     epoch: headerWords[RECORD.epoch >> 2]!,
     pageCountBefore: headerWords[RECORD.pageCountBefore >> 2]!,
     pageCount: headerWords[RECORD.pageCount >> 2]!,
@@ -328,7 +359,7 @@ export function parseHeader(bytes: Uint8Array): Record | null {
 /** True if the bytes of a whole record match its checksum. */
 export function isIntact(bytes: Uint8Array, record: Record, checksum: Checksum): boolean {
   const words = wordsOf(bytes);
-  return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.sum;
+  return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.bytesSum;
 }
 
 /** The annotation of a record whose beginning is in `bytes`; null: it has none. */
@@ -369,21 +400,24 @@ export class PageEntry {
   readonly #words: Uint32Array;
   readonly #at: number;
   readonly #rangeCount: number;
+  readonly #hasOnlyOld: boolean;
 
-  constructor(words: Uint32Array, at: number) {
+  /** `hasOnlyOld`: of a folded record. */
+  constructor(words: Uint32Array, at: number, hasOnlyOld = false) {
     const info = words[at + 2]!;
     this.pageIndex = words[at]!;
     this.newSum = words[at + 1]!;
     this.isFresh = (info & FRESH) !== 0;
     this.isGone = (info & GONE) !== 0;
     this.#rangeCount = info & RANGE_COUNT_MASK;
+    this.#hasOnlyOld = hasOnlyOld;
     this.#words = words;
     this.#at = at + ENTRY_HEADER_BYTES / 4;
   }
 
   /** Word offset of the new image if the entry contains the whole page, otherwise -1. */
   get imageWord(): number {
-    if (this.#rangeCount !== 1 || this.isGone) return -1;
+    if (this.#rangeCount !== 1 || this.isGone || this.#hasOnlyOld) return -1;
     if (this.#words[this.#at]! >>> 16 !== PAGE_WORDS) return -1;
     return this.#at + 1 + (this.isFresh ? 0 : PAGE_WORDS);
   }
@@ -416,7 +450,7 @@ export class PageEntry {
 
   #each(side: 'old' | 'new', use: EachRange | null): number {
     const words = this.#words;
-    const copies = this.isFresh || this.isGone ? 1 : 2;
+    const copies = this.isFresh || this.isGone || this.#hasOnlyOld ? 1 : 2;
     let at = this.#at;
     for (let range = 0; range < this.#rangeCount; range++) {
       const start = words[at]! & 0xffff;
@@ -438,7 +472,7 @@ export function entriesOf(bytes: Uint8Array, record: Record): PageEntry[] {
   let at = bodyStart(bytes, record) >> 2;
   const end = record.length >> 2;
   while (end - at >= ENTRY_HEADER_BYTES / 4) {
-    const entry = new PageEntry(words, at);
+    const entry = new PageEntry(words, at, (record.flags & FOLDED) !== 0);
     entries.push(entry);
     at = entry.end();
   }

@@ -58,6 +58,7 @@ export async function recover(
     await files.openFirst();
     const branches = await KeptBranches.open(directory, files.names);
     const checkpoints = await openCheckpoints(files, environment, options.base);
+    await files.settleFolded(checkpoints.checksum);
     const branch = options.base ? new BranchMain(files.main, options.base, checkpoints) : null;
     await openNeeded(files, checkpoints.last);
     const replay = replayLog(files, checkpoints, branch);
@@ -84,6 +85,7 @@ export async function recover(
       spare,
       opened,
       oldest,
+      spans: files.spans,
       firstNeeded: () => checkpoints.firstSegmentNeeded,
       pinnedSequence: () =>
         Math.min(
@@ -233,8 +235,9 @@ async function removePruned(
 ): Promise<number> {
   const existing = new Set(files.numbers);
   let oldest = active;
-  while (existing.has(oldest - 1)) oldest--;
-  for (; oldest < firstNeeded; oldest++) {
+  const { spans } = files;
+  while (existing.has(oldest - 1)) oldest = spans.of(oldest - 1).first;
+  for (; oldest < firstNeeded; oldest = spans.of(oldest).last + 1) {
     await files.openSegments([oldest]);
     // An empty one was pruned on a full disk, and the worker ended before it was removed. A damaged
     // one is kept: reading it reports the damage.
@@ -247,7 +250,11 @@ async function removePruned(
 /** The oldest segments that are open, without a gap. */
 function openHistory(files: OpeningFiles, oldest: number, active: number): OpenSegment[] {
   const opened: OpenSegment[] = [];
-  for (let number = oldest; number < active; number++) {
+  for (
+    let number = files.spans.keyOf(oldest);
+    number < active;
+    number = files.spans.after(number)
+  ) {
     const segment = openSegment(files, number);
     if (segment === null) break;
     opened.push(segment);

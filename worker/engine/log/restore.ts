@@ -68,6 +68,11 @@ export class Restore {
     return this.#pending;
   }
 
+  /** Sequences of the commits that restores name. */
+  get targets(): number[] {
+    return [this.#pending, this.#requested].flatMap((target) => target?.sequence ?? []);
+  }
+
   /** True if `writeRequest` has work to do. */
   get isRequested(): boolean {
     return this.#requested !== null;

@@ -5,7 +5,7 @@ import { noise, overwrite } from '../../testing/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
-import { type KeptHistory, type OpenSegment, SealedSegments } from './sealed-segments.ts';
+import { type KeptHistory, type OpenSegment, SealedSegments, Spans } from './sealed-segments.ts';
 import { Segment, segmentName } from './segment.ts';
 
 const CHECKSUM = new Checksum(5);
@@ -78,7 +78,15 @@ async function history(active: number, options: HistoryOptions = {}) {
   }
   let current = await begin(active, options.countedFrom);
   const sealed = new SealedSegments(
-    { directory, checksum: CHECKSUM, opened, oldest, firstNeeded, pinnedSequence },
+    {
+      directory,
+      checksum: CHECKSUM,
+      opened,
+      oldest,
+      firstNeeded,
+      pinnedSequence,
+      spans: new Spans(),
+    },
     () => current,
     () => Number.POSITIVE_INFINITY,
   );

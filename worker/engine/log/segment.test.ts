@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SyncFile } from '../file/file.ts';
+import { WINDOW_BYTES, WindowReader } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { CONTINUES, MARKER, RecordWriter } from './record.ts';
@@ -14,8 +15,6 @@ import {
   Segment,
   segmentName,
   segmentNumber,
-  WINDOW_BYTES,
-  WindowReader,
 } from './segment.ts';
 
 const CHECKSUM = new Checksum(5);

@@ -8,7 +8,7 @@
 // Knows nothing of transactions, and does not know where the log ends: its callers do.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { isDiskFull, type SyncFile } from '../file/file.ts';
+import { isDiskFull, type SyncFile, WINDOW_BYTES, WindowReader } from '../file/file.ts';
 import { assert } from '../file/invariant.ts';
 
 import { ANNOTATION_BYTES_MAX } from './annotation.ts';
@@ -37,6 +37,8 @@ const HEADER = {
   baseTimeMs: 32,
   baseSum: 40,
   precedingBytes: 48,
+  spacingSeconds: 56,
+  savedKilobytes: 60,
   end: 64,
 } as const;
 const SEGMENT_MAGIC = 0x434c5347;
@@ -68,6 +70,14 @@ const ZEROS = new Uint8Array(AHEAD_BYTES_MAX);
 /** Records begin at multiples of this; they are looked for in so many bytes at a time, fewer than are read ahead. */
 const RECORD_STEP_BYTES = 8;
 const SCANNED_BYTES = 1 << 12;
+
+/** What a folded segment says of itself: see folding.ts. */
+export interface Folded {
+  /** It keeps one state in such a time. */
+  readonly spacingMs: number;
+  /** How much smaller it is than the segments that it stands for. */
+  readonly savedBytes: number;
+}
 
 /** A record and its offset. `bytes` are valid until the next record is read. */
 export interface FoundRecord {
@@ -104,6 +114,8 @@ export class Segment {
   readonly base: LogPosition;
   /** Bytes of all segments before this one, pruned ones too. */
   readonly precedingBytes: number;
+  /** Null: its records are as they were written. */
+  readonly folded: Folded | null;
   readonly #index: SegmentIndex;
   readonly #checksum: Checksum;
   /** Size of the file, once it was asked for. */
@@ -120,11 +132,13 @@ export class Segment {
     precedingBytes: number,
     index: SegmentIndex,
     checksum: Checksum,
+    folded: Folded | null = null,
   ) {
     this.number = number;
     this.file = file;
     this.base = base;
     this.precedingBytes = precedingBytes;
+    this.folded = folded;
     this.#index = index;
     this.#checksum = checksum;
   }
@@ -148,15 +162,32 @@ export class Segment {
     return created;
   }
 
+  /**
+   * Begins a folded segment, of which this is the first, in a file. It has no header, so it stands for nothing, until
+   * `writeFolded`.
+   */
+  beginFolded(number: number, file: SyncFile): Segment {
+    file.truncate(0);
+    const { base, precedingBytes } = this;
+    const index = new SegmentIndex();
+    const begun = new Segment(number, file, base, precedingBytes, index, this.#checksum);
+    begun.#capacity = SEGMENT_HEADER_BYTES;
+    return begun;
+  }
+
   /** Reads a segment's header; null if it is missing, torn, or belongs to another object. */
   static read(number: number, file: SyncFile, checksum: Checksum): Segment | null {
     const header = new Uint8Array(SEGMENT_HEADER_BYTES);
     if (file.read(header, 0) < SEGMENT_HEADER_BYTES) return null;
     const base = parseBase(header, number, checksum);
     if (base === null) return null;
-    const preceding = new DataView(header.buffer).getFloat64(HEADER.precedingBytes, true);
+    const view = new DataView(header.buffer);
+    const preceding = view.getFloat64(HEADER.precedingBytes, true);
+    const spacingMs = view.getUint32(HEADER.spacingSeconds, true) * 1000;
+    const savedBytes = view.getUint32(HEADER.savedKilobytes, true) * 1024;
+    const folded = spacingMs === 0 ? null : { spacingMs, savedBytes };
     const index = SegmentIndex.read(header, checksum);
-    return new Segment(number, file, base, preceding, index, checksum);
+    return new Segment(number, file, base, preceding, index, checksum, folded);
   }
 
   /** Bytes of the file. */
@@ -262,6 +293,13 @@ export class Segment {
   /** Writes the index into the header, without a flush: a lost index only costs time. */
   writeIndex(): void {
     this.#changes++;
+    this.#index.write(this.file, this.#checksum);
+  }
+
+  /** Writes the header of a folded segment, whose records are flushed. The caller flushes it. */
+  writeFolded(folded: Folded): void {
+    const { number, base, precedingBytes } = this;
+    this.file.write(headerBytes(number, base, precedingBytes, this.#checksum, folded), 0);
     this.#index.write(this.file, this.#checksum);
   }
 
@@ -496,6 +534,7 @@ function headerBytes(
   base: LogPosition,
   precedingBytes: number,
   checksum: Checksum,
+  folded: Folded = { spacingMs: 0, savedBytes: 0 },
 ): Uint8Array {
   const header = new Uint8Array(SEGMENT_HEADER_BYTES);
   const view = new DataView(header.buffer);
@@ -507,6 +546,8 @@ function headerBytes(
   view.setFloat64(HEADER.baseTimeMs, base.timeMs, true);
   view.setFloat64(HEADER.baseSum, base.sum, true);
   view.setFloat64(HEADER.precedingBytes, precedingBytes, true);
+  view.setUint32(HEADER.spacingSeconds, folded.spacingMs / 1000, true);
+  view.setUint32(HEADER.savedKilobytes, Math.max(0, Math.floor(folded.savedBytes / 1024)), true);
   view.setFloat64(HEADER.sum, headerSum(header, checksum), true);
   return header;
 }
@@ -536,42 +577,4 @@ function headerSum(header: Uint8Array, checksum: Checksum): number {
 
 function indexSum(header: Uint8Array, checksum: Checksum): number {
   return checksum.ofRecord(wordsOf(header), INDEX.count >> 2, SEGMENT_HEADER_BYTES >> 2);
-}
-
-export const WINDOW_BYTES = 1 << 18;
-// Shared by all readers: reading never spans turns of the event loop.
-let windowBytes = new Uint8Array(WINDOW_BYTES);
-let windowOwner: WindowReader | null = null;
-
-/** Reads ranges of a file through a shared buffer, with read-ahead. */
-export class WindowReader {
-  readonly #file: SyncFile;
-  readonly #end: number;
-  #start = 0;
-  #length = 0;
-
-  /** `end` bounds only the read-ahead. */
-  constructor(file: SyncFile, end = Number.POSITIVE_INFINITY) {
-    this.#file = file;
-    this.#end = end;
-  }
-
-  /** Bytes of the file, valid until the next call; null if the file is shorter. */
-  view(offset: number, length: number): Uint8Array | null {
-    // Only the reader that filled the shared buffer, or replaced it, may use its contents.
-    const isHeld = windowOwner === this;
-    if (!isHeld || offset < this.#start || offset + length > this.#start + this.#length) {
-      if (length > windowBytes.length) {
-        if (offset + length > this.#file.sizeBytes()) return null;
-        windowBytes = new Uint8Array(length + WINDOW_BYTES);
-      }
-      windowOwner = this;
-      this.#start = offset;
-      const ahead = Math.min(windowBytes.length, Math.max(length, this.#end - offset));
-      this.#length = this.#file.read(windowBytes.subarray(0, ahead), offset);
-      if (this.#length < length) return null;
-    }
-    const at = offset - this.#start;
-    return windowBytes.subarray(at, at + length);
-  }
 }

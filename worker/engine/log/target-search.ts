@@ -5,9 +5,10 @@
 // checksum. They may lie in two segments: the commit at the end of one, its markers in the next.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { formatBookmark } from './bookmark.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
-import type { LogPosition } from './log-position.ts';
+import { type LogPosition, timelineStart } from './log-position.ts';
 import { damagedSegment, positionAfter, type Segment } from './segment.ts';
 
 /** A position of the log, in one of its segments. */
@@ -29,6 +30,7 @@ export async function findTarget(target: PendingRestore, log: CommitLog): Promis
   return log.withSegment(number, (segment) => {
     if (segment === null || segment.base.sequence > target.sequence) throw prunedHistory();
     const kept = readKept(segment, target, end);
+    if (isFoldedAway(kept, target)) throw foldedAway(kept.position, log);
     const isAnyCommit = target.sum === 0 || segment.base.sequence === target.sequence;
     if (!isAnyCommit && !isNamed && !kept.isNamed) {
       throw storageError(
@@ -38,6 +40,22 @@ export async function findTarget(target: PendingRestore, log: CommitLog): Promis
     }
     return { segment: number, position: kept.position, bases };
   });
+}
+
+/**
+ * True if thinning has folded the commit into a later one: sequences have no gap within a timeline otherwise, and its
+ * last commit is always kept.
+ */
+function isFoldedAway({ position, next }: Kept, { sequence }: PendingRestore): boolean {
+  return position.sequence < sequence && next !== null && timelineStart(next) <= sequence;
+}
+
+function foldedAway(position: LogPosition, { checksum }: CommitLog) {
+  return storageError(
+    'BOOKMARK_UNAVAILABLE',
+    'The state of that moment was given up when the history was thinned (history.thin). The nearest one before it is ' +
+      `of ${new Date(position.timeMs).toISOString()}: ${formatBookmark(position, checksum)}`,
+  );
 }
 
 export function prunedHistory() {
@@ -59,7 +77,8 @@ async function findSegment(target: PendingRestore, log: CommitLog): Promise<Foun
   let end = log.position;
   let isNamed = false;
   const bases = new Map<number, number>();
-  for (; number > log.sealed.oldest; number--) {
+  const { sealed } = log;
+  for (; sealed.spans.of(number).first > sealed.oldest; number = sealed.spans.before(number)) {
     const found = await log.withSegment(number, (segment) => {
       if (segment === null) throw prunedHistory();
       return { base: segment.base, hasMarker: beginsWithMarker(segment, target) };
@@ -68,25 +87,37 @@ async function findSegment(target: PendingRestore, log: CommitLog): Promise<Foun
     // Strictly smaller, so that the commit itself is read and its checksum compared.
     if (found.base.sequence < target.sequence) break;
     // If the segment before was pruned, history begins with this base, the state of the commit.
-    if (found.base.sequence === target.sequence && (await isPruned(number - 1, log))) break;
+    if (
+      found.base.sequence === target.sequence &&
+      (await isPruned(sealed.spans.before(number), log))
+    )
+      break;
     end = found.base;
     bases.set(number, end.sum);
   }
   return { number, end, isNamed, bases };
 }
 
+interface Kept {
+  readonly position: LogPosition;
+  readonly isNamed: boolean;
+  /** The sequence of the record after it; null: there is none in the segment. */
+  readonly next: number | null;
+}
+
 /** Reads the records that are kept; `isNamed`: the bookmark names one of those it has read. */
-function readKept(segment: Segment, { sequence, sum }: PendingRestore, end: LogPosition) {
+function readKept(segment: Segment, target: PendingRestore, end: LogPosition): Kept {
+  const { sequence, sum } = target;
   let position = segment.lastPosition((known) => known.sequence < sequence);
   let isNamed = false;
   for (const found of segment.records(position)) {
-    if (found.record.sequence > sequence) return { position, isNamed };
+    if (found.record.sequence > sequence) return { position, isNamed, next: found.record.sequence };
     if (found.record.sum === sum) isNamed = true;
     position = positionAfter(found) ?? position;
   }
   // If the records end too early, the history is damaged, even if the bookmark is invalid too.
   if (position.sum !== end.sum) throw damagedSegment(segment.number);
-  return { position, isNamed };
+  return { position, isNamed, next: null };
 }
 
 /**

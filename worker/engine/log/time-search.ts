@@ -58,7 +58,7 @@ export async function lastSegment(
     else if (place === 'before') low = middle;
     else high = middle - 1;
   }
-  return low;
+  return log.sealed.spans.keyOf(low);
 }
 
 /** `end`: the position after the segment's last commit; its checksum reveals missing records. */

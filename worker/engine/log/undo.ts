@@ -35,9 +35,11 @@ export async function undoBackTo(
   const end = log.position;
   const last = log.active.number;
   const earlier = new EarlierPages(pages.pageCount);
-  for (let number = place.segment; number <= last; number++) {
-    const known = number === last ? end.sum : place.bases.get(number + 1);
-    const sum = known ?? (await baseSum(number + 1, log));
+  const { spans } = log.sealed;
+  for (let number = place.segment; number <= last; number = spans.after(number)) {
+    const next = spans.after(number);
+    const known = number === last ? end.sum : place.bases.get(next);
+    const sum = known ?? (await baseSum(next, log));
     await log.withSegment(number, (segment) => {
       if (segment === null) throw prunedHistory();
       const from = number === place.segment ? place.position : segment.base;

@@ -395,6 +395,7 @@ export class ObjectHost {
       hasFailed: this.#failed.has(key),
       pinnedSequence: () => this.branches.pinnedSequence(key),
       history: { ...this.#environment.history, ...construction?.class.options.history },
+      loadFolding: () => lateCode.load('history'),
     };
     const openBranch = (log: LogEnvironment) => this.branches.open(address, log);
     const isBranch = address.branch !== undefined && address.facet === undefined;

@@ -93,6 +93,23 @@ test('[HIST9] the history that a branch needs is kept beyond the bounds until it
   });
 });
 
+test('[HIST13] a host thins the history of its objects, and a class that says so does not', async () => {
+  const refused = async (storage: StorageHandle, bookmark: string) => {
+    const error: unknown = await storage.at(bookmark).catch((reason: unknown) => reason);
+    return error instanceof Error ? error.message : 'it is kept';
+  };
+  const history = { bytes: 8e6, thin: true };
+  await withObjects({ history, drafts: { thin: false } }, async (notes, drafts) => {
+    const [inNotes, inDrafts] = [await save(notes, 60), await save(drafts, 60)];
+    const isThinned = async (storage: StorageHandle, bookmarks: readonly string[]) => {
+      const reasons = await Promise.all(bookmarks.map((bookmark) => refused(storage, bookmark)));
+      return reasons.some((reason) => reason.includes('when the history was thinned'));
+    };
+    expect(await isThinned(notes, inNotes)).toBe(true);
+    expect(await isThinned(drafts, inDrafts)).toBe(false);
+  });
+});
+
 test('[HIST10] a wrong bound is an error before anything is started', async () => {
   const history = { days: 31 };
   const wrong = { name: 'TypeError', code: 'INVALID_ARGUMENT' };

@@ -1,0 +1,428 @@
+// Thinning: makes one folded segment from several old ones. Of their commits it keeps the last one of each minute or
+// hour, with the old bytes of all that it stands for.
+//
+// Kept too: the last commit of the segments, of a timeline, and before a restore, a promote or a marker; these
+// themselves; and commits that a branch or a pending restore names. Each keeps its sequence, time, author and checksum,
+// so its bookmark stays, and the chain of checksums fits the next segment.
+//
+// Invariant: until the header of the folded segment is written, it stands for nothing; records are durable before the
+// header, and the header before the segments are removed. Each call does a bounded part. A part of late.js: nothing here
+// is compared by identity with what the worker has.
+
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import type { CommitLog } from './commit-log.ts';
+import type { EarlierPages } from './earlier-pages.ts';
+import { type LogPosition, timelineStart } from './log-position.ts';
+import {
+  ANNOTATED,
+  CONTINUES,
+  FOLDED,
+  MARKER,
+  PROMOTE,
+  RESTORE,
+  type Record,
+  type RecordWriter,
+} from './record.ts';
+import type { Span } from './sealed-segments.ts';
+import type { Folded, FoundRecord, Segment } from './segment.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** From which age on one state is kept in which time, the oldest first. */
+const STAGES = [
+  { afterMs: 7 * DAY_MS, spacingMs: HOUR_MS },
+  { afterMs: DAY_MS, spacingMs: MINUTE_MS },
+] as const;
+
+/** Above this part of the bytes that are kept, thinning does not wait for the age. */
+const PRESSURE = 0.5;
+/** How many segments are folded into one. */
+const FOLDED_MAX = 8;
+/** Fewer where bytes are short, so that it ends before they are used up. */
+const URGENT_MAX = 2;
+/** A smaller folded segment before them becomes a part of the new one. */
+const SMALL_BYTES = 2 << 20;
+/** How much of the log one call reads, and how many old bytes are collected before they are written. */
+const PORTION_BYTES = 1 << 19;
+const PART_BYTES = 1 << 20;
+
+/** What the worker has already: late.js does not repeat it. */
+export interface FoldingParts {
+  readonly writer: RecordWriter;
+  readonly earlierPages: (pageCount: number) => EarlierPages;
+  readonly annotationIn: (bytes: Uint8Array, record: Record) => Uint8Array | null;
+  readonly markerBody: (bytes: Uint8Array, record: Record) => MarkerBody;
+}
+
+interface MarkerBody {
+  readonly sequence: number;
+  readonly sum: number;
+}
+
+/** What limits thinning. */
+export interface ThinningBounds {
+  /** The wall clock's time, or that of the last commit if it is earlier. */
+  readonly nowMs: number;
+  /** How many bytes of history are kept. */
+  readonly bytes: number;
+  /** Sequences whose states a branch or a restore names. */
+  readonly named: readonly number[];
+  /** The segments of later commits stay as they are. */
+  readonly untilSequence: number;
+}
+
+/** A segment of the history, without its records. */
+interface Known {
+  readonly key: number;
+  readonly base: LogPosition;
+  readonly folded: Folded | null;
+  readonly sizeBytes: number;
+}
+
+interface Choice {
+  readonly sources: readonly Known[];
+  readonly spacingMs: number;
+  readonly end: LogPosition;
+}
+
+export class Folding {
+  readonly #log: CommitLog;
+  readonly #parts: FoldingParts;
+  /** Of segments, whose headers do not change. */
+  readonly #known = new Map<number, Known>();
+  /** Segments that cannot be read. */
+  readonly #damaged = new Set<number>();
+  #fold: Fold | null = null;
+
+  constructor(log: CommitLog, parts: FoldingParts) {
+    this.#log = log;
+    this.#parts = parts;
+  }
+
+  /**
+   * Does the next part of the work; false if there is none.
+   *
+   * @throws DISK_FULL, IO: nothing has changed
+   */
+  async step(bounds: ThinningBounds): Promise<boolean> {
+    const fold = this.#fold ?? (await this.#begin(bounds));
+    if (fold === null) return false;
+    this.#fold = fold;
+    let isOver = true;
+    try {
+      if (fold.isPossible(bounds)) isOver = await fold.step();
+    } catch (error) {
+      if (!isStorageError(error) || error.code !== 'CORRUPT') throw error;
+      for (const { key } of fold.sources) this.#damaged.add(key); // whoever reads it is told
+    } finally {
+      if (isOver) await this.#end(fold);
+    }
+    return true;
+  }
+
+  /** Closes the file that is being written, which the next opening removes. */
+  close(): void {
+    this.#fold?.close();
+    this.#fold = null;
+  }
+
+  async #end(fold: Fold): Promise<void> {
+    this.#fold = null;
+    for (const { key } of fold.sources) this.#known.delete(key);
+    await fold.end();
+  }
+
+  async #begin(bounds: ThinningBounds): Promise<Fold | null> {
+    const choice = await this.#choose(bounds);
+    if (choice === null) return null;
+    const span = {
+      first: this.#log.sealed.spans.of(choice.sources[0]!.key).first,
+      last: choice.sources.at(-1)!.key,
+      minutes: choice.spacingMs / MINUTE_MS,
+    };
+    return Fold.begin(this.#log, this.#parts, choice, span, bounds.named);
+  }
+
+  /** The oldest segments that are to be folded. */
+  async #choose(bounds: ThinningBounds): Promise<Choice | null> {
+    const { sealed } = this.#log;
+    for (const key of this.#known.keys()) if (key < sealed.oldest) this.#known.delete(key);
+    const list: Known[] = [];
+    const first = sealed.spans.keyOf(sealed.oldest);
+    for (let key = first; key < sealed.firstFixed; key = sealed.spans.after(key)) {
+      const known = await this.#read(key);
+      if (known === null) break;
+      list.push(known);
+    }
+    const last = list.at(-1);
+    const end = last && (await this.#read(sealed.spans.after(last.key)));
+    if (!end) return null;
+    const ends = [...list.slice(1), end].map(({ base }) => base);
+    const mayFold = (i: number) =>
+      ends[i]!.sequence <= bounds.untilSequence && !this.#damaged.has(list[i]!.key);
+    let most = FOLDED_MAX;
+    const choose = (spacingMs: number, accepts: (i: number) => boolean): Choice | null => {
+      const from = list.findIndex((_, i) => accepts(i) && mayFold(i));
+      if (from < 0) return null;
+      let to = from + 1;
+      while (to < list.length && to < from + most && accepts(to) && mayFold(to)) to++;
+      const before = list[from - 1];
+      const joins =
+        before?.folded?.spacingMs === spacingMs &&
+        before.sizeBytes < Math.min(SMALL_BYTES, bounds.bytes / 16);
+      const start = joins && mayFold(from - 1) ? from - 1 : from;
+      return { sources: list.slice(start, to), spacingMs, end: ends[to - 1]! };
+    };
+    const spacingOf = (i: number) => list[i]!.folded?.spacingMs ?? 0;
+    for (const { afterMs, spacingMs } of STAGES) {
+      const isOld = (i: number) => ends[i]!.timeMs <= bounds.nowMs - afterMs;
+      const chosen = choose(spacingMs, (i) => spacingOf(i) < spacingMs && isOld(i));
+      if (chosen !== null) return chosen;
+    }
+    const bytes = await sealed.withSegment(first, (oldest) => oldest && sealed.bytesFrom(oldest));
+    if ((bytes ?? 0) <= bounds.bytes * PRESSURE) return null;
+    most = URGENT_MAX;
+    return (
+      choose(MINUTE_MS, (i) => spacingOf(i) === 0) ??
+      choose(HOUR_MS, (i) => spacingOf(i) === MINUTE_MS)
+    );
+  }
+
+  /** Null: it was pruned, or its header is damaged. */
+  async #read(key: number): Promise<Known | null> {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    try {
+      return await this.#log.withSegment(key, (segment) => {
+        if (segment === null) return null;
+        const { base, folded, sizeBytes } = segment;
+        const read = { key, base, folded, sizeBytes };
+        if (key !== this.#log.active.number) this.#known.set(key, read);
+        return read;
+      });
+    } catch (error) {
+      if (isStorageError(error) && error.code === 'CORRUPT') return null;
+      throw error;
+    }
+  }
+}
+
+/** The last record of a commit, or a marker. */
+interface Ended {
+  readonly record: Record;
+  readonly annotation: Uint8Array | null;
+  readonly marker: MarkerBody | null;
+}
+
+/** One folded segment that is being made. */
+class Fold {
+  readonly sources: readonly Known[];
+  readonly #log: CommitLog;
+  readonly #parts: FoldingParts;
+  readonly #choice: Choice;
+  readonly #span: Span;
+  readonly #named: string;
+  readonly #keeps: ReadonlySet<number>;
+  readonly #target: Segment;
+  /** Which source is read, and from where on. */
+  #source = 0;
+  #from: LogPosition;
+  /** The end of the folded records. */
+  #end: LogPosition;
+  #pages: EarlierPages | null = null;
+  #pageCountBefore = 0;
+  #last: Ended | null = null;
+  #previous: Record | null = null;
+  #isReplaced = false;
+
+  private constructor(
+    log: CommitLog,
+    parts: FoldingParts,
+    choice: Choice,
+    span: Span,
+    named: readonly number[],
+    target: Segment,
+  ) {
+    this.sources = choice.sources;
+    this.#log = log;
+    this.#parts = parts;
+    this.#choice = choice;
+    this.#span = span;
+    this.#named = String(named);
+    this.#keeps = new Set(named);
+    this.#target = target;
+    this.#from = target.base;
+    this.#end = target.base;
+  }
+
+  /** Null if the first of the segments was pruned meanwhile. */
+  static async begin(
+    log: CommitLog,
+    parts: FoldingParts,
+    choice: Choice,
+    span: Span,
+    named: readonly number[],
+  ): Promise<Fold | null> {
+    const file = await log.sealed.openFolded(span);
+    let target: Segment | null = null;
+    try {
+      target = await log.withSegment(
+        span.first,
+        (first) => first?.beginFolded(span.last, file) ?? null,
+      );
+    } finally {
+      if (target === null) file.close();
+    }
+    return target && new Fold(log, parts, choice, span, named, target);
+  }
+
+  /** False once its segments were pruned, or a branch or a restore names another state. */
+  isPossible({ named, untilSequence }: ThinningBounds): boolean {
+    const { sealed } = this.#log;
+    const isThere = this.#span.first >= sealed.oldest && this.#span.last < sealed.firstFixed;
+    return isThere && String(named) === this.#named && this.#choice.end.sequence <= untilSequence;
+  }
+
+  /** Reads a part of the segments; true once the folded segment stands for them. */
+  async step(): Promise<boolean> {
+    const source = this.sources[this.#source]!;
+    const next = this.sources[this.#source + 1]?.base ?? this.#choice.end;
+    const isAtEnd = await this.#log.withSegment(source.key, (segment) =>
+      segment === null ? false : this.#read(segment, next),
+    );
+    if (!isAtEnd) return false;
+    this.#source++;
+    const following = this.sources[this.#source];
+    if (following !== undefined) {
+      this.#from = following.base;
+      return false;
+    }
+    this.#keep();
+    await this.#replace();
+    return true;
+  }
+
+  close(): void {
+    this.#target.file.close();
+  }
+
+  /** Removes what stands for nothing. */
+  async end(): Promise<void> {
+    if (!this.#isReplaced) await this.#log.sealed.abandon(this.#span, this.#target);
+  }
+
+  /** Folds the next records of a segment, which ends where the next one begins; true at its end. */
+  #read(segment: Segment, next: LogPosition): boolean {
+    const start = this.#from.offset;
+    if (this.#from.sum === next.sum) return true;
+    for (const found of segment.records(this.#from)) {
+      const { record, offset } = found;
+      this.#add(found);
+      this.#from = { ...this.#from, offset: offset + record.length, sum: record.sum };
+      if (record.sum === next.sum) return true;
+      if (this.#from.offset - start >= PORTION_BYTES) return false;
+    }
+    throw storageError('CORRUPT', `history: segment ${segment.number} of the log is damaged.`);
+  }
+
+  #add({ record, bytes }: FoundRecord): void {
+    const last = this.#last;
+    const previous = this.#previous;
+    const begins = previous === null || (previous.flags & CONTINUES) === 0;
+    if (begins && last !== null && this.#isToBeKept(last.record, record)) this.#keep();
+    else if (previous !== null && this.#isFull) this.#writePart(previous);
+    this.#previous = record;
+    const isMarker = (record.flags & MARKER) !== 0;
+    if (!isMarker) {
+      if (this.#pages === null) this.#pageCountBefore = record.pageCountBefore;
+      this.#pages ??= this.#parts.earlierPages(record.pageCountBefore);
+      this.#pages.add(bytes, record);
+    }
+    if ((record.flags & CONTINUES) !== 0) return;
+    this.#last = {
+      record,
+      annotation: this.#parts.annotationIn(bytes, record)?.slice() ?? null,
+      marker: isMarker ? this.#parts.markerBody(bytes, record) : null,
+    };
+  }
+
+  get #isFull(): boolean {
+    return this.#pages !== null && this.#pages.heldBytes >= PART_BYTES;
+  }
+
+  /** True if the state before a record has to stay. */
+  #isToBeKept(last: Record, next: Record): boolean {
+    const isSpecial = ({ flags }: Record) => (flags & (MARKER | RESTORE | PROMOTE)) !== 0;
+    const { spacingMs } = this.#choice;
+    return (
+      isSpecial(last) ||
+      isSpecial(next) ||
+      // Of a restore in parts, only the last one says that it is one, and has its sequence.
+      (next.flags & CONTINUES) !== 0 ||
+      this.#keeps.has(last.sequence) ||
+      timelineStart(last.sequence) !== timelineStart(next.sequence) ||
+      Math.floor(last.timeMs / spacingMs) !== Math.floor(next.timeMs / spacingMs)
+    );
+  }
+
+  /** Writes the last commit, or marker, with the old bytes of all that were read since the one before. */
+  #keep(): void {
+    const last = this.#last;
+    if (last === null) return;
+    const { writer } = this.#parts;
+    writer.begin(last.annotation);
+    if (last.marker !== null) writer.addMarker(last.marker.sequence, last.marker.sum);
+    else this.#addPages();
+    const pageCountBefore = last.marker ? last.record.pageCountBefore : this.#pageCountBefore;
+    this.#write({ ...last.record, pageCountBefore });
+    const { sequence, timeMs } = last.record;
+    this.#end = { ...this.#end, sequence, timeMs };
+    this.#target.note(this.#end);
+    this.#pages = null;
+    this.#last = null;
+  }
+
+  /** Writes what was collected up to a record, as a part of the commit that will be kept next. */
+  #writePart(record: Record): void {
+    this.#parts.writer.begin();
+    this.#addPages();
+    const flags = (record.flags & ~(RESTORE | PROMOTE | ANNOTATED)) | CONTINUES;
+    this.#write({ ...record, flags, pageCountBefore: this.#pageCountBefore });
+    this.#pages?.dropWords();
+  }
+
+  #addPages(): void {
+    this.#pages?.eachPage((pageIndex, isFresh, eachOld) =>
+      this.#parts.writer.addOld(pageIndex, isFresh, eachOld),
+    );
+  }
+
+  #write(record: Record): void {
+    const header = {
+      ...record,
+      flags: record.flags | FOLDED,
+      durableSequence: record.sum,
+      previousSum: this.#end.sum,
+    };
+    const { bytes } = this.#parts.writer.finish(header, this.#log.checksum);
+    this.#target.append(bytes, this.#end.offset, () => false);
+    this.#end = { ...this.#end, offset: this.#end.offset + bytes.length, sum: record.sum };
+  }
+
+  /** Durable first, then its header, then the segments go. */
+  async #replace(): Promise<void> {
+    const target = this.#target;
+    const { spacingMs, sources } = this.#choice;
+    const replaced = sources.reduce((bytes, { sizeBytes, folded }) => {
+      return bytes + sizeBytes + (folded?.savedBytes ?? 0);
+    }, 0);
+    const savedBytes = replaced - target.sizeBytes;
+    await target.file.flush();
+    target.writeFolded({ spacingMs, savedBytes });
+    await target.file.flush();
+    this.#isReplaced = true;
+    await this.#log.sealed.replace(this.#span, target, savedBytes);
+  }
+}

@@ -1,0 +1,372 @@
+// Thinning: which states are kept, that each of them is exactly the one that it was, and whatever happens meanwhile.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CrashDisk } from '../../simulate/world/crash-disk.ts';
+import { Random } from '../../simulate/world/random.ts';
+import { imageOf, noise, overwrite, START_MS, TestEnvironment } from '../../testing/test-log.ts';
+import type { FileDirectory } from '../file/file.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
+import { type BookmarkedCommit, ObjectFiles } from './object-files.ts';
+import { PAGE_BYTES } from './pages.ts';
+import { foldedSpan } from './sealed-segments.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const ALL = {
+  fromMs: Number.NEGATIVE_INFINITY,
+  toMs: Number.POSITIVE_INFINITY,
+  before: null,
+  limit: 100_000,
+};
+
+interface KnownState {
+  readonly bookmark: string;
+  readonly image: Buffer;
+  readonly timeMs: number;
+}
+
+class ThinnedObject {
+  readonly directory: FileDirectory;
+  readonly environment = Object.assign(new TestEnvironment(), {
+    history: { bytes: Number.POSITIVE_INFINITY, thin: true },
+    loadFolding: () => import('./folding.ts'),
+  });
+  readonly states: KnownState[] = [];
+  files!: ObjectFiles;
+  #seed = 0;
+
+  constructor(directory: FileDirectory = new MemoryDirectory()) {
+    this.directory = directory;
+  }
+
+  async open(): Promise<this> {
+    const sizes = { segmentBytes: 1 << 15, checkpointLogBytes: 1, isChecked: true };
+    this.files = await ObjectFiles.open(this.directory, this.environment, sizes);
+    return this;
+  }
+
+  async reopen(): Promise<void> {
+    await this.files.flush();
+    await this.files.close();
+    await this.open();
+  }
+
+  /** Writes words of pages, durably; `pageCount`: how many pages the database has then. */
+  async commit(pages: readonly number[], pageCount = 0): Promise<string> {
+    const { file } = this.files;
+    this.#seed++;
+    for (const index of pages) {
+      const page = new Uint8Array(PAGE_BYTES);
+      file.read(page, index * PAGE_BYTES);
+      page.set(noise(1000 * this.#seed + index, 1200), (this.#seed % 3) * 1000);
+      file.write(page, index * PAGE_BYTES);
+    }
+    if (pageCount > 0) file.truncate(Math.min(file.sizeBytes(), pageCount * PAGE_BYTES));
+    file.commit();
+    await this.files.flush();
+    await this.upkeep();
+    return this.note();
+  }
+
+  note(): string {
+    const bookmark = this.files.currentBookmark();
+    // What changes no page is no commit.
+    if (this.states.at(-1)?.bookmark === bookmark) return bookmark;
+    const image = imageOf(this.files.file);
+    this.states.push({ bookmark, image, timeMs: this.environment.nowMs });
+    return bookmark;
+  }
+
+  async upkeep(): Promise<void> {
+    for (let i = 0; this.files.needsMaintenance && i < 3; i++) await this.files.maintain();
+  }
+
+  /** Until nothing is left to do. */
+  async thin(): Promise<void> {
+    for (let i = 0; this.files.needsMaintenance; i++) {
+      if (i > 3000) throw new Error(`endless ${(await this.directory.names()).join(' ')}`);
+      await this.files.maintain();
+    }
+  }
+
+  async at(bookmark: string): Promise<Buffer | null> {
+    try {
+      const state = await this.files.openPast(bookmark);
+      const image = imageOf(state);
+      this.files.closePast(state);
+      return image;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'BOOKMARK_UNAVAILABLE' });
+      return null;
+    }
+  }
+
+  /** Compares all states that are known; returns the bookmarks of those that are kept. */
+  async compare(): Promise<Set<string>> {
+    const kept = new Set<string>();
+    for (const { bookmark, image } of this.states) {
+      const found = await this.at(bookmark);
+      if (found === null) continue;
+      expect(found.equals(image)).toBe(true);
+      kept.add(bookmark);
+    }
+    return kept;
+  }
+
+  /** Time passes, then a few commits end the last segments. */
+  async rest(ms: number): Promise<void> {
+    this.environment.nowMs += ms;
+    for (let i = 0; i < 9; i++) await this.commit([0, 1, 2, 3, 4]);
+  }
+
+  async folded(): Promise<string[]> {
+    return (await this.directory.names()).filter((name) => foldedSpan(name) !== null).sort();
+  }
+}
+
+/** Commits one after another, and then a time in which a few commits end the last segments. */
+async function saved(count: number, everyMs: number, thenMs: number): Promise<ThinnedObject> {
+  const object = await new ThinnedObject().open();
+  for (let i = 0; i < count; i++) {
+    object.environment.nowMs = START_MS + i * everyMs;
+    await object.commit([0, 1 + (i % 5)]);
+  }
+  await object.rest(thenMs);
+  await object.thin();
+  return object;
+}
+
+/** The last one of each time. */
+function lastOfEach(states: readonly KnownState[], spacingMs: number): KnownState[] {
+  const of = ({ timeMs }: KnownState) => Math.floor(timeMs / spacingMs);
+  return states.filter((state, i) => i + 1 === states.length || of(state) !== of(states[i + 1]!));
+}
+
+test.each([
+  ['a day', 'minute', 10_000, DAY_MS, MINUTE_MS],
+  ['a week', 'hour', 10 * MINUTE_MS, 7 * DAY_MS, HOUR_MS],
+])(
+  '[HIST13] after %s the last state of each %s is kept, and every one before',
+  async (_age, _time, everyMs, afterMs, spacingMs) => {
+    const object = await saved(150, everyMs, afterMs - 150 * everyMs - 1000);
+    expect((await object.compare()).size).toBe(object.states.length);
+    const old = object.states.slice(0, 150);
+    await object.rest(150 * everyMs + 1000);
+    await object.thin();
+    const kept = await object.compare();
+    const expected = lastOfEach(old, spacingMs).map(({ bookmark }) => bookmark);
+    for (const bookmark of expected) expect(kept).toContain(bookmark);
+    const keptOld = old.filter(({ bookmark }) => kept.has(bookmark));
+    // Beyond them, the last one of each folded segment.
+    expect(keptOld.length).toBeLessThanOrEqual(expected.length + 8);
+    await object.files.close();
+  },
+);
+
+test('[HIST14] a bookmark that was given up names the nearest state before it', async () => {
+  const object = await saved(150, 10_000, DAY_MS);
+  const kept = await object.compare();
+  const given = object.states.findIndex(({ bookmark }) => !kept.has(bookmark));
+  const before = object.states.slice(0, given).findLast(({ bookmark }) => kept.has(bookmark));
+  const refused = object.files.openPast(object.states[given]!.bookmark);
+  const nearest = before?.bookmark ?? /0{8}-0{8}-/;
+  await expect(refused).rejects.toThrow(nearest);
+  await expect(refused).rejects.toMatchObject({ code: 'BOOKMARK_UNAVAILABLE' });
+  await object.files.close();
+});
+
+test('[HIST14] history lists the kept commits, and a time names the last of them at or before it', async () => {
+  const object = await saved(150, 10_000, DAY_MS);
+  const kept = await object.compare();
+  const commits = await object.files.listCommits(ALL);
+  expect(commits.map(({ bookmark }) => bookmark).reverse()).toEqual(
+    object.states.map(({ bookmark }) => bookmark).filter((bookmark) => kept.has(bookmark)),
+  );
+  for (const { timeMs } of object.states.slice(0, 150)) {
+    const named = object.states.findLast(
+      (state) => state.timeMs <= timeMs && kept.has(state.bookmark),
+    );
+    if (named === undefined) continue;
+    const found = await object.files.bookmarkForTime(timeMs + 1);
+    expect(found.slice(0, 17)).toBe(named.bookmark.slice(0, 17));
+  }
+  await object.files.close();
+});
+
+test('[HIST15] thinning begins earlier where the bytes would not suffice, and keeps to them', async () => {
+  const object = new ThinnedObject();
+  object.environment.history.bytes = 1 << 20;
+  await object.open();
+  for (let i = 0; i < 800; i++) {
+    object.environment.nowMs += 10_000;
+    await object.commit([0, 1 + (i % 5)]);
+  }
+  await object.thin();
+  const kept = await object.compare();
+  const oldest = object.states.find(({ bookmark }) => kept.has(bookmark))!;
+  // 1,200 bytes, old and new, of two pages: without thinning, a megabyte holds a hundred.
+  expect(object.environment.nowMs - oldest.timeMs).toBeGreaterThan(HOUR_MS);
+  let bytes = 0;
+  for (const [name, size] of (object.directory as MemoryDirectory).sizes()) {
+    if (/^(log|fold)-/.test(name)) bytes += size;
+  }
+  expect(bytes).toBeLessThan((1 << 20) + 2 * 69_632);
+  await object.files.close();
+});
+
+const operation = fc.oneof(
+  {
+    weight: 20,
+    arbitrary: fc.record({
+      kind: fc.constant('commit' as const),
+      pages: fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 4 }),
+      pageCount: fc.constantFrom(0, 0, 0, 3, 6),
+      afterMs: fc.constantFrom(1, 5000, 40_000, 10 * MINUTE_MS),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('open' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('restore' as const), back: fc.nat(30) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('clock' as const),
+      byMs: fc.constantFrom(-2 * HOUR_MS, DAY_MS, 3 * DAY_MS),
+    }),
+  },
+);
+
+test('[HIST16] thinning never changes what a kept bookmark gives, whatever happens', async () => {
+  let [thinned, compared, listed] = [0, 0, 0];
+  const property = fc.asyncProperty(
+    fc.array(operation, { minLength: 40, maxLength: 100 }),
+    async (operations) => {
+      const object = await new ThinnedObject().open();
+      const before: string[] = [];
+      for (const one of operations) {
+        if (one.kind === 'commit') {
+          object.environment.nowMs += one.afterMs;
+          await object.commit([0, ...one.pages], one.pageCount);
+        } else if (one.kind === 'clock') {
+          object.environment.nowMs += one.byMs;
+        } else if (one.kind === 'cancel') {
+          object.files.scheduleRestore(object.files.currentBookmark());
+          await object.files.flush();
+          object.note();
+          object.files.cancelRestore();
+          await object.files.flush();
+        } else if (one.kind === 'open') {
+          await object.reopen();
+        } else {
+          const wanted = object.states.at(-1 - one.back);
+          if (wanted === undefined || (await object.at(wanted.bookmark)) === null) continue;
+          const undo = object.files.scheduleRestore(wanted.bookmark);
+          const image = imageOf(object.files.file);
+          object.states.push({ bookmark: undo, image, timeMs: object.environment.nowMs });
+          before.push(undo);
+          await object.reopen();
+          expect(imageOf(object.files.file).equals(wanted.image)).toBe(true);
+          object.note();
+        }
+      }
+      await object.rest(DAY_MS);
+      await object.thin();
+      const kept = await object.compare();
+      await object.reopen();
+      expect(await object.compare()).toEqual(kept);
+      // The undo of a restore is never given up.
+      for (const undo of before) expect(kept).toContain(undo);
+      const commits: BookmarkedCommit[] = await object.files.listCommits(ALL);
+      for (const { bookmark } of commits) expect(await object.at(bookmark)).not.toBeNull();
+      listed += commits.length;
+      compared += kept.size;
+      thinned += object.states.length - kept.size;
+      await object.files.close();
+    },
+  );
+  await fc.assert(property, { numRuns: 8 });
+  expect(Math.min(compared, thinned, listed)).toBeGreaterThan(100);
+});
+
+test('[HIST16] a power failure at any step of a fold leaves every state that is kept', async () => {
+  const random = new Random(7);
+  let [crashes, folded] = [0, 0];
+  for (let calls = 0; calls < 120; calls += 4) {
+    const disk = new CrashDisk(random);
+    const object = await new ThinnedObject(disk).open();
+    for (let i = 0; i < 40; i++) {
+      object.environment.nowMs += 10_000;
+      await object.commit([0, 1 + (i % 5)]);
+    }
+    await object.files.checkpoint();
+    const durable = object.states.length;
+    object.environment.nowMs += (calls % 8 === 0 ? 1 : 7) * DAY_MS;
+    await object.commit([0]);
+    await object.reopen();
+    disk.powerOffAfter(calls);
+    try {
+      await object.thin();
+      continue;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'IO' });
+    } finally {
+      if (!disk.isOff) await object.files.close();
+    }
+    await object.files.close().catch(() => {});
+    for (let survivor = 0; survivor < 4; survivor++) {
+      const after = new ThinnedObject(disk.afterLoss());
+      after.environment.nowMs = object.environment.nowMs;
+      await after.open();
+      after.states.push(...object.states.slice(0, durable));
+      const kept = await after.compare();
+      for (const { bookmark } of lastOfEach(after.states, HOUR_MS))
+        expect(kept).toContain(bookmark);
+      await after.thin();
+      await after.compare();
+      folded += (await after.folded()).length;
+      crashes++;
+      await after.files.close();
+    }
+  }
+  expect(Math.min(crashes, folded)).toBeGreaterThan(20);
+});
+
+test('[HIST16] segments that reappear beside the folded one are removed; one without a header is', async () => {
+  const object = await saved(150, 10_000, DAY_MS);
+  const kept = await object.compare();
+  const [name] = await object.folded();
+  const { first } = foldedSpan(name!)!;
+  await object.files.close();
+  const old = `log-${first.toString(16).padStart(8, '0')}`;
+  await overwrite(object.directory, old, noise(1, 9000));
+  await overwrite(object.directory, 'fold-00000001-00000fff-1', noise(1, 9000));
+  await object.open();
+  expect(await object.directory.names()).not.toContain(old);
+  expect(await object.directory.names()).not.toContain('fold-00000001-00000fff-1');
+  expect(await object.compare()).toEqual(kept);
+  await object.files.close();
+});
+
+test('[HIST16] a full disk ends a fold without a trace, and it is made later', async () => {
+  const object = new ThinnedObject();
+  await object.open();
+  for (let i = 0; i < 150; i++) {
+    object.environment.nowMs += 1000;
+    await object.commit([0, 1 + (i % 5)]);
+  }
+  const directory = object.directory as MemoryDirectory;
+  object.environment.nowMs += 2 * DAY_MS;
+  await object.commit([0]);
+  directory.capacityBytes = directory.usedBytes();
+  await object.reopen();
+  for (let i = 0; i < 50 && object.files.needsMaintenance; i++) await object.files.maintain();
+  expect(await object.folded()).toEqual([]);
+  directory.capacityBytes = Number.POSITIVE_INFINITY;
+  await object.reopen();
+  await object.thin();
+  expect((await object.folded()).length).toBeGreaterThan(0);
+  await object.compare();
+  await object.files.close();
+});
