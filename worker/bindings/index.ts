@@ -7,5 +7,5 @@ export { cronTriggers } from './cron/cron-triggers.ts';
 export { type D1Options, d1 } from './d1/d1.ts';
 export { type KvOptions, kv } from './kv/kv.ts';
 export { type QueueConsumer, type QueueOptions, queue } from './queue/queue.ts';
-export { type RateLimitOptions, rateLimit } from './rate-limit/rate-limit.ts';
 export { type R2Options, r2 } from './r2/r2.ts';
+export { type RateLimitOptions, rateLimit } from './rate-limit/rate-limit.ts';

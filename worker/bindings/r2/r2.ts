@@ -16,7 +16,8 @@ export function r2({ id }: R2Options = {}): EnvBinding {
     [BINDING]: (name) => ({
       className: 'R2BucketObject',
       class: R2BucketObject,
-      client: (objects) => new R2Bucket(objects as DurableObjectNamespace<R2BucketObject>, id ?? name),
+      client: (objects) =>
+        new R2Bucket(objects as DurableObjectNamespace<R2BucketObject>, id ?? name),
     }),
   };
 }
