@@ -13,11 +13,15 @@ const SITE = {
   logLevel: 'error',
 } as const;
 
-/** Serves the demo, which is built once a run. */
-export async function startDemoSite(): Promise<TestServer> {
-  const outDir = await builtOnce('demo', async (folder) => {
+/** Builds the demo, once a run. Returns its folder. */
+export function buildDemo(): Promise<string> {
+  return builtOnce('demo', async (folder) => {
     await withoutNodeEnv(() => build({ ...SITE, build: { outDir: folder, emptyOutDir: true } }));
   });
+}
+
+export async function startDemoSite(): Promise<TestServer> {
+  const outDir = await buildDemo();
   const server = await withoutNodeEnv(() =>
     preview({ ...SITE, build: { outDir }, preview: { host: 'localhost', port: 0 } }),
   );

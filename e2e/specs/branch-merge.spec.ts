@@ -6,7 +6,7 @@ import type { StorageChange, StorageHandle } from '../../src/index.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 declare global {
   interface Window {
@@ -180,7 +180,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[MERGE7] two tabs merge the same kept branch at once: one commit, and both get its bookmark', {
-      tag,
+      tag: [...tag, ONCE],
     }, async ({ tabs, server }) => {
       const pair = await openPair(tabs, server, choice);
       await pair[0].evaluate(async () => {

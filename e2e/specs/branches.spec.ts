@@ -4,7 +4,7 @@ import type { Objects, StorageBranch } from '../../src/index.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import type { Classes } from './pages/objects-worker.ts';
 
 declare global {
@@ -36,7 +36,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     test.skip(({ browserName }) => browserName === 'webkit' && medium === 'opfs');
 
     test('[BRANCH2] [BRANCH3] branches of now and of a moment have keys, tables, transactions and live reads of their own', {
-      tag,
+      tag: [...tag, ONCE],
     }, async ({ tabs, server }) => {
       const tab = await openBlankTab(tabs, server);
       const seen = await tab.evaluate(async (choice) => {
@@ -141,7 +141,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[BRANCH11] after a restart, the list of the objects names their kept branches', {
-      tag,
+      tag: [...tag, ONCE],
     }, async ({ tabs, server }) => {
       const first = await openBlankTab(tabs, server);
       await first.evaluate(async (choice) => {
@@ -215,7 +215,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[BRANCH9] a branch becomes the object for every tab, and back; an object that has changed is CONFLICT', {
-      tag,
+      tag: [...tag, LONG, ONCE],
     }, async ({ tabs, server }) => {
       const one = await openBlankTab(tabs, server);
       const two = await openBlankTab(tabs, server);
@@ -254,7 +254,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[BRANCH7] [BRANCH10] a class runs on a branch, which ends when its object is deleted', {
-      tag,
+      tag: [...tag, ONCE],
     }, async ({ tabs, server }) => {
       const tab = await openBlankTab(tabs, server);
       const seen = await tab.evaluate(async (choice) => {

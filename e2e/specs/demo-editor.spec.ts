@@ -72,7 +72,7 @@ test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggest
 });
 
 test('[DEMO24] a mistake in another file is listed, leads there, and is underlined there', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/index.html`);
@@ -90,7 +90,7 @@ test('[DEMO24] a mistake in another file is listed, leads there, and is underlin
 });
 
 test('[DEMO27] the checker is loaded when the code runs and the editor is in view; a stranger’s code is not checked', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 390, height: 844 });

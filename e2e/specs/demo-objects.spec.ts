@@ -1,12 +1,11 @@
 // The demo's panel of hosted objects, as a visitor uses it.
 
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
-test('a room is an object: it is made, talked to, seen in two tabs, and forgets by its alarm', async ({
-  context,
-  demoSite,
-}) => {
+test('a room is an object: it is made, talked to, seen in two tabs, and forgets by its alarm', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
   const open = async () => {
     const page = await context.newPage();
     await page.goto(`${demoSite.origin}/notes.html#view=objects`);
@@ -40,7 +39,7 @@ test('a room is an object: it is made, talked to, seen in two tabs, and forgets 
 });
 
 test('the first screen introduces the page, and leads to the source of its class', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/notes.html`);

@@ -4,6 +4,7 @@ import { deflateRawSync } from 'node:zlib';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 const log = (page: Page) => page.getByRole('list', { name: 'Entries, the newest first' });
 const slider = (page: Page) => page.getByRole('slider', { name: 'Moment' });
@@ -19,10 +20,9 @@ async function openStock(page: Page, { origin }: Served): Promise<Page> {
   return page;
 }
 
-test('[DEMO20] the bar has a tick for each call; an earlier state is shown beside now, with its differences; going back and undoing work, and are taken back', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO20] the bar has a tick for each call; an earlier state is shown beside now, with its differences; going back and undoing work, and are taken back', {
+  tag: [LONG, ONCE],
+}, async ({ context, demoSite }) => {
   const page = await openStock(await context.newPage(), demoSite);
   const bar = page.getByRole('region', { name: 'Time' });
   await expect(bar.locator('.ticks li')).toHaveText(['start', 'receive()', 'sell()']);
@@ -125,10 +125,9 @@ test('[DEMO20] the storage is in view, follows calls of any tab, and marks chang
   expect(await page.evaluate('marked.join()')).not.toContain('cups');
 });
 
-test('[DEMO34] in the sandbox, the bar and the state beside now are as in this origin', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO34] in the sandbox, the bar and the state beside now are as in this origin', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
   const files = {
     'main.ts': `import { DurableObject } from 'cloudflare:workers';
 export class Keeper extends DurableObject {

@@ -130,10 +130,9 @@ export class Counter extends DurableObject {
   await expect(log(page)).toContainText('12');
 });
 
-test('[DEMO17] a form has a field for each parameter, in order; an empty one sends nothing; a rest takes several; arguments and answers are shown as they are', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO17] a form has a field for each parameter, in order; an empty one sends nothing; a rest takes several; arguments and answers are shown as they are', {
+  tag: [LONG, ONCE],
+}, async ({ context, demoSite }) => {
   const page = await openCounter(await context.newPage(), demoSite);
   await expect(log(page)).toContainText('Counter.add()');
   await write(
@@ -186,7 +185,7 @@ export class Counter extends DurableObject {
 });
 
 test('[DEMO3] every example runs, in several files too; requests, sockets and alarms answer; SQL shows the tables', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await open(await context.newPage(), demoSite);
   const choose = async (label: string) => {
@@ -242,7 +241,7 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
 });
 
 test('[DEMO7] the state is true: connected, saved, kept where and how large; keeping the data is asked for at a click', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   // This browser's own answer would depend on its user and its history.
@@ -334,10 +333,9 @@ export class Thief extends DurableObject {
 }
 console.log('it runs');`;
 
-test("[DEMO4] [DEMO13] a link's code does not run by itself, reaches nothing of the visitor's, sends nothing, is stopped, is kept in the sandbox, and is trusted at a click", async ({
-  context,
-  demoSite,
-}) => {
+test("[DEMO4] [DEMO13] a link's code does not run by itself, reaches nothing of the visitor's, sends nothing, is stopped, is kept in the sandbox, and is trusted at a click", {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await openCounter(await context.newPage(), demoSite);
   await page.getByRole('button', { name: 'count', exact: true }).click();
   await expect(keys(page)).toContainText('count');
@@ -507,7 +505,7 @@ test('[DEMO17] an example that was changed is no longer named, and can be chosen
   await expect(shown).toHaveText('Counter');
 });
 
-test('[DEMO5] opens without a network, in a new tab, with its data', async ({
+test('[DEMO5] opens without a network, in a new tab, with its data', { tag: LONG }, async ({
   profile,
   demoSite,
 }) => {

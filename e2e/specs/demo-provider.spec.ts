@@ -1,12 +1,11 @@
 // The demo's API panel: the emulated provider in the page, and a date that is moved.
 
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
-test('[MG43] the date is moved, and the changes of that day are shown; the state outlives a reload', async ({
-  context,
-  demoSite,
-}) => {
+test('[MG43] the date is moved, and the changes of that day are shown; the state outlives a reload', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const address = `${demoSite.origin}/api.html`;
   await page.goto(address);
@@ -37,10 +36,9 @@ test('[MG43] the date is moved, and the changes of that day are shown; the state
   await expect(answer('2024-11-30')).toContainText('"SRV"');
 });
 
-test('[MG43] the provider goes back to a moment that was remembered', { tag: LONG }, async ({
-  context,
-  demoSite,
-}) => {
+test('[MG43] the provider goes back to a moment that was remembered', {
+  tag: [LONG, ONCE],
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/api.html`);
   const answers = page.getByRole('region', { name: /Answer on 2024-11-30/ });

@@ -7,6 +7,7 @@ import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import { serveStatic } from '../browsers/static-site.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 function hashOf(files: Readonly<Record<string, string>>): string {
   const packed = deflateRawSync(JSON.stringify({ name: 'A gift', files }));
@@ -107,10 +108,9 @@ test("[DEMO11] the sandbox's document runs a worker only without an origin, whoe
   for (const site of [plain, withHeader, other]) await site.close();
 });
 
-test('[DEMO12] code that sends the page too much is ended, and the page says why', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO12] code that sends the page too much is ended, and the page says why', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const said = page.getByRole('alert');
   // Firefox delivers none of an endless loop.
@@ -157,7 +157,7 @@ test('[DEMO12] Stop ends whatever runs before it returns; long errors are shown'
   await expect(page.getByText('This code has not run. Read it first.')).toBeVisible();
 });
 
-test('[DEMO12] a link of more code than can be shown at once is refused', async ({
+test('[DEMO12] a link of more code than can be shown at once is refused', { tag: ONCE }, async ({
   context,
   demoSite,
 }) => {

@@ -3,7 +3,7 @@
 import { deflateRawSync } from 'node:zlib';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const slider = (page: Page) => page.getByRole('slider', { name: 'Moment' });
@@ -56,10 +56,9 @@ const momentsOf = (page: Page) =>
     return texts;
   });
 
-test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoever opens it, in a sandbox, and goes back in time there', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoever opens it, in a sandbox, and goes back in time there', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await openStock(page, demoSite.origin);
   const moments = await momentsOf(page);
@@ -114,7 +113,7 @@ test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoe
 });
 
 test('[DEMO30] data beyond a link are saved as a file, which another visitor opens', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.addInitScript(KEEP_SAVED);
@@ -162,10 +161,9 @@ export class Keeper extends DurableObject {
 }`,
 };
 
-test('[DEMO32] a link whose data is damaged, or unpacks to more than is read, says so; damaged files are an error of the object', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO32] a link whose data is damaged, or unpacks to more than is read, says so; damaged files are an error of the object', {
+  tag: [LONG, ONCE],
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   let count = 0;
   const code = deflateRawSync(JSON.stringify({ name: 'A gift', files: CODE })).toString(

@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 const CHARACTERS = '40,470';
 /** How many example notes there are. */
@@ -63,7 +63,7 @@ test('the last typed text is saved, and is not called saved before', async ({ de
 });
 
 test('search finds beginnings of words without accents, phrases, emoji and scripts without spaces', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ demo }) => {
   await addExamples(demo);
   const finds = async (text: string, titles: string[]) => {
@@ -79,7 +79,7 @@ test('search finds beginnings of words without accents, phrases, emoji and scrip
   await finds('file browser', ['What happens when you type']);
 });
 
-test('search takes any text as text', { tag: LONG }, async ({ demo }) => {
+test('search takes any text as text', { tag: [LONG, ONCE] }, async ({ demo }) => {
   await addExamples(demo);
   const search = demo.getByLabel('Search notes');
   for (const text of ["O'Brien", '((', 'NEAR(', 'title:', 'a AND', '^*', '-', '\\', '%_']) {
@@ -94,9 +94,9 @@ test('search takes any text as text', { tag: LONG }, async ({ demo }) => {
   await expect(demo.locator('.line')).toHaveCount(1);
 });
 
-test('slash, arrows, Enter and Escape lead through search, list and text', { tag: LONG }, async ({
-  demo,
-}) => {
+test('slash, arrows, Enter and Escape lead through search, list and text', {
+  tag: [LONG, ONCE],
+}, async ({ demo }) => {
   await addExamples(demo);
   await demo.keyboard.press('/');
   await expect(demo.getByLabel('Search notes')).toBeFocused();
@@ -111,7 +111,7 @@ test('slash, arrows, Enter and Escape lead through search, list and text', { tag
   await expect(demo.locator('.line').nth(1)).toBeFocused();
 });
 
-test('a deleted note is gone, and comes back by undo', { tag: LONG }, async ({ demo }) => {
+test('a deleted note is gone, and comes back by undo', { tag: [LONG, ONCE] }, async ({ demo }) => {
   await writeNote(demo, 'Keep me', 'or not');
   const remove = demo.locator('.editor').getByRole('button', { name: 'Delete' });
   await remove.click();
@@ -153,36 +153,37 @@ test("a second tab sees the first tab's writes, and a conflict is shown", async 
   await expect(winner.getByLabel('Text', { exact: true })).toHaveValue(kept);
 });
 
-test('[UNDO1] [UNDO5] typing is undone and redone by keys and buttons, while another tab writes', async ({
-  demo,
-  openDemo,
-}, testInfo) => {
-  await writeNote(demo, 'Mine', 'one');
-  const text = demo.getByLabel('Text', { exact: true });
-  await demo.getByRole('button', { name: 'Undo', exact: true }).waitFor();
-  // Longer than a pause in typing: the next save is a step of its own.
-  await expect.poll(() => secondsSinceSaved(demo)).toBeGreaterThan(2);
-  await text.pressSequentially(' two');
-  await expect(saveState(demo)).toHaveText('Saved');
-  const other = await openDemo();
-  await writeNote(other, 'Theirs', 'by another tab');
-  await demo.bringToFront();
-  await expect(demo.locator('.line')).toHaveCount(2);
+test(
+  '[UNDO1] [UNDO5] typing is undone and redone by keys and buttons, while another tab writes',
+  { tag: [LONG, ONCE] },
+  async ({ demo, openDemo }, testInfo) => {
+    await writeNote(demo, 'Mine', 'one');
+    const text = demo.getByLabel('Text', { exact: true });
+    await demo.getByRole('button', { name: 'Undo', exact: true }).waitFor();
+    // Longer than a pause in typing: the next save is a step of its own.
+    await expect.poll(() => secondsSinceSaved(demo)).toBeGreaterThan(2);
+    await text.pressSequentially(' two');
+    await expect(saveState(demo)).toHaveText('Saved');
+    const other = await openDemo();
+    await writeNote(other, 'Theirs', 'by another tab');
+    await demo.bringToFront();
+    await expect(demo.locator('.line')).toHaveCount(2);
 
-  await text.press('Control+z');
-  await expect(text).toHaveValue('one');
-  await demo.screenshot({ path: testInfo.outputPath('undone.png') });
-  await demo.getByRole('button', { name: 'Redo' }).click();
-  await expect(text).toHaveValue('one two');
-  await demo.getByRole('button', { name: 'Undo', exact: true }).click();
-  await expect(text).toHaveValue('one');
-  await expect(demo.locator('.line')).toHaveCount(2);
-  await other.bringToFront();
-  await expect(other.getByLabel('Text', { exact: true })).toHaveValue('by another tab');
-});
+    await text.press('Control+z');
+    await expect(text).toHaveValue('one');
+    await demo.screenshot({ path: testInfo.outputPath('undone.png') });
+    await demo.getByRole('button', { name: 'Redo' }).click();
+    await expect(text).toHaveValue('one two');
+    await demo.getByRole('button', { name: 'Undo', exact: true }).click();
+    await expect(text).toHaveValue('one');
+    await expect(demo.locator('.line')).toHaveCount(2);
+    await other.bringToFront();
+    await expect(other.getByLabel('Text', { exact: true })).toHaveValue('by another tab');
+  },
+);
 
 test('the data set is loaded with progress, searched, loaded again and removed', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ demo }) => {
   await demo.getByRole('link', { name: 'Data set' }).click();
   await recordProgress(demo);
@@ -229,7 +230,7 @@ test('[DUR2] an import cut off by a reload keeps whole batches and is continued'
 });
 
 test('[DEMO15] the storage is inspected: SQL shows rows, types, counts and errors', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ demo }) => {
   const panel = storagePanel(demo);
   await runSql(demo, `SELECT NULL AS a, 1.5 AS b, 'é' AS b, x'00ff' AS c, '' AS d`);
@@ -256,7 +257,7 @@ test('[DEMO15] the storage is inspected: SQL shows rows, types, counts and error
 });
 
 test('[DEMO15] a statement and its result stay while another panel is shown', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ demo }) => {
   await runSql(demo, 'SELECT 6 * 7 AS answer');
   const panel = storagePanel(demo);
@@ -269,7 +270,7 @@ test('[DEMO15] a statement and its result stay while another panel is shown', {
 });
 
 test('[DEMO15] letters typed into the inspector are no shortcuts of the page', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ demo }) => {
   await demo.getByRole('tab', { name: 'SQL' }).click();
   const field = demo.getByRole('textbox', { name: 'SQL' });
@@ -278,7 +279,9 @@ test('[DEMO15] letters typed into the inspector are no shortcuts of the page', {
   await expect(demo.getByLabel('Title')).toBeHidden();
 });
 
-test('[DEMO15] a note written by SQL appears in the list', { tag: LONG }, async ({ demo }) => {
+test('[DEMO15] a note written by SQL appears in the list', { tag: [LONG, ONCE] }, async ({
+  demo,
+}) => {
   await runSql(demo, `INSERT INTO notes VALUES (1, 'By SQL', 'inserted', 1)`);
   await expect(storagePanel(demo).getByRole('status')).toContainText(/[1-9]\d* written/);
   await expect(demo.locator('.line-title')).toHaveText('By SQL');
@@ -287,7 +290,7 @@ test('[DEMO15] a note written by SQL appears in the list', { tag: LONG }, async 
 });
 
 test('dropping the tables of the notes loses no text on screen, and is repaired', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ demo }) => {
   await writeNote(demo, 'Open', 'on screen');
   await runSql(demo, 'DROP TABLE notes');
@@ -301,7 +304,7 @@ test('dropping the tables of the notes loses no text on screen, and is repaired'
 });
 
 test('[DEMO15] keys of every type are shown, added, edited, replaced, deleted and filtered', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ demo }) => {
   await demo.getByRole('button', { name: 'Add sample values' }).click();
   const panel = storagePanel(demo);
@@ -338,7 +341,7 @@ test('[DEMO15] keys of every type are shown, added, edited, replaced, deleted an
 });
 
 test('[DEMO15] the storage goes back to before a statement, and the notes with it', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ demo }) => {
   await addExamples(demo);
   await runSql(demo, 'DELETE FROM notes');

@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
 import { ownOrigin } from '../browsers/own-origin.ts';
 import type { Served } from '../browsers/server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { type DeploymentsSite, startDeployments } from './deployments/site.ts';
 
 let deployments: DeploymentsSite;
@@ -119,10 +119,9 @@ test('[APP1] [BUILD1] an old tab leads again after a newer build has migrated, u
   expect((await back.evaluate(() => window.app.all())).map(({ id }) => id)).toEqual([...'abcd']);
 });
 
-test('[BUILD3] a second tab of the same deployment takes over from nobody', { tag: LONG }, async ({
-  context,
-  site,
-}) => {
+test('[BUILD3] a second tab of the same deployment takes over from nobody', {
+  tag: [LONG, ONCE],
+}, async ({ context, site }) => {
   for (const name of ['one', 'spring']) {
     const first = await open(context, site, name);
     await add(first, name);

@@ -5,6 +5,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { BLANK_PATH, type Served } from '../browsers/server.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 const QUERY = 'SELECT id, body FROM note ORDER BY id';
 
@@ -179,10 +180,9 @@ test('[LIVE19] rows of the last visit are shown before the worker is loaded, the
   expect(await failuresOf(page)).toBe(0);
 });
 
-test('[LIVE20] nothing is shown of an object that was emptied, restored or imported since', async ({
-  profile,
-  server,
-}) => {
+test('[LIVE20] nothing is shown of an object that was emptied, restored or imported since', {
+  tag: [LONG, ONCE],
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);
   for (const change of ['deleteAll', 'restore', 'importDatabase'] as const) {
@@ -251,10 +251,9 @@ test('[LIVE21] a result is shown to nobody but the user for whom it was kept, an
   expect(await keptOn(page)).toEqual([]);
 });
 
-test('[LIVE22] nothing is kept of a private read, and of no read with keepResults: false', async ({
-  profile,
-  server,
-}) => {
+test('[LIVE22] nothing is kept of a private read, and of no read with keepResults: false', {
+  tag: ONCE,
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);
   const again = async (options: Visit) => {
@@ -273,10 +272,9 @@ test('[LIVE22] nothing is kept of a private read, and of no read with keepResult
   await expect.poll(() => keptOn(page)).toEqual([]);
 });
 
-test('[LIVE23] what cannot be read is not shown, and told; the rest goes on', async ({
-  profile,
-  server,
-}) => {
+test('[LIVE23] what cannot be read is not shown, and told; the rest goes on', {
+  tag: [LONG, ONCE],
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);
   await firstVisit(page);

@@ -2,7 +2,7 @@
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 test('[MOVE3] an exported file is imported into another object and undone by bookmark', async ({
   storagePage,
@@ -74,7 +74,7 @@ test('[MOVE6] a refused import leaves the data, and says why', async ({ storageP
 });
 
 test('[MOVE3] 100,000 keys move between objects, also from a tab that does not lead', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ storagePage, sharedProfile, server }) => {
   // Opened first, so that the page's worker leads.
   await storagePage.evaluate(async () => {

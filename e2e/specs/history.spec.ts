@@ -3,7 +3,7 @@
 import type { RemoteStorage, StorageMoment } from '../../src/index.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 declare global {
   interface Window {
@@ -79,7 +79,7 @@ test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier 
 });
 
 test('[HIST12] a list of commits follows the commits of another tab, also after the leading tab has closed', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, server }) => {
   const leader = await openBlank(await context.newPage(), server);
   const follower = await openBlank(await context.newPage(), server);

@@ -28,7 +28,7 @@ const panel = (page: Page, name: string) => page.getByRole('tab', { name }).clic
 
 test(
   '[INSP1] [INSP2] [INSP3] an inspector shows and changes keys and rows, and shows writes of another tab',
-  { tag: LONG },
+  { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'inspected');
     await expect(page.getByText('No keys.')).toBeVisible();
@@ -107,7 +107,7 @@ test(
 
 test(
   '[INSP4] [INSP5] an inspector completes SQL, stops a statement, and goes back to before one, and along the timeline',
-  { tag: LONG },
+  { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'history');
     await page.evaluate(async () => {

@@ -8,15 +8,14 @@ import {
 import { createObjects } from '../../worker/start/entries/node-objects.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from './management/scenario.ts';
 
 const MODULE = '/e2e/specs/management/page.ts';
 
-test('[MG37] the same calls have the same answers in a page and in Node', { tag: LONG }, async ({
-  context,
-  server,
-}) => {
+test('[MG37] the same calls have the same answers in a page and in Node', {
+  tag: [LONG, ONCE],
+}, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const there = await page.evaluate(async (module) => (await import(module)).transcript(), MODULE);
   const objects = await createObjects({ ManagementObject });

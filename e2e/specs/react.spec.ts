@@ -3,10 +3,10 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 test('[REACT8] components of two tabs show the writes of both, and go on when the leading tab closes', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, server }) => {
   const leader = await openReact(await context.newPage(), server, 'react');
   const follower = await openReact(await context.newPage(), server, 'react');
@@ -46,7 +46,7 @@ test('[REACT8] components go on when the worker that leads is terminated', async
 });
 
 test('[REACT3] the object reads for components in StrictMode once, and no more when they are gone', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, server }) => {
   const page = await openReact(await context.newPage(), server, 'react-left');
   await expect(page.locator('#sum')).toHaveText('ready 0');

@@ -6,7 +6,7 @@ import { DRIZZLE_RESULTS } from '../../src/testing/drizzle-program.ts';
 import { ON_HANDLE } from '../../src/testing/kysely-program.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { bundlePage, recipeOf } from '../package/recipes/recipes.ts';
 
 const RECIPES = {
@@ -62,7 +62,7 @@ test('[LIVE16] the examples of the guide show each change, other reads and error
 });
 
 test('[DRIZZLE1] [DRIZZLE2] [DRIZZLE3] Drizzle on a page: queries, transactions and migrations', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ storagePage: page }) => {
   await page.addScriptTag({ content: await bundlePage(BUILDERS, RECIPES) });
   const folder = join(REPOSITORY, 'src/testing/drizzle');
@@ -79,7 +79,7 @@ test('[DRIZZLE1] [DRIZZLE2] [DRIZZLE3] Drizzle on a page: queries, transactions 
 });
 
 test('[KYSELY1] [KYSELY2] [KYSELY3] Kysely on a page: statements and transactions', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ storagePage: page }) => {
   await page.addScriptTag({ content: await bundlePage(BUILDERS, RECIPES) });
   const seen = await page.evaluate(async () =>

@@ -3,6 +3,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/tags.ts';
 
 /** A counter that counts in steps, and says which version of its code runs. */
 const counter = (version: string, step: number, more = '') => ({
@@ -170,10 +171,9 @@ test('[SRC6] code that does not end is stopped, and runs again with its data; [S
   expect(await page.evaluate(() => window.source.state)).toBe('leading');
 });
 
-test('[SRC8] the option worker starts the worker of each version, and is a function', async ({
-  context,
-  server,
-}) => {
+test('[SRC8] the option worker starts the worker of each version, and is a function', {
+  tag: ONCE,
+}, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const [started, answers, refused] = await page.evaluate(async (files) => {
     let started = 0;

@@ -19,9 +19,7 @@ const FAST_BEATS = edited('fast-beats', {
 for (const caller of ['leads', 'follows'] as const) {
   test(
     `[TAB12] a method without end that a tab which ${caller} calls costs its worker, and both tabs go on`,
-    {
-      tag: caller === 'leads' ? LONG : [],
-    },
+    { tag: LONG },
     async ({ profile }, info) => {
       const site = await startSite(
         { page: 'e2e/specs/pages/stuck.ts', 'objects-worker': 'e2e/specs/pages/stuck-worker.ts' },

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import type { connect } from '../../src/index.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { test as base, expect } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import type { Classes } from './pages/objects-worker.ts';
 
 declare global {
@@ -80,7 +80,7 @@ test('[SUITE1] a suite stops time, and moves it', async ({ page }) => {
 });
 
 test('[SUITE1] a suite loses an object’s memory, its worker, and the tab that leads', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, page, server }) => {
   const seen = await page.evaluate(async () => {
     const { objects } = window;

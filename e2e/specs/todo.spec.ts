@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { keptOffline } from '../browsers/kept-offline.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { copyExample, removeExample, runScript } from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
 
@@ -20,7 +20,7 @@ test.beforeAll(async () => {
 test.afterAll(() => removeExample(directory));
 
 test('[APP2] the todo app follows changes in two tabs, shows saved changes, and undoes', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context }) => {
   await served(async (address) => {
     const [one, two] = [await context.newPage(), await context.newPage()] as const;

@@ -5,6 +5,7 @@ import type { UndoStack } from '../../src/tools/undo/undo.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 declare global {
   interface Window {
@@ -85,10 +86,9 @@ test('[UNDO1] [UNDO2] [UNDO3] a tab undoes and redoes its own commits while anot
   expect(await notes(two)).toEqual(['a of one', 'a of two', 'b of one']);
 });
 
-test('[UNDO8] a stack goes on when the worker that leads is terminated; a reload ends it', async ({
-  tabs,
-  server,
-}) => {
+test('[UNDO8] a stack goes on when the worker that leads is terminated; a reload ends it', {
+  tag: [LONG, ONCE],
+}, async ({ tabs, server }) => {
   const one = await openTab(tabs, server);
   await open(one, true);
   await write(one, 1, 'a');

@@ -41,8 +41,10 @@ export function stagesOfTest(folder: string): readonly Stage[] {
     tally: lastLineTally,
   };
   return [
-    [[{ title: 'types', ...types, tally: oneCheck }]],
-    [[{ title: 'lint', ...tool('biome', 'ci'), tally: oneCheck }]],
+    [
+      [{ title: 'types', ...types, tally: oneCheck }],
+      [{ title: 'lint', ...tool('biome', 'ci'), tally: oneCheck }],
+    ],
     // Each of the others keeps one core busy at most, and unit tests leave some of both.
     [
       [unit('unit tests', folder, 'unit', 'isolated')],

@@ -1,5 +1,9 @@
 // Each request is refused.
 
-import { describeRefusals } from './out-of-memory.ts';
+import { beforeAll, describe, test } from 'vitest';
+import { fill, REFUSALS } from './out-of-memory.ts';
 
-describeRefusals({ first: 0, step: 1 });
+describe('an allocator that refuses a request', () => {
+  beforeAll(fill);
+  test.each(REFUSALS)('[SIM5] %s', (_, refuse) => refuse({ first: 0, step: 1 }));
+});

@@ -2,7 +2,7 @@
 // request, then its second, and so on, until the operation makes no more. After each, nothing may be half
 // done: the contents are the ones before it or after it, as it reported, and later writes are durable.
 
-import { beforeAll, describe, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { isStorageError } from '../../src/shared/contract/errors.ts';
 import type { DurableObjectStorage as PublicStorage } from '../../src/shared/contract/storage.ts';
 import { INTERNAL } from '../engine/sql/platform-class.ts';
@@ -20,7 +20,8 @@ let world: World;
 /** A disk whose copies all have the same object. */
 let filled: CrashDisk;
 
-async function fill(): Promise<void> {
+/** Makes the disk that each test copies. */
+export async function fill(): Promise<void> {
   refusing = startRefusingSqlite();
   const sqlite = { ...refusing, takeViolations: () => [] };
   const random = new Random(1);
@@ -265,39 +266,33 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   getCurrentBookmark: async (storage) => typeof (await storage.getCurrentBookmark()),
 };
 
-/** Tests each operation, and the opening, with the requests refused that the numbers name. */
-export function describeRefusals(every: Every): void {
-  describe('an allocator that refuses a request', () => {
-    beforeAll(fill);
-    test.each(Object.entries(OPERATIONS))('[SIM5] %s', async (_, operation) => {
-      expect(await refuseEach(operation, 1, every)).toBeLessThan(REQUESTS_MAX);
-    });
+/** Tests of each operation, with one request refused and with all that follow, and of the opening. */
+export const REFUSALS: readonly (readonly [string, (every: Every) => Promise<void>])[] = [
+  ...Object.entries(OPERATIONS).flatMap(([title, operation]) =>
+    ([1, Number.POSITIVE_INFINITY] as const).map((count) => {
+      const refuse = async (every: Every) => {
+        expect(await refuseEach(operation, count, every)).toBeLessThan(REQUESTS_MAX);
+      };
+      return [count === 1 ? title : `and all that follow: ${title}`, refuse] as const;
+    }),
+  ),
+  ['the opening of an object', refuseOpenings],
+];
 
-    test.each(Object.entries(OPERATIONS))(
-      '[SIM5] and all that follow: %s',
-      async (_, operation) => {
-        expect(await refuseEach(operation, Number.POSITIVE_INFINITY, every)).toBeLessThan(
-          REQUESTS_MAX,
-        );
-      },
-    );
-
-    test('[SIM5] the opening of an object', async () => {
-      const disk = filled.afterLoss();
-      const sound = await open(disk);
-      const contents = contentsOf(sound);
-      await sound.object.reset();
-      for (let n = every.first, isOver = false; !isOver; n += every.step) {
-        refusing.allocator.refuse(n, 1);
-        const opened = await open(disk).catch((error: unknown) => {
-          expect([n, codeOf(error)]).toEqual([n, 'SQL_MEMORY']);
-        });
-        isOver = refusing.allocator.refused === 0;
-        refusing.allocator.refuse();
-        const living = opened ?? (await open(disk));
-        expect([n, contentsOf(living)]).toEqual([n, contents]);
-        await living.object.reset();
-      }
+async function refuseOpenings(every: Every): Promise<void> {
+  const disk = filled.afterLoss();
+  const sound = await open(disk);
+  const contents = contentsOf(sound);
+  await sound.object.reset();
+  for (let n = every.first, isOver = false; !isOver; n += every.step) {
+    refusing.allocator.refuse(n, 1);
+    const opened = await open(disk).catch((error: unknown) => {
+      expect([n, codeOf(error)]).toEqual([n, 'SQL_MEMORY']);
     });
-  });
+    isOver = refusing.allocator.refused === 0;
+    refusing.allocator.refuse();
+    const living = opened ?? (await open(disk));
+    expect([n, contentsOf(living)]).toEqual([n, contents]);
+    await living.object.reset();
+  }
 }

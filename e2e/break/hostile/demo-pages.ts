@@ -7,8 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import type { Page } from '@playwright/test';
-import { build } from 'vite';
-import { folderMount, REPOSITORY, withoutNodeEnv } from '../../browsers/server.ts';
+import { folderMount } from '../../browsers/server.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -16,17 +15,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.wasm': 'application/wasm',
 };
-
-export async function buildDemo(folder: string): Promise<void> {
-  await withoutNodeEnv(() =>
-    build({
-      configFile: join(REPOSITORY, 'vite.config.ts'),
-      root: join(REPOSITORY, 'demo'),
-      logLevel: 'error',
-      build: { outDir: folder, emptyOutDir: true },
-    }),
-  );
-}
 
 /** The policy that the page itself carries. */
 export function policyOf(html: string): string {

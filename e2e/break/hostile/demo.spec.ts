@@ -1,12 +1,10 @@
 // The demo against hostile names and under its content security policy.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Page } from '@playwright/test';
+import { buildDemo } from '../../browsers/demo-site.ts';
 import { expect, test } from '../../browsers/fixtures.ts';
 import { LONG, ONCE } from '../../browsers/tags.ts';
-import { buildDemo, serveBuilt, watchPage } from './demo-pages.ts';
+import { serveBuilt, watchPage } from './demo-pages.ts';
 
 const VIEWS = ['storage', 'characters', 'objects'];
 
@@ -85,7 +83,7 @@ const STOPPED = [
 ];
 
 test('[DEMO1] in development every panel works under the policy, and inline code does not run', {
-  tag: LONG,
+  tag: [LONG, ONCE],
 }, async ({ context, server }) => {
   const page = await context.newPage();
   const watch = await watchPage(page, server.origin);
@@ -99,9 +97,7 @@ test('[DEMO1] in development every panel works under the policy, and inline code
 test('[DEMO1] so it is in a build, with the policy on its workers too', { tag: LONG }, async ({
   context,
 }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-demo-'));
-  await buildDemo(folder);
-  const built = await serveBuilt(folder);
+  const built = await serveBuilt(await buildDemo());
   try {
     const page = await context.newPage();
     const watch = await watchPage(page, built.origin);
@@ -112,7 +108,6 @@ test('[DEMO1] so it is in a build, with the policy on its workers too', { tag: L
     expect(await page.evaluate(() => window.pwned)).toBe(undefined);
   } finally {
     built.close();
-    rmSync(folder, { recursive: true });
   }
 });
 
