@@ -17,21 +17,22 @@ export interface CronTable {
 type Row = { cron: string; next: number };
 
 export class CronObject extends DurableObject<{ readonly crons: CronTable }> {
+  /** The app may have other crons than at the last start, and the clock may have been wrong then. */
   constructor(ctx: DurableObject['ctx'], env: { readonly crons: CronTable }) {
     super(ctx, env);
     ctx.storage.sql.exec(
       'CREATE TABLE IF NOT EXISTS cron(cron TEXT PRIMARY KEY, next INTEGER NOT NULL)',
     );
-  }
-
-  /** The host has started, maybe with other crons, or after a clock that was wrong. */
-  async wake(): Promise<void> {
     const known = new Map(this.#rows().map(({ cron, next }) => [cron, next]));
     this.#sql.exec('DELETE FROM cron');
-    for (const [cron, expression] of this.env.crons.expressions) {
+    for (const [cron, expression] of env.crons.expressions) {
       const next = expression.after(Date.now());
       this.#store(cron, Math.min(known.get(cron) ?? next, next));
     }
+  }
+
+  /** The host has started. */
+  async wake(): Promise<void> {
     await this.#schedule();
   }
 
