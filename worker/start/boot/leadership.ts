@@ -12,8 +12,11 @@ import { type Locks, whenReleased } from '../../../src/shared/wire/control.ts';
 import { connectionClosed } from '../../../src/shared/wire/errors-on-wire.ts';
 import { WorkerEnd, type WorkerService } from '../../../src/shared/wire/worker-end.ts';
 
-/** How long pages may take to say that they send no more; a suspended page never does. */
-export const PAUSE_MS = 250;
+/**
+ * How long pages may take to say that they send no more. A page whose thread is busy says it late, and what it sends
+ * after this time rejects; a suspended page never does.
+ */
+export const PAUSE_MS = 2000;
 
 /** How long events that run may take to end when the worker steps down; then they are reset. */
 export const YIELD_MS = 3000;
