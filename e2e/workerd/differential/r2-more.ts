@@ -1,6 +1,7 @@
 // An R2 bucket: conditions, lists and uploads in parts.
 
-import { factsOf, MD5_OF_HELLO, told, type Untyped } from './r2-answers.ts';
+import { ASKS } from './r2.ts';
+import { answersOf, factsOf, MD5_OF_HELLO, told, type Untyped } from './r2-answers.ts';
 
 const PART_BYTES = 5 * 1024 * 1024;
 const OLD = new Date(0);
@@ -31,7 +32,7 @@ async function keysOf(r2: Untyped, options: unknown): Promise<unknown> {
   return [objects.map(({ key }: Untyped) => key), truncated, typeof cursor, delimitedPrefixes];
 }
 
-export const FURTHER_ASKS: Readonly<Record<string, (r2: Untyped) => unknown>> = {
+const FURTHER_ASKS: Readonly<Record<string, (r2: Untyped) => unknown>> = {
   'conditions by etag': (r2) =>
     metAll(r2, [
       { etagMatches: MD5_OF_HELLO },
@@ -404,4 +405,8 @@ export const FURTHER_ASKS: Readonly<Record<string, (r2: Untyped) => unknown>> = 
 
 function sourceless(): ReadableStream {
   return new ReadableStream({ start: (controller) => controller.close() });
+}
+
+export function r2All(r2: Untyped): Promise<Record<string, unknown>> {
+  return answersOf(r2, { ...ASKS, ...FURTHER_ASKS });
 }

@@ -13,9 +13,7 @@ import { OTHER_ENV, otherOf, SERVICES, workerOf } from './entries.ts';
 import { facetOf, innerOf } from './facet.ts';
 import { lineOf } from './line.ts';
 import { postOf } from './post.ts';
-import { ASKS } from './r2.ts';
-import { answersOf } from './r2-answers.ts';
-import { FURTHER_ASKS } from './r2-more.ts';
+import { r2All } from './r2-more.ts';
 import { surfaceOf } from './surface.ts';
 import { wordsOf } from './words.ts';
 
@@ -24,7 +22,7 @@ const { Lobby, ...entries } = workerOf(bases);
 
 class Bucket extends WorkerEntrypoint<{ R2: object }> {
   ask(): Promise<object> {
-    return answersOf(this.env.R2, { ...ASKS, ...FURTHER_ASKS });
+    return r2All(this.env.R2);
   }
 }
 

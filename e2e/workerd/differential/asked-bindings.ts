@@ -1,0 +1,80 @@
+// The bindings that are asked the same questions in workerd and here, and workerd's answers.
+
+import { d1, type EnvBinding, kv, r2, rateLimit } from '../../../worker/bindings/index.ts';
+import { askWorkerd, type Script } from '../workerd.ts';
+import { d1All } from './d1.ts';
+import { kvAll } from './kv.ts';
+import { r2All } from './r2-more.ts';
+import { RATE_LIMITS, rateLimitsAll } from './rate-limits.ts';
+
+export type Answers = Record<string, unknown>;
+/** Of the other engine's types, or of none. */
+// biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
+type Untyped = any;
+
+export interface AskedBinding {
+  /** As the list of differences names them. */
+  readonly kind: string;
+  readonly rule: string;
+  /** Asks everything. */
+  readonly ask: (env: Untyped) => Promise<Answers>;
+  /** The same for workerd: a file, and an expression with one of its exports. */
+  readonly there: { readonly file: string; readonly expression: string };
+  readonly script: Partial<Script>;
+  readonly bindings: Readonly<Record<string, EnvBinding>>;
+}
+
+export const ASKED_BINDINGS: readonly AskedBinding[] = [
+  {
+    kind: 'kv',
+    rule: 'BKV1',
+    ask: ({ KV }) => kvAll(KV),
+    there: { file: 'kv.ts', expression: 'kvAll(env.KV)' },
+    script: { kvNamespaces: ['KV'] },
+    bindings: { KV: kv() },
+  },
+  {
+    kind: 'd1',
+    rule: 'BDB1',
+    ask: ({ DB }) => d1All(DB),
+    there: { file: 'd1.ts', expression: 'd1All(env.DB)' },
+    script: { d1Databases: ['DB'] },
+    bindings: { DB: d1() },
+  },
+  {
+    kind: 'r2',
+    rule: 'BRT1',
+    ask: ({ R2 }) => r2All(R2),
+    there: { file: 'r2-more.ts', expression: 'r2All(env.R2)' },
+    script: { r2Buckets: ['R2'], isSilent: true },
+    bindings: { R2: r2() },
+  },
+  {
+    kind: 'rate limits',
+    rule: 'BRL1',
+    ask: rateLimitsAll,
+    there: { file: 'rate-limits.ts', expression: 'rateLimitsAll(env)' },
+    script: { rateLimits: RATE_LIMITS },
+    bindings: Object.fromEntries(
+      Object.entries(RATE_LIMITS).map(([name, options]) => [name, rateLimit(options)]),
+    ),
+  },
+];
+
+export async function askedInWorkerd({
+  there: { file, expression },
+  script,
+}: AskedBinding): Promise<Answers> {
+  const answers = await askWorkerd({
+    main: `
+      import * as asked from './${file}';
+      export default {
+        fetch: async (_request, env) => Response.json(await asked.${expression}),
+      };`,
+    folder: import.meta.dirname,
+    classes: {},
+    compatibilityDate: '2026-07-01',
+    ...script,
+  });
+  return answers as Answers;
+}
