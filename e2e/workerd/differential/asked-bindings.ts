@@ -14,8 +14,7 @@ type Untyped = any;
 
 export interface AskedBinding {
   /** As the list of differences names them. */
-  readonly kind: string;
-  readonly rule: string;
+  readonly kind: 'kv' | 'd1' | 'r2' | 'rate limits';
   /** Asks everything. */
   readonly ask: (env: Untyped) => Promise<Answers>;
   /** The same for workerd: a file, and an expression with one of its exports. */
@@ -27,7 +26,6 @@ export interface AskedBinding {
 export const ASKED_BINDINGS: readonly AskedBinding[] = [
   {
     kind: 'kv',
-    rule: 'BKV1',
     ask: ({ KV }) => kvAll(KV),
     there: { file: 'kv.ts', expression: 'kvAll(env.KV)' },
     script: { kvNamespaces: ['KV'] },
@@ -35,7 +33,6 @@ export const ASKED_BINDINGS: readonly AskedBinding[] = [
   },
   {
     kind: 'd1',
-    rule: 'BDB1',
     ask: ({ DB }) => d1All(DB),
     there: { file: 'd1.ts', expression: 'd1All(env.DB)' },
     script: { d1Databases: ['DB'] },
@@ -43,7 +40,6 @@ export const ASKED_BINDINGS: readonly AskedBinding[] = [
   },
   {
     kind: 'r2',
-    rule: 'BRT1',
     ask: ({ R2 }) => r2All(R2),
     there: { file: 'r2-more.ts', expression: 'r2All(env.R2)' },
     script: { r2Buckets: ['R2'], isSilent: true },
@@ -51,7 +47,6 @@ export const ASKED_BINDINGS: readonly AskedBinding[] = [
   },
   {
     kind: 'rate limits',
-    rule: 'BRL1',
     ask: rateLimitsAll,
     there: { file: 'rate-limits.ts', expression: 'rateLimitsAll(env)' },
     script: { rateLimits: RATE_LIMITS },

@@ -20,10 +20,12 @@ async function askInNode({ ask, bindings }: AskedBinding): Promise<Answers> {
   }
 }
 
+const RULES = { kv: '[BKV1]', d1: '[BDB1]', r2: '[BRT1]', 'rate limits': '[BRL1]' } as const;
+
 for (const asked of ASKED_BINDINGS) {
   describe(asked.kind, async () => {
     const [there, here] = await Promise.all([askedInWorkerd(asked), askInNode(asked)]);
-    test.for(Object.keys(there))(`[${asked.rule}] %s`, (question) => {
+    test.for(Object.keys(there))(`${RULES[asked.kind]} %s`, (question) => {
       if (differs(`${asked.kind}: ${question}`)) {
         expect(here[question]).not.toEqual(there[question]);
       } else expect(here[question]).toEqual(there[question]);

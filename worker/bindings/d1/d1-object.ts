@@ -57,7 +57,7 @@ const MIGRATIONS = `
 export class D1Object extends DurableObject {
   /** `bookmark` of the answer is null unless it is asked for. */
   async query(given: readonly D1Query[], asksBookmark: boolean): Promise<D1Answer> {
-    const queries = given.filter(({ sql }) => sql.replace(/^\s+--.*/gm, '').trim() !== '');
+    const queries = given.filter(({ sql }) => hasStatement(sql));
     if (queries.length === 0) return { error: 'No SQL statements detected.' };
     const { storage } = this.ctx;
     try {
@@ -114,6 +114,17 @@ export class D1Object extends DurableObject {
   get #sql() {
     return this.ctx.storage.sql;
   }
+}
+
+/** Whether more is left than comments that follow white space at the start of a line, which D1 leaves out. */
+function hasStatement(sql: string): boolean {
+  let isAfterBlank = false;
+  return sql.split('\n').some((line) => {
+    const text = line.trimStart();
+    const isComment = text.startsWith('--') && (isAfterBlank || text.length < line.length);
+    isAfterBlank = text === '';
+    return !isAfterBlank && !isComment;
+  });
 }
 
 /** As JSON has it. */

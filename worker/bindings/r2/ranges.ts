@@ -25,8 +25,11 @@ export function rangeIn(wanted: WantedRange | undefined, size: number): ByteRang
 }
 
 function rangeOfHeader(header: string, size: number): ByteRange | undefined {
-  const [, first, last] = /^ *bytes *= *(\d*) *- *(\d*) *$/i.exec(header) ?? [];
-  if (first === undefined || last === undefined) return undefined;
+  const [unit, wanted, ...others] = header.split('=').map((part) => part.trim());
+  if (unit!.toLowerCase() !== 'bytes' || wanted === undefined || others.length > 0)
+    return undefined;
+  const [first, last, ...more] = wanted.split('-').map((part) => part.trim());
+  if (last === undefined || more.length > 0 || /\D/.test(first! + last)) return undefined;
   if (first === '') {
     const length = Number(last);
     return last === '' || length === 0 || length >= size

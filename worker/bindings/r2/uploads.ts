@@ -143,5 +143,5 @@ export class Uploads {
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(128));
   const text = btoa(String.fromCharCode(...bytes));
-  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

@@ -405,7 +405,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/engine/log/record.ts',
-        from: 'return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.sum;',
+        from: 'return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.bytesSum;',
         to: 'return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) !== -1;',
       },
     ],
