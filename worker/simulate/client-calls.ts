@@ -41,6 +41,8 @@ export class ClientCalls {
   /** The next answer does not reach its caller. */
   losesReply = false;
   lostReplies = 0;
+  /** The sockets that clients have got. */
+  readonly sockets: object[] = [];
   readonly #world: World;
   readonly #host: () => Reached;
   /** Errors that calls have brought, in contrast to those of the caller's own code. */
@@ -150,6 +152,9 @@ export class ClientCalls {
         throw lose('The simulation has lost the reply.');
       }
       end({ kind: 'answered', value });
+      if (value instanceof Response && 'webSocket' in value && value.webSocket) {
+        this.sockets.push(value.webSocket);
+      }
       return value;
     };
     const failed = (error: unknown) => {

@@ -1,7 +1,9 @@
-// The faults of a run that wait for their occasion: a reply, an alarm, a call on a file.
+// The faults of a run that concern its hosts' surroundings: a reply, an alarm, a call on a file, a socket. Most wait for
+// their occasion.
 //
 // A fault counts when it has happened, not when it was drawn.
 
+import { socketParts } from '../../src/shared/calls/sockets/web-socket.ts';
 import type { Activity } from './activity.ts';
 import type { ClientCalls } from './client-calls.ts';
 import type { FaultName } from './plan.ts';
@@ -9,8 +11,9 @@ import type { ScriptLine } from './script.ts';
 import type { SimulatedHost } from './simulated-host.ts';
 import type { World } from './world.ts';
 
-/** The faults that wait. */
-type Waiting =
+const OPEN = 1;
+
+type Surrounding =
   | 'powerLoss'
   | 'replyLost'
   | 'diskError'
@@ -18,6 +21,7 @@ type Waiting =
   | 'alarmLate'
   | 'alarmTwice'
   | 'clockBack'
+  | 'socketLost'
   | 'fetchFails';
 
 export class FaultsOfRun {
@@ -58,7 +62,7 @@ export class FaultsOfRun {
     this.#world.note(`${name} happens`);
   }
 
-  prepare(kind: Waiting, line: ScriptLine, host: SimulatedHost): void {
+  prepare(kind: Surrounding, line: ScriptLine, host: SimulatedHost): void {
     const { random, time } = this.#world;
     switch (kind) {
       case 'powerLoss':
@@ -92,6 +96,16 @@ export class FaultsOfRun {
         this.#clockBackMs += byMs;
         this.happened(kind);
         line.text = `the wall clock is set back by ${byMs} ms`;
+        return;
+      }
+      case 'socketLost': {
+        const open = this.#calls.sockets
+          .map((socket) => socketParts(socket)!.end)
+          .filter(({ readyState }) => readyState === OPEN);
+        if (open.length === 0) return;
+        random.pick(open).break();
+        this.happened(kind);
+        line.text = 'a socket is lost';
         return;
       }
       case 'fetchFails':

@@ -27,6 +27,8 @@ export const FAULTS = {
   clockBack: 2,
   /** One object is reset, with calls in flight. */
   reset: 2,
+  /** The connection of a socket is lost, and the object goes on. */
+  socketLost: 2,
   /** An outgoing request fails, or its answer is lost. */
   fetchFails: 2,
   /** The host ends, and one with another version of the classes starts. */

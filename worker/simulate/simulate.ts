@@ -87,7 +87,7 @@ export async function simulate<Table extends ClassTable>(
   options: SimulateOptions<Table>,
 ): Promise<SimulationReport> {
   const seeds = seedsOf(options);
-  const faults = faultsOf(options);
+  const faults = faultsOf(options, classes);
   const plan = { steps: options.steps ?? 20, faults };
   const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
   const runOptions = runOptionsOf(sqlite, classes, options);
@@ -194,11 +194,10 @@ function parsed(seed: string): number {
   );
 }
 
-function faultsOf({
-  faults = {},
-  fetch,
-  versions = [],
-}: Pick<AnyOptions, 'faults' | 'fetch' | 'versions'>): Map<FaultName, number> {
+function faultsOf(
+  { faults = {}, fetch, versions = [] }: Pick<AnyOptions, 'faults' | 'fetch' | 'versions'>,
+  classes: ClassTable,
+): Map<FaultName, number> {
   if (faults === false) return new Map();
   const weights = new Map(Object.entries({ ...FAULTS, ...faults }) as [FaultName, number][]);
   for (const [name, weight] of weights) {
@@ -211,5 +210,9 @@ function faultsOf({
   }
   if (fetch === undefined) weights.delete('fetchFails');
   if (versions.length === 0) weights.delete('deploy');
+  const makesSockets = Object.values(classes).some(
+    (entry) => 'fetch' in (typeof entry === 'function' ? entry : entry.class).prototype,
+  );
+  if (!makesSockets) weights.delete('socketLost');
   return weights;
 }
