@@ -110,7 +110,7 @@ await bundle({
   ...bundled,
   platform: 'node',
   target: 'node20',
-  external: ['vite', 'esbuild'],
+  external: ['vite', 'esbuild', 'miniflare'],
   mainFields: ['module', 'main'],
   splitting: true,
   entryPoints: {

@@ -15,6 +15,7 @@ export interface SeenObject {
   readonly label: string;
   readonly className: string;
   readonly id: string;
+  readonly name: string | undefined;
 }
 
 /** The part of `ctx` that is used. */
@@ -75,6 +76,16 @@ export class Activity {
     return ended;
   }
 
+  /** An object of the run is used. */
+  see({ className, id, name }: Omit<SeenObject, 'label'>): SeenObject {
+    // After a crash, the host may know the object by its id alone.
+    const known = this.objects.get(id);
+    if (known !== undefined && (known.name !== undefined || name === undefined)) return known;
+    const seen = { label: `${className}/${name ?? id.slice(0, 8)}`, className, id, name };
+    this.objects.set(id, seen);
+    return seen;
+  }
+
   /** The object's instance has ended: its code runs no more. */
   objectEnded(label: string): void {
     for (const event of this.running) if (event.object === label) this.running.delete(event);
@@ -85,13 +96,10 @@ export class Activity {
 
   #constructed(className: string, ctx: Ctx, instance: object): void {
     const id = ctx.id.toString();
-    // After a crash, the host may know the object by its id alone.
-    const known = ctx.id.name === undefined ? this.objects.get(id)?.label : undefined;
-    const label = known ?? `${className}/${ctx.id.name ?? id.slice(0, 8)}`;
+    const { label } = this.see({ className, id, name: ctx.id.name });
     this.objectEnded(label);
     this.#labels.set(instance, label);
     this.#contexts.set(instance, ctx);
-    this.objects.set(id, { label, className, id });
     this.#world.note(`${label} is constructed`);
   }
 

@@ -37,6 +37,7 @@ export interface FailureFacts {
   /** How many steps the run had. */
   readonly stepCount: number;
   readonly file: string | undefined;
+  readonly runsIn: 'here' | 'workerd';
 }
 
 export function failureOf({
@@ -45,14 +46,15 @@ export function failureOf({
   shortest,
   stepCount,
   file,
+  runsIn,
 }: FailureFacts): SimulationFailed {
   const shown = shortest ?? outcome;
   const { error, when } = shown.failure!;
   const script = shown.script.map(scriptLine);
   const lines = [
-    `seed '${seed}' fails ${when}: ${error instanceof Error ? error.message : textOf(error)}`,
+    `seed '${seed}' fails ${runsIn === 'workerd' ? 'in workerd ' : ''}${when}: ${error instanceof Error ? error.message : textOf(error)}`,
     ...(shortest === undefined
-      ? [unrepeatable(outcome)]
+      ? [runsIn === 'workerd' ? IN_WORKERD : unrepeatable(outcome)]
       : [`${script.length} of its ${stepCount} steps are enough:`]),
     ...script.map((line) => `  ${line}`),
     ...(shortest === undefined ? [] : [`See it again with { seed: '${seed}' }.`]),
@@ -60,6 +62,8 @@ export function failureOf({
   ];
   return new SimulationFailed(lines.join('\n'), { seed, script, file }, error);
 }
+
+const IN_WORKERD = 'All of its steps, because the order in workerd is not of the seed:';
 
 function unrepeatable({ world }: RunOutcome): string {
   const reason = world.waitedOutside

@@ -8,7 +8,7 @@ import type { Activity } from './activity.ts';
 import type { ClientCalls } from './client-calls.ts';
 import type { FaultName } from './plan.ts';
 import type { ScriptLine } from './script.ts';
-import type { SimulatedHost } from './simulated-host.ts';
+import type { HostOfRun } from './simulated-host.ts';
 import type { World } from './world.ts';
 
 const OPEN = 1;
@@ -62,12 +62,12 @@ export class FaultsOfRun {
     this.#world.note(`${name} happens`);
   }
 
-  prepare(kind: Surrounding, line: ScriptLine, host: SimulatedHost): void {
+  prepare(kind: Surrounding, line: ScriptLine, host: HostOfRun): void {
     const { random, time } = this.#world;
     switch (kind) {
       case 'powerLoss':
         this.powerLossLine = line;
-        host.medium.powerOffAfter(random.below(12));
+        host.files.medium.powerOffAfter(random.below(12));
         line.text = 'power loss in one of the next commits';
         return;
       case 'replyLost':
@@ -78,7 +78,7 @@ export class FaultsOfRun {
       case 'diskFull': {
         this.#drawn = kind;
         const code = kind === 'diskError' ? 'IO' : 'DISK_FULL';
-        for (const disk of host.medium.disks) disk.failAfter(random.below(10), code);
+        for (const disk of host.files.medium.disks) disk.failAfter(random.below(10), code);
         line.text = `one of the next file calls fails: ${code}`;
         return;
       }
@@ -122,20 +122,20 @@ export class FaultsOfRun {
     return fails;
   }
 
-  countFailedCalls({ medium }: SimulatedHost): void {
+  countFailedCalls({ files: { medium } }: HostOfRun): void {
     const { failedCalls } = medium;
     if (failedCalls > (this.#failedCalls.get(medium) ?? 0)) this.happened(this.#drawn);
     this.#failedCalls.set(medium, failedCalls);
   }
 
   /** From now on no file fails. Other faults that wait may still happen, once each. */
-  heal(host: SimulatedHost): void {
+  heal(host: HostOfRun): void {
     this.countFailedCalls(host);
-    host.medium.heal();
+    host.files.medium.heal();
   }
 
   /** No fault waits any more. */
-  forget(host: SimulatedHost): void {
+  forget(host: HostOfRun): void {
     host.lateMs = 0;
     this.#activity.repeatsAlarm = false;
     this.#calls.losesReply = false;

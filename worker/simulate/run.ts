@@ -13,7 +13,7 @@ import { type Answers, outsideOf } from './outside.ts';
 import type { FaultName, Gap, Step } from './plan.ts';
 import { type Attempt, scope } from './scope.ts';
 import { type ScriptLine, textOf } from './script.ts';
-import { type Files, newFiles, SimulatedHost } from './simulated-host.ts';
+import { type Files, type HostOfRun, newFiles, type StartHost } from './simulated-host.ts';
 import type { AnyTools, Check, InvariantTools } from './tools.ts';
 import { Random } from './world/random.ts';
 import { NeverEnds, World } from './world.ts';
@@ -32,6 +32,9 @@ export interface RunOptions {
   readonly concurrency: number;
   readonly restMs: number;
   readonly showsConsole: boolean;
+  readonly startHost: StartHost;
+  /** How long something outside of the run may take, in milliseconds. */
+  readonly outsideMs: number;
 }
 
 export interface RunOutcome {
@@ -75,7 +78,7 @@ export class SimulatedRun {
   readonly #clients: Clients;
   readonly #idleMs: number;
   #version = 0;
-  #host!: SimulatedHost;
+  #host!: HostOfRun;
   #found: RunFailure | undefined;
 
   constructor(options: RunOptions, seed: number, steps: readonly Step[]) {
@@ -84,6 +87,7 @@ export class SimulatedRun {
     const random = new Random(seed);
     this.#world = new World(random);
     this.#world.showsConsole = options.showsConsole;
+    this.#world.outsideMs = options.outsideMs;
     this.#activity = new Activity(this.#world);
     this.#calls = new ClientCalls(this.#world, () => this.#host);
     this.#faults = new FaultsOfRun(this.#world, this.#activity, this.#calls);
@@ -162,7 +166,7 @@ export class SimulatedRun {
   }
 
   get #isOver(): boolean {
-    return this.#host.medium.isOff || this.#found !== undefined;
+    return this.#host.files.medium.isOff || this.#found !== undefined;
   }
 
   #until(isMet: () => boolean): Promise<void> {
@@ -170,7 +174,7 @@ export class SimulatedRun {
   }
 
   async #afterPowerLoss(): Promise<void> {
-    if (!this.#host.medium.isOff || this.#host.isLost) return;
+    if (!this.#host.files.medium.isOff || this.#host.isLost) return;
     this.#faults.happened('powerLoss');
     await this.#crash(this.#faults.powerLossLine, 'after a power loss');
   }
@@ -233,11 +237,12 @@ export class SimulatedRun {
     const { random } = world;
     switch (kind) {
       case 'eviction':
+        if (this.#host.restartsAtRest) return this.#restart(line);
         await world.takeTurns(Number.POSITIVE_INFINITY, () => this.#isOver);
         return this.#evict(line);
       case 'crash':
         await world.takeTurns(random.below(16), () => this.#isOver);
-        if (this.#host.medium.isOff) return this.#afterPowerLoss();
+        if (this.#host.files.medium.isOff) return this.#afterPowerLoss();
         this.#faults.happened('crash');
         return this.#crash(line, 'after a crash');
       case 'failover':
@@ -276,6 +281,14 @@ export class SimulatedRun {
     line.text = `eviction of ${evicted.map(({ label }) => label).join(', ') || 'nothing'}`;
   }
 
+  /** All objects leave memory, while no call is in flight. */
+  async #restart(line: ScriptLine): Promise<void> {
+    await this.#until(() => this.#found !== undefined || this.#clients.pendingCount === 0);
+    this.#throwFound();
+    this.#faults.happened('eviction');
+    return this.#failover(line);
+  }
+
   /** The host ends at once; the next one starts, and the invariant is checked. */
   async #crash(line: ScriptLine | undefined, when: string): Promise<void> {
     this.#noteRunning(line);
@@ -291,7 +304,7 @@ export class SimulatedRun {
   async #failover(line: ScriptLine): Promise<void> {
     this.#noteRunning(line);
     this.#world.note('the host ends in order');
-    const { medium } = this.#host;
+    const { medium } = this.#host.files;
     await this.#world.finish('failover', this.#host.close());
     this.#activity.hostEnded();
     if (medium.isOff) return this.#afterPowerLoss();
@@ -308,8 +321,8 @@ export class SimulatedRun {
   // ---- Hosts.
 
   async #start(files: Files): Promise<void> {
-    const { sqlite, versions, env } = this.#options;
-    const starting = SimulatedHost.start({
+    const { sqlite, versions, env, startHost } = this.#options;
+    const starting = startHost({
       sqlite,
       world: this.#world,
       activity: this.#activity,

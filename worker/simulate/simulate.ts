@@ -15,7 +15,9 @@ import { installGlobals } from './globals.ts';
 import type { Answers } from './outside.ts';
 import { FAULTS, type FaultName, type Step, stepsOf } from './plan.ts';
 import { type RunOptions, type RunOutcome, SimulatedRun } from './run.ts';
+import { SimulatedHost } from './simulated-host.ts';
 import type { Check, Invariant, Tools } from './tools.ts';
+import { WORKERD_FAULTS, type WorkerdHosts, type WorkerdOptions, workerdHosts } from './workerd.ts';
 import { shrink } from './world/shrink.ts';
 
 export type { CallOutcome, ClientCall } from './client-calls.ts';
@@ -32,6 +34,7 @@ export {
 export type { Answers, Draw } from './outside.ts';
 export type { FaultName } from './plan.ts';
 export type { Invariant, InvariantTools, StubOf, Tools } from './tools.ts';
+export type { WorkerdOptions } from './workerd.ts';
 
 export interface SimulateOptions<Table extends object> {
   /** The calls that may happen: functions that make calls, or such functions with a weight. */
@@ -64,6 +67,11 @@ export interface SimulateOptions<Table extends object> {
   readonly env?: object;
   /** The least that all runs together must have tested; otherwise they fail. */
   readonly minimum?: Minimum;
+  /**
+   * Runs the script in workerd, whose time and order are its own: a failure is not shrunk, waits between steps are left
+   * out, alarms are not waited for, and of the faults there are evictions and lost replies. @default it runs here
+   */
+  readonly workerd?: WorkerdOptions;
   /** Where to write a failed run, as JSON. @default nowhere */
   readonly file?: string;
 }
@@ -90,7 +98,8 @@ export async function simulate<Table extends ClassTable>(
   const faults = faultsOf(options, classes);
   const plan = { steps: options.steps ?? 20, faults };
   const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
-  const runOptions = runOptionsOf(sqlite, classes, options);
+  const hosts = options.workerd && (await workerdHosts(options.workerd, Object.keys(classes)));
+  const runOptions = runOptionsOf(sqlite, classes, options, hosts);
   const undo = [installGlobals(), followAwaits()];
   const coverage = new Coverage();
   let digest = '';
@@ -105,6 +114,7 @@ export async function simulate<Table extends ClassTable>(
     }
   } finally {
     for (const end of undo) end();
+    await hosts?.end();
   }
   const short = coverage.shortOf(options.minimum ?? {});
   if (short.length === 0) return { coverage, digest };
@@ -126,9 +136,14 @@ async function explain(
   seed: number,
   steps: readonly Step[],
   outcome: RunOutcome,
-  { file }: Pick<AnyOptions, 'file'>,
+  { file, workerd }: Pick<AnyOptions, 'file' | 'workerd'>,
 ): Promise<Error> {
-  const facts = { seed: seed.toString(36), outcome, stepCount: steps.length, file };
+  const runsIn = workerd === undefined ? ('here' as const) : ('workerd' as const);
+  const facts = { seed: seed.toString(36), outcome, stepCount: steps.length, file, runsIn };
+  if (runsIn === 'workerd') {
+    if (file !== undefined) writeRun(file, facts.seed, outcome);
+    return failureOf({ ...facts, shortest: undefined });
+  }
   const again = await runOnce({ ...options, showsConsole: false }, seed, steps);
   let shortest: RunOutcome | undefined;
   if (again.digest === outcome.digest) {
@@ -153,6 +168,7 @@ function runOptionsOf<Table extends ClassTable>(
   sqlite: Sqlite,
   classes: Table,
   options: SimulateOptions<Table>,
+  hosts: WorkerdHosts | undefined,
 ): RunOptions {
   const { invariant = [], versions = [] } = options;
   const tables = [
@@ -172,6 +188,8 @@ function runOptionsOf<Table extends ClassTable>(
     concurrency: options.concurrency ?? 4,
     restMs: options.restMs ?? 300_000,
     showsConsole: options.seed !== undefined,
+    startHost: hosts?.start ?? ((host) => SimulatedHost.start(host)),
+    outsideMs: hosts === undefined ? 1000 : 60_000,
   };
 }
 
@@ -195,7 +213,12 @@ function parsed(seed: string): number {
 }
 
 function faultsOf(
-  { faults = {}, fetch, versions = [] }: Pick<AnyOptions, 'faults' | 'fetch' | 'versions'>,
+  {
+    faults = {},
+    fetch,
+    versions = [],
+    workerd,
+  }: Pick<AnyOptions, 'faults' | 'fetch' | 'versions' | 'workerd'>,
   classes: ClassTable,
 ): Map<FaultName, number> {
   if (faults === false) return new Map();
@@ -214,5 +237,8 @@ function faultsOf(
     (entry) => 'fetch' in (typeof entry === 'function' ? entry : entry.class).prototype,
   );
   if (!makesSockets) weights.delete('socketLost');
+  for (const name of weights.keys()) {
+    if (workerd !== undefined && !WORKERD_FAULTS.includes(name)) weights.delete(name);
+  }
   return weights;
 }

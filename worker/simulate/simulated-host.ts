@@ -44,11 +44,36 @@ export interface HostOptions {
   readonly idleMs: number;
 }
 
-export class SimulatedHost {
+/** A host, as a run uses it. */
+export interface HostOfRun {
   readonly env: Record<string, object>;
+  readonly files: Files;
   /** It has crashed: nobody hears from it any more. */
-  isLost = false;
+  readonly isLost: boolean;
+  /** An eviction is a restart of it while no call is in flight. */
+  readonly restartsAtRest: boolean;
   /** The next timer of the host, and so perhaps an alarm, comes this much too late. */
+  lateMs: number;
+  /** Its objects that are in memory. */
+  inMemory(): SeenObject[];
+  /** Ends the instance of an object, whose calls under way reject. */
+  reset(seen: SeenObject): Promise<void>;
+  /** When the object's alarm is due, in milliseconds; null: it has none. */
+  alarmOf(seen: SeenObject): Promise<number | null>;
+  /** The object's database, as a SQLite file; undefined: it cannot be had. */
+  databaseOf(seen: SeenObject): Promise<Uint8Array | undefined>;
+  /** Ends in order: every write becomes durable, calls under way reject. */
+  close(): Promise<void>;
+  /** Ends at once, as if power had failed; the result is the files when it is back. */
+  lose(): Promise<Files>;
+}
+
+export type StartHost = (options: HostOptions) => Promise<HostOfRun>;
+
+export class SimulatedHost implements HostOfRun {
+  readonly env: Record<string, object>;
+  isLost = false;
+  readonly restartsAtRest = false;
   lateMs = 0;
   readonly #options: HostOptions;
   readonly #running: RunningHost;
@@ -90,16 +115,10 @@ export class SimulatedHost {
     this.env = checkedEnv(outsideEnv, registry.bindings.keys()) as Record<string, object>;
   }
 
-  /** Its files, for the host that comes after it. */
   get files(): Files {
     return this.#options.files;
   }
 
-  get medium(): CrashMedium {
-    return this.files.medium;
-  }
-
-  /** Its objects that are in memory. */
   inMemory(): SeenObject[] {
     const { instances } = this.#running.host;
     return [...this.#options.activity.objects.values()].filter(
@@ -107,28 +126,23 @@ export class SimulatedHost {
     );
   }
 
-  /** Ends the instance of an object, whose calls under way reject. */
   reset(seen: SeenObject): Promise<void> {
     const reason = storageError('OBJECT_RESET', 'The simulation resets the object.');
     return this.#running.host.reset(addressOf(seen), reason);
   }
 
-  /** When the object's alarm is due, in milliseconds; null: it has none. */
   alarmOf(seen: SeenObject): Promise<number | null> {
     return this.#running.host.deliver(addressOf(seen), async ({ storage }) => storage.storedAlarm);
   }
 
-  /** The object's database, as a SQLite file. */
   databaseOf(seen: SeenObject): Promise<Uint8Array> {
     return this.#running.host.exportDatabase(addressOf(seen));
   }
 
-  /** Ends in order: every write becomes durable, calls under way reject. */
   async close(): Promise<void> {
     await this.#running.close().catch(() => {}); // a flush that fails has no caller to tell
   }
 
-  /** Ends at once, as if power had failed; the result is the files when it is back. */
   async lose(): Promise<Files> {
     this.isLost = true;
     const { medium, catalog } = this.#options.files;

@@ -13,9 +13,8 @@ import { turnOfEventLoop } from './world/settle.ts';
 const START_MS = Date.UTC(2030, 0, 1);
 /** How long a call may take in the time of the world. Longer than every limit of the platform. */
 const HANG_MS = 60 * 60_000;
-/** Turns of the platform's event loop, then its milliseconds, in which something outside may end. */
+/** Turns of the platform's event loop in which something outside may end, without a note. */
 const OUTSIDE_TURNS = 20;
-const OUTSIDE_MS = 1000;
 /** Upper bound of turns of a run. A usual one has some thousands. */
 const TURNS_MAX = 1_000_000;
 /** About one turn in so many takes a millisecond. */
@@ -46,6 +45,8 @@ export class World {
   readonly unhandled: unknown[] = [];
   /** Whether the output of the run's code is printed. */
   showsConsole = false;
+  /** After those turns, something outside may take so long. */
+  outsideMs = 1000;
   /** The run has waited for something outside of it. */
   waitedOutside = false;
   /** Answers outgoing requests. */
@@ -161,7 +162,7 @@ export class World {
       if (await isGoingOn()) return true;
     }
     this.waitedOutside = true;
-    for (let waitedMs = 0; waitedMs < OUTSIDE_MS; waitedMs += 5) {
+    for (let waitedMs = 0; waitedMs < this.outsideMs; waitedMs += 5) {
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (await isGoingOn()) return true;
     }
