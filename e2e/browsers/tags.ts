@@ -11,3 +11,9 @@ export const ONCE = '@once';
  * for the rest; `npm run e2e` runs it in each browser.
  */
 export const LONG = '@long';
+
+/**
+ * A long test that repeats a shorter or equal one with another framework, colour or example. It runs before a release
+ * only, by `npm run test:release`.
+ */
+export const RELEASE = '@release';

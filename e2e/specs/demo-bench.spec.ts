@@ -3,7 +3,7 @@
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 /** Notes which medium a directory has: it is one for all directories of the origin. */
 const SHARED_DATABASE = 'ctx-storage-media';
@@ -18,7 +18,7 @@ function storedNames(page: Page): Promise<string[]> {
 }
 
 test('[DEMO10] the benchmark draws a row of every contender that opens, can be stopped in its middle, leaves nothing, and is accessible', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.addInitScript(() => {

@@ -3,7 +3,7 @@
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 const types = (page: Page) => page.getByRole('region', { name: 'Types' });
 const said = (page: Page) => types(page).getByRole('status');
@@ -139,7 +139,7 @@ test('[DEMO28] a checker that cannot be loaded is told; the editor works without
 
 for (const scheme of ['light', 'dark'] as const) {
   test(`[DEMO6] [DEMO24] mistakes and suggestions are accessible in ${scheme} colours, and leave the cursor in view`, {
-    tag: [LONG, ONCE],
+    tag: [LONG, ONCE, ...(scheme === 'dark' ? [RELEASE] : [])],
   }, async ({ context, demoSite }) => {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });

@@ -10,7 +10,7 @@ import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { keptOffline } from '../browsers/kept-offline.ts';
 import { REPOSITORY, type Served } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 async function open(page: Page, { origin }: Served, hash = ''): Promise<Page> {
   await page.goto(`${origin}/index.html${hash}`);
@@ -420,7 +420,7 @@ test("[DEMO4] [DEMO13] a link's code does not run by itself, reaches nothing of 
 
 for (const scheme of ['light', 'dark'] as const) {
   test(`[DEMO6] accessible in ${scheme} colours, and on a phone without sideways scrolling`, {
-    tag: [LONG, ONCE],
+    tag: [LONG, ONCE, ...(scheme === 'dark' ? [RELEASE] : [])],
   }, async ({ context, demoSite }) => {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { runScript } from '../package/copied-example.ts';
 import { npmInstall, packedFile, whileServed } from '../package/installed.ts';
 
@@ -43,7 +43,7 @@ test.afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
 for (const [name, use] of Object.entries(USES)) {
   test(`[PKG18] ${name} is made by the packed package, installed, checked and built, and opens`, {
-    tag: [LONG, ONCE],
+    tag: [LONG, ONCE, ...(name === 'chat' ? [RELEASE] : [])],
   }, async ({ context }) => {
     const program = join(parent, 'tool/node_modules/.bin/ctx-storage');
     execFileSync(program, ['init', name], { cwd: parent, stdio: 'pipe' });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { manifestIn, runScript } from '../package/copied-example.ts';
 import { whileServed } from '../package/installed.ts';
 import { QUICK_START, quickStarts, startInNode, startInTemplate } from '../package/quick-starts.ts';
@@ -41,7 +41,7 @@ test('[DOC7] every block of the quick start is a start that is tested, with the 
 
 for (const [title, template] of Object.entries(TEMPLATES)) {
   test(`[DOC7] the quick start of ${title} is built by its stock template, and works`, {
-    tag: [LONG, ONCE],
+    tag: [LONG, ONCE, ...(['TypeScript', 'React'].includes(title) ? [] : [RELEASE])],
   }, async ({ context }) => {
     const folder = await startInTemplate(parent, template, startOf(title));
     runScript(folder, 'build');

@@ -1,12 +1,12 @@
 // The steps of `npm test`, and the steps left for the rest: each a list of stages, of steps side by side.
 //
-// Invariant: no step is in both parts, and together they are all tests of the repository. Does not know how steps
+// Invariant: no step is in both parts, and together they are all tests of the repository but those before a release. Does not know how steps
 // run, nor which browsers are installed.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BUILDS } from '../browsers/built-once.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, RELEASE } from '../browsers/tags.ts';
 import { lastLineTally, oneCheck, playwrightTally, type Step, vitestTally } from './steps.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '../..');
@@ -73,7 +73,17 @@ export function stagesOfRest(folder: string): readonly Stage[] {
     [[unit('comparison with the newest workerd', folder, 'newest workerd')]],
     [[simulator('simulation', '--seed', '1', '--rounds', '60', '--jobs', '2')]],
     // Each keeps two cores busy, so side by side they would only slow each other.
-    [[endToEnd('long end-to-end tests', 'Chromium', folder, `--grep=${LONG}`)]],
+    [
+      [
+        endToEnd(
+          'long end-to-end tests',
+          'Chromium',
+          folder,
+          `--grep=${LONG}`,
+          `--grep-invert=${RELEASE}`,
+        ),
+      ],
+    ],
     [[endToEnd('end-to-end tests', 'Firefox', folder)]],
     // These keep one core busy at most.
     [
