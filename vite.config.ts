@@ -146,7 +146,16 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'isolated', include: ISOLATED } },
-      { extends: true, test: { name: 'long', include: LONG, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: LONG,
+          isolate: false,
+          // They import `cloudflare:workers`, which the plugin resolves.
+          server: { deps: { inline: [/@cloudflare\/actors/, /partyserver/] } },
+        },
+      },
       {
         extends: true,
         test: {

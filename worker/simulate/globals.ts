@@ -39,7 +39,7 @@ function install(): () => void {
   return undoAll.bind(null, [
     installDate(globalThis, () => world()?.time.now()),
     ...installTimers(world),
-    catchRejections(),
+    ...catchUnhandled(),
     ...keepConsole(world),
     replaceGlobal(Math, 'random', () => world()?.fraction() ?? random()),
     replaceGlobal(performance, 'now', () => world()?.time.elapsed() ?? now()),
@@ -120,21 +120,23 @@ function keepConsole(world: () => World | undefined): (() => void)[] {
 }
 
 /**
- * A rejection that no code of a run handles fails the run, and not the process. That of a storage which failed or was
- * reset is a fault's effect: whoever depends on the write is told.
+ * A rejection, or an error of a listener, that no code of a run handles fails the run, and not the process. That of a
+ * storage which failed or was reset is a fault's effect: whoever depends on the write is told.
  */
-function catchRejections(): () => void {
-  const others = process.listeners('unhandledRejection');
-  const listener = (reason: unknown, promise: Promise<unknown>) => {
-    const world = scope.getStore()?.world;
-    if (world === undefined) {
-      for (const other of others) other.call(process, reason, promise);
-    } else if (!isStorageError(reason)) world.unhandled.push(reason);
-  };
-  process.removeAllListeners('unhandledRejection');
-  process.on('unhandledRejection', listener);
-  return () => {
-    process.off('unhandledRejection', listener);
-    for (const other of others) process.on('unhandledRejection', other);
-  };
+function catchUnhandled(): (() => void)[] {
+  return (['unhandledRejection', 'uncaughtException'] as const).map((event) => {
+    const others = process.listeners(event as 'uncaughtException');
+    const listener = (reason: Error, second: never) => {
+      const world = scope.getStore()?.world;
+      if (world === undefined) {
+        for (const other of others) other.call(process, reason, second);
+      } else if (!isStorageError(reason)) world.unhandled.push(reason);
+    };
+    process.removeAllListeners(event);
+    process.on(event, listener as never);
+    return () => {
+      process.off(event, listener as never);
+      for (const other of others) process.on(event, other);
+    };
+  });
 }

@@ -213,8 +213,7 @@ export class SimulatedRun {
 
   #throwFound(): void {
     const [error] = this.#world.unhandled;
-    if (error !== undefined)
-      this.#found ??= { error, when: 'with a rejection that nothing handles' };
+    if (error !== undefined) this.#found ??= { error, when: 'with an error that nothing handles' };
     if (this.#found !== undefined) throw new Found(this.#found);
   }
 
@@ -376,7 +375,11 @@ export class SimulatedRun {
       env: this.#calls.envFor(() => undefined) as AnyTools['env'],
       each: (className) => {
         const namespace = env[className] as DurableObjectNamespace;
-        return seen(className).map(({ id }) => namespace.get(namespace.idFromString(id)));
+        return seen(className).map(({ id, name }) =>
+          name === undefined
+            ? namespace.get(namespace.idFromString(id))
+            : namespace.getByName(name),
+        );
       },
       calls: this.#calls.made.filter(({ step }) => step >= 0),
       alarms: () => this.#alarms(),

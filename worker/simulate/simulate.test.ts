@@ -387,7 +387,7 @@ test('[SIMU15] a call that never ends fails the run, by its name', async () => {
   expect(failure.message).toMatch(/Hangs\/h\.hang\(\).* never ends/);
 });
 
-test('[SIMU17] a rejection that nothing handles fails the run, and so does an assertion of a call', async () => {
+test('[SIMU17] an error that nothing handles fails the run, and so does an assertion of a call', async () => {
   class Floats extends DurableObject {
     float(): void {
       void this.fail();
@@ -401,6 +401,24 @@ test('[SIMU17] a rejection that nothing handles fails the run, and so does an as
     { runs: 5, faults: false, calls: ({ env }) => [() => env.Floats.getByName('f').float()] },
   );
   expect((await failureOf(floating)).message).toMatch(/nothing handles: Nobody awaits this/);
+  const listening = simulate(
+    { Notes },
+    {
+      runs: 5,
+      faults: false,
+      calls: ({ env, unique }) => [
+        () => {
+          const target = new EventTarget();
+          target.addEventListener('heard', () => {
+            throw new RangeError('A listener has thrown this.');
+          });
+          target.dispatchEvent(new Event('heard'));
+          return env.Notes.getByName('a').add(unique());
+        },
+      ],
+    },
+  );
+  expect((await failureOf(listening)).message).toMatch(/nothing handles: A listener has thrown/);
   const asserting = simulate(
     { Notes },
     {

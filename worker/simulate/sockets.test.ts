@@ -7,7 +7,7 @@ import { type SimulateOptions, SimulationFailed, simulate } from './simulate.ts'
 
 const pause = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
 
-/** The guests of a room are rows. It forgets those that leave without a word. */
+/** The guests of a room are rows. It does not notice a guest whose connection is lost. */
 class Room extends DurableObject {
   constructor(ctx: ConstructorParameters<typeof DurableObject>[0], env: object) {
     super(ctx as never, env as never);

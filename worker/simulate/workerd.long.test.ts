@@ -1,4 +1,4 @@
-// The script of a simulation in real workerd: a right one passes, one that is wrong about the platform fails there.
+// The script of a simulation in real workerd: a right one passes; a wrong expectation of the platform fails there.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

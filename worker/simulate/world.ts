@@ -41,7 +41,7 @@ export class World {
   /** Begins again with each step, so that a step does the same when others are left out. */
   readonly random: Random;
   readonly trace: TraceEvent[] = [];
-  /** Rejections that no code has handled. */
+  /** Rejections, and errors of listeners, that no code has handled. */
   readonly unhandled: unknown[] = [];
   /** Whether the output of the run's code is printed. */
   showsConsole = false;

@@ -7,6 +7,7 @@ export { Capn } from './classes/capnweb.ts';
 export { Documents } from './classes/documents.ts';
 export { Library } from './classes/drizzle.ts';
 export { Hono } from './classes/hono.ts';
+export { KeptJobs, KeptNotes, KeptParty } from './classes/kept.ts';
 export { Kysely } from './classes/kysely.ts';
 export { Orpc } from './classes/orpc.ts';
 export { Party } from './classes/party.ts';
