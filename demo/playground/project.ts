@@ -6,6 +6,7 @@
 import { signal } from '@preact/signals';
 import { EXAMPLES } from './examples.ts';
 import { fromHash, hasSharedCode, nameProblem, type SharedCode } from './share-link.ts';
+import { hashOfRun, isRun } from './simulated-run.ts';
 
 export type Files = Readonly<Record<string, string>>;
 
@@ -70,10 +71,11 @@ export async function openFirst(): Promise<void> {
   show(stored() ?? FIRST);
 }
 
-/** The code in a file with the content of a link. @throws Error that names the problem with it */
+/** The code in a file: the content of a link, or a simulated run. @throws Error that names the problem with it */
 export async function sharedIn(text: string): Promise<Project> {
-  if (!hasSharedCode(text)) throw new Error('The file has no shared code in it.');
-  return shared(await fromHash(text));
+  const hash = isRun(text) ? await hashOfRun(text) : text;
+  if (!hasSharedCode(hash)) throw new Error('The file has no shared code in it.');
+  return shared(await fromHash(hash));
 }
 
 /** Shows code that somebody shared. */

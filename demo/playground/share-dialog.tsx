@@ -99,10 +99,10 @@ export function ShareDialog({ onClose }: { onClose: () => void }) {
         {said}
       </p>
       <label class="share-open">
-        Open a file that somebody saved here:{' '}
+        Open a file that somebody saved here, or the file of a failed simulation:{' '}
         <input
           type="file"
-          accept=".txt"
+          accept=".txt,.json"
           onChange={({ currentTarget: { files } }) => void open(files?.[0])}
         />
       </label>

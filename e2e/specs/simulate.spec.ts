@@ -1,9 +1,11 @@
 // The packed `ctx-storage/simulate` under the test runners of its users.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DurableObject } from '../../worker/realm/library/library.ts';
+import { simulate } from '../../worker/simulate/simulate.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
 import { installPacked, npmInstall, packedFile } from '../package/installed.ts';
@@ -85,4 +87,76 @@ test('[SIMU20] Jest finds the seed that node:test finds', { tag: [LONG, ONCE] },
   const inJest = seedIn('npx', 'jest', '--config', config);
   writeSuite('node.test.mjs', `import { test } from 'node:test';${BANK}`);
   expect(seedIn(process.execPath, '--test', 'node.test.mjs')).toBe(inJest);
+});
+
+class Shelf extends DurableObject {
+  constructor(ctx: ConstructorParameters<typeof DurableObject>[0], env: object) {
+    super(ctx as never, env as never);
+    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item(name TEXT)');
+  }
+  put(name: string): number {
+    this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
+    return this.ctx.storage.sql.exec('SELECT * FROM item').toArray().length;
+  }
+}
+
+const SOURCE = `import { DurableObject } from 'ctx-storage/worker';
+
+export class Shelf extends DurableObject {
+  constructor(ctx: DurableObjectState, env: object) {
+    super(ctx, env);
+    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item(name TEXT)');
+  }
+  put(name: string): number {
+    this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
+    return this.ctx.storage.sql.exec('SELECT * FROM item').toArray().length;
+  }
+}
+`;
+
+test('[SIMU23] [DEMO30] the playground opens the file of a failed run, with its rows and its timeline', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const file = join(directory, 'failed-run.json');
+  const run = simulate(
+    { Shelf },
+    {
+      faults: false,
+      source: { 'main.ts': SOURCE },
+      file,
+      calls: ({ env, unique }) => [() => env.Shelf.getByName('left').put(unique())],
+      invariant: ({ calls }) => expect(calls.length).toBeLessThan(3),
+    },
+  );
+  await expect(run).rejects.toThrow('3 of its');
+  const page = await context.newPage();
+  await page.goto(`${demoSite.origin}/index.html`);
+  await page.getByRole('button', { name: 'Share', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Share' });
+  const input = dialog.getByLabel('Open a file that somebody saved here');
+  const damaged = JSON.parse(readFileSync(file, 'utf8')) as { objects: unknown };
+  damaged.objects = [{ key: 'Shelf', files: { main: 1 } }];
+  const name = 'failed-run.json';
+  const fileOf = (text: string) => ({
+    name,
+    mimeType: 'application/json',
+    buffer: Buffer.from(text),
+  });
+  await input.setInputFiles(fileOf(JSON.stringify(damaged)));
+  await expect(dialog).toContainText('its objects cannot be read');
+  await input.setInputFiles(fileOf('{}'));
+  await expect(dialog).toContainText('neither shared code nor a simulated run');
+  await input.setInputFiles(file);
+  await expect(dialog).toHaveCount(0);
+  await page.getByRole('button', { name: 'Run in a sandbox' }).click();
+  const rows = page.getByRole('region', { name: 'Table item', exact: true }).locator('tbody tr');
+  await expect(rows).toHaveCount(3);
+  const ticks = page.getByRole('region', { name: 'Time' }).locator('.ticks li');
+  // The first call's commit has what the constructor wrote, too.
+  await expect(ticks).toHaveText(['start', 'put()', 'put()']);
+  const slider = page.getByRole('slider', { name: 'Moment' });
+  await slider.press('Home');
+  await slider.press('ArrowRight');
+  const then = page.getByRole('region', { name: 'Table item then', exact: true });
+  await expect(then.locator('tbody tr')).toHaveCount(2);
 });

@@ -74,8 +74,16 @@ function unrepeatable({ world }: RunOutcome): string {
   return `The same seed does something else the second time, so the script is not shrunk. ${reason}`;
 }
 
-/** Writes the whole run as JSON: every event, every call, and the objects' databases as base64. */
-export function writeRun(path: string, seed: string, outcome: RunOutcome): void {
+/**
+ * Writes the whole run as JSON: every event, every call, the objects' databases and files as base64, and the source of
+ * the classes, with which the playground opens it.
+ */
+export function writeRun(
+  path: string,
+  seed: string,
+  outcome: RunOutcome,
+  source: Readonly<Record<string, string>> | undefined,
+): void {
   mkdirSync(dirname(path), { recursive: true });
   const { script, world, calls, failure, databases, digest } = outcome;
   const run = {
@@ -89,8 +97,31 @@ export function writeRun(path: string, seed: string, outcome: RunOutcome): void 
     databases: Object.fromEntries(
       [...databases].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')]),
     ),
+    clockMs: world.time.now(),
+    objects: [...outcome.disks].map(([key, files]) => storedObject(outcome, key, files)),
+    ...(source && { source }),
   };
   writeFileSync(path, `${JSON.stringify(run, null, 1)}\n`);
+}
+
+/** The files of an object. A log ends with zeros that were written in advance: they are counted. */
+function storedObject(
+  { activity }: RunOutcome,
+  key: string,
+  files: ReadonlyMap<string, Uint8Array>,
+): object {
+  const id = key.split('.')[1]!;
+  return {
+    key,
+    name: activity.objects.get(id)?.name ?? null,
+    files: Object.fromEntries(
+      [...files].map(([name, bytes]) => {
+        const kept = bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
+        const base64 = Buffer.from(kept).toString('base64');
+        return [name, { sizeBytes: bytes.length, base64 }];
+      }),
+    ),
+  };
 }
 
 function plainCall({ object, method, args, step, attempt, outcome }: ClientCall): object {

@@ -49,6 +49,8 @@ export interface RunOutcome {
   readonly retried: number;
   /** The databases at a failure, by object; SQLite files. */
   readonly databases: ReadonlyMap<string, Uint8Array>;
+  /** The files of each object at a failure, by its key: its database with its history. */
+  readonly disks: ReadonlyMap<string, ReadonlyMap<string, Uint8Array>>;
 }
 
 export interface RunFailure {
@@ -128,6 +130,7 @@ export class SimulatedRun {
         faults: this.#faults,
         retried: this.#clients.retried,
         databases,
+        disks: this.#found === undefined ? new Map() : this.#host.files.medium.contents(),
       };
     });
   }

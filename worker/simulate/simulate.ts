@@ -74,6 +74,8 @@ export interface SimulateOptions<Table extends object> {
   readonly workerd?: WorkerdOptions;
   /** Where to write a failed run, as JSON. @default nowhere */
   readonly file?: string;
+  /** The code of the classes, by file, such as `main.ts`: with it, the playground opens the file of a failed run. */
+  readonly source?: Readonly<Record<string, string>>;
 }
 
 type AnyOptions = SimulateOptions<Record<string, object>>;
@@ -136,12 +138,12 @@ async function explain(
   seed: number,
   steps: readonly Step[],
   outcome: RunOutcome,
-  { file, workerd }: Pick<AnyOptions, 'file' | 'workerd'>,
+  { file, source, workerd }: Pick<AnyOptions, 'file' | 'source' | 'workerd'>,
 ): Promise<Error> {
   const runsIn = workerd === undefined ? ('here' as const) : ('workerd' as const);
   const facts = { seed: seed.toString(36), outcome, stepCount: steps.length, file, runsIn };
   if (runsIn === 'workerd') {
-    if (file !== undefined) writeRun(file, facts.seed, outcome);
+    if (file !== undefined) writeRun(file, facts.seed, outcome, source);
     return failureOf({ ...facts, shortest: undefined });
   }
   const again = await runOnce({ ...options, showsConsole: false }, seed, steps);
@@ -155,7 +157,7 @@ async function explain(
       return true;
     });
   }
-  if (file !== undefined) writeRun(file, facts.seed, shortest ?? outcome);
+  if (file !== undefined) writeRun(file, facts.seed, shortest ?? outcome, source);
   return failureOf({ ...facts, shortest });
 }
 

@@ -2,6 +2,7 @@
 
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 import { CrashDisk, type DiskOptions, type Power } from './crash-disk.ts';
+import type { DiskFile } from './disk-file.ts';
 import type { Random } from './random.ts';
 
 export class CrashMedium implements ObjectMedium {
@@ -50,6 +51,21 @@ export class CrashMedium implements ObjectMedium {
   async sizes(key: string): Promise<ReadonlyMap<string, number>> {
     const contents = this.#disks.get(key)?.contents() ?? new Map();
     return new Map([...contents].map(([name, { sizeBytes }]) => [name, sizeBytes]));
+  }
+
+  /** The bytes of all files, by the keys of their objects. */
+  contents(): Map<string, Map<string, Uint8Array>> {
+    const bytesOf = (file: DiskFile) => {
+      const bytes = new Uint8Array(file.sizeBytes);
+      file.read(bytes, 0);
+      return bytes;
+    };
+    return new Map(
+      [...this.#disks].map(([key, disk]) => [
+        key,
+        new Map([...disk.contents()].map(([name, file]) => [name, bytesOf(file)])),
+      ]),
+    );
   }
 
   powerOff(): void {
