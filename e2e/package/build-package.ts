@@ -110,7 +110,7 @@ await bundle({
   ...bundled,
   platform: 'node',
   target: 'node20',
-  external: ['vite', 'esbuild', 'miniflare'],
+  external: ['vite', 'esbuild', 'miniflare', 'ws'],
   mainFields: ['module', 'main'],
   splitting: true,
   entryPoints: {

@@ -28,6 +28,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'src/tools/inspector': { on: ['src/page', 'src/shared'] },
   'src/tools/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
   'src/tools/vite': { on: ['src/shared'] },
+  'src/tools/dev': { on: ['src/tools/vite', 'src/shared'] },
   'src/tools/drizzle': { on: ['src/tools/migrate', 'src/shared/contract'] },
   'src/tools/history': { on: ['src/shared'] },
   'src/tools/kysely': { on: ['src/shared/contract'] },
@@ -53,7 +54,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
       '.',
       'cli',
     ],
-    on: ['src/shared/contract'],
+    on: ['src/tools/dev', 'src/shared/contract'],
   },
   'worker/engine': {
     rooms: ['file', 'log', 'vfs', 'sql', 'import', 'kv', 'diff', 'storage'],
@@ -179,7 +180,7 @@ function isIn(folder: string, wing: string): boolean {
 
 /** The places where page and worker meet in one process, and the face of the package. */
 function isBridge(file: string, to: string): boolean {
-  if (file === PROGRAM) return isIn(to, 'worker/start/entries');
+  if (file === PROGRAM) return ['worker/start/entries', 'worker/bindings'].includes(to);
   if (file === 'src/index.ts') return isIn(to, 'src/page') || isIn(to, 'src/shared');
   return file === LOCAL_STORAGE && isIn(to, 'src/page');
 }

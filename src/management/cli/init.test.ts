@@ -93,7 +93,7 @@ test('[PKG18] an empty folder is used, and its name only if npm takes it', async
   expect(manifestIn('My App').name).toBe('chat');
 });
 
-test('[PKG18] the project depends on the package that made it: a version, a file, or the one that is named', async () => {
+test('[PKG18] the project depends on the package that made it: a version, a file, or the named one', async () => {
   const installed = packageIn('app/node_modules/ctx-storage');
   const dependencyOf = async (packageFolder: string, folder: string, ...options: string[]) => {
     const { code, printed } = await init(packageFolder, 'todo', join(root, folder), ...options);

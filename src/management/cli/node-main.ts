@@ -8,9 +8,16 @@ import { fileURLToPath } from 'node:url';
 import { ManagementObject } from '../objects/management-object.ts';
 import { runCommandLine } from './command-line.ts';
 import { deprecationsCommand } from './node-deprecations.ts';
+import { devCommand } from './node-dev.ts';
 import { initCommand } from './node-init.ts';
 import { logCommand } from './node-log.ts';
 import { managementCommand } from './node-management.ts';
+
+const stopped = () =>
+  new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+  });
 
 const management = managementCommand({
   async openObjects(directory) {
@@ -21,11 +28,24 @@ const management = managementCommand({
     );
     return { namespace: objects.env.ManagementObject, close: () => objects.close() };
   },
-  stopped: () =>
-    new Promise((resolve) => {
-      process.once('SIGINT', () => resolve());
-      process.once('SIGTERM', () => resolve());
-    }),
+  stopped,
+});
+
+const dev = devCommand({
+  async serve(options) {
+    process.setSourceMapsEnabled(true);
+    const { dev: serveProject } = await import('../../tools/dev/dev.ts');
+    return serveProject(options, async () => {
+      const { createObjects } = await import('../../../worker/start/entries/node-objects.ts');
+      const makers = await import('../../../worker/bindings/index.ts');
+      return {
+        makers,
+        library: import.meta.resolve('ctx-storage/worker'),
+        start: (classes, options) => createObjects(classes as never, options),
+      };
+    });
+  },
+  stopped,
 });
 
 const log = logCommand({
@@ -40,7 +60,7 @@ const init = initCommand(fileURLToPath(new URL('..', import.meta.url)));
 
 process.exitCode = await runCommandLine(
   process.argv.slice(2),
-  { deprecations: deprecationsCommand, init, log, management },
+  { deprecations: deprecationsCommand, dev, init, log, management },
   {
     print: (text) => process.stdout.write(text),
     readFile: (path) => readFile(path, 'utf8'),

@@ -10,6 +10,7 @@ import { NODE_GLOBALS_MODULE } from './node-apis.ts';
 import { envModule, startModule, workerModule } from './worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
 
+const BINDINGS = 'ctx-storage/bindings';
 const WORKER_FILE = 'objects.worker.js';
 const ENV_FILE = 'objects.env.js';
 const GLOBALS_FILE = 'node-globals.js';
@@ -55,6 +56,7 @@ export class GeneratedWorker {
     mkdirSync(this.#folder, { recursive: true });
     const paths = {
       library: this.#library,
+      bindings: BINDINGS,
       env: `./${ENV_FILE}`,
       main: specifier(this.#folder, main),
       mainName: config.main,

@@ -609,18 +609,24 @@ describe('plugin', () => {
     expect(worker).toContain('exports: main');
   });
 
-  test('[VITE9] bindings that are not classes are named in a warning', async () => {
+  test('[VITE9] [VITE23] products become members of env; those that do not exist are named in a warning', async () => {
     const warnings: string[] = [];
     const customLogger = createLogger('silent');
     customLogger.warn = (message) => warnings.push(message);
     const path = join(root, 'wrangler.jsonc');
-    const kv = '"kv_namespaces": [{ "binding": "CACHE", "id": "1" }], "durable_objects"';
+    const kv =
+      '"kv_namespaces": [{ "binding": "CACHE", "id": "1" }], "ai": { "binding": "AI" }, ' +
+      '"triggers": { "crons": ["* * * * *"] }, "durable_objects"';
     writeFileSync(path, readFileSync(path, 'utf8').replace('"durable_objects"', kv));
     const server = await createServer({ ...config(), customLogger });
     expect(warnings).toEqual([
-      `${path}: CACHE: these bindings are not classes, so the env of objects in a page does not have them.`,
+      `${path}: AI (ai): these bindings do not exist here, so the env of objects in a page does not have them.`,
     ]);
     await server.close();
+    const worker = readFileSync(join(root, '.cache/ctx-storage/objects.worker.js'), 'utf8');
+    expect(worker).toContain('import { cronTriggers, kv } from "ctx-storage/bindings";');
+    expect(worker).toContain('"CACHE": kv({"id":"1"}),');
+    expect(worker).toContain('crons: cronTriggers(["* * * * *"]),');
   });
 
   test('[VITE2] without a configuration the import names the way out; a wrong path is named', async () => {

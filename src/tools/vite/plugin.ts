@@ -57,7 +57,7 @@ export interface CtxStorageOptions {
 
 const START = 'virtual:ctx-storage/start';
 const LIBRARY = 'cloudflare:workers';
-const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json'];
+const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 
 /** Files of a wrangler project that no page needs: secrets, variables, data of local runs. */
 const DENIED = ['.dev.vars', '.dev.vars.*', 'wrangler.{json,jsonc,toml}', '**/.wrangler/**'];
@@ -145,7 +145,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       if (worker !== undefined) return worker.startPath;
       throw new Error(
         `${START} needs a ${CONFIG_NAMES.join(' or ')} in Vite's root, or the option config of ` +
-          'ctxStorage(). A wrangler.toml is not read: convert it to wrangler.jsonc, or ' +
+          'ctxStorage(); or ' +
           'start your own worker that calls serve() of ctx-storage/worker.',
       );
     },
@@ -161,15 +161,12 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
 }
 
 /** Parts of the configuration that objects in a page lack. */
-function warningsOf(
-  { otherBindings, otherVars, nodeApis }: ObjectsConfig,
-  hasUnenv: boolean,
-): string[] {
+function warningsOf({ missing, otherVars, nodeApis }: ObjectsConfig, hasUnenv: boolean): string[] {
   const warnings: string[] = [];
-  if (otherBindings.length > 0) {
+  if (missing.length > 0) {
+    const names = missing.map(({ name, section }) => `${name} (${section})`).join(', ');
     warnings.push(
-      `${otherBindings.join(', ')}: these bindings are not classes, so the env of objects in a page does ` +
-        'not have them.',
+      `${names}: these bindings do not exist here, so the env of objects in a page does not have them.`,
     );
   }
   if (otherVars.length > 0) {

@@ -10,6 +10,8 @@ import type { ObjectsConfig } from './wrangler-config.ts';
 export interface ModulePaths {
   /** `ctx-storage/worker`. */
   readonly library: string;
+  /** `ctx-storage/bindings`. */
+  readonly bindings: string;
   /** The module that fills `env`. */
   readonly env: string;
   /** The module that exports the classes. */
@@ -62,6 +64,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     // Imported first, so evaluated first, because the modules of `main` read env.
     `import { options } from ${JSON.stringify(paths.env)};`,
     `import { serve } from ${JSON.stringify(paths.library)};`,
+    ...importOfMakers(config, paths.bindings),
     `import * as main from ${JSON.stringify(paths.main)};`,
     '',
     'function exported(name) {',
@@ -71,9 +74,34 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     '',
     'serve({',
     ...classes,
-    '}, { ...options, exports: main });',
+    '}, {',
+    '  ...options,',
+    '  exports: main,',
+    ...membersOf(config),
+    '});',
     '',
   ].join('\n');
+}
+
+/** The functions that make members of `env`: those of no other product are bundled. */
+function importOfMakers({ members, crons }: ObjectsConfig, bindings: string): string[] {
+  const used = Object.values(members).map(({ make }) => make as string);
+  const names = [...new Set(crons.length > 0 ? [...used, 'cronTriggers'] : used)].sort();
+  return names.length === 0
+    ? []
+    : [`import { ${names.join(', ')} } from ${JSON.stringify(bindings)};`];
+}
+
+function membersOf({ members, services, crons }: ObjectsConfig): string[] {
+  const made = Object.entries(members).map(
+    ([name, { make, options }]) =>
+      `    ${JSON.stringify(name)}: ${make}(${JSON.stringify(options)}),`,
+  );
+  return [
+    ...(made.length === 0 ? [] : ['  bindings: {', '    ...options.bindings,', ...made, '  },']),
+    ...(Object.keys(services).length === 0 ? [] : [`  services: ${JSON.stringify(services)},`]),
+    ...(crons.length === 0 ? [] : [`  crons: cronTriggers(${JSON.stringify(crons)}),`]),
+  ];
 }
 
 /** The function that starts the worker, in the form that bundlers recognize. */

@@ -37,7 +37,10 @@ describe('wrangler.jsonc', () => {
         { name: 'Unmigrated', storage: 'sql' },
       ],
       rules: [],
-      otherBindings: [],
+      members: {},
+      services: {},
+      crons: [],
+      missing: [],
     });
   });
 
@@ -74,16 +77,92 @@ describe('wrangler.jsonc', () => {
     ]);
   });
 
-  test('[VITE9] bindings of other products are found in any section, but in variables', () => {
+  test('[VITE9] members of env that do not exist are found in any section, but in variables', () => {
     const config = parse(`{
       "main": "a.ts",
       "vars": { "RULES": { "binding": "not one" } },
       "env": { "staging": { "d1_databases": [{ "binding": "NOT_THIS_ONE" }] } },
       "kv_namespaces": [{ "binding": "CACHE", "id": "1" }, { "binding": "USERS", "id": "2" }],
       "queues": { "producers": [{ "queue": "mail", "binding": "MAIL" }], "consumers": [{ "queue": "mail" }] },
+      "services": [{ "binding": "AUTH", "service": "other" }],
+      "assets": { "directory": "public", "binding": "ASSETS" },
       "ai": { "binding": "AI" }
     }`);
-    expect(config.otherBindings).toEqual(['CACHE', 'USERS', 'MAIL', 'AI']);
+    expect(config.missing).toEqual([
+      { name: 'AI', section: 'ai' },
+      { name: 'AUTH', section: 'services' },
+      { name: 'ASSETS', section: 'assets' },
+    ]);
+  });
+
+  test('[VITE23] products, services of the worker itself and crons are read', () => {
+    const config = parse(`{
+      "name": "shop", "main": "a.ts",
+      "kv_namespaces": [{ "binding": "CACHE", "id": "1" }, { "binding": "NEW" }],
+      "d1_databases": [{ "binding": "DB", "database_name": "d", "database_id": "2", "migrations_dir": "sql" }],
+      "r2_buckets": [{ "binding": "FILES", "bucket_name": "files" }],
+      "queues": {
+        "producers": [{ "queue": "mail", "binding": "MAIL", "delivery_delay": 5 }],
+        "consumers": [
+          { "queue": "mail", "max_batch_size": 10, "max_concurrency": null, "dead_letter_queue": "dead" },
+          { "queue": "dead" },
+        ],
+      },
+      "ratelimits": [{ "name": "LIMITER", "namespace_id": "7", "simple": { "limit": 9, "period": 60 } }],
+      "services": [{ "binding": "SELF", "service": "shop", "entrypoint": "Admin" }],
+      "triggers": { "crons": ["* * * * *"] },
+    }`);
+    expect(config.members).toEqual({
+      CACHE: { make: 'kv', options: { id: '1' } },
+      NEW: { make: 'kv', options: {} },
+      DB: { make: 'd1', options: { id: '2' }, migrationsDir: 'sql' },
+      FILES: { make: 'r2', options: { id: 'files' } },
+      MAIL: {
+        make: 'queue',
+        options: {
+          name: 'mail',
+          deliveryDelay: 5,
+          consumer: { maxBatchSize: 10, deadLetterQueue: 'dead' },
+        },
+      },
+      dead: { make: 'queue', options: { name: 'dead', consumer: {} } },
+      LIMITER: { make: 'rateLimit', options: { id: '7', limit: 9, period: 60 } },
+    });
+    expect(config.services).toEqual({ SELF: { service: 'shop', entrypoint: 'Admin' } });
+    expect([config.crons, config.missing]).toEqual([['* * * * *'], []]);
+  });
+
+  test('[VITE24] an environment inherits what wrangler lets it inherit', () => {
+    const text = `{
+      "name": "shop", "main": "a.ts", "compatibility_date": "2026-07-01",
+      "vars": { "A": "top" }, "kv_namespaces": [{ "binding": "CACHE" }], "triggers": { "crons": ["* * * * *"] },
+      "env": { "live": { "vars": { "A": "live" } }, "own": { "name": "mine", "main": "b.ts" } }
+    }`;
+    const live = parseWranglerConfig(text, 'wrangler.jsonc', 'all', 'live');
+    expect(live).toMatchObject({ scriptName: 'shop-live', main: 'a.ts', vars: { A: 'live' } });
+    expect([live.members, live.crons, live.compatibilityDate]).toEqual([
+      {},
+      ['* * * * *'],
+      '2026-07-01',
+    ]);
+    const own = parseWranglerConfig(text, 'wrangler.jsonc', 'all', 'own');
+    expect(own).toMatchObject({ scriptName: 'mine', main: 'b.ts', vars: {} });
+    expect(() => parseWranglerConfig(text, 'wrangler.jsonc', [], 'dev')).toThrow(
+      'there is no environment "dev"; there are: live, own.',
+    );
+  });
+
+  test('[VITE24] TOML is read as JSON is, and a mistake in it has its place', () => {
+    const toml = `name = "shop"\nmain = "a.ts"\n[[kv_namespaces]]\nbinding = "CACHE"\nid = "1"\n`;
+    const json =
+      '{ "name": "shop", "main": "a.ts", "kv_namespaces": [{ "binding": "CACHE", "id": "1" }] }';
+    expect(parseWranglerConfig(toml, 'wrangler.toml')).toEqual(parse(json));
+    expect(() => parseWranglerConfig('name = "shop"\nmain = = 1\n', 'wrangler.toml')).toThrow(
+      /^wrangler\.toml:2:\d+: not TOML: /,
+    );
+    expect(() => parseWranglerConfig('main = 1\n', 'wrangler.toml')).toThrow(
+      /^wrangler\.toml: main: /,
+    );
   });
 
   test('[VITE2] an unusable setting is named, with file and place', () => {

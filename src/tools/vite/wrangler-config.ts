@@ -1,5 +1,5 @@
-// Reads the settings of classes from a project's wrangler.jsonc: names, bindings, storage, date and
-// variables. Ignores everything else in the file. This module knows neither the file system nor Vite.
+// Reads the settings of classes from a project's wrangler file (JSON or TOML): names, bindings, storage, date, variables
+// and products, for one of its environments. This module knows neither the file system nor Vite.
 
 import {
   findNodeAtLocation,
@@ -9,9 +9,19 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser';
+import { parse as parseToml, TomlError } from 'smol-toml';
 import * as v from 'valibot';
 import type { ModuleRule } from './module-rules.ts';
 import { type NodeApis, nodeApis } from './node-apis.ts';
+import {
+  type MemberCall,
+  type MissingMember,
+  memberCalls,
+  missingMembers,
+  type OwnService,
+  ownServices,
+  PRODUCT_SECTIONS,
+} from './wrangler-products.ts';
 
 /** A class and the kind of its objects' storage. */
 export interface ConfiguredClass {
@@ -35,8 +45,12 @@ export interface ObjectsConfig {
   readonly otherVars: readonly string[];
   /** The project's rules for files as modules. */
   readonly rules: readonly ModuleRule[];
-  /** Names of bindings that are not classes; `env` in a page does not have them. */
-  readonly otherBindings: readonly string[];
+  /** Members of `env` that keep data, by name. */
+  readonly members: Readonly<Record<string, MemberCall>>;
+  readonly services: Readonly<Record<string, OwnService>>;
+  readonly crons: readonly string[];
+  /** Members of `env` that do not exist here. */
+  readonly missing: readonly MissingMember[];
 }
 
 const FORM = { allowTrailingComma: true };
@@ -82,24 +96,36 @@ const WranglerFile = v.looseObject({
   ),
   migrations: v.optional(v.array(Migration), []),
   rules: v.optional(v.array(Rule), []),
+  ...PRODUCT_SECTIONS,
 });
 
 type WranglerFile = v.InferOutput<typeof WranglerFile>;
 
+/** Sections that an environment does not inherit from the top of the file, as wrangler does it. */
+const NOT_INHERITED = ['vars', 'durable_objects', ...Object.keys(PRODUCT_SECTIONS)].filter(
+  (section) => section !== 'triggers' && section !== 'assets',
+);
+
 /**
- * `varNames` are the variables that a page may have.
+ * `varNames` are the variables that a page may have, or 'all'. `environment`: one of the section `env`.
  *
- * @throws Error that names the file, the line and the invalid entry
+ * @throws Error that names the file, the invalid entry and, in JSON, the line
  */
 export function parseWranglerConfig(
   text: string,
   path: string,
-  varNames: readonly string[] = [],
+  varNames: readonly string[] | 'all' = [],
+  environment?: string,
 ): ObjectsConfig {
-  const tree = parseJson(text, path);
-  const wrong = (at: Path, message: string) =>
-    new Error(`${path}:${placeOf(text, offsetOf(tree, at))}: ${message}`);
-  const result = v.safeParse(WranglerFile, parse(text, [], FORM), { abortEarly: true });
+  const isToml = path.endsWith('.toml');
+  const tree = isToml ? undefined : parseJson(text, path);
+  const whole = isToml ? tomlIn(text, path) : (parse(text, [], FORM) as Fields);
+  const chosen = environment === undefined ? whole : environmentOf(whole, environment, path);
+  const wrong = (at: Path, message: string) => {
+    const place = tree && chosen === whole ? `:${placeOf(text, offsetOf(tree, at))}` : '';
+    return new Error(`${path}${place}: ${message}`);
+  };
+  const result = v.safeParse(WranglerFile, chosen, { abortEarly: true });
   if (!result.success) {
     const [issue] = result.issues;
     const at = issue.path?.map(({ key }) => key as string | number) ?? [];
@@ -128,7 +154,8 @@ export function parseWranglerConfig(
     // A class without a migration is new, and new classes use SQLite.
     if (!storage.has(className)) storage.set(className, 'sql');
   }
-  const missing = varNames.find((name) => !Object.hasOwn(file.vars, name));
+  const names = varNames === 'all' ? Object.keys(file.vars) : varNames;
+  const missing = names.find((name) => !Object.hasOwn(file.vars, name));
   if (missing !== undefined) {
     throw wrong(
       ['vars'],
@@ -143,10 +170,41 @@ export function parseWranglerConfig(
     bindings,
     compatibilityDate: file.compatibility_date,
     nodeApis: nodeApis(file.compatibility_date ?? '', file.compatibility_flags),
-    vars: Object.fromEntries(vars.filter(([name]) => varNames.includes(name))),
-    otherVars: Object.keys(file.vars).filter((name) => !varNames.includes(name)),
+    vars: Object.fromEntries(vars.filter(([name]) => names.includes(name))),
+    otherVars: Object.keys(file.vars).filter((name) => !names.includes(name)),
     rules: file.rules.filter(isOfFiles),
-    otherBindings: otherBindingsOf(file),
+    members: memberCalls(file),
+    services: ownServices(file, file.name),
+    crons: file.triggers.crons,
+    missing: missingMembers(file, file.name),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function tomlIn(text: string, path: string): Fields {
+  try {
+    return parseToml(text) as Fields;
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [fact] = error.message.split('\n');
+    throw new Error(`${path}:${error.line}:${error.column}: not TOML: ${fact}`, { cause: error });
+  }
+}
+
+/** The file as the environment has it. */
+function environmentOf(file: Fields, name: string, path: string): Fields {
+  const environments = (file.env ?? {}) as Record<string, Fields>;
+  const own = Object.hasOwn(environments, name) ? environments[name] : undefined;
+  if (own === undefined) {
+    const known = Object.keys(environments).join(', ') || 'none';
+    throw new Error(`${path}: there is no environment "${name}"; there are: ${known}.`);
+  }
+  const inherited = Object.entries(file).filter(([section]) => !NOT_INHERITED.includes(section));
+  return {
+    ...Object.fromEntries(inherited),
+    ...(typeof file.name === 'string' && { name: `${file.name}-${name}` }),
+    ...own,
   };
 }
 
@@ -197,14 +255,4 @@ function storageOf(migrations: WranglerFile['migrations']): Map<string, 'sql' | 
     for (const name of migration.deleted_classes) storage.delete(name);
   }
   return storage;
-}
-
-// Every product's section calls the name in `env` `binding`, at any depth.
-function otherBindingsOf({ vars: _, env: _environments, ...sections }: WranglerFile): string[] {
-  const named = (value: unknown): string[] => {
-    if (typeof value !== 'object' || value === null) return [];
-    if ('binding' in value && typeof value.binding === 'string') return [value.binding];
-    return Object.values(value).flatMap(named);
-  };
-  return named(sections);
 }

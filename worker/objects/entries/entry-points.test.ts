@@ -59,7 +59,7 @@ test.for<[fact: string, services: Record<string, unknown>, message: string]>([
   },
 );
 
-test('[ENTRY4] a class that another worker binds is one that is served', async () => {
+test('[ENTRY4] a class that another worker binds is served', async () => {
   const other = { exports: {}, bindings: { WALL: 'Nope' } };
   await expect(createObjects(TOLD, { workers: { other } })).rejects.toMatchObject({
     code: 'UNKNOWN_CLASS',

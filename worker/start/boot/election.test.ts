@@ -211,7 +211,7 @@ describe('two deployments', () => {
     expect(origin.hostCount).toBe(2);
   });
 
-  test('[BUILD2] an old one that stepped down does not come before a second tab of the newer one', async () => {
+  test('[BUILD2] an old one, having stepped down, does not come before a second tab of the newer one', async () => {
     const old = origin.start({ build: 1 });
     await whenLeads(old);
     const young = origin.start({ build: 2 });

@@ -1,0 +1,227 @@
+// `npx ctx-storage dev` of the packed package, as a project's author runs it.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { WebSocket } from 'ws';
+import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/tags.ts';
+import { installPacked, linkPackages } from '../package/installed.ts';
+
+const PROGRAM = 'node_modules/ctx-storage/dist/cli.js';
+
+const CONFIG = {
+  name: 'shop',
+  main: 'src/index.ts',
+  compatibility_date: '2026-07-01',
+  vars: { GREETING: 'hello' },
+  durable_objects: { bindings: [{ name: 'ROOM', class_name: 'Room' }] },
+  kv_namespaces: [{ binding: 'CACHE', id: 'abc' }],
+  d1_databases: [{ binding: 'DB', database_name: 'shop', database_id: 'xyz' }],
+  r2_buckets: [{ binding: 'FILES', bucket_name: 'files' }],
+  queues: {
+    producers: [{ binding: 'JOBS', queue: 'jobs' }],
+    consumers: [{ queue: 'jobs', max_batch_timeout: 0 }],
+  },
+  ratelimits: [{ name: 'LIMITER', namespace_id: '1', simple: { limit: 1, period: 60 } }],
+  services: [{ binding: 'SELF', service: 'shop', entrypoint: 'Admin' }],
+  triggers: { crons: ['*/5 * * * *'] },
+  env: { staging: { vars: { GREETING: 'hi' } } },
+};
+
+const CODE = `
+import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
+export class Admin extends WorkerEntrypoint {
+  greet(name: string) { return 'admin of ' + name; }
+}
+export class Room extends DurableObject {
+  async fetch(request: Request) {
+    if (request.headers.get('upgrade') === 'websocket') {
+      const [client, server] = Object.values(new WebSocketPair());
+      this.ctx.acceptWebSocket(server);
+      return new Response(null, { status: 101, webSocket: client });
+    }
+    const count = ((await this.ctx.storage.get('count')) ?? 0) + 1;
+    await this.ctx.storage.put('count', count);
+    return new Response('visit ' + count);
+  }
+  webSocketMessage(socket, message) { socket.send('echo ' + message); }
+}
+export default {
+  async fetch(request: Request, env) {
+    const { pathname } = new URL(request.url);
+    switch (pathname) {
+      case '/room': return env.ROOM.getByName('a').fetch(request);
+      case '/vars': return Response.json([env.GREETING, env.TOKEN ?? null, env.AI?.run() ?? null]);
+      case '/echo': return new Response(request.body, { headers: { 'set-cookie': 'a=1' } });
+      case '/keys': return Response.json((await env.CACHE.list()).keys.map(({ name }) => name));
+      case '/throw': throw new Error('thrown by the project');
+    }
+    await env.CACHE.put('a', 'kv');
+    await env.DB.prepare('INSERT INTO item VALUES (?)').bind('x').run();
+    await env.FILES.put('f', 'r2');
+    await env.JOBS.send('job');
+    return Response.json([
+      await env.CACHE.get('a'),
+      await env.DB.prepare('SELECT count(*) AS n FROM item').first('n'),
+      await (await env.FILES.get('f')).text(),
+      (await env.LIMITER.limit({ key: 'k' })).success,
+      (await env.LIMITER.limit({ key: 'k' })).success,
+      await env.SELF.greet('x'),
+    ]);
+  },
+  async queue({ messages }, env) {
+    for (const { body } of messages) await env.CACHE.put('queued ' + body, '1');
+  },
+  async scheduled({ cron }, env) {
+    await env.CACHE.put('cron ' + cron, '1');
+  },
+};
+`;
+
+let folder: string;
+const running = new Set<ChildProcess>();
+
+test.beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'ctx-storage-dev-'));
+  await installPacked(folder);
+  linkPackages(folder, ['esbuild', 'ws']);
+  write('wrangler.jsonc', `// a project\n${JSON.stringify(CONFIG)}`);
+  write('src/index.ts', CODE);
+  write('migrations/0001_items.sql', 'CREATE TABLE item(name TEXT);');
+});
+test.afterEach(async () => {
+  for (const child of running) await end(child);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+/** Starts the program; resolves to its address. */
+async function start(...parameters: string[]): Promise<{ address: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, [PROGRAM, 'dev', '--port', '0', ...parameters], {
+    cwd: folder,
+  });
+  running.add(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const addressIn = () => /Listening at (\S+)/.exec(output)?.[1];
+  await expect.poll(() => addressIn() ?? child.exitCode).not.toBeNull();
+  expect(child.exitCode, output).toBeNull();
+  return { address: addressIn()!, child };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGINT');
+  await ended;
+  running.delete(child);
+}
+
+const textOf = async (address: string, init?: RequestInit) => (await fetch(address, init)).text();
+
+test('[DEV1] [DEV2] a project runs by its wrangler file; its data outlive the process', {
+  tag: ONCE,
+}, async () => {
+  write('.dev.vars', 'TOKEN="a secret"\n');
+  const { address, child } = await start();
+  expect(await textOf(`${address}/all`)).toBe('["kv",1,"r2",true,false,"admin of x"]');
+  expect(await textOf(`${address}/vars`)).toBe('["hello","a secret",null]');
+  const echoed = await fetch(`${address}/echo`, { method: 'POST', body: 'Grüße' });
+  expect([await echoed.text(), echoed.headers.getSetCookie()]).toEqual(['Grüße', ['a=1']]);
+  expect(await textOf(`${address}/room`)).toBe('visit 1');
+  const cron = encodeURIComponent('*/5 * * * *');
+  expect(await textOf(`${address}/cdn-cgi/handler/scheduled?cron=${cron}`)).toBe('ok');
+  await expect.poll(() => textOf(`${address}/keys`)).toBe('["a","cron */5 * * * *","queued job"]');
+  await end(child);
+  const { address: later } = await start();
+  expect(await textOf(`${later}/room`)).toBe('visit 2');
+  expect(await textOf(`${later}/all`)).toContain('["kv",2,');
+});
+
+test('[DEV3] changed code runs on the same data; a mistake is told with its place, until it is mended', {
+  tag: ONCE,
+}, async () => {
+  const { address } = await start();
+  expect(await textOf(`${address}/room`)).toBe('visit 1');
+  const thrown = await fetch(`${address}/throw`);
+  expect([thrown.status, await thrown.text()]).toEqual([
+    500,
+    expect.stringMatching(/thrown by the project\n.*src\/index\.ts:27:/),
+  ]);
+  write('src/index.ts', CODE.replace("'visit '", "'call '"));
+  await expect.poll(() => textOf(`${address}/room`)).toMatch(/^call [23]$/);
+  write('src/index.ts', CODE.replace('default {', 'default {{'));
+  await expect
+    .poll(() => textOf(`${address}/room`))
+    .toMatch(/^src\/index\.ts:\d+:\d+: Expected identifier/);
+  write('src/index.ts', CODE);
+  await expect.poll(() => textOf(`${address}/room`)).toMatch(/^visit \d+$/);
+});
+
+test('[DEV4] WebSockets reach the objects, and are closed from both sides', {
+  tag: ONCE,
+}, async () => {
+  const { address } = await start();
+  const socket = new WebSocket(`${address.replace('http', 'ws')}/room`);
+  const heard: string[] = [];
+  socket.on('message', (data) => heard.push(String(data)));
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.send('one');
+  socket.send('two');
+  await expect.poll(() => heard).toEqual(['echo one', 'echo two']);
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+  socket.close(3000, 'bye');
+  expect(await closed).toBe(3000);
+  const refused = new WebSocket(`${address.replace('http', 'ws')}/keys`);
+  const answer = new Promise<Error>((resolve) => refused.once('error', resolve));
+  expect(String(await answer)).toContain('Unexpected server response: 200');
+});
+
+test('[DEV5] environments and TOML; a member that does not exist is refused by name, unless one is given', {
+  tag: ONCE,
+}, async () => {
+  const staging = await start('--env', 'staging');
+  expect(await textOf(`${staging.address}/vars`)).toBe('["hi",null,null]');
+  await end(staging.child);
+  write('app.toml', 'name = "shop"\nmain = "src/index.ts"\n[ai]\nbinding = "AI"\n');
+  expect(failure('--config', 'app.toml')).toMatch(
+    /AI \(section ai\) does not exist here\. Give a stand-in/,
+  );
+  write('fakes.ts', 'export default { AI: { run: (): string => "fake" } };');
+  const { address } = await start('--config', 'app.toml', '--bindings', 'fakes.ts');
+  expect(await textOf(`${address}/vars`)).toBe('[null,null,"fake"]');
+});
+
+test('[DEV6] mistakes end the program with one line: the file, the environment, the port, the folder', {
+  tag: ONCE,
+}, async () => {
+  expect(failure('--config', 'nothing.json')).toContain('"nothing.json", which does not exist');
+  expect(failure('--env', 'live')).toContain('no environment "live"; there are: staging');
+  expect(failure('--port', '70000')).toContain('must be from 0 to 65535');
+  write('wrong.toml', 'name = = 1\n');
+  expect(failure('--config', 'wrong.toml')).toMatch(/wrong\.toml:1:\d+: not TOML/);
+  const { address } = await start();
+  expect(failure('--persist', '.ctx-storage')).toContain('is in use by process');
+  const { port } = new URL(address);
+  expect(failure('--persist', 'other', '--port', port)).toContain('EADDRINUSE');
+});
+
+/** The line with which the program ends. */
+function failure(...parameters: string[]): string {
+  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'dev', ...parameters], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(status, stderr).toBe(2);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  return stderr;
+}

@@ -1,0 +1,76 @@
+// What a wrangler file says, as the arguments of `createObjects`.
+//
+// Invariant: a member of `env` that does not exist here fails the start, by its name, unless the user gives one.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EnvBinding } from '../../shared/contract/env-binding.ts';
+import type { ObjectsConfig } from '../vite/wrangler-config.ts';
+import type { MemberCall } from '../vite/wrangler-products.ts';
+
+/** `ctx-storage/bindings`. */
+export type BindingMakers = Readonly<Record<MemberCall['make'], (options: never) => EnvBinding>> & {
+  cronTriggers(crons: readonly string[]): EnvBinding;
+};
+
+/** Exports of the bundled code: its main module, and the user's own members of `env`. */
+export interface LoadedCode {
+  readonly main: Readonly<Record<string, unknown>>;
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
+export interface AppArguments {
+  readonly classes: Readonly<Record<string, { readonly class: unknown; readonly storage: string }>>;
+  readonly options: object;
+}
+
+/** @throws Error that names the member or class, and the way out */
+export function appArguments(
+  config: ObjectsConfig,
+  { main, given }: LoadedCode,
+  makers: BindingMakers,
+  { folder, secrets }: { readonly folder: string; readonly secrets: NodeJS.Dict<string> },
+): AppArguments {
+  const { scriptName, compatibilityDate, crons } = config;
+  const missing = config.missing.find(({ name }) => !Object.hasOwn(given, name));
+  if (missing !== undefined) {
+    throw new Error(
+      `${missing.name} (section ${missing.section}) does not exist here. Give a stand-in: a module whose default ` +
+        `export has the member ${missing.name}, as --bindings FILE.`,
+    );
+  }
+  const members = Object.entries(config.members).map(([name, { make, options, migrationsDir }]) => {
+    const migrations = migrationsDir && { migrations: migrationsIn(join(folder, migrationsDir)) };
+    return [name, makers[make]({ ...options, ...(migrations || {}) } as never)];
+  });
+  const classes = config.classes.map(({ name, storage }) => {
+    if (name in main) return [name, { class: main[name], storage }];
+    throw new Error(
+      `${name} is a class of the configuration, and ${config.main} exports nothing of that name; export the class.`,
+    );
+  });
+  return {
+    classes: Object.fromEntries(classes),
+    options: {
+      exports: main,
+      env: { ...config.vars, ...secrets },
+      bindings: { ...config.bindings, ...Object.fromEntries(members), ...given },
+      services: config.services,
+      ...(crons.length > 0 && { crons: makers.cronTriggers(crons) }),
+      ...(scriptName !== undefined && { scriptName }),
+      ...(compatibilityDate !== undefined && { compatibilityDate }),
+    },
+  };
+}
+
+/** The texts of a database's migrations, by their files; none if the folder is missing. */
+function migrationsIn(folder: string): Record<string, string> {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return {};
+  }
+  const files = names.filter((name) => name.endsWith('.sql'));
+  return Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+}

@@ -1,0 +1,98 @@
+// Bundles a project's worker for Node, again after each change of its files.
+//
+// Invariant: the code and the host share one module of base classes. The bundle is a file of its own each time, because
+// Node loads a module once.
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { BuildResult, Plugin } from 'esbuild';
+import type { LoadedCode } from './app-options.ts';
+
+export interface CodeFiles {
+  /** The main module. */
+  readonly main: string;
+  /** The module with the user's own members of `env`. */
+  readonly given: string | undefined;
+  /** Where the bundles go. */
+  readonly folder: string;
+  /** The address of `ctx-storage/worker` for Node. */
+  readonly library: string;
+}
+
+/** A build, or the reason why there is none. */
+export type Built =
+  | { readonly kind: 'code'; load(): Promise<LoadedCode> }
+  | { readonly kind: 'failure'; readonly message: string };
+
+const LIBRARY = /^(?:cloudflare:workers|ctx-storage\/worker)$/;
+
+/** Calls back with each build, the first one included; the result ends that. */
+export async function bundleCode(
+  files: CodeFiles,
+  built: (result: Built) => void,
+): Promise<() => Promise<void>> {
+  const { context } = await import('esbuild').catch((cause: unknown) => {
+    throw new Error('dev needs esbuild: npm install -D esbuild', { cause });
+  });
+  const { main, given, folder, library } = files;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  let count = 0;
+  const told: Plugin = {
+    name: 'ctx-storage:dev',
+    setup(build) {
+      build.onResolve({ filter: LIBRARY }, () => ({ path: library, external: true }));
+      build.onEnd((result) => {
+        count += 1;
+        built(resultOf(result, join(folder, `worker-${count}.mjs`)));
+      });
+    },
+  };
+  const building = await context({
+    stdin: {
+      contents: [
+        `export * as main from ${JSON.stringify(main)};`,
+        given === undefined
+          ? 'export const given = {};'
+          : `export { default as given } from ${JSON.stringify(given)};`,
+      ].join('\n'),
+      resolveDir: process.cwd(),
+    },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    conditions: ['workerd', 'worker'],
+    mainFields: ['module', 'main'],
+    loader: { '.sql': 'text', '.txt': 'text', '.html': 'text', '.bin': 'binary' },
+    external: ['cloudflare:*'],
+    // CommonJS modules require Node's modules.
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+    sourcemap: 'inline',
+    write: false,
+    outdir: folder,
+    logLevel: 'silent',
+    plugins: [told],
+  });
+  await building.watch();
+  return () => building.dispose();
+}
+
+function resultOf({ errors, outputFiles = [] }: BuildResult, file: string): Built {
+  const [error] = errors;
+  if (error !== undefined) {
+    const { location, text } = error;
+    const place = location && `${location.file}:${location.line}:${location.column + 1}: `;
+    return { kind: 'failure', message: `${place ?? ''}${text}` };
+  }
+  return {
+    kind: 'code',
+    load: async () => {
+      writeFileSync(file, outputFiles[0]!.contents);
+      return (await import(pathToFileURL(file).href)) as LoadedCode;
+    },
+  };
+}

@@ -1,0 +1,183 @@
+// Runs a project's worker on this machine, by its wrangler file: bundles it, serves it, keeps its data in a folder, and
+// starts it again after each change of its code.
+//
+// Invariant: one app holds the folder at a time. After a change that cannot be built or started, requests get the reason
+// until the next change.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import type { EntryHandle } from '../../shared/contract/service.ts';
+import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
+import { appArguments, type BindingMakers, type LoadedCode } from './app-options.ts';
+import { type Built, bundleCode } from './bundle-code.ts';
+import { type DevServer, serveHttp } from './http-server.ts';
+
+const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
+
+/** A running app. */
+export interface RunningApp {
+  readonly worker: EntryHandle;
+  close(): Promise<void>;
+}
+
+/** The parts of this package that host an app in Node. */
+export interface DevHost {
+  readonly makers: BindingMakers;
+  /** The address of `ctx-storage/worker` for Node. */
+  readonly library: string;
+  start(classes: object, options: object): Promise<RunningApp>;
+}
+
+export interface DevOptions {
+  /** The wrangler file. @default the one in the current folder */
+  readonly config?: string | undefined;
+  readonly environment?: string | undefined;
+  readonly port: number;
+  readonly host: string;
+  /** The folder of the data. */
+  readonly persist: string;
+  /** The module with the user's own members of `env`. */
+  readonly bindings?: string | undefined;
+  readonly print: (line: string) => void;
+}
+
+/** Resolves when the first build has started, or has failed. @throws Error that names the mistake */
+export async function dev(
+  options: DevOptions,
+  loadHost: () => Promise<DevHost>,
+): Promise<DevServer> {
+  const path = configOf(options.config);
+  const text = readFileSync(path, 'utf8');
+  const config = parseWranglerConfig(text, path, 'all', options.environment);
+  const folder = dirname(path);
+  const host = await loadHost();
+  const app = new App(options, config, folder, host);
+  const end = await app.follow();
+  try {
+    await app.mustHaveStarted();
+    const server = await serveHttp({ ...options, worker: () => app.worker() });
+    return {
+      ...server,
+      async close() {
+        await server.close();
+        await end();
+        await app.close();
+      },
+    };
+  } catch (error) {
+    await end();
+    await app.close();
+    throw error;
+  }
+}
+
+function configOf(given: string | undefined): string {
+  const names = given === undefined ? CONFIG_NAMES : [given];
+  const found = names.find((name) => existsSync(name));
+  if (found !== undefined) return resolve(found);
+  throw new Error(
+    given === undefined
+      ? `There is no ${CONFIG_NAMES.join(', ')} in this folder; name one with --config.`
+      : `--config is "${given}", which does not exist.`,
+  );
+}
+
+class App {
+  readonly #options: DevOptions;
+  readonly #config: ObjectsConfig;
+  readonly #folder: string;
+  readonly #host: DevHost;
+  /** The latest code was built and loaded. */
+  #isBuilt = false;
+  /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
+  #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
+
+  constructor(options: DevOptions, config: ObjectsConfig, folder: string, host: DevHost) {
+    this.#options = options;
+    this.#config = config;
+    this.#folder = folder;
+    this.#host = host;
+    this.#running.catch(() => {});
+  }
+
+  async worker(): Promise<EntryHandle> {
+    return (await this.#running).worker;
+  }
+
+  /** @throws Error that no change of the code can mend, such as a folder that another process holds */
+  async mustHaveStarted(): Promise<void> {
+    if (this.#isBuilt) await this.#running;
+  }
+
+  async close(): Promise<void> {
+    const running = await this.#running.catch(() => undefined);
+    await running?.close();
+  }
+
+  /** Bundles and starts, now and after each change; the result ends that. */
+  async follow(): Promise<() => Promise<void>> {
+    const { bindings, persist } = this.#options;
+    let first = () => {};
+    const hasBuilt = new Promise<void>((resolve) => {
+      first = resolve;
+    });
+    const end = await bundleCode(
+      {
+        main: resolve(this.#folder, this.#config.main),
+        given: bindings && resolve(bindings),
+        folder: join(resolve(persist), 'bundle'),
+        library: this.#host.library,
+      },
+      (built) => void this.#replace(built).then(first),
+    );
+    await hasBuilt;
+    return end;
+  }
+
+  async #replace(built: Built): Promise<void> {
+    const { print } = this.#options;
+    const before = this.#running;
+    this.#isBuilt = false;
+    this.#running = (async () => {
+      if (built.kind === 'failure') {
+        const living = await before.catch(() => undefined);
+        await living?.close();
+        throw withoutStack(built.message);
+      }
+      const code = await built.load();
+      const living = await before.catch(() => undefined);
+      await living?.close();
+      this.#isBuilt = true;
+      return this.#start(code);
+    })();
+    await this.#running.then(
+      () => print('Ready.\n'),
+      (error: Error) => print(`${error.message}\n`),
+    );
+  }
+
+  #start(code: LoadedCode): Promise<RunningApp> {
+    const folder = this.#folder;
+    const secrets = secretsIn(folder, this.#options.environment);
+    const { classes, options } = appArguments(this.#config, code, this.#host.makers, {
+      folder,
+      secrets,
+    });
+    const directory = join(resolve(this.#options.persist), 'objects');
+    return this.#host.start(classes, { ...options, directory });
+  }
+}
+
+/** The mistake is in the project's code, and not where this was made. */
+function withoutStack(message: string): Error {
+  return Object.assign(new Error(message), { stack: message });
+}
+
+/** The secrets of local runs. */
+function secretsIn(folder: string, environment: string | undefined): NodeJS.Dict<string> {
+  const names =
+    environment === undefined ? ['.dev.vars'] : [`.dev.vars.${environment}`, '.dev.vars'];
+  const found = names.map((name) => join(folder, name)).find((path) => existsSync(path));
+  return found === undefined ? {} : parseEnv(readFileSync(found, 'utf8'));
+}

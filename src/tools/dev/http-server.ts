@@ -1,0 +1,158 @@
+// The HTTP server in front of a worker's entry point: requests, streams of bodies, WebSockets, and scheduled events.
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Duplex, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream as NodeStream } from 'node:stream/web';
+import type { WebSocketServer, WebSocket as WireSocket } from 'ws';
+import type { EntryHandle } from '../../shared/contract/service.ts';
+
+/** As wrangler has it. */
+const SCHEDULED = '/cdn-cgi/handler/scheduled';
+
+/** The socket in the response of an entry point. */
+interface Accepted extends EventTarget {
+  accept(): void;
+  send(data: string | ArrayBuffer): void;
+  close(code?: number, reason?: string): void;
+}
+
+export interface DevServer {
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly port: number;
+  readonly host: string;
+  /** The entry point that is there now; it waits for one that starts. @throws the reason why none runs */
+  readonly worker: () => Promise<EntryHandle>;
+}
+
+/** @throws Error of the system, such as EADDRINUSE */
+export async function serveHttp({ port, host, worker }: ServerOptions): Promise<DevServer> {
+  const sockets = await socketServer();
+  const server = createServer((incoming, outgoing) => {
+    answer(incoming, outgoing, worker).catch((error: unknown) => fail(outgoing, error));
+  });
+  server.on('upgrade', (incoming, duplex, head) => {
+    upgrade(incoming, duplex, head, sockets, worker).catch((error: unknown) => {
+      duplex.end(`HTTP/1.1 500 Internal Server Error\r\n\r\n${textOf(error)}`);
+    });
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const { port: actual } = server.address() as AddressInfo;
+  return {
+    address: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    async close() {
+      for (const client of sockets?.clients ?? []) client.terminate();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function socketServer(): Promise<WebSocketServer | undefined> {
+  try {
+    const { WebSocketServer } = await import('ws');
+    return new WebSocketServer({ noServer: true });
+  } catch {
+    return undefined; // a request for a socket says so
+  }
+}
+
+async function answer(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  worker: ServerOptions['worker'],
+): Promise<void> {
+  const request = requestOf(incoming);
+  const { pathname, searchParams } = new URL(request.url);
+  const handle = await worker();
+  if (pathname === SCHEDULED) {
+    const { outcome } = await handle.scheduled({ cron: searchParams.get('cron') ?? '' });
+    outgoing.writeHead(outcome === 'ok' ? 200 : 500).end(outcome);
+    return;
+  }
+  const response = await handle.fetch(request);
+  outgoing.statusCode = response.status;
+  if (response.statusText) outgoing.statusMessage = response.statusText;
+  for (const [name, value] of response.headers) {
+    if (name !== 'set-cookie') outgoing.setHeader(name, value);
+  }
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
+  if (response.body === null) outgoing.end();
+  else await pipeline(Readable.fromWeb(response.body as NodeStream), outgoing).catch(ended);
+}
+
+/** The caller has gone, or the body has failed after its first bytes: the connection tells it. */
+function ended(): void {}
+
+function requestOf(incoming: IncomingMessage): Request {
+  const { method = 'GET', headers, url = '/' } = incoming;
+  const pairs = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((text): [string, string] => [name, text]),
+  );
+  const hasBody = method !== 'GET' && method !== 'HEAD';
+  return new Request(new URL(url, `http://${headers.host ?? 'localhost'}`), {
+    method,
+    headers: pairs,
+    ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' }),
+  });
+}
+
+async function upgrade(
+  incoming: IncomingMessage,
+  duplex: Duplex,
+  head: Buffer,
+  sockets: WebSocketServer | undefined,
+  worker: ServerOptions['worker'],
+): Promise<void> {
+  if (sockets === undefined) throw new Error('WebSockets need the package ws: npm install -D ws');
+  const response = (await (await worker()).fetch(requestOf(incoming))) as unknown as {
+    readonly status: number;
+    readonly webSocket?: Accepted | null;
+    text(): Promise<string>;
+  };
+  const { webSocket } = response;
+  if (!webSocket) {
+    duplex.end(`HTTP/1.1 ${response.status} No Socket\r\n\r\n${await response.text()}`);
+    return;
+  }
+  sockets.handleUpgrade(incoming, duplex, head, (wire) => connect(wire, webSocket));
+}
+
+/** Codes that a close frame may not carry mean that the connection was lost. */
+const sendable = (code: number) => code === 1000 || (code >= 3000 && code <= 4999);
+
+function connect(wire: WireSocket, socket: Accepted): void {
+  socket.accept();
+  socket.addEventListener('message', (event) => {
+    wire.send((event as MessageEvent<string | ArrayBuffer>).data);
+  });
+  socket.addEventListener('close', (event) => {
+    const { code, reason } = event as CloseEvent;
+    if (code === 1006) wire.terminate();
+    else wire.close(code === 1005 ? undefined : code, reason);
+  });
+  wire.on('message', (data: Buffer, isBinary: boolean) => {
+    socket.send(isBinary ? (new Uint8Array(data).buffer as ArrayBuffer) : data.toString());
+  });
+  wire.on('close', (code: number, reason: Buffer) => {
+    if (sendable(code)) socket.close(code, reason.toString());
+    else socket.close();
+  });
+}
+
+function fail(outgoing: ServerResponse, error: unknown): void {
+  if (outgoing.headersSent) outgoing.destroy();
+  else outgoing.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' }).end(textOf(error));
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,150 @@
+// The members of `env` that a project's wrangler file names beside its classes: the sections of other products.
+//
+// Invariant: a member that does not exist here is named, with its section.
+
+import * as v from 'valibot';
+
+/** A section that is a list of entries with a name in `env`. */
+const list = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.optional(v.array(v.object(entries)), []);
+
+const binding = v.string();
+const text = v.optional(v.string());
+const number = v.optional(v.number());
+
+export const PRODUCT_SECTIONS = {
+  kv_namespaces: list({ binding, id: text }),
+  d1_databases: list({ binding, database_id: text, database_name: text, migrations_dir: text }),
+  r2_buckets: list({ binding, bucket_name: text }),
+  queues: v.optional(
+    v.object({
+      producers: list({ binding, queue: v.string(), delivery_delay: number }),
+      consumers: list({
+        queue: v.string(),
+        max_batch_size: number,
+        max_batch_timeout: number,
+        max_retries: number,
+        max_concurrency: v.nullish(v.number()),
+        retry_delay: number,
+        dead_letter_queue: text,
+      }),
+    }),
+    { producers: [], consumers: [] },
+  ),
+  ratelimits: list({
+    name: v.string(),
+    namespace_id: text,
+    simple: v.object({ limit: v.number(), period: v.number() }),
+  }),
+  services: list({ binding, service: v.string(), entrypoint: text }),
+  triggers: v.optional(v.object({ crons: v.optional(v.array(v.string()), []) }), { crons: [] }),
+  assets: v.optional(v.object({ directory: text, binding: text })),
+} as const;
+
+const Products = v.object(PRODUCT_SECTIONS);
+
+export type Products = v.InferOutput<typeof Products>;
+
+/** The function of `ctx-storage/bindings` that makes a member of `env`, and its options. */
+export interface MemberCall {
+  readonly make: 'kv' | 'd1' | 'r2' | 'queue' | 'rateLimit';
+  readonly options: object;
+  /** Of a D1 database: the folder of its migrations, as written. */
+  readonly migrationsDir?: string;
+}
+
+/** A member of `env` that does not exist here. */
+export interface MissingMember {
+  readonly name: string;
+  readonly section: string;
+}
+
+/** A service binding that leads to the worker itself. */
+export interface OwnService {
+  readonly service: string;
+  readonly entrypoint?: string;
+}
+
+/** Members of `env`, by their names. */
+export function memberCalls(products: Products): Record<string, MemberCall> {
+  const { kv_namespaces, d1_databases, r2_buckets, ratelimits } = products;
+  return Object.fromEntries<MemberCall>([
+    ...kv_namespaces.map(({ binding, id }) => entry(binding, 'kv', { id })),
+    ...d1_databases.map(
+      ({ binding, database_id, database_name, migrations_dir: migrationsDir = 'migrations' }) => {
+        const [name, call] = entry(binding, 'd1', { id: database_id ?? database_name });
+        return [name, { ...call, migrationsDir }] as const;
+      },
+    ),
+    ...r2_buckets.map(({ binding, bucket_name: id }) => entry(binding, 'r2', { id })),
+    ...ratelimits.map(({ name, namespace_id: id, simple }) =>
+      entry(name, 'rateLimit', { id, ...simple }),
+    ),
+    ...queuesOf(products),
+  ]);
+}
+
+/** A queue that is consumed, and to which this worker sends nothing, is a member with its own name. */
+function queuesOf({ queues: { producers, consumers } }: Products) {
+  const consumerOf = new Map(consumers.map((consumer) => [consumer.queue, consumer]));
+  const sent = producers.map(({ binding, queue, delivery_delay: deliveryDelay }) => {
+    const consumer = consumerOf.get(queue);
+    consumerOf.delete(queue); // it has one consumer, whichever binding sends to it
+    return { binding, queue, deliveryDelay, consumer };
+  });
+  const received = [...consumerOf.values()].map((consumer) => {
+    return { binding: consumer.queue, queue: consumer.queue, deliveryDelay: undefined, consumer };
+  });
+  return [...sent, ...received].map(({ binding, queue: name, deliveryDelay, consumer: given }) => {
+    const consumer =
+      given &&
+      defined({
+        maxBatchSize: given.max_batch_size,
+        maxBatchTimeout: given.max_batch_timeout,
+        maxRetries: given.max_retries,
+        retryDelay: given.retry_delay,
+        deadLetterQueue: given.dead_letter_queue,
+      });
+    return entry(binding, 'queue', { name, deliveryDelay, consumer });
+  });
+}
+
+function entry(name: string, make: MemberCall['make'], options: object) {
+  return [name, { make, options: defined(options) }] as const;
+}
+
+function defined(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+export function ownServices(
+  { services }: Products,
+  scriptName: string | undefined,
+): Record<string, OwnService> {
+  const own = services.filter(({ service }) => service === scriptName);
+  return Object.fromEntries(
+    own.map(({ binding, service, entrypoint }) => [
+      binding,
+      { service, ...(entrypoint !== undefined && { entrypoint }) },
+    ]),
+  );
+}
+
+/** Every product's section calls the name in `env` `binding`, at any depth. */
+export function missingMembers(
+  file: Products & Readonly<Record<string, unknown>>,
+  scriptName: string | undefined,
+): MissingMember[] {
+  const foreign = file.services.filter(({ service }) => service !== scriptName);
+  const others = Object.entries(file).filter(
+    ([section]) => !(section in PRODUCT_SECTIONS) && section !== 'vars' && section !== 'env',
+  );
+  const sections = [...others, ['services', foreign], ['assets', file.assets]] as const;
+  return sections.flatMap(([section, value]) => named(value).map((name) => ({ name, section })));
+}
+
+function named(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if ('binding' in value && typeof value.binding === 'string') return [value.binding];
+  return Object.values(value).flatMap(named);
+}
