@@ -4,10 +4,13 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'vite';
 import { WebSocket } from 'ws';
+import type * as Plugin from '../../src/tools/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { ONCE } from '../browsers/tags.ts';
-import { installPacked, linkPackages } from '../package/installed.ts';
+import { installPacked, linkPackages, whileServed } from '../package/installed.ts';
 
 const PROGRAM = 'node_modules/ctx-storage/dist/cli.js';
 
@@ -201,6 +204,36 @@ test('[DEV5] environments and TOML; a member that does not exist is refused by n
   expect(await textOf(`${address}/vars`)).toBe('[null,null,"fake"]');
 });
 
+test('[VITE23] a page of the same project has its products, too', { tag: ONCE }, async ({
+  context,
+}) => {
+  write('index.html', '<script type="module" src="./main.js"></script>');
+  write(
+    'main.js',
+    `import { connect } from 'ctx-storage';
+    import start from 'virtual:ctx-storage/start';
+    const { worker } = await connect(start);
+    const answer = await worker.fetch('/all');
+    document.title = await answer.text();`,
+  );
+  write('wrangler.jsonc', JSON.stringify({ ...CONFIG, d1_databases: [] }));
+  write('src/index.ts', withoutD1(CODE));
+  const plugin = join(folder, 'node_modules/ctx-storage/dist/vite.js');
+  const { ctxStorage } = (await import(pathToFileURL(plugin).href)) as typeof Plugin;
+  await build({
+    configFile: false,
+    root: folder,
+    logLevel: 'error',
+    plugins: [ctxStorage()],
+    build: { outDir: 'built', target: 'esnext' },
+  });
+  await whileServed(join(folder, 'built'), async (address) => {
+    const page = await context.newPage();
+    await page.goto(address);
+    await expect(page).toHaveTitle('["kv",1,"r2",true,false,"admin of x"]');
+  });
+});
+
 test('[DEV6] mistakes end the program with one line: the file, the environment, the port, the folder', {
   tag: ONCE,
 }, async () => {
@@ -214,6 +247,13 @@ test('[DEV6] mistakes end the program with one line: the file, the environment, 
   const { port } = new URL(address);
   expect(failure('--persist', 'other', '--port', port)).toContain('EADDRINUSE');
 });
+
+/** The plugin gives a page no migrations, so the table would be missing. */
+function withoutD1(code: string): string {
+  return code
+    .replace(/await env\.DB\.prepare\('INSERT.*\n/, '')
+    .replace(/await env\.DB.*first\('n'\)/, '1');
+}
 
 /** The line with which the program ends. */
 function failure(...parameters: string[]): string {
