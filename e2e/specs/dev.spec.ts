@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -144,6 +145,12 @@ test('[DEV1] [DEV2] a project runs by its wrangler file; its data outlive the pr
   const cron = encodeURIComponent('*/5 * * * *');
   expect(await textOf(`${address}/cdn-cgi/handler/scheduled?cron=${cron}`)).toBe('ok');
   await expect.poll(() => textOf(`${address}/keys`)).toBe('["a","cron */5 * * * *","queued job"]');
+  const foreign = await new Promise<number | undefined>((resolve) => {
+    get(address, { headers: { host: 'stranger.example' } }, ({ statusCode }) =>
+      resolve(statusCode),
+    );
+  });
+  expect(foreign).toBe(403);
   await end(child);
   const { address: later } = await start();
   expect(await textOf(`${later}/room`)).toBe('visit 2');
@@ -202,6 +209,54 @@ test('[DEV5] environments and TOML; a member that does not exist is refused by n
   write('fakes.ts', 'export default { AI: { run: (): string => "fake" } };');
   const { address } = await start('--config', 'app.toml', '--bindings', 'fakes.ts');
   expect(await textOf(`${address}/vars`)).toBe('[null,null,"fake"]');
+});
+
+test('[DEV7] assets answer before the worker, and by their binding; no file outside of the folder does', {
+  tag: ONCE,
+}, async () => {
+  write('public/index.html', '<h1>home</h1>');
+  write('public/about.html', 'about us');
+  write('public/a b.json', '{}');
+  const assets = { directory: 'public', binding: 'ASSETS' };
+  write('wrangler.jsonc', JSON.stringify({ ...CONFIG, assets }));
+  write(
+    'src/index.ts',
+    CODE.replace(
+      "case '/keys'",
+      "case '/asset': return env.ASSETS.fetch(new URL('/about', request.url)); case '/keys'",
+    ),
+  );
+  const { address, child } = await start();
+  const page = await fetch(`${address}/`);
+  expect([await page.text(), page.headers.get('content-type')]).toEqual([
+    '<h1>home</h1>',
+    'text/html; charset=utf-8',
+  ]);
+  expect(await textOf(`${address}/about`)).toBe('about us');
+  expect(await textOf(`${address}/a%20b.json`)).toBe('{}');
+  expect(await textOf(`${address}/asset`)).toBe('about us');
+  expect(await textOf(`${address}/vars`)).toContain('hello');
+  expect(await textOf(`${address}/..%2Fwrangler.jsonc`)).toContain('["kv"');
+  const posted = await fetch(`${address}/about`, { method: 'POST' });
+  expect(await posted.text()).toContain('["kv"');
+  await end(child);
+  write(
+    'wrangler.jsonc',
+    JSON.stringify({
+      ...CONFIG,
+      assets: { ...assets, not_found_handling: 'single-page-application' },
+    }),
+  );
+  const { address: app } = await start();
+  const navigate = { headers: { 'sec-fetch-mode': 'navigate' } };
+  // fetch() of Node sends a mode of its own.
+  const asked = await new Promise<string>((resolve) => {
+    get(`${app}/deep/link`, navigate, async (response) =>
+      resolve(await new Response(response as never).text()),
+    );
+  });
+  expect(asked).toBe('<h1>home</h1>');
+  expect(await textOf(`${app}/vars`)).toContain('hello');
 });
 
 test('[VITE23] a page of the same project has its products, too', { tag: ONCE }, async ({

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { EnvBinding } from '../../shared/contract/env-binding.ts';
 import type { ObjectsConfig } from '../vite/wrangler-config.ts';
 import type { MemberCall } from '../vite/wrangler-products.ts';
+import type { Assets } from './assets.ts';
 
 /** `ctx-storage/bindings`. */
 export type BindingMakers = Readonly<Record<MemberCall['make'], (options: never) => EnvBinding>> & {
@@ -24,15 +25,26 @@ export interface AppArguments {
   readonly options: object;
 }
 
+/** The project's files beside its code. */
+export interface Surroundings {
+  readonly folder: string;
+  readonly secrets: NodeJS.Dict<string>;
+  readonly assets: Assets | undefined;
+}
+
 /** @throws Error that names the member or class, and the way out */
 export function appArguments(
   config: ObjectsConfig,
   { main, given }: LoadedCode,
   makers: BindingMakers,
-  { folder, secrets }: { readonly folder: string; readonly secrets: NodeJS.Dict<string> },
+  { folder, secrets, assets }: Surroundings,
 ): AppArguments {
   const { scriptName, compatibilityDate, crons } = config;
-  const missing = config.missing.find(({ name }) => !Object.hasOwn(given, name));
+  const own = {
+    ...(assets !== undefined && config.assets?.binding && { [config.assets.binding]: assets }),
+    ...given,
+  };
+  const missing = config.missing.find(({ name }) => !Object.hasOwn(own, name));
   if (missing !== undefined) {
     throw new Error(
       `${missing.name} (section ${missing.section}) does not exist here. Give a stand-in: a module whose default ` +
@@ -54,7 +66,7 @@ export function appArguments(
     options: {
       exports: main,
       env: { ...config.vars, ...secrets },
-      bindings: { ...config.bindings, ...Object.fromEntries(members), ...given },
+      bindings: { ...config.bindings, ...Object.fromEntries(members), ...own },
       services: config.services,
       ...(crons.length > 0 && { crons: makers.cronTriggers(crons) }),
       ...(scriptName !== undefined && { scriptName }),

@@ -9,7 +9,13 @@ import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { EntryHandle } from '../../shared/contract/service.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
-import { appArguments, type BindingMakers, type LoadedCode } from './app-options.ts';
+import {
+  appArguments,
+  type BindingMakers,
+  type LoadedCode,
+  type Surroundings,
+} from './app-options.ts';
+import { Assets } from './assets.ts';
 import { type Built, bundleCode } from './bundle-code.ts';
 import { type DevServer, serveHttp } from './http-server.ts';
 
@@ -52,11 +58,16 @@ export async function dev(
   const config = parseWranglerConfig(text, path, 'all', options.environment);
   const folder = dirname(path);
   const host = await loadHost();
-  const app = new App(options, config, folder, host);
+  const assets = assetsOf(config, folder);
+  const app = new App(options, config, { folder, assets }, host);
   const end = await app.follow();
   try {
     await app.mustHaveStarted();
-    const server = await serveHttp({ ...options, worker: () => app.worker() });
+    const server = await serveHttp({
+      ...options,
+      worker: () => app.worker(),
+      assets: config.assets?.run_worker_first ? undefined : assets,
+    });
     return {
       ...server,
       async close() {
@@ -86,17 +97,22 @@ function configOf(given: string | undefined): string {
 class App {
   readonly #options: DevOptions;
   readonly #config: ObjectsConfig;
-  readonly #folder: string;
+  readonly #project: Pick<Surroundings, 'folder' | 'assets'>;
   readonly #host: DevHost;
   /** The latest code was built and loaded. */
   #isBuilt = false;
   /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
   #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
 
-  constructor(options: DevOptions, config: ObjectsConfig, folder: string, host: DevHost) {
+  constructor(
+    options: DevOptions,
+    config: ObjectsConfig,
+    project: Pick<Surroundings, 'folder' | 'assets'>,
+    host: DevHost,
+  ) {
     this.#options = options;
     this.#config = config;
-    this.#folder = folder;
+    this.#project = project;
     this.#host = host;
     this.#running.catch(() => {});
   }
@@ -124,7 +140,7 @@ class App {
     });
     const end = await bundleCode(
       {
-        main: resolve(this.#folder, this.#config.main),
+        main: resolve(this.#project.folder, this.#config.main),
         given: bindings && resolve(bindings),
         folder: join(resolve(persist), 'bundle'),
         library: this.#host.library,
@@ -158,15 +174,19 @@ class App {
   }
 
   #start(code: LoadedCode): Promise<RunningApp> {
-    const folder = this.#folder;
-    const secrets = secretsIn(folder, this.#options.environment);
+    const secrets = secretsIn(this.#project.folder, this.#options.environment);
     const { classes, options } = appArguments(this.#config, code, this.#host.makers, {
-      folder,
+      ...this.#project,
       secrets,
     });
     const directory = join(resolve(this.#options.persist), 'objects');
     return this.#host.start(classes, { ...options, directory });
   }
+}
+
+function assetsOf({ assets }: ObjectsConfig, folder: string): Assets | undefined {
+  if (assets?.directory === undefined) return undefined;
+  return new Assets(resolve(folder, assets.directory), assets.not_found_handling);
 }
 
 /** The mistake is in the project's code, and not where this was made. */

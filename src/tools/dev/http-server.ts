@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { WebSocketServer, WebSocket as WireSocket } from 'ws';
 import type { EntryHandle } from '../../shared/contract/service.ts';
+import type { Assets } from './assets.ts';
 
 /** As wrangler has it. */
 const SCHEDULED = '/cdn-cgi/handler/scheduled';
@@ -29,15 +30,26 @@ export interface ServerOptions {
   readonly host: string;
   /** The entry point that is there now; it waits for one that starts. @throws the reason why none runs */
   readonly worker: () => Promise<EntryHandle>;
+  /** They answer before the worker; undefined: it answers everything. */
+  readonly assets: Assets | undefined;
 }
 
 /** @throws Error of the system, such as EADDRINUSE */
-export async function serveHttp({ port, host, worker }: ServerOptions): Promise<DevServer> {
+export async function serveHttp({ port, host, worker, assets }: ServerOptions): Promise<DevServer> {
   const sockets = await socketServer();
+  const isAllowed = hostCheck(host);
   const server = createServer((incoming, outgoing) => {
-    answer(incoming, outgoing, worker).catch((error: unknown) => fail(outgoing, error));
+    if (!isAllowed(incoming)) {
+      outgoing.writeHead(403).end('The name of this host is not allowed; start with --host.\n');
+      return;
+    }
+    answer(incoming, outgoing, worker, assets).catch((error: unknown) => fail(outgoing, error));
   });
   server.on('upgrade', (incoming, duplex, head) => {
+    if (!isAllowed(incoming)) {
+      duplex.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+      return;
+    }
     upgrade(incoming, duplex, head, sockets, worker).catch((error: unknown) => {
       duplex.end(`HTTP/1.1 500 Internal Server Error\r\n\r\n${textOf(error)}`);
     });
@@ -55,6 +67,13 @@ export async function serveHttp({ port, host, worker }: ServerOptions): Promise<
   };
 }
 
+/** A stranger's name that leads here (DNS rebinding) would let its pages read the answers. */
+function hostCheck(host: string): (incoming: IncomingMessage) => boolean {
+  const isOfEveryName = host === '0.0.0.0' || host === '::';
+  const names = new Set(['localhost', '127.0.0.1', '[::1]', host]);
+  return ({ headers }) => isOfEveryName || names.has((headers.host ?? '').replace(/:\d+$/, ''));
+}
+
 async function socketServer(): Promise<WebSocketServer | undefined> {
   try {
     const { WebSocketServer } = await import('ws');
@@ -68,16 +87,25 @@ async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   worker: ServerOptions['worker'],
+  assets: Assets | undefined,
 ): Promise<void> {
   const request = requestOf(incoming);
   const { pathname, searchParams } = new URL(request.url);
+  const asset = await assets?.before(request);
+  if (asset !== undefined) return write(asset, outgoing);
   const handle = await worker();
   if (pathname === SCHEDULED) {
     const { outcome } = await handle.scheduled({ cron: searchParams.get('cron') ?? '' });
     outgoing.writeHead(outcome === 'ok' ? 200 : 500).end(outcome);
     return;
   }
-  const response = await handle.fetch(request);
+  await write(await handle.fetch(request), outgoing);
+}
+
+async function write(
+  response: Pick<Response, 'status' | 'statusText' | 'headers' | 'body'>,
+  outgoing: ServerResponse,
+): Promise<void> {
   outgoing.statusCode = response.status;
   if (response.statusText) outgoing.statusMessage = response.statusText;
   for (const [name, value] of response.headers) {

@@ -40,6 +40,7 @@ describe('wrangler.jsonc', () => {
       members: {},
       services: {},
       crons: [],
+      assets: undefined,
       missing: [],
     });
   });

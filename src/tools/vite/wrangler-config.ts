@@ -21,6 +21,7 @@ import {
   type OwnService,
   ownServices,
   PRODUCT_SECTIONS,
+  type Products,
 } from './wrangler-products.ts';
 
 /** A class and the kind of its objects' storage. */
@@ -49,6 +50,8 @@ export interface ObjectsConfig {
   readonly members: Readonly<Record<string, MemberCall>>;
   readonly services: Readonly<Record<string, OwnService>>;
   readonly crons: readonly string[];
+  /** The section of static assets; undefined: there are none. */
+  readonly assets: Products['assets'];
   /** Members of `env` that do not exist here. */
   readonly missing: readonly MissingMember[];
 }
@@ -176,6 +179,7 @@ export function parseWranglerConfig(
     members: memberCalls(file),
     services: ownServices(file, file.name),
     crons: file.triggers.crons,
+    assets: file.assets,
     missing: missingMembers(file, file.name),
   };
 }

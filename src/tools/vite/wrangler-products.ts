@@ -38,7 +38,20 @@ export const PRODUCT_SECTIONS = {
   }),
   services: list({ binding, service: v.string(), entrypoint: text }),
   triggers: v.optional(v.object({ crons: v.optional(v.array(v.string()), []) }), { crons: [] }),
-  assets: v.optional(v.object({ directory: text, binding: text })),
+  assets: v.optional(
+    v.object({
+      directory: text,
+      binding: text,
+      not_found_handling: v.optional(
+        v.picklist(['none', '404-page', 'single-page-application']),
+        'none',
+      ),
+      run_worker_first: v.optional(
+        v.boolean('Expected true or false; patterns are not read'),
+        false,
+      ),
+    }),
+  ),
 } as const;
 
 const Products = v.object(PRODUCT_SECTIONS);
