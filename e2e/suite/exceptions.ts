@@ -38,6 +38,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/calls/sockets/web-socket.ts socketParts': FRIEND,
   'src/shared/calls/stubs/known-stubs.ts addresses': BY_OBJECT,
   'src/shared/calls/stubs/known-stubs.ts callers': BY_OBJECT,
+  'src/shared/calls/stubs/known-stubs.ts classNames': BY_OBJECT,
   'src/shared/calls/stubs/known-stubs.ts fixed': BY_OBJECT,
   'src/shared/calls/stubs/known-stubs.ts liveCallers': BY_OBJECT,
   'src/shared/calls/stubs/known-stubs.ts members': BY_OBJECT,

@@ -11,7 +11,7 @@ import {
 } from '../../../src/shared/calls/stubs/loopback.ts';
 import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
 import { Party, type PartyIo } from '../../../src/shared/calls/stubs/party.ts';
-import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
+import { currentCaller, type ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { liveCalls } from '../../../src/shared/live/live-identity.ts';
 import type { LivePeers } from '../../../src/shared/live/polled-source.ts';
@@ -159,13 +159,7 @@ export class Namespaces {
   }
 
   /** Calls objects on behalf of the object that is running. */
-  readonly ambient: ObjectCaller = {
-    call: (...call) => this.#current.call(...call),
-    get: (...get) => this.#current.get(...get),
-    fetch: (...fetch) => this.#current.fetch(...fetch),
-    watch: (to) => this.#current.watch(to),
-    entrance: () => this.#current.entrance(),
-  };
+  readonly ambient: ObjectCaller = currentCaller(() => this.#current);
 
   get #current(): ObjectCaller {
     const context = this.#host.currentContext;

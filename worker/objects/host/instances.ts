@@ -79,6 +79,15 @@ export class Instances {
     return slot?.kind === 'live' ? slot.instance : undefined;
   }
 
+  /** The addresses of objects with an instance, without facets: these end with their parents. */
+  running(): ObjectAddress[] {
+    return [...this.#slots.values()].flatMap((slot) =>
+      slot.kind === 'live' && slot.instance.address.facet === undefined
+        ? slot.instance.address
+        : [],
+    );
+  }
+
   /** True while the object has an instance, or files that one has not released. */
   has(key: string): boolean {
     return this.#slots.has(key);

@@ -234,9 +234,13 @@ export class ObjectHost {
     return this.instances.reset(addressKey(address), reason);
   }
 
-  /** Ends the object's instance after its last write is durable; calls under way reject. @throws IO, DISK_FULL */
-  async evict(address: ObjectAddress): Promise<void> {
+  /**
+   * Ends the object's instance after its last write is durable; calls under way reject. `breaksSockets`: the sockets
+   * that would outlive it, too. @throws IO, DISK_FULL
+   */
+  async evict(address: ObjectAddress, breaksSockets = false): Promise<void> {
     const key = addressKey(address);
+    if (breaksSockets) this.#sockets.get(key)?.reset();
     if (!this.instances.has(key)) return;
     const reason = storageError('OBJECT_RESET', 'The object was evicted.');
     await this.instances.close(key, await this.instance(address), reason);

@@ -71,8 +71,21 @@ export class ObjectManager {
   }
 
   /** Ends the object's instance in order, if it has one: the next event constructs it again. */
-  async evict(address: ObjectAddress): Promise<void> {
-    await this.#host.evict(address);
+  async evict(address: ObjectAddress, breaksSockets?: boolean): Promise<void> {
+    await this.#host.evict(address, breaksSockets);
+  }
+
+  /** The same for every object that has one. */
+  async evictAll(breaksSockets?: boolean): Promise<void> {
+    const { instances } = this.#host;
+    await Promise.all(instances.running().map((address) => this.evict(address, breaksSockets)));
+  }
+
+  /** Resets every object that has an instance: unconfirmed writes are gone, unanswered events reject. */
+  async abortAll(): Promise<void> {
+    const reason = storageError('OBJECT_RESET', 'All objects were reset by the test.');
+    const { instances } = this.#host;
+    await Promise.all(instances.running().map((address) => this.#host.reset(address, reason)));
   }
 
   async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject> {

@@ -4,7 +4,7 @@
 // provided namespace is an id of the host's class; otherwise the host does not start.
 
 import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
-import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
+import { currentCaller, type ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import { EntryPoints, type EntryPointsParts } from '../../objects/entries/entry-points.ts';
@@ -41,7 +41,7 @@ export function provideEnv(env: object, names: EnvNames = {}): void {
   const namespaces = Object.entries(bindings).map(([binding, className]) => {
     if (typeof className !== 'string') return [binding, className];
     const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
-    return [binding, new DurableObjectNamespace({ className, ids, caller })];
+    return [binding, new DurableObjectNamespace({ className, ids, caller: runningHost })];
   });
   provide({
     options: { env, bindings, ...(scriptName !== undefined && { scriptName }) },
@@ -86,13 +86,7 @@ export function appOf(table: ClassTable, options: AppOptions): App {
 }
 
 /** Calls objects of the running host. */
-const caller: ObjectCaller = {
-  call: (...call) => runningCaller().call(...call),
-  get: (...get) => runningCaller().get(...get),
-  fetch: (...fetch) => runningCaller().fetch(...fetch),
-  watch: (to) => runningCaller().watch(to),
-  entrance: () => runningCaller().entrance(),
-};
+export const runningHost: ObjectCaller = currentCaller(runningCaller);
 
 function runningCaller(): ObjectCaller {
   const bindings = runningHostBindings();

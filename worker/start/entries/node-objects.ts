@@ -1,19 +1,16 @@
 // `ctx-storage/node`: objects in a Node process, in a folder or in memory, with no browser.
 
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Objects } from '../../../src/shared/contract/object-management.ts';
-import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
 import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
 import { NodeMedium } from '../../engine/file/node-medium.ts';
 import { openFilesMax } from '../../engine/file/node-process.ts';
 import { OPEN_FILES_UNBOUNDED } from '../../engine/sql/query-limits.ts';
-import { loadSqlite } from '../../engine/vfs/sqlite-module.ts';
 import { MemoryCatalog, type ObjectCatalog } from '../../objects/catalog/catalog.ts';
 import { NodeCatalog } from '../../objects/catalog/node-catalog.ts';
 import type { ClassTable } from '../../objects/instance/object-class.ts';
 import { appOf } from '../../realm/library/provided-env.ts';
-import type { Platform } from '../boot/start-host.ts';
+import { nodePlatform } from './node-platform.ts';
 import { type InProcessOptions, objectsOn } from './objects-on.ts';
 
 export { withSignal } from '../../../src/shared/calls/stubs/with-signal.ts';
@@ -24,6 +21,9 @@ export type { QueryLimits } from '../../engine/sql/query-limits.ts';
 export type { ClassOptions, ClassTable, UserClass } from '../../objects/instance/object-class.ts';
 export * from '../../realm/library/library.ts';
 export {
+  abortAllDurableObjects,
+  type EvictionOptions,
+  evictAllDurableObjects,
   evictDurableObject,
   listDurableObjectIds,
   reset,
@@ -48,15 +48,10 @@ export async function createObjects<Table extends ClassTable>(
   options: NodeOptions = {},
 ): Promise<Objects<Table>> {
   const app = appOf(classes, options);
-  const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
+  const platform = { ...(await nodePlatform()), isDedicated: false };
   const { directory } = options;
   const start = (medium: ObjectMedium, catalog: ObjectCatalog, openFiles?: number) =>
-    objectsOn<Table>(
-      { sqlite, medium, catalog, ...NODE, isDedicated: false },
-      app,
-      options,
-      openFiles,
-    );
+    objectsOn<Table>({ ...platform, medium, catalog }, app, options, openFiles);
   if (directory === undefined) return start(new MemoryMedium(), new MemoryCatalog());
   const medium = await NodeMedium.open(directory);
   try {
@@ -69,20 +64,3 @@ export async function createObjects<Table extends ClassTable>(
     throw error;
   }
 }
-
-const { setTimeout, clearTimeout, setImmediate, performance, Date: SystemDate } = globalThis;
-
-// A message port would keep the process alive, and so would an idle object's timer.
-const NODE: Required<Pick<Platform, 'turns' | 'time' | 'sendsStreams'>> = {
-  sendsStreams: true,
-  turns: { nextTurn: (task) => void setImmediate(task) },
-  time: {
-    now: () => SystemDate.now(),
-    elapsed: () => performance.now(),
-    after(delayMs, task, keepsAlive) {
-      const timer = setTimeout(task, delayMs);
-      if (!keepsAlive) timer.unref();
-      return () => clearTimeout(timer);
-    },
-  },
-};

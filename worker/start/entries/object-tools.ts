@@ -2,7 +2,7 @@
 //
 // A stub knows its host; reset() concerns every host that runs.
 
-import { addressOf, callerOf } from '../../../src/shared/calls/stubs/known-stubs.ts';
+import { addressOf, callerOf, classNameOf } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type {
@@ -13,21 +13,21 @@ import type {
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { ObjectHost } from '../../objects/host/object-host.ts';
 import type { ObjectManager } from '../../objects/host/object-manager.ts';
+import { runningHost } from '../../realm/library/provided-env.ts';
 
-/** The host behind an `env`. */
+/** A host with its tools. */
 interface Home {
   readonly host: ObjectHost;
   readonly manager: ObjectManager;
-  readonly env: object;
 }
 
 /** By the caller of its stubs. */
 const homes = new WeakMap<object, Home>();
 const running = new Set<Home>();
 
-/** Makes the host known to the functions below; the result ends that. */
-export function registerTools(home: Home, caller: object): () => void {
-  homes.set(caller, home);
+/** Makes the host known to the functions below; the result ends that. `callers`: of its stubs. */
+export function registerTools(home: Home, callers: readonly object[]): () => void {
+  for (const caller of callers) homes.set(caller, home);
   running.add(home);
   return () => void running.delete(home);
 }
@@ -43,6 +43,12 @@ export async function runInDurableObject<Instance extends object, T>(
   callback: (instance: Instance, state: DurableObjectState) => T | Promise<T>,
 ): Promise<T> {
   const { home, address } = placeOf('runInDurableObject', stub);
+  if (typeof callback !== 'function') {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `runInDurableObject: takes a function as its second argument, not ${typeof callback}.`,
+    );
+  }
   return await home.host.outside.send(() =>
     home.host.deliver(address, (instance) =>
       callback(instance.object as Instance, instance.state as unknown as DurableObjectState),
@@ -59,25 +65,47 @@ export async function runDurableObjectAlarm(stub: DurableObjectStub): Promise<bo
   return await home.host.outside.send(() => home.manager.runAlarm(address));
 }
 
+/** How objects are evicted. */
+export interface EvictionOptions {
+  /** `close`: the sockets of the object end, too. @default 'hibernate' */
+  readonly webSockets?: 'close' | 'hibernate';
+}
+
 /** Ends the object's instance in order: the next call constructs it again. */
-export async function evictDurableObject(stub: DurableObjectStub): Promise<void> {
+export async function evictDurableObject(
+  stub: DurableObjectStub,
+  options?: EvictionOptions,
+): Promise<void> {
   const { home, address } = placeOf('evictDurableObject', stub);
-  await home.host.outside.send(() => home.manager.evict(address));
+  const breaksSockets = breaksSocketsBy('evictDurableObject', options);
+  await home.host.outside.send(() => home.manager.evict(address, breaksSockets));
+}
+
+/** The same for every object in this process that has an instance. */
+export async function evictAllDurableObjects(options?: EvictionOptions): Promise<void> {
+  const breaksSockets = breaksSocketsBy('evictAllDurableObjects', options);
+  for (const { host, manager } of running) {
+    await host.outside.send(() => manager.evictAll(breaksSockets));
+  }
+}
+
+/** Resets every object in this process that has an instance. Stored data stays. */
+export async function abortAllDurableObjects(): Promise<void> {
+  for (const { host, manager } of running) await host.outside.send(() => manager.abortAll());
 }
 
 /** The ids of the objects of a namespace that exist. @throws INVALID_ARGUMENT */
 export async function listDurableObjectIds(namespace: object): Promise<DurableObjectId[]> {
-  for (const home of running) {
-    const [name] = Object.entries(home.env).find(([, value]) => value === namespace) ?? [];
-    if (name === undefined) continue;
-    const className = home.host.classes.bindings.get(name) ?? name;
-    const found = await home.host.outside.send(() => home.manager.list(className));
-    return found.map(({ address }) => address.id);
+  const className = classNameOf(namespace);
+  const home = className === undefined ? undefined : homeOf(namespace);
+  if (className === undefined || home === undefined) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'listDurableObjectIds: takes a namespace, such as objects.env.Room, of objects that are not closed.',
+    );
   }
-  throw storageError(
-    'INVALID_ARGUMENT',
-    'listDurableObjectIds: takes a namespace, such as objects.env.Room, of objects that are not closed.',
-  );
+  const found = await home.host.outside.send(() => home.manager.list(className));
+  return found.map(({ address }) => address.id);
 }
 
 /** Deletes all objects in this process. */
@@ -90,12 +118,20 @@ export async function reset(): Promise<void> {
   }
 }
 
+function breaksSocketsBy(operation: string, options: EvictionOptions = {}): boolean {
+  const { webSockets = 'hibernate' } = options;
+  if (webSockets === 'close' || webSockets === 'hibernate') return webSockets === 'close';
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: webSockets is 'close' or 'hibernate', not ${JSON.stringify(webSockets)}.`,
+  );
+}
+
 function placeOf(
   operation: string,
   stub: object,
 ): { readonly home: Home; readonly address: ObjectAddress } {
-  const caller = typeof stub === 'object' && stub !== null ? callerOf(stub) : undefined;
-  const home = caller && homes.get(caller);
+  const home = typeof stub === 'object' && stub !== null ? homeOf(stub) : undefined;
   const address = home && addressOf(stub);
   if (home !== undefined && address !== undefined && 'id' in address) {
     return { home, address: fromWireAddress(address) };
@@ -104,4 +140,13 @@ function placeOf(
     'INVALID_ARGUMENT',
     `${operation}: takes the stub of an object in this process, such as objects.env.Room.getByName('lobby').`,
   );
+}
+
+/** The host behind a stub or namespace. */
+function homeOf(value: object): Home | undefined {
+  const caller = callerOf(value);
+  // Made from a provided `env`: the most recently started host answers it, as it does its calls.
+  if (caller === runningHost) return [...running].at(-1);
+  const home = caller && homes.get(caller);
+  return home && running.has(home) ? home : undefined;
 }

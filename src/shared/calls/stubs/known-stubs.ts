@@ -9,6 +9,7 @@ const rpcStubs = new WeakSet<object>();
 const members = new WeakSet<object>();
 const fixed = new WeakMap<object, string>();
 const callers = new WeakMap<object, object>();
+const classNames = new WeakMap<object, string>();
 const liveCallers = new WeakMap<object, CallLive>();
 
 /** Makes a live call of the object behind a stub. */
@@ -40,6 +41,17 @@ export function callerOf(value: object): object | undefined {
 
 export function setCaller(value: object, caller: object): void {
   callers.set(value, caller);
+}
+
+/** The class of a namespace; undefined if the value is none. */
+export function classNameOf(namespace: object): string | undefined {
+  return classNames.get(namespace);
+}
+
+/** `caller`: who makes the calls of its stubs. */
+export function setNamespace(namespace: object, className: string, caller: object): void {
+  classNames.set(namespace, className);
+  callers.set(namespace, caller);
 }
 
 /** Why the value cannot be sent; undefined if nothing was said about it. */

@@ -5,6 +5,7 @@ import { storageError } from '../../contract/errors.ts';
 import type { DurableObjectJurisdiction } from '../../contract/object.ts';
 import { DurableObjectId, type ObjectIdFactory } from '../../contract/object-id.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
+import { setNamespace } from './known-stubs.ts';
 import { createStub, type ObjectCaller } from './stub.ts';
 
 const JURISDICTIONS: ReadonlySet<unknown> = new Set<DurableObjectJurisdiction>([
@@ -38,6 +39,7 @@ export class DurableObjectNamespace extends Shell {
   constructor(options: NamespaceOptions, shell?: object) {
     super(shell);
     this.#options = options;
+    setNamespace(this, options.className, options.caller);
   }
 
   newUniqueId(options?: { jurisdiction?: unknown } | null): DurableObjectId {

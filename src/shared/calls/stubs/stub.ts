@@ -37,11 +37,27 @@ export interface ObjectCaller {
     init: RequestInit | undefined,
   ): Promise<Response>;
   /** Runs a handler of an entry point. Absent for the code of a worker. */
-  run?(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown>;
+  readonly run?:
+    | ((to: Callee, handler: EntryEvent, parameters: unknown[]) => Promise<unknown>)
+    | undefined;
   /** Resolves to the reason when the instance that the stub reaches ends, or the way to it. */
   watch(to: Callee): Promise<unknown>;
   /** Captures how callbacks of the running code are called. */
   entrance(): Enter;
+}
+
+/** Makes the calls of whichever caller is the current one. */
+export function currentCaller(current: () => ObjectCaller): ObjectCaller {
+  return {
+    call: (...call) => current().call(...call),
+    get: (...get) => current().get(...get),
+    fetch: (...fetch) => current().fetch(...fetch),
+    get run() {
+      return current().run;
+    },
+    watch: (to) => current().watch(to),
+    entrance: () => current().entrance(),
+  };
 }
 
 class DurableObjectStub {
