@@ -114,7 +114,7 @@ await bundle({
   mainFields: ['module', 'main'],
   splitting: true,
   entryPoints: {
-    ...entryModules('node', 'simulate', 'management-node', 'vite'),
+    ...entryModules('node', 'simulate', 'management-node', 'vite', 'vitest', 'cloudflare-test'),
     'node-library': 'worker/start/entries/node-library.ts',
     cli: 'src/management/cli/node-main.ts',
   },
@@ -122,6 +122,7 @@ await bundle({
 writeFileSync('dist/licences.txt', licences.text());
 copyFileSync('worker/engine/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
 copyFileSync('src/tools/vite/client.d.ts', 'dist/vite-client.d.ts');
+copyFileSync('src/tools/vitest/client.d.ts', 'dist/vitest-client.d.ts');
 await writeTypes('dist/types');
 writeOlderTypes('dist/types', 'dist/types-5.4');
 console.log('dist/ is built');

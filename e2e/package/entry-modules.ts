@@ -26,6 +26,8 @@ const ENTRY_MODULES = {
   node: 'worker/start/entries/node-objects.ts',
   simulate: 'worker/simulate/simulate.ts',
   vite: 'src/tools/vite/plugin.ts',
+  vitest: 'src/tools/vitest/plugin.ts',
+  'cloudflare-test': 'worker/vitest/cloudflare-test.ts',
   playwright: 'src/tools/playwright/index.ts',
   management: 'src/management/index.ts',
   'management-node': 'src/management/adapters/node-server.ts',

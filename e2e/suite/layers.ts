@@ -37,6 +37,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'src/tools/socket': { on: ['src/shared'] },
   'src/tools/solid': { on: ['src/tools/observed', 'src/shared/contract'] },
   'src/tools/svelte': { on: ['src/tools/observed', 'src/shared/contract'] },
+  'src/tools/vitest': { on: ['src/tools/vite'] },
   'src/tools/vue': { on: ['src/tools/observed', 'src/shared/contract'] },
   'src/tools/undo': { on: ['src/shared'] },
   'src/tools/migrate': { on: ['src/shared/contract'] },
@@ -84,6 +85,9 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'worker/start': {
     rooms: ['boot', 'entries'],
     on: ['worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
+  },
+  'worker/vitest': {
+    on: ['worker/start', 'worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
   },
   'worker/simulate': {
     rooms: ['world', '.'],

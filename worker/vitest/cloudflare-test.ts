@@ -59,6 +59,9 @@ export const fetchMock = new Proxy(missing('fetchMock', 'use vi.spyOn(globalThis
 
 function missing(name: string, way: string): () => never {
   return () => {
-    throw storageError('INVALID_ARGUMENT', `${name} of cloudflare:test does not exist here; ${way}.`);
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `${name} of cloudflare:test does not exist here; ${way}.`,
+    );
   };
 }

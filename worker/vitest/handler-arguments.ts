@@ -73,7 +73,7 @@ export function createMessageBatch(
     );
   }
   const decisions = new BatchDecisions();
-  const batch = new MessageBatch(String(queueName), messages.map(copied), decisions);
+  const batch = new MessageBatch(String(queueName), messages.map(copied), undefined, decisions);
   decisionsOf.set(batch, decisions);
   return batch;
 }

@@ -24,4 +24,10 @@ export function missingBinding(name: string, product: string): object {
   );
 }
 
-const LOOKED_AT: ReadonlySet<string> = new Set(['then', 'toJSON', 'asymmetricMatch', 'nodeType', 'tagName']);
+const LOOKED_AT: ReadonlySet<string> = new Set([
+  'then',
+  'toJSON',
+  'asymmetricMatch',
+  'nodeType',
+  'tagName',
+]);

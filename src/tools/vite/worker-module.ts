@@ -84,7 +84,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
 }
 
 /** The functions that make members of `env`: those of no other product are bundled. */
-function importOfMakers({ members, crons }: ObjectsConfig, bindings: string): string[] {
+export function importOfMakers({ members, crons }: ObjectsConfig, bindings: string): string[] {
   const used = Object.values(members).map(({ make }) => make as string);
   const names = [...new Set(crons.length > 0 ? [...used, 'cronTriggers'] : used)].sort();
   return names.length === 0
@@ -92,7 +92,8 @@ function importOfMakers({ members, crons }: ObjectsConfig, bindings: string): st
     : [`import { ${names.join(', ')} } from ${JSON.stringify(bindings)};`];
 }
 
-function membersOf({ members, services, crons }: ObjectsConfig): string[] {
+/** Options of `serve`, as text: members of `env`, services and crons. */
+export function membersOf({ members, services, crons }: ObjectsConfig): string[] {
   const made = Object.entries(members).map(
     ([name, { make, options }]) =>
       `    ${JSON.stringify(name)}: ${make}(${JSON.stringify(options)}),`,

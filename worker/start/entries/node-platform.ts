@@ -6,9 +6,7 @@ import { loadSqlite } from '../../engine/vfs/sqlite-module.ts';
 import type { Platform } from '../boot/start-host.ts';
 
 /** The parts of a platform that are the same for every host of the process. */
-export type NodePlatform = Required<
-  Pick<Platform, 'sqlite' | 'turns' | 'time' | 'sendsStreams'>
->;
+export type NodePlatform = Required<Pick<Platform, 'sqlite' | 'turns' | 'time' | 'sendsStreams'>>;
 
 export async function nodePlatform(): Promise<NodePlatform> {
   return { sqlite: await loadSqlite(new Uint8Array(await readFile(WASM_URL))), ...NODE };

@@ -63,10 +63,7 @@ export async function objectsOn<Table extends ClassTable>(
   const { bindings } = app.classes;
   const env = checkedEnv(namespaces.outsideEnv, bindings.keys()) as NamespacesOf<Table>;
   const storage = localStorageOf(host, platform.time ?? systemTime);
-  const leave = registerTools({ host, manager }, [
-    namespaces.outsideCaller,
-    namespaces.ambient,
-  ]);
+  const leave = registerTools({ host, manager }, [namespaces.outsideCaller, namespaces.ambient]);
   return {
     env,
     worker: entryHandle({ entry: 'default' }, namespaces.outsideCaller) as EntryHandle,

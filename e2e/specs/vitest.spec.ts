@@ -1,0 +1,125 @@
+// `ctx-storage/vitest` of the packed package: a project's tests of its Worker, run by Vitest.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/tags.ts';
+import { installPacked, linkPackages } from '../package/installed.ts';
+import { SOURCE, TESTS } from './vitest/project.ts';
+
+const CONFIG = {
+  name: 'shop',
+  main: 'src/index.ts',
+  compatibility_date: '2026-07-01',
+  durable_objects: { bindings: [{ name: 'ROOM', class_name: 'Room' }] },
+  kv_namespaces: [{ binding: 'CACHE', id: 'abc' }],
+  d1_databases: [{ binding: 'DB', database_name: 'shop', database_id: 'xyz' }],
+  ai: { binding: 'AI' },
+};
+
+let folder: string;
+
+test.beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'ctx-storage-vitest-'));
+  await installPacked(folder);
+  linkPackages(folder, ['vitest', 'vite']);
+  write('package.json', '{ "name": "shop", "type": "module" }');
+  write('wrangler.jsonc', JSON.stringify(CONFIG));
+  write('src/index.ts', SOURCE);
+  configure('');
+});
+test.afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+/** `options`: those of the plugin, as text. */
+function configure(options: string): void {
+  write(
+    'vitest.config.ts',
+    `import { cloudflareTest } from 'ctx-storage/vitest';
+    export default { plugins: [cloudflareTest(${options})] };`,
+  );
+}
+
+function run(): { passed: string[]; failed: string[]; output: string } {
+  const program = join(folder, 'node_modules/vitest/vitest.mjs');
+  const { CI: _, VITEST: _vitest, ...env } = process.env;
+  const { stdout, stderr } = spawnSync(process.execPath, [program, 'run', '--reporter=json'], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  });
+  const output = stdout + stderr;
+  const report = /^\{.*\}$/m.exec(stdout)?.[0];
+  if (report === undefined) return { passed: [], failed: [], output };
+  const { testResults } = JSON.parse(report) as {
+    testResults: {
+      message: string;
+      assertionResults: { title: string; status: string; failureMessages: string[] }[];
+    }[];
+  };
+  const results = testResults.flatMap(({ assertionResults }) => assertionResults);
+  return {
+    passed: results.filter(({ status }) => status === 'passed').map(({ title }) => title),
+    failed: results.flatMap(({ failureMessages }) => failureMessages),
+    output: [...testResults.map(({ message }) => message), stderr].join('\n'),
+  };
+}
+
+test('[VT1] [VT2] [VT3] a suite that imports cloudflare:test passes; each file has storage of its own', {
+  tag: ONCE,
+}, () => {
+  for (const [path, text] of Object.entries(TESTS)) write(path, text);
+  const { passed, failed, output } = run();
+  expect(failed, output).toEqual([]);
+  expect(passed.length, output).toBe(Object.values(TESTS).join('\n').match(/^it\(/gm)?.length);
+});
+
+test('[VT4] a member that does not exist names itself when it is used; doubles take its place', {
+  tag: ONCE,
+}, () => {
+  write(
+    'test/ai.test.ts',
+    `import { env, fetchMock } from 'cloudflare:test';
+    import { expect, it } from 'vitest';
+    it('uses AI', async () => expect(await env.AI.run('model')).toBe('doubled'));
+    it('has CACHE', async () => expect(await env.CACHE.get('a')).toBe(null));
+    it('has no fetchMock', () => expect(() => fetchMock.activate()).toThrow('vi.spyOn(globalThis, "fetch")'));`,
+  );
+  const { failed, passed } = run();
+  expect(passed).toEqual(['has CACHE', 'has no fetchMock']);
+  expect(failed.join()).toMatch(/env\.AI\.run: bindings of "ai" do not exist here.*doubles/s);
+  write('test/doubles.ts', "export default { AI: { run: async () => 'doubled' } };");
+  configure("{ doubles: 'test/doubles.ts' }");
+  expect(run().passed).toHaveLength(3);
+});
+
+test('[VT5] a wrong file, a class that is not exported, and a suite without the plugin are told', {
+  tag: ONCE,
+}, () => {
+  write(
+    'test/a.test.ts',
+    "import 'cloudflare:test';\nimport { it } from 'vitest';\nit('runs', () => {});",
+  );
+  configure("{ wrangler: { configPath: 'nothing.jsonc' } }");
+  expect(run().output).toContain('"nothing.jsonc", which does not exist');
+  configure('');
+  write('src/index.ts', 'export default {};');
+  expect(run().output).toContain(
+    'names class Room, and the main module exports nothing of that name',
+  );
+  write(
+    'vitest.config.ts',
+    "export default { resolve: { alias: { 'cloudflare:test': 'ctx-storage/cloudflare-test' } } };",
+  );
+  write(
+    'test/a.test.ts',
+    "import { SELF } from 'cloudflare:test';\nimport { it } from 'vitest';\nit('runs', async () => { await SELF.fetch('http://x/'); });",
+  );
+  expect(run().failed.join()).toContain('does not run: it starts before the test file is imported');
+});
