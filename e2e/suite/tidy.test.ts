@@ -128,6 +128,8 @@ describe('source', () => {
       'demo/objects/room.ts',
       'worker/start/entries/node-objects.ts',
       'worker/start/entries/node-library.ts',
+      'worker/vitest/cloudflare-test.ts',
+      'src/tools/vitest/plugin.ts',
       'worker/engine/vfs/build/write-wasm.ts',
       'worker/sim/main.ts',
       'demo/main.tsx',

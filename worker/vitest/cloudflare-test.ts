@@ -18,7 +18,7 @@ export {
   runDurableObjectAlarm,
   runInDurableObject,
 } from '../start/entries/object-tools.ts';
-export { applyD1Migrations, type D1Database, type D1Migration } from './d1-migrations.ts';
+export { applyD1Migrations, type MigratedDatabase, type MigrationFile } from './d1-migrations.ts';
 export {
   createExecutionContext,
   createMessageBatch,

@@ -5,7 +5,7 @@
 import { storageError } from '../../src/shared/contract/errors.ts';
 
 /** A migration: the statements of one file. */
-export interface D1Migration {
+export interface MigrationFile {
   readonly name: string;
   readonly queries: readonly string[];
 }
@@ -17,15 +17,15 @@ interface Statement {
 }
 
 /** The members of a database that migrations use. */
-export interface D1Database {
+export interface MigratedDatabase {
   prepare(query: string): Statement;
   batch(statements: Statement[]): Promise<unknown>;
 }
 
 /** Applies the migrations that the table does not name. @throws INVALID_ARGUMENT, and errors of the database */
 export async function applyD1Migrations(
-  database: D1Database,
-  migrations: readonly D1Migration[],
+  database: MigratedDatabase,
+  migrations: readonly MigrationFile[],
   migrationsTableName = 'd1_migrations',
 ): Promise<void> {
   if (typeof database?.prepare !== 'function' || typeof database.batch !== 'function') {
@@ -52,8 +52,8 @@ export async function applyD1Migrations(
   }
 }
 
-function isMigration(value: unknown): value is D1Migration {
-  const { name, queries } = (value ?? {}) as Partial<D1Migration>;
+function isMigration(value: unknown): value is MigrationFile {
+  const { name, queries } = (value ?? {}) as Partial<MigrationFile>;
   const isList = Array.isArray(queries) && queries.every((query) => typeof query === 'string');
   return typeof name === 'string' && isList;
 }

@@ -64,7 +64,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     // Imported first, so evaluated first, because the modules of `main` read env.
     `import { options } from ${JSON.stringify(paths.env)};`,
     `import { serve } from ${JSON.stringify(paths.library)};`,
-    ...importOfMakers(config, paths.bindings),
+    ...makerImports(config, paths.bindings),
     `import * as main from ${JSON.stringify(paths.main)};`,
     '',
     'function exported(name) {',
@@ -77,14 +77,14 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     '}, {',
     '  ...options,',
     '  exports: main,',
-    ...membersOf(config),
+    ...optionLines(config),
     '});',
     '',
   ].join('\n');
 }
 
 /** The functions that make members of `env`: those of no other product are bundled. */
-export function importOfMakers({ members, crons }: ObjectsConfig, bindings: string): string[] {
+export function makerImports({ members, crons }: ObjectsConfig, bindings: string): string[] {
   const used = Object.values(members).map(({ make }) => make as string);
   const names = [...new Set(crons.length > 0 ? [...used, 'cronTriggers'] : used)].sort();
   return names.length === 0
@@ -93,7 +93,7 @@ export function importOfMakers({ members, crons }: ObjectsConfig, bindings: stri
 }
 
 /** Options of `serve`, as text: members of `env`, services and crons. */
-export function membersOf({ members, services, crons }: ObjectsConfig): string[] {
+export function optionLines({ members, services, crons }: ObjectsConfig): string[] {
   const made = Object.entries(members).map(
     ([name, { make, options }]) =>
       `    ${JSON.stringify(name)}: ${make}(${JSON.stringify(options)}),`,

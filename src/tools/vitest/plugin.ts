@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Plugin } from 'vite';
-import { importOfMakers, membersOf } from '../vite/worker-module.ts';
+import { makerImports, optionLines } from '../vite/worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
@@ -90,7 +90,7 @@ function setupModule(config: ObjectsConfig, main: string, doubles: string | unde
   return [
     "import { afterAll } from 'vitest';",
     `import host from ${JSON.stringify(RUNTIME)};`,
-    ...importOfMakers(config, 'ctx-storage/bindings'),
+    ...makerImports(config, 'ctx-storage/bindings'),
     '',
     `const options = ${JSON.stringify(options, null, 2)};`,
     'host.prepare({',
@@ -98,7 +98,7 @@ function setupModule(config: ObjectsConfig, main: string, doubles: string | unde
     `  missing: ${JSON.stringify(missing)},`,
     '  options: {',
     '  ...options,',
-    ...membersOf(config),
+    ...optionLines(config),
     '  },',
     '});',
     `const main = await import(${JSON.stringify(main)});`,

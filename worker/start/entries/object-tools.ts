@@ -2,7 +2,11 @@
 //
 // A stub knows its host; reset() concerns every host that runs.
 
-import { addressOf, callerOf, classNameOf } from '../../../src/shared/calls/stubs/known-stubs.ts';
+import {
+  addressOf,
+  callerOf,
+  namespaceClass,
+} from '../../../src/shared/calls/stubs/known-stubs.ts';
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type {
@@ -96,7 +100,7 @@ export async function abortAllDurableObjects(): Promise<void> {
 
 /** The ids of the objects of a namespace that exist. @throws INVALID_ARGUMENT */
 export async function listDurableObjectIds(namespace: object): Promise<DurableObjectId[]> {
-  const className = classNameOf(namespace);
+  const className = namespaceClass(namespace);
   const home = className === undefined ? undefined : homeOf(namespace);
   if (className === undefined || home === undefined) {
     throw storageError(

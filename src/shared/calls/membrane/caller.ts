@@ -49,15 +49,12 @@ export class PartyCaller implements ObjectCaller {
   readonly #party: Party;
   readonly #carry: Carry;
   readonly live?: ObjectCaller['live'];
-  readonly run?: ObjectCaller['run'];
 
-  /** `live` makes live calls. Undefined: the code is a worker's, which has none and sends no events. */
+  /** `live` makes live calls; undefined: there are none. */
   constructor(party: Party, carry: Carry, live?: ObjectCaller['live']) {
     this.#party = party;
     this.#carry = carry;
-    if (live === undefined) return;
-    this.live = live;
-    this.run = (...event) => this.#run(...event);
+    if (live !== undefined) this.live = live;
   }
 
   async call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown> {
@@ -68,6 +65,11 @@ export class PartyCaller implements ObjectCaller {
 
   async get(to: Callee, path: Path): Promise<unknown> {
     return this.#send(to, () => ({ op: 'get', path }), { mayWrite: false });
+  }
+
+  async run(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown> {
+    const draft = limited(writeDraft(parameters, this.#party));
+    return this.#send(to, (channel) => ({ op: 'run', handler, payload: channel.send(draft) }));
   }
 
   async watch(to: Callee): Promise<unknown> {
@@ -108,11 +110,6 @@ export class PartyCaller implements ObjectCaller {
       response.body?.cancel().catch(() => {}); // it is not read
       outgoing = next;
     }
-  }
-
-  async #run(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown> {
-    const draft = limited(writeDraft(parameters, this.#party));
-    return this.#send(to, (channel) => ({ op: 'run', handler, payload: channel.send(draft) }));
   }
 
   async #fetchOnce(to: Callee, outgoing: OutgoingRequest): Promise<Response> {

@@ -43,8 +43,8 @@ export function setCaller(value: object, caller: object): void {
   callers.set(value, caller);
 }
 
-/** The class of a namespace; undefined if the value is none. */
-export function classNameOf(namespace: object): string | undefined {
+/** The class of a namespace; undefined for any other value. */
+export function namespaceClass(namespace: object): string | undefined {
   return classNames.get(namespace);
 }
 

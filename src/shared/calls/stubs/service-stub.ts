@@ -26,15 +26,18 @@ export function serviceStub(address: EntryAddress, caller: ObjectCaller): object
   return stub;
 }
 
-/** The same, for code outside of the worker. */
+/** The same, for code outside of the worker: `scheduled` and `queue` send an event. */
 export function entryHandle(address: EntryAddress, caller: ObjectCaller): object {
-  return serviceMembers(new Fetcher(), address, caller);
+  const callee = { address, bond: new Bond() };
+  const run =
+    (handler: 'scheduled' | 'queue') =>
+    (...parameters: unknown[]) =>
+      caller.run!(callee, handler, parameters);
+  const own = Object.assign(new Fetcher(), { scheduled: run('scheduled'), queue: run('queue') });
+  return serviceMembers(own, address, caller);
 }
 
-/**
- * A stub with these members of its own; every other name is one of the entry point. For code outside of the worker,
- * `scheduled` and `queue` send an event.
- */
+/** A stub with these members of its own; every other name is one of the entry point. */
 export function serviceMembers(own: object, address: EntryAddress, caller: ObjectCaller): object {
   const callee: Callee = { address, bond: new Bond() };
   const remote = remoteOf(callee, caller);
@@ -43,10 +46,6 @@ export function serviceMembers(own: object, address: EntryAddress, caller: Objec
   Object.defineProperty(own, 'fetch', { value: fetch });
   return new Proxy(own, {
     get(target, name) {
-      const { run } = caller;
-      if (run !== undefined && (name === 'scheduled' || name === 'queue')) {
-        return (...parameters: unknown[]) => run(callee, name, parameters);
-      }
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
       return remoteMember(remote, [name]);
     },

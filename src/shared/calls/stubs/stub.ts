@@ -37,9 +37,7 @@ export interface ObjectCaller {
     init: RequestInit | undefined,
   ): Promise<Response>;
   /** Runs a handler of an entry point. Absent for the code of a worker. */
-  readonly run?:
-    | ((to: Callee, handler: EntryEvent, parameters: unknown[]) => Promise<unknown>)
-    | undefined;
+  run?(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown>;
   /** Resolves to the reason when the instance that the stub reaches ends, or the way to it. */
   watch(to: Callee): Promise<unknown>;
   /** Captures how callbacks of the running code are called. */
@@ -52,9 +50,6 @@ export function currentCaller(current: () => ObjectCaller): ObjectCaller {
     call: (...call) => current().call(...call),
     get: (...get) => current().get(...get),
     fetch: (...fetch) => current().fetch(...fetch),
-    get run() {
-      return current().run;
-    },
     watch: (to) => current().watch(to),
     entrance: () => current().entrance(),
   };
