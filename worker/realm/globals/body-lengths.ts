@@ -60,9 +60,13 @@ function lengthOf(message: Message): number | undefined {
   return told === null ? undefined : Number(told);
 }
 
-/** Keeps the other attributes; restores the member, unless other code has replaced it since. */
+/**
+ * Keeps the other attributes; restores the member, unless other code has replaced it since. Bun's members cannot be
+ * replaced: there, these streams have no known length.
+ */
 function replaceMember(holder: object, name: string, change: PropertyDescriptor): () => void {
   const original = Object.getOwnPropertyDescriptor(holder, name)!;
+  if (original.configurable === false) return () => {};
   const changed = { ...original, ...change };
   Object.defineProperty(holder, name, changed);
   return () => {
