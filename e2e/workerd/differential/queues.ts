@@ -28,6 +28,8 @@ const batches: { readonly queue: string; readonly messages: readonly Untyped[] }
 /** The handler of the worker. */
 export async function consume(batch: Untyped, env: Untyped, ctx: Untyped): Promise<void> {
   const { queue, messages } = batch;
+  // Miniflare's timers sometimes deliver a batch without messages.
+  if (messages.length === 0) return;
   batches.push({ queue, messages: [...messages] });
   await handlers.get(queue)?.(batch, env, ctx);
 }
