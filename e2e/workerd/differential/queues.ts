@@ -6,13 +6,13 @@ type Untyped = any;
 
 /** Each queue: its name in `env`, and how it is consumed; null: by nobody. */
 export const QUEUES = {
-  PLAIN: { name: 'plain', consumer: { maxBatchSize: 10, maxBatchTimeout: 0.05 } },
+  PLAIN: { name: 'plain', consumer: { maxBatchSize: 10, maxBatchTimeout: 0.3 } },
   SMALL: {
     name: 'small',
-    consumer: { maxBatchSize: 3, maxBatchTimeout: 0.05, maxRetries: 2, deadLetterQueue: 'dead' },
+    consumer: { maxBatchSize: 3, maxBatchTimeout: 0.3, maxRetries: 2, deadLetterQueue: 'dead' },
   },
-  DEAD: { name: 'dead', consumer: { maxBatchSize: 10, maxBatchTimeout: 0.05 } },
-  ONCE: { name: 'once', consumer: { maxBatchTimeout: 0.05, maxRetries: 0 } },
+  DEAD: { name: 'dead', consumer: { maxBatchSize: 10, maxBatchTimeout: 0.3 } },
+  ONCE: { name: 'once', consumer: { maxBatchTimeout: 0.3, maxRetries: 0 } },
   LATE: { name: 'late', consumer: { maxBatchTimeout: 0, maxRetries: 1, retryDelay: 1 } },
   SLOW: { name: 'slow', consumer: { maxBatchSize: 100, maxBatchTimeout: 60 } },
   DELAYED: { name: 'delayed', deliveryDelay: 1, consumer: { maxBatchTimeout: 0 } },
