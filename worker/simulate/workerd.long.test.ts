@@ -26,7 +26,13 @@ class Notes extends DurableObject {
   async refuse(): Promise<void> {
     throw new RangeError('refused by the class');
   }
+  async wide(): Promise<unknown> {
+    return this.ctx.storage.sql.exec(WIDE).one();
+  }
 }
+
+/** workerd limits the width of printf(), which the official WebAssembly build of SQLite does not. */
+const WIDE = "SELECT length(printf('%.200000d', 1)) AS digits";
 
 const MODULE = `
   import { DurableObject } from 'ctx-storage/worker';
@@ -45,6 +51,9 @@ const MODULE = `
     }
     async refuse() {
       throw new RangeError('refused by the class');
+    }
+    async wide() {
+      return this.ctx.storage.sql.exec(${JSON.stringify(WIDE)}).one();
     }
     async fetch(request: Request) {
       return new Response(\`\${request.method} \${await request.text()} of \${this.ctx.id.name}\`);
@@ -101,6 +110,24 @@ test('[SIMU21] memory that a test expects to outlive an eviction is lost in work
   expect(failure).toBeInstanceOf(SimulationFailed);
   expect(failure.message).toMatch(/fails in workerd at the end: .*to be/s);
   expect(failure.script.join('\n')).toContain('eviction');
+});
+
+test('[SIMU21] a script that holds here, and is wrong about the platform, fails in workerd', async () => {
+  const options: SimulateOptions<{ Notes: typeof Notes }> = {
+    runs: 2,
+    faults: false,
+    calls: ({ env }) => [() => env.Notes.getByName('a').wide()],
+    invariant: ({ calls: made }) => {
+      for (const { outcome } of made) {
+        if (outcome.kind === 'answered') expect(outcome.value).toEqual({ digits: 200_000 });
+        if (outcome.kind === 'failed') throw outcome.error;
+      }
+    },
+  };
+  await simulate({ Notes }, options);
+  const failure = await simulate({ Notes }, { ...options, workerd }).catch((error) => error);
+  expect(failure).toBeInstanceOf(SimulationFailed);
+  expect(failure.message).toContain('fails in workerd at the end');
 });
 
 test('[SIMU21] requests reach the object, whose setup was in workerd', async () => {
