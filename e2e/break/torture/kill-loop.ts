@@ -65,7 +65,17 @@ export class KillLoop {
         this.#onAcknowledged();
       });
     }
-    return await openBlank(await this.#context.newPage(), this.#server);
+    return await openBlank(await this.#newPage(this.#context), this.#server);
+  }
+
+  /** Chromium may give a new page the process that has just been killed. */
+  async #newPage(context: BrowserContext): Promise<Page> {
+    try {
+      return await context.newPage();
+    } catch (error) {
+      if (!String(error).includes('Target crashed')) throw error;
+      return context.newPage();
+    }
   }
 
   async #verify(page: Page): Promise<Round> {
