@@ -1,7 +1,7 @@
 // `npx ctx-storage dev` of the packed package, as a project's author runs it.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -173,6 +173,8 @@ test('[DEV3] changed code runs on the same data; a mistake is told with its plac
   await expect
     .poll(() => textOf(`${address}/room`))
     .toMatch(/^src\/index\.ts:\d+:\d+: Expected identifier/);
+  write('src/index.ts', `throw new Error('thrown at import');${CODE}`);
+  await expect.poll(() => textOf(`${address}/room`)).toContain('thrown at import');
   write('src/index.ts', CODE);
   await expect.poll(() => textOf(`${address}/room`)).toMatch(/^visit \d+$/);
 });
@@ -206,6 +208,8 @@ test('[DEV5] environments and TOML; a member that does not exist is refused by n
   expect(failure('--config', 'app.toml')).toMatch(
     /AI \(section ai\) does not exist here\. Give a stand-in/,
   );
+  write('mail.toml', 'name = "shop"\nmain = "src/index.ts"\n[[send_email]]\nname = "EMAIL"\n');
+  expect(failure('--config', 'mail.toml')).toContain('EMAIL (section send_email) does not exist');
   write('fakes.ts', 'export default { AI: { run: (): string => "fake" } };');
   const { address } = await start('--config', 'app.toml', '--bindings', 'fakes.ts');
   expect(await textOf(`${address}/vars`)).toBe('[null,null,"fake"]');
@@ -216,6 +220,8 @@ test('[DEV7] assets answer before the worker, and by their binding; no file outs
 }, async () => {
   write('public/index.html', '<h1>home</h1>');
   write('public/about.html', 'about us');
+  write('outside.txt', 'outside');
+  symlinkSync(join(folder, 'outside.txt'), join(folder, 'public/link.txt'));
   write('public/a b.json', '{}');
   const assets = { directory: 'public', binding: 'ASSETS' };
   write('wrangler.jsonc', JSON.stringify({ ...CONFIG, assets }));
@@ -237,6 +243,7 @@ test('[DEV7] assets answer before the worker, and by their binding; no file outs
   expect(await textOf(`${address}/asset`)).toBe('about us');
   expect(await textOf(`${address}/vars`)).toContain('hello');
   expect(await textOf(`${address}/..%2Fwrangler.jsonc`)).toContain('["kv"');
+  expect(await textOf(`${address}/link.txt`)).toContain('["kv"');
   const posted = await fetch(`${address}/about`, { method: 'POST' });
   expect(await posted.text()).toContain('["kv"');
   await end(child);

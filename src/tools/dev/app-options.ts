@@ -80,8 +80,9 @@ function migrationsIn(folder: string): Record<string, string> {
   let names: string[];
   try {
     names = readdirSync(folder);
-  } catch {
-    return {};
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw error;
   }
   const files = names.filter((name) => name.endsWith('.sql'));
   return Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));

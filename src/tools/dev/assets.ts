@@ -2,7 +2,7 @@
 //
 // Invariant: no file outside of the folder is read.
 
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { extname, join, resolve, sep } from 'node:path';
 import { lookup } from 'mrmime';
 
@@ -38,6 +38,16 @@ export class Assets {
     return isPage && this.#notFound === 'single-page-application' ? this.find('/') : undefined;
   }
 
+  async #read(file: string): Promise<Uint8Array | undefined> {
+    try {
+      const [folder, real] = await Promise.all([realpath(this.#folder), realpath(file)]);
+      return real.startsWith(folder + sep) ? await readFile(real) : undefined;
+    } catch (error) {
+      if (NONE.has((error as NodeJS.ErrnoException).code)) return undefined;
+      throw error;
+    }
+  }
+
   /** The file of a path: `/about` is `about.html` or `about/index.html`. */
   async find(pathname: string, status = 200): Promise<Response | undefined> {
     const path = decoded(pathname);
@@ -46,9 +56,7 @@ export class Assets {
       ? [`${path}index.html`]
       : [path, `${path}.html`, `${path}/index.html`];
     for (const name of names) {
-      const file = join(this.#folder, name);
-      if (!file.startsWith(this.#folder + sep)) return undefined;
-      const bytes = await readFile(file).catch(() => undefined);
+      const bytes = await this.#read(join(this.#folder, name));
       if (bytes === undefined) continue;
       const type = lookup(extname(name)) ?? 'application/octet-stream';
       const isText = type.startsWith('text/') || type === 'application/json';
@@ -61,6 +69,14 @@ export class Assets {
     return undefined;
   }
 }
+
+/** There is no such file. */
+const NONE: ReadonlySet<string | undefined> = new Set([
+  'ENOENT',
+  'ENOTDIR',
+  'EISDIR',
+  'ENAMETOOLONG',
+]);
 
 function decoded(pathname: string): string | undefined {
   try {

@@ -156,14 +156,11 @@ class App {
     const before = this.#running;
     this.#isBuilt = false;
     this.#running = (async () => {
-      if (built.kind === 'failure') {
-        const living = await before.catch(() => undefined);
-        await living?.close();
-        throw withoutStack(built.message);
-      }
-      const code = await built.load();
+      // First: code that fails while it is loaded must not keep the folder.
       const living = await before.catch(() => undefined);
       await living?.close();
+      if (built.kind === 'failure') throw withoutStack(built.message);
+      const code = await built.load();
       this.#isBuilt = true;
       return this.#start(code);
     })();

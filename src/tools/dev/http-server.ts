@@ -91,15 +91,13 @@ async function answer(
 ): Promise<void> {
   const request = requestOf(incoming);
   const { pathname, searchParams } = new URL(request.url);
-  const asset = await assets?.before(request);
-  if (asset !== undefined) return write(asset, outgoing);
-  const handle = await worker();
   if (pathname === SCHEDULED) {
-    const { outcome } = await handle.scheduled({ cron: searchParams.get('cron') ?? '' });
+    const { outcome } = await (await worker()).scheduled({ cron: searchParams.get('cron') ?? '' });
     outgoing.writeHead(outcome === 'ok' ? 200 : 500).end(outcome);
     return;
   }
-  await write(await handle.fetch(request), outgoing);
+  const asset = await assets?.before(request);
+  await write(asset ?? (await (await worker()).fetch(request)), outgoing);
 }
 
 async function write(

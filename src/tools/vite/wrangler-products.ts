@@ -46,6 +46,12 @@ export const PRODUCT_SECTIONS = {
         v.picklist(['none', '404-page', 'single-page-application']),
         'none',
       ),
+      html_handling: v.optional(
+        v.literal(
+          'auto-trailing-slash',
+          'Expected auto-trailing-slash: no other handling exists here',
+        ),
+      ),
       run_worker_first: v.optional(
         v.boolean('Expected true or false; patterns are not read'),
         false,
@@ -143,7 +149,9 @@ export function ownServices(
   );
 }
 
-/** Every product's section calls the name in `env` `binding`, at any depth. */
+/** Most sections call the name in `env` `binding`, at any depth; these call it `name`. */
+const BY_NAME: ReadonlySet<string> = new Set(['send_email', 'unsafe']);
+
 export function missingMembers(
   file: Products & Readonly<Record<string, unknown>>,
   scriptName: string | undefined,
@@ -153,11 +161,15 @@ export function missingMembers(
     ([section]) => !(section in PRODUCT_SECTIONS) && section !== 'vars' && section !== 'env',
   );
   const sections = [...others, ['services', foreign], ['assets', file.assets]] as const;
-  return sections.flatMap(([section, value]) => named(value).map((name) => ({ name, section })));
+  return sections.flatMap(([section, value]) => {
+    const key = BY_NAME.has(section) ? 'name' : 'binding';
+    return named(value, key).map((name) => ({ name, section }));
+  });
 }
 
-function named(value: unknown): string[] {
+function named(value: unknown, key: string): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  if ('binding' in value && typeof value.binding === 'string') return [value.binding];
-  return Object.values(value).flatMap(named);
+  const name: unknown = Reflect.get(value, key);
+  if (typeof name === 'string') return [name];
+  return Object.values(value).flatMap((member) => named(member, key));
 }
