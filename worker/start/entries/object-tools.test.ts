@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
+  abortAllDurableObjects,
   createObjects,
   DurableObject,
+  evictAllDurableObjects,
   evictDurableObject,
   listDurableObjectIds,
   type Objects,
@@ -17,6 +19,17 @@ class Room extends DurableObject {
   async say(text: string): Promise<void> {
     await this.ctx.storage.put('said', text);
     await this.ctx.storage.setAlarm(Date.now() + 60_000);
+  }
+
+  fetch(): Response {
+    const { WebSocketPair } = globalThis as unknown as { WebSocketPair: new () => object };
+    const [client, server] = Object.values(new WebSocketPair());
+    this.ctx.acceptWebSocket(server as never);
+    return new Response(null, { status: 101, webSocket: client } as ResponseInit);
+  }
+
+  sockets(): number {
+    return this.ctx.getWebSockets().length;
   }
 
   identity(): string {
@@ -68,6 +81,34 @@ describe('the names of the real runtime’s tests', () => {
     expect(await room.identity()).not.toBe(before);
     expect(await runInDurableObject(room, (_, { storage }) => storage.get('said'))).toBe('hello');
     await evictDurableObject(objects.env.Room.getByName('never used'));
+  });
+
+  test('[NODE17] evictAllDurableObjects and abortAllDurableObjects end every instance, and keep stored data', async () => {
+    const rooms = ['a', 'b'].map((name) => objects.env.Room.getByName(name));
+    for (const endAll of [evictAllDurableObjects, abortAllDurableObjects]) {
+      for (const room of rooms) await room.say('hello');
+      const before = await Promise.all(rooms.map((room) => room.identity()));
+      await endAll();
+      const again = ['a', 'b'].map((name) => objects.env.Room.getByName(name));
+      const after = await Promise.all(again.map((room) => room.identity()));
+      expect(after.filter((identity) => before.includes(identity))).toEqual([]);
+      for (const room of again) {
+        expect(await runInDurableObject(room, (_, { storage }) => storage.get('said'))).toBe(
+          'hello',
+        );
+      }
+    }
+  });
+
+  test('[NODE17] an eviction keeps hibernating sockets, or closes them', async () => {
+    const room = objects.env.Room.getByName('a');
+    await room.fetch('http://room/', { headers: { upgrade: 'websocket' } });
+    await evictDurableObject(room);
+    expect(await room.sockets()).toBe(1);
+    await evictAllDurableObjects({ webSockets: 'close' });
+    expect(await room.sockets()).toBe(0);
+    const wrong = evictDurableObject(room, { webSockets: 'keep' as never });
+    await expect(wrong).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
   test('[NODE17] listDurableObjectIds lists existing objects, and reset deletes them', async () => {
