@@ -53,7 +53,10 @@ await bundle(
     ...forBrowsers,
     splitting: true,
     // The inspector is in the same build because it shares their modules for handles and signals.
-    entryPoints: entryModules('index', 'connect', 'inspector', 'source'),
+    entryPoints: {
+      ...entryModules('index', 'connect', 'inspector', 'source'),
+      'dev-inspector': 'src/tools/inspector/dev-page.ts',
+    },
   },
   minifyAgain,
 );

@@ -266,6 +266,49 @@ test('[DEV7] assets answer before the worker, and by their binding; no file outs
   expect(await textOf(`${app}/vars`)).toContain('hello');
 });
 
+test('[DEV8] the inspector shows and changes the objects of the server, before and after new code; no other site can', {
+  tag: ONCE,
+}, async ({ context }) => {
+  const { address } = await start();
+  await textOf(`${address}/all`);
+  expect(await textOf(`${address}/room`)).toBe('visit 1');
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text());
+  });
+  await page.goto(`${address}/__ctx-storage`);
+  await page.getByLabel('Class').selectOption('KvObject');
+  await expect(page.getByRole('button', { name: 'abc' })).toBeVisible();
+  await page.getByLabel('Class').selectOption('Room');
+  await page.getByRole('button', { name: 'a', exact: true }).click();
+  await page.getByRole('tab', { name: 'Keys' }).click();
+  const count = page.getByRole('button', { name: /^count/ });
+  await expect(count).toContainText('1');
+  expect(await textOf(`${address}/room`)).toBe('visit 2');
+  await expect(count).toContainText('2');
+  write('src/index.ts', CODE.replace("'visit '", "'call '"));
+  await expect.poll(() => textOf(`${address}/room`)).toMatch(/^call \d/);
+  const written = Number(/\d+/.exec(await textOf(`${address}/room`))![0]);
+  await expect(count).toContainText(`${written}`);
+  await page.getByRole('tab', { name: 'SQL' }).click();
+  await page.getByRole('textbox', { name: 'SQL' }).fill('CREATE TABLE made(x)');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('tab', { name: 'Tables' }).click();
+  await expect(page.getByRole('button', { name: /^made/ })).toBeVisible();
+  expect(problems).toEqual([]);
+  // As a page of another site would ask.
+  const foreign = new WebSocket(`${address.replace('http', 'ws')}/__ctx-storage`, {
+    origin: 'http://stranger.example',
+  });
+  const refused = new Promise<Error>((resolve) => foreign.once('error', resolve));
+  expect(String(await refused)).toContain('Unexpected server response: 403');
+  expect(
+    (await fetch(`${address}/__ctx-storage/..%2Fpackage.json`)).headers.get('content-type'),
+  ).toMatch(/^application\/json/);
+});
+
 test('[VITE23] a page of the same project has its products, too', { tag: ONCE }, async ({
   context,
 }) => {

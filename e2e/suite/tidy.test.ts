@@ -117,6 +117,7 @@ describe('source', () => {
       'src/tools/svelte/index.ts',
       'src/tools/vue/index.ts',
       'src/tools/undo/undo.ts',
+      'src/tools/inspector/dev-page.ts',
       'src/tools/playwright/index.ts',
       'src/tools/playwright/page/helper.ts',
       'worker/start/entries/unhosted-worker.ts',

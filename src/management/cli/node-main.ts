@@ -37,11 +37,24 @@ const dev = devCommand({
     const { dev: serveProject } = await import('../../tools/dev/dev.ts');
     return serveProject(options, async () => {
       const { createObjects } = await import('../../../worker/start/entries/node-objects.ts');
+      const { SocketPages } = await import('../../../worker/start/entries/socket-pages.ts');
       const makers = await import('../../../worker/bindings/index.ts');
       return {
         makers,
         library: import.meta.resolve('ctx-storage/worker'),
-        start: (classes, options) => createObjects(classes as never, options),
+        scripts: fileURLToPath(new URL('.', import.meta.url)),
+        async start(classes, options) {
+          const objects = await createObjects(classes as never, options);
+          const pages = new SocketPages(objects);
+          return {
+            worker: objects.worker,
+            servePage: (socket) => pages.serve(socket),
+            close() {
+              pages.close('the app starts again, or the server ends');
+              return objects.close();
+            },
+          };
+        },
       };
     });
   },

@@ -7,7 +7,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import type { EntryHandle } from '../../shared/contract/service.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
   appArguments,
@@ -17,21 +16,17 @@ import {
 } from './app-options.ts';
 import { Assets } from './assets.ts';
 import { type Built, bundleCode } from './bundle-code.ts';
-import { type DevServer, serveHttp } from './http-server.ts';
+import { type DevServer, type RunningApp, serveHttp } from './http-server.ts';
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
-
-/** A running app. */
-export interface RunningApp {
-  readonly worker: EntryHandle;
-  close(): Promise<void>;
-}
 
 /** The parts of this package that host an app in Node. */
 export interface DevHost {
   readonly makers: BindingMakers;
   /** The address of `ctx-storage/worker` for Node. */
   readonly library: string;
+  /** Where this package's scripts are. */
+  readonly scripts: string;
   start(classes: object, options: object): Promise<RunningApp>;
 }
 
@@ -65,7 +60,8 @@ export async function dev(
     await app.mustHaveStarted();
     const server = await serveHttp({
       ...options,
-      worker: () => app.worker(),
+      app: () => app.running(),
+      scripts: host.scripts,
       assets: config.assets?.run_worker_first ? undefined : assets,
     });
     return {
@@ -117,8 +113,9 @@ class App {
     this.#running.catch(() => {});
   }
 
-  async worker(): Promise<EntryHandle> {
-    return (await this.#running).worker;
+  /** @throws the reason why none runs */
+  running(): Promise<RunningApp> {
+    return this.#running;
   }
 
   /** @throws Error that no change of the code can mend, such as a folder that another process holds */

@@ -9,6 +9,7 @@ import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { WebSocketServer, WebSocket as WireSocket } from 'ws';
 import type { EntryHandle } from '../../shared/contract/service.ts';
 import type { Assets } from './assets.ts';
+import { INSPECTOR, inspectorFile } from './inspector-files.ts';
 
 /** As wrangler has it. */
 const SCHEDULED = '/cdn-cgi/handler/scheduled';
@@ -25,17 +26,34 @@ export interface DevServer {
   close(): Promise<void>;
 }
 
+/** What a page of the inspector sends, and its end. */
+interface PageEvents {
+  message(bytes: Uint8Array): void;
+  closed(): void;
+}
+
+/** A running app. */
+export interface RunningApp {
+  readonly worker: EntryHandle;
+  /** Serves the objects to a page of the inspector. */
+  servePage(socket: { send(bytes: Uint8Array): void; close(): void }): PageEvents;
+  close(): Promise<void>;
+}
+
 export interface ServerOptions {
   readonly port: number;
   readonly host: string;
-  /** The entry point that is there now; it waits for one that starts. @throws the reason why none runs */
-  readonly worker: () => Promise<EntryHandle>;
+  /** The app that runs now; it waits for one that starts. @throws the reason why none runs */
+  readonly app: () => Promise<RunningApp>;
+  /** Where this package's scripts are. */
+  readonly scripts: string;
   /** They answer before the worker; undefined: it answers everything. */
   readonly assets: Assets | undefined;
 }
 
 /** @throws Error of the system, such as EADDRINUSE */
-export async function serveHttp({ port, host, worker, assets }: ServerOptions): Promise<DevServer> {
+export async function serveHttp(options: ServerOptions): Promise<DevServer> {
+  const { port, host, app } = options;
   const sockets = await socketServer();
   const isAllowed = hostCheck(host);
   const server = createServer((incoming, outgoing) => {
@@ -43,14 +61,14 @@ export async function serveHttp({ port, host, worker, assets }: ServerOptions): 
       outgoing.writeHead(403).end('The name of this host is not allowed; start with --host.\n');
       return;
     }
-    answer(incoming, outgoing, worker, assets).catch((error: unknown) => fail(outgoing, error));
+    answer(incoming, outgoing, options).catch((error: unknown) => fail(outgoing, error));
   });
   server.on('upgrade', (incoming, duplex, head) => {
     if (!isAllowed(incoming)) {
       duplex.end('HTTP/1.1 403 Forbidden\r\n\r\n');
       return;
     }
-    upgrade(incoming, duplex, head, sockets, worker).catch((error: unknown) => {
+    upgrade(incoming, duplex, head, sockets, app).catch((error: unknown) => {
       duplex.end(`HTTP/1.1 500 Internal Server Error\r\n\r\n${textOf(error)}`);
     });
   });
@@ -86,18 +104,18 @@ async function socketServer(): Promise<WebSocketServer | undefined> {
 async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  worker: ServerOptions['worker'],
-  assets: Assets | undefined,
+  { app, assets, scripts }: ServerOptions,
 ): Promise<void> {
   const request = requestOf(incoming);
   const { pathname, searchParams } = new URL(request.url);
   if (pathname === SCHEDULED) {
-    const { outcome } = await (await worker()).scheduled({ cron: searchParams.get('cron') ?? '' });
+    const { worker } = await app();
+    const { outcome } = await worker.scheduled({ cron: searchParams.get('cron') ?? '' });
     outgoing.writeHead(outcome === 'ok' ? 200 : 500).end(outcome);
     return;
   }
-  const asset = await assets?.before(request);
-  await write(asset ?? (await (await worker()).fetch(request)), outgoing);
+  const file = inspectorFile(pathname, scripts) ?? (await assets?.before(request));
+  await write(file ?? (await (await app()).worker.fetch(request)), outgoing);
 }
 
 async function write(
@@ -136,10 +154,16 @@ async function upgrade(
   duplex: Duplex,
   head: Buffer,
   sockets: WebSocketServer | undefined,
-  worker: ServerOptions['worker'],
+  app: ServerOptions['app'],
 ): Promise<void> {
   if (sockets === undefined) throw new Error('WebSockets need the package ws: npm install -D ws');
-  const response = (await (await worker()).fetch(requestOf(incoming))) as unknown as {
+  const running = await app();
+  if (new URL(incoming.url ?? '/', 'http://localhost').pathname === INSPECTOR) {
+    if (isOfOwnPage(incoming)) sockets.handleUpgrade(incoming, duplex, head, inspect(running));
+    else duplex.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    return;
+  }
+  const response = (await running.worker.fetch(requestOf(incoming))) as unknown as {
     readonly status: number;
     readonly webSocket?: Accepted | null;
     text(): Promise<string>;
@@ -150,6 +174,19 @@ async function upgrade(
     return;
   }
   sockets.handleUpgrade(incoming, duplex, head, (wire) => connect(wire, webSocket));
+}
+
+/** Any page may open a socket to this machine, and would read and change what the objects store. */
+function isOfOwnPage({ headers }: IncomingMessage): boolean {
+  return headers.origin === `http://${headers.host}`;
+}
+
+function inspect({ servePage }: RunningApp): (wire: WireSocket) => void {
+  return (wire) => {
+    const page = servePage({ send: (bytes) => wire.send(bytes), close: () => wire.close() });
+    wire.on('message', (data: Buffer) => page.message(new Uint8Array(data)));
+    wire.on('close', () => page.closed());
+  };
 }
 
 /** Codes that a close frame may not carry mean that the connection was lost. */

@@ -2,10 +2,7 @@
 //
 // Only this file, browser-host.ts, browser-medium.ts and start-host.ts use the worker's global scope.
 
-import { toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
-import type { Notices } from '../../../src/shared/wire/control.ts';
-import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
 import { MemoryDirectory } from '../../engine/file/memory-file.ts';
 import { ObjectFiles } from '../../engine/log/object-files.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
@@ -14,8 +11,6 @@ import type { OpenDatabase } from '../../engine/storage/moment.ts';
 import { ObjectStorage } from '../../engine/storage/object-storage.ts';
 import type { StorageEnvironment } from '../../engine/storage/storage-environment.ts';
 import { loadSqlite } from '../../engine/vfs/sqlite-module.ts';
-import type { ObjectHost } from '../../objects/host/object-host.ts';
-import { PageSessions } from '../../objects/sessions/page-session.ts';
 import type { After } from '../../objects/sessions/page-transaction.ts';
 import { type BrowserHostOptions, startBrowserHost } from './browser-host.ts';
 import {
@@ -27,6 +22,7 @@ import {
 } from './candidate.ts';
 import { codeDigest } from './deployment-order.ts';
 import { PageModule } from './page-module.ts';
+import { pageService } from './page-service.ts';
 
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
@@ -77,32 +73,15 @@ async function createHost(
   { directory, medium: wanted, history }: DirectoryOptions,
   after: After,
 ): Promise<ServedHost> {
-  const { host, namespaces, turns, lost, watch, medium, close } = await startBrowserHost({
+  const running = await startBrowserHost({
     ...hosted,
     directory,
     medium: wanted,
     ...(history && { history }),
   });
-  const sessions = new PageSessions(host, after);
-  const service: WorkerService = {
-    storage: sessions,
-    objects: namespaces.calls,
-    live: namespaces.live,
-    lost,
-    watch,
-    get isQuiet() {
-      return host.isQuiet && namespaces.isQuiet && !sessions.isInTransaction;
-    },
-    rest: () => host.rest(),
-    notices: noticesOf(host),
-    // Each message has a turn, as if it had come alone: in a browser, an event lasts as long as its turn.
-    pace: {
-      deliver: (task) => turns.nextTurn(task),
-      send: (task) => turns.afterTurns(task),
-    },
-    end: close,
-  };
-  return { service, medium };
+  const { lost, watch, medium } = running;
+  // Assigned and not spread: whether it is quiet is asked later.
+  return { service: Object.assign(pageService(running, after), { lost, watch }), medium };
 }
 
 /**
@@ -144,17 +123,3 @@ const ALONE: StorageEnvironment = {
   checkAlarm: () => {},
   live: () => () => () => {},
 };
-
-/** The notices of a host for pages: objects are addresses as data. */
-function noticesOf(host: Pick<ObjectHost, 'notices'>): Notices {
-  return {
-    subscribe: (listener) =>
-      host.notices.subscribe((notice) =>
-        listener(
-          notice.type === 'storagelow'
-            ? notice
-            : { type: notice.type, address: toWireAddress(notice.address) },
-        ),
-      ),
-  };
-}

@@ -15,25 +15,25 @@ import type {
   DurableObjectStub,
 } from '../../../src/shared/contract/object.ts';
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import type { ObjectHost } from '../../objects/host/object-host.ts';
-import type { ObjectManager } from '../../objects/host/object-manager.ts';
+import type { Objects } from '../../../src/shared/contract/object-management.ts';
+import type { ClassTable } from '../../objects/instance/object-class.ts';
 import { runningHost } from '../../realm/library/provided-env.ts';
+import type { RunningHost } from '../boot/start-host.ts';
 
-/** A host with its tools. */
-interface Home {
-  readonly host: ObjectHost;
-  readonly manager: ObjectManager;
-}
+/** By the caller of its stubs, and by the default entry point that its `Objects` have. */
+const homes = new WeakMap<object, RunningHost>();
+const running = new Set<RunningHost>();
 
-/** By the caller of its stubs. */
-const homes = new WeakMap<object, Home>();
-const running = new Set<Home>();
-
-/** Makes the host known to the functions below; the result ends that. `callers`: of its stubs. */
-export function registerTools(home: Home, callers: readonly object[]): () => void {
-  for (const caller of callers) homes.set(caller, home);
+/** Makes the host known to the functions below; the result ends that. `keys`: see `homes`. */
+export function registerTools(home: RunningHost, keys: readonly object[]): () => void {
+  for (const key of keys) homes.set(key, home);
   running.add(home);
   return () => void running.delete(home);
+}
+
+/** The host of objects in this process. */
+export function hostOf({ worker }: Pick<Objects<ClassTable>, 'worker'>): RunningHost {
+  return homes.get(worker)!;
 }
 
 /**
@@ -134,7 +134,7 @@ function breaksSocketsBy(operation: string, options: EvictionOptions = {}): bool
 function placeOf(
   operation: string,
   stub: object,
-): { readonly home: Home; readonly address: ObjectAddress } {
+): { readonly home: RunningHost; readonly address: ObjectAddress } {
   const home = typeof stub === 'object' && stub !== null ? homeOf(stub) : undefined;
   const address = home && addressOf(stub);
   if (home !== undefined && address !== undefined && 'id' in address) {
@@ -147,7 +147,7 @@ function placeOf(
 }
 
 /** The host behind a stub or namespace. */
-function homeOf(value: object): Home | undefined {
+function homeOf(value: object): RunningHost | undefined {
   const caller = callerOf(value);
   // Made from a provided `env`: the most recently started host answers it, as it does its calls.
   if (caller === runningHost) return [...running].at(-1);

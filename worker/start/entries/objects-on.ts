@@ -48,7 +48,7 @@ export async function objectsOn<Table extends ClassTable>(
   openFiles = OPEN_FILES_UNBOUNDED,
 ): Promise<Objects<Table>> {
   lateCode.give(lateParts); // outside of a browser, a second file would only be slower
-  const { host, namespaces, manager, close } = await startHost(
+  const running = await startHost(
     {
       ...platform,
       realm: objectRealm,
@@ -60,13 +60,15 @@ export async function objectsOn<Table extends ClassTable>(
     app.env,
     app.entryPoints,
   );
+  const { host, namespaces, manager, close } = running;
   const { bindings } = app.classes;
   const env = checkedEnv(namespaces.outsideEnv, bindings.keys()) as NamespacesOf<Table>;
   const storage = localStorageOf(host, platform.time ?? systemTime);
-  const leave = registerTools({ host, manager }, [namespaces.outsideCaller, namespaces.ambient]);
+  const worker = entryHandle({ entry: 'default' }, namespaces.outsideCaller) as EntryHandle;
+  const leave = registerTools(running, [namespaces.outsideCaller, namespaces.ambient, worker]);
   return {
     env,
-    worker: entryHandle({ entry: 'default' }, namespaces.outsideCaller) as EntryHandle,
+    worker,
     entrypoint: (entry) => entryHandle({ entry }, namespaces.outsideCaller) as never,
     async list(name, options) {
       const className = bindings.get(name);

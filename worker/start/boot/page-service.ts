@@ -1,0 +1,46 @@
+// What a running host serves to pages.
+
+import { toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
+import type { Notices } from '../../../src/shared/wire/control.ts';
+import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
+import type { ObjectHost } from '../../objects/host/object-host.ts';
+import { PageSessions } from '../../objects/sessions/page-session.ts';
+import type { After } from '../../objects/sessions/page-transaction.ts';
+import type { RunningHost } from './start-host.ts';
+
+export function pageService(
+  { host, namespaces, turns, close }: RunningHost,
+  after: After,
+): WorkerService {
+  const sessions = new PageSessions(host, after);
+  return {
+    storage: sessions,
+    objects: namespaces.calls,
+    live: namespaces.live,
+    get isQuiet() {
+      return host.isQuiet && namespaces.isQuiet && !sessions.isInTransaction;
+    },
+    rest: () => host.rest(),
+    notices: noticesOf(host),
+    // Each message has a turn, as if it had come alone: in a browser, an event lasts as long as its turn.
+    pace: {
+      deliver: (task) => turns.nextTurn(task),
+      send: (task) => turns.afterTurns(task),
+    },
+    end: close,
+  };
+}
+
+/** The notices of a host for pages: objects are addresses as data. */
+function noticesOf(host: Pick<ObjectHost, 'notices'>): Notices {
+  return {
+    subscribe: (listener) =>
+      host.notices.subscribe((notice) =>
+        listener(
+          notice.type === 'storagelow'
+            ? notice
+            : { type: notice.type, address: toWireAddress(notice.address) },
+        ),
+      ),
+  };
+}
