@@ -99,6 +99,79 @@ test('[VT4] a member that does not exist names itself when it is used; doubles t
   expect(run().passed).toHaveLength(3);
 });
 
+test('[VT6] options of miniflare add members, a Worker and the flag for events of services; others are refused', {
+  tag: ONCE,
+}, () => {
+  write(
+    'other.js',
+    "export default { fetch: (request, env) => new Response('other ' + env.NAME) };",
+  );
+  configure(`{
+    wrangler: { configPath: 'wrangler.jsonc' },
+    miniflare: {
+      bindings: { LIST: [1, 2] },
+      compatibilityFlags: ['service_binding_extra_handlers'],
+      kvNamespaces: ['MORE'],
+      queueConsumers: { jobs: { maxBatchTimeout: 0.01 } },
+      queueProducers: { JOBS: 'jobs' },
+      serviceBindings: { OTHER: 'other' },
+      workers: [{ name: 'other', modules: true, scriptPath: 'other.js', bindings: { NAME: 'one' } }],
+    },
+  }`);
+  write(
+    'test/a.test.ts',
+    `import { env } from 'cloudflare:test';
+    import { exports } from 'cloudflare:workers';
+    import { expect, it, vi } from 'vitest';
+    it('values', () => expect(env.LIST).toEqual([1, 2]));
+    it('more', async () => expect(await env.MORE.get('x')).toBe(null));
+    it('other', async () => expect(await (await env.OTHER.fetch('http://x/')).text()).toBe('other one'));
+    it('events', async () => expect((await exports.default.scheduled({ cron: 'c' })).outcome).toBe('ok'));
+    it('queue', async () => expect((await exports.default.queue('jobs', [])).outcome).toBe('ok'));
+    it('spies', async () => {
+      vi.spyOn(env.AI, 'run').mockResolvedValue('spied');
+      expect(await env.AI.run('model')).toBe('spied');
+    });`,
+  );
+  const { passed, failed, output } = run();
+  expect(failed, output).toEqual([]);
+  expect(passed, output).toHaveLength(6);
+  configure('{ miniflare: { hyperdrives: {} } }');
+  expect(run().output).toContain('miniflare.hyperdrives does not exist here');
+  configure('{ miniflare: { serviceBindings: { A: () => new Response() } } }');
+  expect(run().output).toContain('miniflare.serviceBindings.A is not the name of a worker');
+});
+
+test('[VT7] files are modules by their names, and the setup files of the project have env', {
+  tag: ONCE,
+}, () => {
+  write('src/query.sql', 'SELECT 1');
+  // The smallest module: its eight bytes of magic number and version.
+  write('src/empty.wasm', '\0asm\x01\0\0\0');
+  write(
+    'test/setup.ts',
+    "import { env } from 'cloudflare:test'; await env.CACHE.put('from', 'setup');",
+  );
+  write(
+    'vitest.config.ts',
+    `import { cloudflareTest } from 'ctx-storage/vitest';
+    export default { plugins: [cloudflareTest()], test: { setupFiles: ['./test/setup.ts'] } };`,
+  );
+  write(
+    'test/a.test.ts',
+    `import { env } from 'cloudflare:test';
+    import { expect, it } from 'vitest';
+    import query from '../src/query.sql';
+    import empty from '../src/empty.wasm?module';
+    it('text', () => expect(query).toBe('SELECT 1'));
+    it('wasm', () => expect(empty).toBeInstanceOf(WebAssembly.Module));
+    it('setup', async () => expect(await env.CACHE.get('from')).toBe('setup'));`,
+  );
+  const { passed, failed, output } = run();
+  expect(failed, output).toEqual([]);
+  expect(passed, output).toEqual(['text', 'wasm', 'setup']);
+});
+
 test('[VT5] a wrong file, a class that is not exported, and a suite without the plugin are told', {
   tag: ONCE,
 }, () => {

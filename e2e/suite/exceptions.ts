@@ -58,6 +58,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/realm/globals/realm.ts storageRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/library/provided.ts latest':
     'modules read env while they load, before a host starts',
+  'worker/realm/library/running-object.ts given': `${REALM}: \`cloudflare:workers\` is a module`,
   'worker/realm/library/running-hosts.ts running': `${REALM}: \`cloudflare:workers\` is a module`,
   'worker/engine/log/committed-pages.ts run': SCRATCH,
   'worker/engine/log/segment.ts ZEROS': 'a constant: zeros to write',

@@ -121,7 +121,8 @@ test('[BDB2] [BDB3] rows outlive the host, and migrations run once, in order of 
   const directory = mkdtempSync(join(tmpdir(), 'd1-'));
   const migrations = {
     './m/10_row.sql': 'INSERT INTO t VALUES (1)',
-    './m/2_table.sql': 'CREATE TABLE t(a)',
+    './m/2_table.sql': '-- first\nCREATE TABLE t(a);\n-- end\n',
+    './m/11_nothing.sql': '-- nothing yet',
   };
   const ask = async () => {
     const host = await hostOf(
@@ -135,8 +136,8 @@ test('[BDB2] [BDB3] rows outlive the host, and migrations run once, in order of 
     await host.close();
     return answer;
   };
-  expect(await ask()).toEqual([[1, '2_table.sql,10_row.sql']]);
-  expect(await ask()).toEqual([[1, '2_table.sql,10_row.sql']]);
+  expect(await ask()).toEqual([[1, '2_table.sql,10_row.sql,11_nothing.sql']]);
+  expect(await ask()).toEqual([[1, '2_table.sql,10_row.sql,11_nothing.sql']]);
   rmSync(directory, { recursive: true });
 });
 

@@ -3,6 +3,7 @@
 // Invariant: a migration and the note that it was applied are one batch, and so one transaction.
 
 import { storageError } from '../../src/shared/contract/errors.ts';
+import { withoutLastComments } from '../../src/shared/contract/last-comments.ts';
 
 /** A migration: the statements of one file. */
 export interface MigrationFile {
@@ -46,7 +47,10 @@ export async function applyD1Migrations(
   for (const { name, queries } of migrations) {
     if (applied.has(name)) continue;
     await database.batch([
-      ...queries.map((query) => database.prepare(query)),
+      ...queries
+        .map(withoutLastComments)
+        .filter((query) => query !== '')
+        .map((query) => database.prepare(query)),
       database.prepare(`INSERT INTO ${table} (name) VALUES (?)`).bind(name),
     ]);
   }

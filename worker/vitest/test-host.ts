@@ -28,6 +28,8 @@ export interface TestModules {
   readonly main: Readonly<Record<string, unknown>>;
   /** Members of `env` in place of those of the configuration. */
   readonly doubles: Readonly<Record<string, unknown>>;
+  /** Workers beside it, by name. */
+  readonly workers: NonNullable<InProcessOptions['workers']>;
 }
 
 type State =
@@ -85,7 +87,7 @@ export class TestHost {
 
 async function hostOf(
   { classes, options }: TestApp,
-  { main, doubles }: TestModules,
+  { main, doubles, workers }: TestModules,
 ): Promise<Objects<object>> {
   const table: Record<string, ClassTable[string]> = {};
   for (const { name, storage } of classes) {
@@ -104,6 +106,6 @@ async function hostOf(
     catalog: new MemoryCatalog(),
     isDedicated: true,
   };
-  const whole = { ...options, bindings, exports: main };
+  const whole = { ...options, bindings, exports: main, workers };
   return objectsOn(platform, appOf(table, whole), whole);
 }

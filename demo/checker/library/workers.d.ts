@@ -82,6 +82,15 @@ export declare const exports: Cloudflare.Env;
 /** `ctx.waitUntil` of the object whose code is running. */
 export declare function waitUntil(work: Promise<unknown>): void;
 
+/** The function's result. For it, and all that it awaits, the import `env` shows this object. */
+export declare function withEnv<T>(env: unknown, call: () => T): T;
+
+/** The same for `exports`. */
+export declare function withExports<T>(exports: unknown, call: () => T): T;
+
+/** The same for both. */
+export declare function withEnvAndExports<T>(env: unknown, exports: unknown, call: () => T): T;
+
 /** Names that `provideEnv` makes namespaces from. */
 export interface EnvNames {
   readonly bindings?: Readonly<Record<string, string>>;

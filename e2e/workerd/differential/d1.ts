@@ -37,6 +37,8 @@ const ASKS: Readonly<Record<string, (db: Untyped) => unknown>> = {
   'update nothing': all("UPDATE t SET b = '' WHERE a = 99"),
   delete: all('DELETE FROM t WHERE a = 4'),
   upsert: all("INSERT INTO t(id, b) VALUES (1, 'x') ON CONFLICT DO UPDATE SET b = excluded.b"),
+  'a comment after a statement': all('SELECT 1; -- end'),
+  'a separator after another': all('SELECT 1;;'),
   'run of a select': async (db) => shown(await db.prepare('SELECT 1 AS one').run()),
   'run of an insert': async (db) => shown(await db.prepare('INSERT INTO t(a) VALUES (9)').run()),
   first: (db) => db.prepare('SELECT id, a FROM t ORDER BY id').first(),

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EnvBinding } from '../../shared/contract/env-binding.ts';
+import { flagsOf } from '../vite/worker-module.ts';
 import type { ObjectsConfig } from '../vite/wrangler-config.ts';
 import type { MemberCall } from '../vite/wrangler-products.ts';
 import type { Assets } from './assets.ts';
@@ -71,6 +72,7 @@ export function appArguments(
       ...(crons.length > 0 && { crons: makers.cronTriggers(crons) }),
       ...(scriptName !== undefined && { scriptName }),
       ...(compatibilityDate !== undefined && { compatibilityDate }),
+      ...flagsOf(config),
     },
   };
 }

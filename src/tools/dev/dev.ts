@@ -7,7 +7,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
+import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
   appArguments,
   type BindingMakers,
@@ -54,7 +54,8 @@ export async function dev(
   const folder = dirname(path);
   const host = await loadHost();
   const assets = assetsOf(config, folder);
-  const app = new App(options, config, { folder, assets }, host);
+  const main = mainOf(config, path, 'write one that exports nothing.');
+  const app = new App(options, config, { folder, main, assets }, host);
   const end = await app.follow();
   try {
     await app.mustHaveStarted();
@@ -90,22 +91,22 @@ function configOf(given: string | undefined): string {
   );
 }
 
+/** The project, as its wrangler file says. */
+interface Project extends Pick<Surroundings, 'folder' | 'assets'> {
+  readonly main: string;
+}
+
 class App {
   readonly #options: DevOptions;
   readonly #config: ObjectsConfig;
-  readonly #project: Pick<Surroundings, 'folder' | 'assets'>;
+  readonly #project: Project;
   readonly #host: DevHost;
   /** The latest code was built and loaded. */
   #isBuilt = false;
   /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
   #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
 
-  constructor(
-    options: DevOptions,
-    config: ObjectsConfig,
-    project: Pick<Surroundings, 'folder' | 'assets'>,
-    host: DevHost,
-  ) {
+  constructor(options: DevOptions, config: ObjectsConfig, project: Project, host: DevHost) {
     this.#options = options;
     this.#config = config;
     this.#project = project;
@@ -137,7 +138,7 @@ class App {
     });
     const end = await bundleCode(
       {
-        main: resolve(this.#project.folder, this.#config.main),
+        main: resolve(this.#project.folder, this.#project.main),
         given: bindings && resolve(bindings),
         folder: join(resolve(persist), 'bundle'),
         library: this.#host.library,

@@ -8,7 +8,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { NODE_GLOBALS_MODULE } from './node-apis.ts';
 import { envModule, startModule, workerModule } from './worker-module.ts';
-import { type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
+import { mainOf, type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
 
 const BINDINGS = 'ctx-storage/bindings';
 const WORKER_FILE = 'objects.worker.js';
@@ -49,7 +49,8 @@ export class GeneratedWorker {
   write(): ObjectsConfig {
     const text = readFileSync(this.configPath, 'utf8');
     const config = parseWranglerConfig(text, this.configPath, this.#varNames);
-    const main = resolve(dirname(this.configPath), config.main);
+    const mainName = mainOf(config, this.configPath, 'pass config: false to ctxStorage().');
+    const main = resolve(dirname(this.configPath), mainName);
     if (!existsSync(main)) {
       throw new Error(`${this.configPath}: "main" names ${main}, which is missing.`);
     }
@@ -59,7 +60,7 @@ export class GeneratedWorker {
       bindings: BINDINGS,
       env: `./${ENV_FILE}`,
       main: specifier(this.#folder, main),
-      mainName: config.main,
+      mainName,
       configName: basename(this.configPath),
     };
     writeChanged(join(this.#folder, GLOBALS_FILE), NODE_GLOBALS_MODULE);

@@ -32,6 +32,7 @@ export function envModule(
     bindings: config.bindings,
     scriptName: config.scriptName,
     compatibilityDate: config.compatibilityDate,
+    ...flagsOf(config),
     env: config.vars,
     history: history && { ...history, bytes: finite(history.bytes) },
   };
@@ -44,6 +45,13 @@ export function envModule(
     'provideEnv(options.env, options);',
     '',
   ].join('\n');
+}
+
+/** The option, if there are flags. */
+export function flagsOf({ compatibilityFlags }: ObjectsConfig): {
+  compatibilityFlags?: readonly string[];
+} {
+  return compatibilityFlags.length === 0 ? {} : { compatibilityFlags };
 }
 
 /** JSON has no Infinity. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { kindsBy } from './module-rules.ts';
-import { parseWranglerConfig } from './wrangler-config.ts';
+import { mainOf, parseWranglerConfig } from './wrangler-config.ts';
 
 const parse = (text: string, varNames?: string[]) =>
   parseWranglerConfig(text, 'wrangler.jsonc', varNames);
@@ -27,6 +27,7 @@ describe('wrangler.jsonc', () => {
       scriptName: 'chat',
       main: 'src/index.ts',
       compatibilityDate: '2026-07-01',
+      compatibilityFlags: [],
       nodeApis: 'none',
       vars: { GREETING: 'hi', LIMITS: { rooms: 5 } },
       otherVars: [],
@@ -39,9 +40,30 @@ describe('wrangler.jsonc', () => {
       rules: [],
       members: {},
       services: {},
+      otherServices: {},
       crons: [],
       assets: undefined,
       missing: [],
+    });
+  });
+
+  test('[VITE1] classes declared by exports are read; deleted ones and entry points are not', () => {
+    const text = `{
+      "main": "a.ts", "compatibility_flags": ["nodejs_compat"],
+      "durable_objects": { "bindings": [{ "name": "ROOM", "class_name": "Room" }] },
+      "exports": {
+        "Room": { "type": "durable-object", "storage": "legacy-kv" },
+        "Unbound": { "type": "durable-object", "storage": "sqlite" },
+        "Gone": { "type": "durable-object", "state": "deleted" },
+        "Admin": { "type": "worker" },
+      },
+    }`;
+    expect(parse(text)).toMatchObject({
+      classes: [
+        { name: 'Room', storage: 'kv' },
+        { name: 'Unbound', storage: 'sql' },
+      ],
+      compatibilityFlags: ['nodejs_compat'],
     });
   });
 
@@ -52,6 +74,12 @@ describe('wrangler.jsonc', () => {
     expect(parse(rules('ESModule')).rules).toEqual([]);
     expect(() => parse(rules('PythonModule'))).toThrow(
       /^wrangler\.jsonc:1:\d+: rules\.0\.type:.*PythonModule/,
+    );
+  });
+
+  test('[VITE2] a main module that is missing is named, with the way out', () => {
+    expect(() => mainOf(parse('{}'), 'wrangler.jsonc', 'make one.')).toThrow(
+      /^wrangler\.jsonc: "main" is missing; .*make one\.$/,
     );
   });
 
@@ -172,7 +200,6 @@ describe('wrangler.jsonc', () => {
       ['{\n  "main": oops\n}', /^wrangler\.jsonc:2:11: not JSON/],
       ['', /^wrangler\.jsonc:1:1: not JSON/],
       ['[]', /must contain a JSON object/],
-      ['{}', /:1:1: "main" is missing; .*config: false/],
       ['{"main": 5}', /:1:10: main: .*Expected string but received 5\.$/],
       [
         `{${main},\n"durable_objects": {"bindings": [{"name": "A"}]}}`,

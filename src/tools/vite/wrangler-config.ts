@@ -19,9 +19,9 @@ import {
   memberCalls,
   missingMembers,
   type OwnService,
-  ownServices,
   PRODUCT_SECTIONS,
   type Products,
+  servicesTo,
 } from './wrangler-products.ts';
 
 /** A class and the kind of its objects' storage. */
@@ -34,11 +34,12 @@ export interface ObjectsConfig {
   /** Name of the script: part of the classes' unique keys. */
   readonly scriptName: string | undefined;
   /** The module that exports the classes, as written: relative to the file. */
-  readonly main: string;
+  readonly main: string | undefined;
   readonly classes: readonly ConfiguredClass[];
   /** Name in `env` to name of the class. */
   readonly bindings: Readonly<Record<string, string>>;
   readonly compatibilityDate: string | undefined;
+  readonly compatibilityFlags: readonly string[];
   readonly nodeApis: NodeApis;
   /** The variables that go into `env`. */
   readonly vars: Readonly<Record<string, unknown>>;
@@ -49,6 +50,8 @@ export interface ObjectsConfig {
   /** Members of `env` that keep data, by name. */
   readonly members: Readonly<Record<string, MemberCall>>;
   readonly services: Readonly<Record<string, OwnService>>;
+  /** Services that lead to other workers; they are among the missing members. */
+  readonly otherServices: Readonly<Record<string, OwnService>>;
   readonly crons: readonly string[];
   /** The section of static assets; undefined: there are none. */
   readonly assets: Products['assets'];
@@ -75,6 +78,13 @@ const Migration = v.object({
   deleted_classes: Names,
 });
 
+/** A class, or an entry point, declared in place of migrations. */
+const Export = v.object({
+  type: v.string(),
+  state: v.optional(v.string(), 'created'),
+  storage: v.optional(v.picklist(['sqlite', 'legacy-kv']), 'sqlite'),
+});
+
 const Binding = v.object({
   name: v.string(),
   class_name: v.string(),
@@ -98,6 +108,7 @@ const WranglerFile = v.looseObject({
     {},
   ),
   migrations: v.optional(v.array(Migration), []),
+  exports: v.optional(v.pipe(Section, v.record(v.string(), Export)), {}),
   rules: v.optional(v.array(Rule), []),
   ...PRODUCT_SECTIONS,
 });
@@ -135,14 +146,7 @@ export function parseWranglerConfig(
     throw wrong(at, `${at.join('.') || 'the file'}: ${issue.message}.`);
   }
   const file = result.output;
-  if (file.main === undefined) {
-    throw wrong(
-      [],
-      '"main" is missing; name the module that exports the classes. If it has none, ' +
-        'pass config: false to ctxStorage().',
-    );
-  }
-  const storage = storageOf(file.migrations);
+  const storage = storageOf(file);
   const bindings: Record<string, string> = {};
   for (const [index, binding] of file.durable_objects.bindings.entries()) {
     const { name, class_name: className, script_name: scriptName } = binding;
@@ -172,16 +176,26 @@ export function parseWranglerConfig(
     classes: [...storage].map(([name, kind]) => ({ name, storage: kind })),
     bindings,
     compatibilityDate: file.compatibility_date,
+    compatibilityFlags: file.compatibility_flags,
     nodeApis: nodeApis(file.compatibility_date ?? '', file.compatibility_flags),
     vars: Object.fromEntries(vars.filter(([name]) => names.includes(name))),
     otherVars: Object.keys(file.vars).filter((name) => !names.includes(name)),
     rules: file.rules.filter(isOfFiles),
     members: memberCalls(file),
-    services: ownServices(file, file.name),
+    services: servicesTo(file, (service) => service === file.name),
+    otherServices: servicesTo(file, (service) => service !== file.name),
     crons: file.triggers.crons,
     assets: file.assets,
     missing: missingMembers(file, file.name),
   };
+}
+
+/** The main module, as written. `way`: out, if there is none. @throws Error that names the file */
+export function mainOf({ main }: ObjectsConfig, path: string, way: string): string {
+  if (main !== undefined) return main;
+  throw new Error(
+    `${path}: "main" is missing; name the module that exports the classes. If it has none, ${way}`,
+  );
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -245,8 +259,8 @@ function placeOf(text: string, offset: number): string {
   return `${before.length}:${before.at(-1)!.length + 1}`;
 }
 
-/** The storage of each class after all migrations, applied in order. */
-function storageOf(migrations: WranglerFile['migrations']): Map<string, 'sql' | 'kv'> {
+/** The storage of each class that is declared, or is there after all migrations, applied in order. */
+function storageOf({ migrations, exports }: WranglerFile): Map<string, 'sql' | 'kv'> {
   const storage = new Map<string, 'sql' | 'kv'>();
   for (const migration of migrations) {
     for (const name of migration.new_sqlite_classes) storage.set(name, 'sql');
@@ -257,6 +271,10 @@ function storageOf(migrations: WranglerFile['migrations']): Map<string, 'sql' | 
       storage.set(to, kind);
     }
     for (const name of migration.deleted_classes) storage.delete(name);
+  }
+  for (const [name, { type, state, storage: kind }] of Object.entries(exports)) {
+    const isLive = state === 'created' || state === 'expecting-transfer';
+    if (type === 'durable-object' && isLive) storage.set(name, kind === 'sqlite' ? 'sql' : 'kv');
   }
   return storage;
 }

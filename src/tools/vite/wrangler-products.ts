@@ -78,7 +78,7 @@ export interface MissingMember {
   readonly section: string;
 }
 
-/** A service binding that leads to the worker itself. */
+/** Where a service binding leads. */
 export interface OwnService {
   readonly service: string;
   readonly entrypoint?: string;
@@ -136,11 +136,12 @@ function defined(options: object): object {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-export function ownServices(
+/** Service bindings that lead to certain workers. */
+export function servicesTo(
   { services }: Products,
-  scriptName: string | undefined,
+  isOne: (service: string) => boolean,
 ): Record<string, OwnService> {
-  const own = services.filter(({ service }) => service === scriptName);
+  const own = services.filter(({ service }) => isOne(service));
   return Object.fromEntries(
     own.map(({ binding, service, entrypoint }) => [
       binding,

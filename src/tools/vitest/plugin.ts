@@ -5,8 +5,15 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Plugin } from 'vite';
-import { makerImports, optionLines } from '../vite/worker-module.ts';
+import { kindsBy, moduleRules } from '../vite/module-rules.ts';
+import { flagsOf, makerImports, optionLines } from '../vite/worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
+import {
+  type AuxiliaryWorker,
+  type MiniflareOptions,
+  servicesOf,
+  withMiniflare,
+} from './miniflare-options.ts';
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 const RUNTIME = 'ctx-storage/cloudflare-test';
@@ -19,7 +26,13 @@ export interface CloudflareTestOptions {
     /** One of its environments. */
     readonly environment?: string;
   };
-  /** The main module, from Vite's root. @default "main" of the wrangler file */
+  /** More of what the wrangler file says, as options of miniflare. */
+  readonly miniflare?: MiniflareOptions;
+  /** Accepted: nothing is remote here. */
+  readonly remoteBindings?: boolean;
+  /** Accepted: the exports of the main module are known here. */
+  readonly additionalExports?: Readonly<Record<string, string>>;
+  /** The main module, from Vite's root. @default "main" of the wrangler file; none: there are only tests */
   readonly main?: string;
   /**
    * A module whose default export has members of `env`, in place of those of the configuration, or of products that do not
@@ -29,15 +42,23 @@ export interface CloudflareTestOptions {
 }
 
 /** For `plugins` of a Vitest configuration. @throws Error that names the file and the mistake */
-export function cloudflareTest(options: CloudflareTestOptions = {}): Plugin {
-  return {
+export function cloudflareTest(options: CloudflareTestOptions = {}): Plugin[] {
+  let kindOf = kindsBy([], '');
+  const runner: Plugin = {
     name: 'ctx-storage:vitest',
     enforce: 'pre',
     config(user) {
       const root = resolve(user.root ?? '');
-      const setup = writeSetup(root, options);
+      const { setup, rules, folder } = writeSetup(root, options);
+      kindOf = kindsBy(rules, folder);
+      const test = testOptions(user);
+      // Before the project's own, which may use `env`. Returned, it would come after them.
+      test.setupFiles = [setup, ...[test.setupFiles ?? []].flat()];
       return {
-        test: { setupFiles: [setup], server: { deps: { inline: [/\.ctx-storage\/setup-/] } } },
+        test: {
+          sequence: { setupFiles: 'list' },
+          server: { deps: { inline: [/\.ctx-storage\/setup-/] } },
+        },
       } as object;
     },
     resolveId(id, importer) {
@@ -45,6 +66,7 @@ export function cloudflareTest(options: CloudflareTestOptions = {}): Plugin {
       return replaced === undefined ? null : this.resolve(replaced, importer, { skipSelf: true });
     },
   };
+  return [runner, moduleRules((path) => kindOf(path))];
 }
 
 const REPLACED: ReadonlyMap<string, string> = new Map([
@@ -52,19 +74,43 @@ const REPLACED: ReadonlyMap<string, string> = new Map([
   ['cloudflare:workers', 'ctx-storage/worker'],
 ]);
 
-function writeSetup(root: string, options: CloudflareTestOptions): string {
+/** The part of Vitest's options that is changed in place. */
+function testOptions(config: object): { setupFiles?: string | string[] } {
+  const options = config as { test?: { setupFiles?: string | string[] } };
+  options.test ??= {};
+  return options.test;
+}
+
+interface Written extends Pick<ObjectsConfig, 'rules'> {
+  /** The module that prepares each test file. */
+  readonly setup: string;
+  /** Of the configuration. */
+  readonly folder: string;
+}
+
+function writeSetup(root: string, options: CloudflareTestOptions): Written {
   const { configPath, environment } = options.wrangler ?? {};
+  const { miniflare = {} } = options;
   const path = configOf(root, configPath);
-  const config = parseWranglerConfig(readFileSync(path, 'utf8'), path, 'all', environment);
+  const read = parseWranglerConfig(readFileSync(path, 'utf8'), path, 'all', environment);
+  const config = withMiniflare(read, miniflare);
+  const folder = dirname(path);
   const main =
-    options.main === undefined ? resolve(dirname(path), config.main) : resolve(root, options.main);
-  if (!existsSync(main)) throw new Error(`${path}: the main module ${main} is missing.`);
+    options.main === undefined
+      ? config.main && resolve(folder, config.main)
+      : resolve(root, options.main);
+  if (main !== undefined && !existsSync(main))
+    throw new Error(`${path}: the main module ${main} is missing.`);
   const doubles = options.doubles && resolve(root, options.doubles);
   mkdirSync(join(root, FOLDER), { recursive: true });
   const name = `setup-${basename(path).replaceAll('.', '-')}-${environment ?? 'top'}.mjs`;
-  const file = join(root, FOLDER, name);
-  writeFileSync(file, setupModule(config, main, doubles || undefined));
-  return file;
+  const setup = join(root, FOLDER, name);
+  const workers = (miniflare.workers ?? []).map((worker) => ({
+    ...worker,
+    scriptPath: resolve(root, worker.scriptPath),
+  }));
+  writeFileSync(setup, setupModule(config, { main, doubles, workers }));
+  return { setup, rules: config.rules, folder };
 }
 
 function configOf(root: string, given: string | undefined): string {
@@ -78,12 +124,20 @@ function configOf(root: string, given: string | undefined): string {
   );
 }
 
-/** The main module is imported after `prepare`: modules read `env` while they are evaluated. */
-function setupModule(config: ObjectsConfig, main: string, doubles: string | undefined): string {
+/** Modules of the project, by their paths. */
+interface Modules {
+  readonly main: string | undefined;
+  readonly doubles: string | undefined;
+  readonly workers: readonly AuxiliaryWorker[];
+}
+
+/** The modules are imported after `prepare`: they read `env` while they are evaluated. */
+function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules): string {
   const options = {
     bindings: config.bindings,
     scriptName: config.scriptName,
     compatibilityDate: config.compatibilityDate,
+    ...flagsOf(config),
     env: config.vars,
   };
   const missing = Object.fromEntries(config.missing.map(({ name, section }) => [name, section]));
@@ -101,14 +155,26 @@ function setupModule(config: ObjectsConfig, main: string, doubles: string | unde
     ...optionLines(config),
     '  },',
     '});',
-    `const main = await import(${JSON.stringify(main)});`,
-    doubles === undefined
-      ? 'const doubles = {};'
-      : `const { default: doubles } = await import(${JSON.stringify(doubles)});`,
-    'await host.start({ main, doubles });',
+    'await host.start({',
+    `  main: ${moduleAt(main)},`,
+    `  doubles: (${moduleAt(doubles)}).default ?? {},`,
+    '  workers: {',
+    ...workers.map(workerLine),
+    '  },',
+    '});',
     'afterAll(() => host.end());',
     '',
   ].join('\n');
+}
+
+function moduleAt(path: string | undefined): string {
+  return path === undefined ? '{}' : `await import(${JSON.stringify(path)})`;
+}
+
+function workerLine({ name, scriptPath, bindings = {}, serviceBindings }: AuxiliaryWorker): string {
+  const options = { env: bindings, services: servicesOf(serviceBindings) };
+  const text = JSON.stringify(options);
+  return `    ${JSON.stringify(name)}: { exports: ${moduleAt(scriptPath)}, ...${text} },`;
 }
 
 /** The migrations in a folder, for `applyD1Migrations`: each file in the order of its number. @throws Error of the system */

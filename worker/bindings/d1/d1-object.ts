@@ -2,6 +2,7 @@
 //
 // Invariant: the statements of a call take effect together or not at all.
 
+import { withoutLastComments } from '../../../src/shared/contract/last-comments.ts';
 import { DurableObject } from '../../realm/library/base-classes.ts';
 
 /** A number, text, null or bytes. */
@@ -64,7 +65,8 @@ export class D1Object extends DurableObject {
       const results = storage.transactionSync(() => queries.map((query) => this.#run(query)));
       return { results, bookmark: asksBookmark ? await storage.getCurrentBookmark() : null };
     } catch (error) {
-      return { error: error instanceof Error ? error.message : String(error) };
+      const message = error instanceof Error ? error.message : String(error);
+      return { error: message.replace(/^exec\(\): /, '') };
     }
   }
 
@@ -76,7 +78,8 @@ export class D1Object extends DurableObject {
     for (const { name, sql } of migrations) {
       if (applied.has(name)) continue;
       this.ctx.storage.transactionSync(() => {
-        this.#sql.exec(sql);
+        const statements = withoutLastComments(sql);
+        if (statements !== '') this.#sql.exec(statements);
         this.#sql.exec('INSERT INTO d1_migrations(name) VALUES (?)', name);
       });
     }

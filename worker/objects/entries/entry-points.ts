@@ -167,7 +167,8 @@ export class EntryPoints implements Entries {
   #bindServices(env: Record<string, unknown>, worker: CheckedWorker, caller: ObjectCaller): void {
     for (const [binding, { worker: name, entry, props }] of worker.services) {
       const written = props && this.#parts.writeProps(props);
-      env[binding] = serviceStub(addressOf(name, entry, written), caller);
+      const address = addressOf(name, entry, written);
+      env[binding] = serviceStub(address, caller, this.#workers.sendsEvents);
     }
   }
 
@@ -177,7 +178,9 @@ export class EntryPoints implements Entries {
     caller: ObjectCaller,
   ): void {
     for (const entry of entries.keys()) {
-      exports[entry] = loopbackService(addressOf(name, entry), caller, this.#parts.writeProps);
+      const { sendsEvents } = this.#workers;
+      const { writeProps } = this.#parts;
+      exports[entry] = loopbackService(addressOf(name, entry), caller, writeProps, sendsEvents);
     }
   }
 }

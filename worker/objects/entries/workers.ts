@@ -44,7 +44,12 @@ export interface WorkerOptions {
   readonly services?: ServiceBindings;
 }
 
+/** Services and `ctx.exports` have `scheduled` and `queue`. */
+const EXTRA_HANDLERS = 'service_binding_extra_handlers';
+
 export interface EntryOptions {
+  /** Flags of the real runtime. `service_binding_extra_handlers` is used, others change nothing. */
+  readonly compatibilityFlags?: readonly string[];
   readonly bindings?: GivenBindings;
   /** When `scheduled` of the default entry point runs: `cronTriggers(…)` of `ctx-storage/bindings`. */
   readonly crons?: EnvBinding;
@@ -78,6 +83,8 @@ export class Workers {
   readonly main: CheckedWorker;
   readonly given: EnvBindings;
   readonly compatibilityDate: string | undefined;
+  /** Services and exports are `EntryHandle`s. */
+  readonly sendsEvents: boolean;
   readonly #others: ReadonlyMap<string, CheckedWorker>;
   readonly #ownName: string;
   readonly #entriesOfBindings: ReadonlyMap<BindingParts, CheckedService>;
@@ -87,6 +94,7 @@ export class Workers {
     const { exports = {}, env = {}, services = {}, workers = {}, scriptName = 'worker' } = options;
     this.given = given;
     this.compatibilityDate = options.compatibilityDate;
+    this.sendsEvents = options.compatibilityFlags?.includes(EXTRA_HANDLERS) ?? false;
     this.#ownName = scriptName;
     const entries = new Map(
       Object.entries(workers).map(([name, worker]) => [name, entriesOf(worker.exports)]),

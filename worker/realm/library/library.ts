@@ -37,4 +37,11 @@ export type {
 export { DurableObject, WorkerEntrypoint, WorkflowEntrypoint } from './base-classes.ts';
 export { type EnvNames, provideEnv } from './provided-env.ts';
 export { RpcStub } from './rpc-stub.ts';
-export { env, exports, waitUntil } from './running-object.ts';
+export {
+  env,
+  exports,
+  waitUntil,
+  withEnv,
+  withEnvAndExports,
+  withExports,
+} from './running-object.ts';

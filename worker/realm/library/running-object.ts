@@ -1,5 +1,8 @@
 // The imports of code that concern its own object: its `env`, the namespaces, and `waitUntil`.
+//
+// Invariant: an `env` given for a call is seen by the call and everything that it awaits, and by nothing else.
 
+import { AsyncLocalStorage } from '../modules/async-hooks.ts';
 import { provided } from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
@@ -8,13 +11,73 @@ import { runningHostBindings } from './running-hosts.ts';
  * parameter. While modules are evaluated, it shows the argument of `provideEnv`.
  */
 export const env: Readonly<Record<string, unknown>> = mirror(
-  () => runningHostBindings()?.env ?? provided().env,
+  () => given?.getStore()?.env ?? runningHostBindings()?.env ?? provided().env,
+  () => given?.getStore()?.env,
 );
 
 /** The namespaces of all classes, by name of the class. */
 export const exports: Readonly<Record<string, unknown>> = mirror(
-  () => runningHostBindings()?.exports,
+  () => given?.getStore()?.exports ?? runningHostBindings()?.exports,
+  () => given?.getStore()?.exports,
 );
+
+/** Objects that the imports show for the length of a call. */
+interface Given {
+  readonly env?: object;
+  readonly exports?: object;
+}
+
+interface GivenStore {
+  getStore(): Given | undefined;
+  run<T>(store: Given, call: () => T): T;
+}
+
+// Of the module, as the imports are; undefined until the first use: following code across `await` costs browsers time.
+let given: GivenStore | undefined;
+
+/**
+ * The function's result. For it, and everything that it awaits, the import `env` shows this object; anything else than an
+ * object changes nothing.
+ */
+export function withEnv<T>(env: unknown, call: () => T): T {
+  return withGiven('withEnv', { env }, call, 2);
+}
+
+/** The same for `exports`. */
+export function withExports<T>(exports: unknown, call: () => T): T {
+  return withGiven('withExports', { exports }, call, 2);
+}
+
+/** The same for both. */
+export function withEnvAndExports<T>(env: unknown, exports: unknown, call: () => T): T {
+  return withGiven('withEnvAndExports', { env, exports }, call, 3);
+}
+
+function withGiven<T>(
+  operation: string,
+  members: Readonly<Record<string, unknown>>,
+  call: () => T,
+  position: number,
+): T {
+  if (typeof call !== 'function') {
+    throw new TypeError(
+      `Failed to execute '${operation}' on 'EnvModule': parameter ${position} is not of type 'function'.`,
+    );
+  }
+  given ??= new (asyncHooks().AsyncLocalStorage)();
+  const objects = Object.entries(members).filter(
+    ([, value]) => typeof value === 'object' && value !== null,
+  );
+  return given.run({ ...given.getStore(), ...Object.fromEntries(objects) }, () => call());
+}
+
+/** Node's own follow code exactly; other runtimes have this package's. */
+function asyncHooks(): { readonly AsyncLocalStorage: new () => GivenStore } {
+  const { process } = globalThis as {
+    process?: { getBuiltinModule?(name: string): { AsyncLocalStorage: never } | undefined };
+  };
+  return process?.getBuiltinModule?.('node:async_hooks') ?? ({ AsyncLocalStorage } as never);
+}
 
 /** `ctx.waitUntil` of the object whose code is running. */
 export function waitUntil(work: Promise<unknown>): void {
@@ -22,7 +85,11 @@ export function waitUntil(work: Promise<unknown>): void {
 }
 
 // Imported before serve() runs, so it looks its target up on each use.
-function mirror(target: () => object | undefined): Readonly<Record<string, unknown>> {
+// `own`: the object of the running call, which may change it.
+function mirror(
+  target: () => object | undefined,
+  own: () => object | undefined,
+): Readonly<Record<string, unknown>> {
   const current = () => target() ?? {};
   return new Proxy(
     {},
@@ -34,9 +101,11 @@ function mirror(target: () => object | undefined): Readonly<Record<string, unkno
         const found = Reflect.getOwnPropertyDescriptor(current(), name);
         return found && { ...found, configurable: true };
       },
-      set: () => false,
+      set: (_, name, value) => Reflect.set(own() ?? FIXED, name, value),
       defineProperty: () => false,
-      deleteProperty: () => false,
+      deleteProperty: (_, name) => own() !== undefined && Reflect.deleteProperty(own()!, name),
     },
   );
 }
+
+const FIXED = Object.freeze({});

@@ -4,7 +4,7 @@
 import { refuseToClone } from '../../values/object-kind.ts';
 import type { EntryAddress } from '../../wire/address.ts';
 import { unsendable, type WriteProps, withProps } from './loopback.ts';
-import { serviceMembers, serviceStub } from './service-stub.ts';
+import { eventsOf, serviceMembers, serviceStub } from './service-stub.ts';
 import type { ObjectCaller } from './stub.ts';
 
 class LoopbackServiceStub {
@@ -15,16 +15,18 @@ class LoopbackServiceStub {
 
 refuseToClone(LoopbackServiceStub);
 
-/** `ctx.exports` of an entry point. */
+/** `ctx.exports` of an entry point. `sendsEvents`: as an `EntryHandle`. */
 export function loopbackService(
   address: EntryAddress,
   caller: ObjectCaller,
   write: WriteProps,
+  sendsEvents: boolean,
 ): object {
   const { entry } = address;
   const call = withProps(entry, write, LoopbackServiceStub.prototype, (props) =>
-    serviceStub(props === null ? address : { ...address, props }, caller),
+    serviceStub(props === null ? address : { ...address, props }, caller, sendsEvents),
   );
+  if (sendsEvents) Object.assign(call, eventsOf(address, caller));
   const way = `Send exports.${entry}({ props: {} }), or name the export on the other side.`;
   return unsendable(serviceMembers(call, address, caller), 'LoopbackServiceStub', way);
 }

@@ -18,9 +18,14 @@ class Fetcher {
 
 refuseToClone(Fetcher);
 
-/** The stub of a service binding, or of an export with props. */
-export function serviceStub(address: EntryAddress, caller: ObjectCaller): object {
-  const stub = serviceMembers(new Fetcher(), address, caller);
+/** The stub of a service binding, or of an export with props. `sendsEvents`: as an `EntryHandle`. */
+export function serviceStub(
+  address: EntryAddress,
+  caller: ObjectCaller,
+  sendsEvents = false,
+): object {
+  const own = Object.assign(new Fetcher(), sendsEvents && eventsOf(address, caller));
+  const stub = serviceMembers(own, address, caller);
   setAddress(stub, address);
   setCaller(stub, caller);
   return stub;
@@ -28,13 +33,17 @@ export function serviceStub(address: EntryAddress, caller: ObjectCaller): object
 
 /** The same, for code outside of the worker: `scheduled` and `queue` send an event. */
 export function entryHandle(address: EntryAddress, caller: ObjectCaller): object {
+  return serviceMembers(Object.assign(new Fetcher(), eventsOf(address, caller)), address, caller);
+}
+
+/** The members that send events other than requests and calls. */
+export function eventsOf(address: EntryAddress, caller: ObjectCaller): object {
   const callee = { address, bond: new Bond() };
   const run =
     (handler: 'scheduled' | 'queue') =>
     (...parameters: unknown[]) =>
       caller.run!(callee, handler, parameters);
-  const own = Object.assign(new Fetcher(), { scheduled: run('scheduled'), queue: run('queue') });
-  return serviceMembers(own, address, caller);
+  return { scheduled: run('scheduled'), queue: run('queue') };
 }
 
 /** A stub with these members of its own; every other name is one of the entry point. */

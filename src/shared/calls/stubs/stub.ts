@@ -50,6 +50,7 @@ export function currentCaller(current: () => ObjectCaller): ObjectCaller {
     call: (...call) => current().call(...call),
     get: (...get) => current().get(...get),
     fetch: (...fetch) => current().fetch(...fetch),
+    run: (...run) => current().run!(...run),
     watch: (to) => current().watch(to),
     entrance: () => current().entrance(),
   };
