@@ -61,7 +61,8 @@ export function scopedOf({ env, exports, withEnv, withExports, withEnvAndExports
     'env in a timer': () =>
       withEnv({ A: 8 }, () => new Promise((resolve) => setTimeout(() => resolve(env.A), 1))),
     'env afterwards, and as a parameter': (own) => [env.A, own.A],
-    'env that is not an object': () => [null, 1, undefined].map((none) => withEnv(none, () => env.A)),
+    'env that is not an object': () =>
+      [null, 1, undefined].map((none) => withEnv(none, () => env.A)),
     'a member that is set': () => {
       const given = { A: 1 };
       return withEnv(given, () => {
