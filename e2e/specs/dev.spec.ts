@@ -84,6 +84,13 @@ export default {
 };
 `;
 
+/** Counts its runs. */
+const MAKE = `
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+const count = existsSync('made.js') ? Number(/\\d+/.exec(readFileSync('made.js', 'utf8'))) : 0;
+writeFileSync('made.js', "export const made = 'made " + (count + 1) + "';");
+`;
+
 let folder: string;
 const running = new Set<ChildProcess>();
 
@@ -264,6 +271,66 @@ test('[DEV7] assets answer before the worker, and by their binding; no file outs
   });
   expect(asked).toBe('<h1>home</h1>');
   expect(await textOf(`${app}/vars`)).toContain('hello');
+});
+
+test('[DEV9] the project’s own build and files as modules; globals while code is loaded; requests as the network sends them', {
+  tag: ONCE,
+}, async () => {
+  write('src/page.html', '<p>page</p>');
+  write('src/data.bin', 'bytes');
+  write('docs/note.md', '# note');
+  write('public/api/static.txt', 'a file');
+  write('public/asset.txt', 'an asset');
+  write('make.mjs', MAKE);
+  write(
+    'wrangler.jsonc',
+    JSON.stringify({
+      name: 'shop',
+      main: 'src/index.ts',
+      build: { command: 'node make.mjs' },
+      rules: [{ type: 'Text', globs: ['**/*.md'], fallthrough: true }],
+      assets: { directory: 'public', run_worker_first: ['/api/*', '!/api/static.txt'] },
+    }),
+  );
+  write(
+    'src/index.ts',
+    `import { createRequire } from 'node:module';
+    import page from './page.html';
+    import data from './data.bin';
+    import note from '../docs/note.md';
+    import { made } from '../made.js';
+    const isThere = ['WebSocket', 'WebSocketPair', 'HTMLRewriter', 'caches'].map((name) => name in globalThis);
+    export default {
+      fetch(request) {
+        const { pathname } = new URL(request.url);
+        if (pathname === '/go') return Response.redirect(new URL('/there', request.url), 302);
+        return Response.json([pathname, page, data instanceof ArrayBuffer, note, isThere, made, request.cf.country,
+          typeof createRequire, request.redirect]);
+      },
+    };`.replace(", 'HTMLRewriter'", ''),
+  );
+  const { address } = await start();
+  const answer = (path: string, made: string) =>
+    JSON.stringify([
+      path,
+      '<p>page</p>',
+      true,
+      '# note',
+      [true, true, true],
+      made,
+      'US',
+      'function',
+      'manual',
+    ]);
+  expect(await textOf(`${address}/api/x`)).toBe(answer('/api/x', 'made 1'));
+  expect(await textOf(`${address}/api/static.txt`)).toBe('a file');
+  expect(await textOf(`${address}/asset.txt`)).toBe('an asset');
+  const moved = await fetch(`${address}/go`, { redirect: 'manual' });
+  expect([moved.status, moved.headers.get('location')]).toEqual([302, `${address}/there`]);
+  write('src/page.html', '<p>page</p>'); // a watched folder
+  await expect.poll(() => textOf(`${address}/x`)).toContain('made 2');
+  write('make.mjs', "console.log('it cannot be made'); process.exitCode = 3;");
+  expect(failure('--persist', 'other', '--port', '0')).toContain('it cannot be made');
 });
 
 test('[DEV8] the inspector shows and changes the objects of the server, before and after new code; no other site can', {

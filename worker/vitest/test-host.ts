@@ -10,6 +10,7 @@ import { MemoryMedium } from '../engine/file/medium.ts';
 import { MemoryCatalog } from '../objects/catalog/catalog.ts';
 import type { GivenBindings } from '../objects/entries/env-bindings.ts';
 import type { ClassTable } from '../objects/instance/object-class.ts';
+import { objectRealm } from '../realm/globals/object-realm.ts';
 import { appOf, provideEnv } from '../realm/library/provided-env.ts';
 import { nodePlatform } from '../start/entries/node-platform.ts';
 import { type InProcessOptions, objectsOn } from '../start/entries/objects-on.ts';
@@ -42,9 +43,11 @@ const UNPREPARED: State = { kind: 'unprepared' };
 /** The life of the host of this thread. */
 export class TestHost {
   #state: State = UNPREPARED;
+  #releaseGlobals = () => {};
 
-  /** Shows `env` to modules that read it while they are evaluated. */
+  /** Shows `env` and the globals to modules that use them while they are evaluated. */
   prepare(app: TestApp): void {
+    this.#releaseGlobals = objectRealm.hold();
     const given = Object.entries(app.missing).map(([name, section]) => [
       name,
       missingBinding(name, section),
@@ -82,6 +85,7 @@ export class TestHost {
     this.#state = UNPREPARED;
     provideEnv({});
     if (state.kind === 'started') await state.objects.close();
+    this.#releaseGlobals();
   }
 }
 

@@ -181,6 +181,20 @@ export const PLATFORM: Questions = {
   },
   'a fetch of a path': () => refused(() => fetch('/x')),
   'a fetch of an unknown scheme': async () => (await refused(() => fetch('ftp://x/')))[0],
+  'cf of a request and what is made of it': () => {
+    const given: Untyped = new Request('http://a/', { cf: { place: [1] } } as RequestInit);
+    const cf = (request: Untyped) => [request.cf ?? null, Object.keys(request).includes('cf')];
+    return [
+      given,
+      given.clone(),
+      given.clone().clone(),
+      new Request(given),
+      new Request(given, { headers: { a: 'b' } }),
+      new Request('http://b/', given),
+      new Request(given, { cf: { place: 2 } } as RequestInit),
+      new Request('http://c/'),
+    ].map(cf);
+  },
   'a Request of a path': () => refused(() => new Request('/x')),
   'a remote error': async ({ peer }) => [
     await factsOf(peer.fail()),

@@ -36,25 +36,14 @@ const dev = devCommand({
     process.setSourceMapsEnabled(true);
     const { dev: serveProject } = await import('../../tools/dev/dev.ts');
     return serveProject(options, async () => {
-      const { createObjects } = await import('../../../worker/start/entries/node-objects.ts');
-      const { SocketPages } = await import('../../../worker/start/entries/socket-pages.ts');
+      const { holdGlobals, startApp } = await import('../../../worker/start/entries/node-dev-host.ts');
       const makers = await import('../../../worker/bindings/index.ts');
       return {
         makers,
         library: import.meta.resolve('ctx-storage/worker'),
         scripts: fileURLToPath(new URL('.', import.meta.url)),
-        async start(classes, options) {
-          const objects = await createObjects(classes as never, options);
-          const pages = new SocketPages(objects);
-          return {
-            worker: objects.worker,
-            servePage: (socket) => pages.serve(socket),
-            close() {
-              pages.close('the app starts again, or the server ends');
-              return objects.close();
-            },
-          };
-        },
+        holdGlobals,
+        start: startApp,
       };
     });
   },

@@ -9,13 +9,27 @@ import { lookup } from 'mrmime';
 /** What a path without a file gets. */
 export type NotFound = 'none' | '404-page' | 'single-page-application';
 
+export interface AssetsOptions {
+  readonly notFound: NotFound;
+  /** Patterns of paths that the worker answers first; `*` is any text, and `!` before a pattern excepts its paths. */
+  readonly workerFirst: readonly string[];
+}
+
 export class Assets {
   readonly #folder: string;
   readonly #notFound: NotFound;
+  readonly #isWorkerFirst: (pathname: string) => boolean;
 
-  constructor(folder: string, notFound: NotFound) {
+  constructor(folder: string, { notFound, workerFirst }: AssetsOptions) {
     this.#folder = resolve(folder);
     this.#notFound = notFound;
+    const [except, first] = [true, false].map((isExcepted) =>
+      workerFirst
+        .filter((pattern) => pattern.startsWith('!') === isExcepted)
+        .map((pattern) => pathMatcher(pattern.replace(/^!/, ''))),
+    ) as [PathMatcher[], PathMatcher[]];
+    this.#isWorkerFirst = (pathname) =>
+      first.some((matches) => matches(pathname)) && !except.some((matches) => matches(pathname));
   }
 
   /** As the binding: the file, or the answer for a path without one. */
@@ -32,7 +46,9 @@ export class Assets {
   /** The answer before the worker is asked; undefined: the worker answers. */
   async before({ method, url, headers }: Request): Promise<Response | undefined> {
     if (method !== 'GET' && method !== 'HEAD') return undefined;
-    const found = await this.find(new URL(url).pathname);
+    const { pathname } = new URL(url);
+    if (this.#isWorkerFirst(pathname)) return undefined;
+    const found = await this.find(pathname);
     if (found !== undefined) return found;
     const isPage = headers.get('sec-fetch-mode') === 'navigate';
     return isPage && this.#notFound === 'single-page-application' ? this.find('/') : undefined;
@@ -77,6 +93,14 @@ const NONE: ReadonlySet<string | undefined> = new Set([
   'EISDIR',
   'ENAMETOOLONG',
 ]);
+
+type PathMatcher = (pathname: string) => boolean;
+
+function pathMatcher(pattern: string): PathMatcher {
+  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  const expression = new RegExp(`^${parts.join('.*')}$`, 's');
+  return (pathname) => expression.test(pathname);
+}
 
 function decoded(pathname: string): string | undefined {
   try {

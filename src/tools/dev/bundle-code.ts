@@ -7,6 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { BuildResult, Plugin } from 'esbuild';
+import { type KindOf, moduleOfFile } from '../vite/module-rules.ts';
 import type { LoadedCode } from './app-options.ts';
 
 export interface CodeFiles {
@@ -18,6 +19,8 @@ export interface CodeFiles {
   readonly folder: string;
   /** The address of `ctx-storage/worker` for Node. */
   readonly library: string;
+  /** Which files are modules of another kind than code. */
+  readonly kindOf: KindOf;
 }
 
 /** A build, or the reason why there is none. */
@@ -35,7 +38,7 @@ export async function bundleCode(
   const { context } = await import('esbuild').catch((cause: unknown) => {
     throw new Error('dev needs esbuild: npm install -D esbuild', { cause });
   });
-  const { main, given, folder, library } = files;
+  const { main, given, folder, library, kindOf } = files;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   let count = 0;
@@ -43,6 +46,10 @@ export async function bundleCode(
     name: 'ctx-storage:dev',
     setup(build) {
       build.onResolve({ filter: LIBRARY }, () => ({ path: library, external: true }));
+      build.onLoad({ filter: /./ }, ({ path }) => {
+        const kind = kindOf(path);
+        return kind && { contents: moduleOfFile(kind, path), loader: 'js' };
+      });
       build.onEnd((result) => {
         count += 1;
         built(resultOf(result, join(folder, `worker-${count}.mjs`)));
@@ -65,11 +72,10 @@ export async function bundleCode(
     target: 'node20',
     conditions: ['workerd', 'worker'],
     mainFields: ['module', 'main'],
-    loader: { '.sql': 'text', '.txt': 'text', '.html': 'text', '.bin': 'binary' },
     external: ['cloudflare:*'],
     // CommonJS modules require Node's modules.
     banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+      js: "import { createRequire as requireOf$ } from 'node:module'; const require = requireOf$(import.meta.url);",
     },
     sourcemap: 'inline',
     write: false,

@@ -7,6 +7,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { kindsBy } from '../vite/module-rules.ts';
 import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
   appArguments,
@@ -16,6 +17,7 @@ import {
 } from './app-options.ts';
 import { Assets } from './assets.ts';
 import { type Built, bundleCode } from './bundle-code.ts';
+import { CustomBuild } from './custom-build.ts';
 import { type DevServer, type RunningApp, serveHttp } from './http-server.ts';
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
@@ -27,6 +29,8 @@ export interface DevHost {
   readonly library: string;
   /** Where this package's scripts are. */
   readonly scripts: string;
+  /** Replaces globals for code that uses them while it is loaded; the result ends that. */
+  holdGlobals(): () => void;
   start(classes: object, options: object): Promise<RunningApp>;
 }
 
@@ -56,14 +60,23 @@ export async function dev(
   const assets = assetsOf(config, folder);
   const main = mainOf(config, path, 'write one that exports nothing.');
   const app = new App(options, config, { folder, main, assets }, host);
-  const end = await app.follow();
+  const releaseGlobals = host.holdGlobals();
+  const build = config.build && new CustomBuild(config.build, folder, options.print);
+  await build?.run();
+  const endBuild = build?.follow();
+  const endBundling = await app.follow();
+  const end = async () => {
+    endBuild?.();
+    await endBundling();
+    releaseGlobals();
+  };
   try {
     await app.mustHaveStarted();
     const server = await serveHttp({
       ...options,
       app: () => app.running(),
       scripts: host.scripts,
-      assets: config.assets?.run_worker_first ? undefined : assets,
+      assets: config.assets?.run_worker_first === true ? undefined : assets,
     });
     return {
       ...server,
@@ -140,6 +153,7 @@ class App {
       {
         main: resolve(this.#project.folder, this.#project.main),
         given: bindings && resolve(bindings),
+        kindOf: kindsBy(this.#config.rules, this.#project.folder),
         folder: join(resolve(persist), 'bundle'),
         library: this.#host.library,
       },
@@ -181,7 +195,11 @@ class App {
 
 function assetsOf({ assets }: ObjectsConfig, folder: string): Assets | undefined {
   if (assets?.directory === undefined) return undefined;
-  return new Assets(resolve(folder, assets.directory), assets.not_found_handling);
+  const { directory, not_found_handling: notFound, run_worker_first: first } = assets;
+  return new Assets(resolve(folder, directory), {
+    notFound,
+    workerFirst: typeof first === 'boolean' ? [] : first,
+  });
 }
 
 /** The mistake is in the project's code, and not where this was made. */

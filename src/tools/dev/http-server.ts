@@ -14,6 +14,27 @@ import { INSPECTOR, inspectorFile } from './inspector-files.ts';
 /** As wrangler has it. */
 const SCHEDULED = '/cdn-cgi/handler/scheduled';
 
+/** `request.cf`, which programs read without a check: the place is the one that miniflare has without a network. */
+const CF = {
+  asn: 395_747,
+  asOrganization: '',
+  colo: 'DFW',
+  city: 'Austin',
+  region: 'Texas',
+  regionCode: 'TX',
+  metroCode: '635',
+  postalCode: '78701',
+  country: 'US',
+  continent: 'NA',
+  timezone: 'America/Chicago',
+  latitude: '30.27130',
+  longitude: '-97.74260',
+  clientTcpRtt: 0,
+  httpProtocol: 'HTTP/1.1',
+  tlsCipher: 'AEAD-AES128-GCM-SHA256',
+  tlsVersion: 'TLSv1.3',
+};
+
 /** The socket in the response of an entry point. */
 interface Accepted extends EventTarget {
   accept(): void;
@@ -142,11 +163,13 @@ function requestOf(incoming: IncomingMessage): Request {
     [value ?? []].flat().map((text): [string, string] => [name, text]),
   );
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  return new Request(new URL(url, `http://${headers.host ?? 'localhost'}`), {
+  const request = new Request(new URL(url, `http://${headers.host ?? 'localhost'}`), {
     method,
     headers: pairs,
+    redirect: 'manual', // the caller follows
     ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' }),
   });
+  return Object.defineProperty(request, 'cf', { value: CF, enumerable: true });
 }
 
 async function upgrade(

@@ -91,11 +91,14 @@ export function moduleRulesOfLibraries(kindOf: KindOf) {
     load(id: string) {
       const kind = isAbsolute(id) ? kindOf(id) : undefined;
       if (kind === undefined) return null;
-      const bytes = readFileSync(id);
-      const text = kind === 'Text' ? bytes.toString('utf8') : bytes.toString('base64');
-      return { code: moduleOf(kind, text), moduleType: 'js' as const };
+      return { code: moduleOfFile(kind, id), moduleType: 'js' as const };
     },
   };
+}
+
+/** The module of a file. */
+export function moduleOfFile(kind: ModuleKind, file: string): string {
+  return moduleOf(kind, readFileSync(file).toString(kind === 'Text' ? 'utf8' : 'base64'));
 }
 
 /** The path of an import without a query of its own; like wrangler, also accepts `.wasm?module`. */

@@ -38,6 +38,7 @@ describe('wrangler.jsonc', () => {
         { name: 'Unmigrated', storage: 'sql' },
       ],
       rules: [],
+      build: undefined,
       members: {},
       services: {},
       otherServices: {},

@@ -30,6 +30,14 @@ export interface ConfiguredClass {
   readonly storage: 'sql' | 'kv';
 }
 
+/** A command of the project that makes files for its worker or assets. */
+export interface ProjectBuild {
+  readonly command: string;
+  /** Where it runs, and the folders whose changes make it run again; relative to the file. */
+  readonly folder: string;
+  readonly watched: readonly string[];
+}
+
 export interface ObjectsConfig {
   /** Name of the script: part of the classes' unique keys. */
   readonly scriptName: string | undefined;
@@ -47,6 +55,7 @@ export interface ObjectsConfig {
   readonly otherVars: readonly string[];
   /** The project's rules for files as modules. */
   readonly rules: readonly ModuleRule[];
+  readonly build: ProjectBuild | undefined;
   /** Members of `env` that keep data, by name. */
   readonly members: Readonly<Record<string, MemberCall>>;
   readonly services: Readonly<Record<string, OwnService>>;
@@ -97,6 +106,13 @@ const Rule = v.object({
   fallthrough: v.optional(v.boolean()),
 });
 
+/** The project's own build, which runs before the worker is bundled. */
+const Build = v.object({
+  command: v.optional(v.string()),
+  cwd: v.optional(v.string()),
+  watch_dir: v.optional(v.union([v.string(), v.array(v.string())]), './src'),
+});
+
 const WranglerFile = v.looseObject({
   name: v.optional(v.string()),
   main: v.optional(v.string()),
@@ -110,6 +126,7 @@ const WranglerFile = v.looseObject({
   migrations: v.optional(v.array(Migration), []),
   exports: v.optional(v.pipe(Section, v.record(v.string(), Export)), {}),
   rules: v.optional(v.array(Rule), []),
+  build: v.optional(v.pipe(Section, Build)),
   ...PRODUCT_SECTIONS,
 });
 
@@ -181,6 +198,7 @@ export function parseWranglerConfig(
     vars: Object.fromEntries(vars.filter(([name]) => names.includes(name))),
     otherVars: Object.keys(file.vars).filter((name) => !names.includes(name)),
     rules: file.rules.filter(isOfFiles),
+    build: buildOf(file.build),
     members: memberCalls(file),
     services: servicesTo(file, (service) => service === file.name),
     otherServices: servicesTo(file, (service) => service !== file.name),
@@ -224,6 +242,12 @@ function environmentOf(file: Fields, name: string, path: string): Fields {
     ...(typeof file.name === 'string' && { name: `${file.name}-${name}` }),
     ...own,
   };
+}
+
+function buildOf(build: WranglerFile['build']): ProjectBuild | undefined {
+  if (build?.command === undefined) return undefined;
+  const { command, cwd = '.', watch_dir: watched } = build;
+  return { command, folder: cwd, watched: [watched].flat() };
 }
 
 // Vite handles JavaScript modules itself.

@@ -52,10 +52,7 @@ export const PRODUCT_SECTIONS = {
           'Expected auto-trailing-slash: no other handling exists here',
         ),
       ),
-      run_worker_first: v.optional(
-        v.boolean('Expected true or false; patterns are not read'),
-        false,
-      ),
+      run_worker_first: v.optional(v.union([v.boolean(), v.array(v.string())]), false),
     }),
   ),
 } as const;

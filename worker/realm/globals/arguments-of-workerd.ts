@@ -1,6 +1,8 @@
 // `Request` and `Response` take what they take in workerd: a stream without `duplex`, a method in any case, and a body
-// without a byte for a status that has none. An address must be absolute: object code has no page.
+// without a byte for a status that has none. An address must be absolute: object code has no page. A request keeps its
+// `cf`.
 
+import { cfOf, withCf } from '../../../src/shared/calls/http/request-parts.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import { noteSource } from './body-lengths.ts';
 
@@ -19,6 +21,8 @@ export function installArguments(scope: Scope, isObjectCode: () => boolean): () 
         scope.Request,
         ([input, init]) => (isObjectCode() ? [absolute(input), requestInit(init)] : [input, init]),
         ([, init]) => (init as RequestInit | undefined)?.body,
+        (request: Request, [input, init]) =>
+          isObjectCode() ? withCf(request, cfOf(objectOf(init)) ?? cfOf(objectOf(input))) : request,
       ),
     ),
     replaceGlobal(
@@ -33,26 +37,32 @@ export function installArguments(scope: Scope, isObjectCode: () => boolean): () 
             ? [null, init]
             : [body, init],
         ([body]) => body as BodyInit | null | undefined,
+        (response) => response,
       ),
     ),
   ];
   return () => undoAll(undo);
 }
 
-/** The class, whose constructor is called with changed arguments. */
-function taking<Class extends typeof Request | typeof Response>(
+/** The class, whose constructor is called with changed arguments, and whose messages are finished afterwards. */
+function taking<Message extends Request | Response, Class extends new (...given: never) => Message>(
   Native: Class,
   change: (given: unknown[]) => unknown[],
   bodyIn: (given: unknown[]) => BodyInit | null | undefined,
+  finish: (message: Message, given: unknown[]) => Message,
 ): Class {
   const Taking: Class = new Proxy(Native, {
-    construct: (target, given, newTarget) =>
-      noteSource(
-        Reflect.construct(target, change(given), newTarget === Taking ? target : newTarget),
-        bodyIn(given),
-      ),
+    construct(target, given, newTarget) {
+      const maker = newTarget === Taking ? target : newTarget;
+      const message: Message = Reflect.construct(target, change(given), maker);
+      return finish(noteSource(message, bodyIn(given)), given);
+    },
   });
   return Taking;
+}
+
+function objectOf(given: unknown): object | null {
+  return typeof given === 'object' ? given : null;
 }
 
 /** @throws TypeError */

@@ -3,8 +3,8 @@
 // Object code calls globals, so some are replaced: once for all hosts, while any of them runs. On each call, the
 // running task decides which object and which host it concerns.
 //
-// Invariant: nothing is replaced before the first host registers or after the last one is removed; code
-// that belongs to no object gets the platform's own behaviour. Does not know which globals are replaced.
+// Invariant: nothing is replaced while no host is registered and nobody holds the realm; code that belongs to no
+// object gets the platform's own behaviour. Does not know which globals are replaced.
 
 import { currentContext } from '../../../src/shared/calls/io/current-context.ts';
 import type { CurrentContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
@@ -32,7 +32,7 @@ export type Replace = (scope: typeof globalThis, code: RealmCode) => () => void;
 export class Realm {
   readonly #scope: typeof globalThis;
   readonly #replaced: readonly Replace[];
-  readonly #hosts = new Set<RealmHost>();
+  readonly #users = new Set<Partial<RealmHost>>();
   #uninstall = () => {};
 
   constructor(scope: typeof globalThis, replaced: readonly Replace[]) {
@@ -42,10 +42,19 @@ export class Realm {
 
   /** Registers a host that starts; the result removes it. */
   register(entry: RealmHost): () => void {
-    if (this.#hosts.size === 0) this.#uninstall = this.#install();
-    this.#hosts.add(entry);
+    return this.#add(entry);
+  }
+
+  /** Replaces the globals before a host starts, for code that uses them while it is evaluated; the result ends that. */
+  hold(): () => void {
+    return this.#add({});
+  }
+
+  #add(user: Partial<RealmHost>): () => void {
+    if (this.#users.size === 0) this.#uninstall = this.#install();
+    this.#users.add(user);
     return () => {
-      if (this.#hosts.delete(entry) && this.#hosts.size === 0) this.#uninstall();
+      if (this.#users.delete(user) && this.#users.size === 0) this.#uninstall();
     };
   }
 
@@ -62,7 +71,7 @@ export class Realm {
   }
 
   #dedicated(): IoHost | undefined {
-    for (const { host, isDedicated } of this.#hosts) if (isDedicated) return host;
+    for (const { host, isDedicated } of this.#users) if (isDedicated) return host;
     return undefined;
   }
 }

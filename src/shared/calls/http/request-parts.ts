@@ -44,10 +44,19 @@ export function makeRequest(parts: RequestParts, gate: Gate | undefined): Reques
   const streamed = stream === undefined || isHeld ? {} : { body: stream, duplex: 'half' };
   const request = new Request(url, { method, headers, redirect, ...streamed } as RequestInit);
   if (signal !== null) define(request, 'signal', signal);
-  if (cf !== undefined) define(request, 'cf', cf);
-  return overlaid(request, {
+  const shown = overlaid(request, {
     headers: droppedFrom(request, headers),
     holder: isHeld ? holderOf(stream, headers) : undefined,
     gate: stream === undefined ? undefined : gate,
   });
+  return withCf(shown, cf);
+}
+
+/** The request, which shows `cf`, as its clones do. */
+export function withCf(request: Request, cf: unknown): Request {
+  if (cf === undefined) return request;
+  const clone = request.clone.bind(request);
+  define(request, 'cf', cf);
+  define(request, 'clone', () => withCf(clone(), cf));
+  return request;
 }

@@ -1,0 +1,32 @@
+// The host of `ctx-storage dev`: a project's app in this process, and pages that look into it.
+
+import type { EntryHandle } from '../../../src/shared/contract/service.ts';
+import { objectRealm } from '../../realm/globals/object-realm.ts';
+import { createObjects, type NodeOptions } from './node-objects.ts';
+import { type PageSocket, type SocketEvents, SocketPages } from './socket-pages.ts';
+
+/** A running app. */
+interface RunningApp {
+  readonly worker: EntryHandle;
+  servePage(socket: PageSocket): SocketEvents;
+  close(): Promise<void>;
+}
+
+/** Replaces globals for code that uses them while it is loaded; the result ends that. */
+export function holdGlobals(): () => void {
+  return objectRealm.hold();
+}
+
+/** @throws as `createObjects` */
+export async function startApp(classes: object, options: NodeOptions): Promise<RunningApp> {
+  const objects = await createObjects(classes as never, options);
+  const pages = new SocketPages(objects);
+  return {
+    worker: objects.worker,
+    servePage: (socket) => pages.serve(socket),
+    close() {
+      pages.close('the app starts again, or the server ends');
+      return objects.close();
+    },
+  };
+}
