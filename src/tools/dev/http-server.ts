@@ -14,7 +14,7 @@ import { INSPECTOR, inspectorFile } from './inspector-files.ts';
 /** As wrangler has it. */
 const SCHEDULED = '/cdn-cgi/handler/scheduled';
 
-/** `request.cf`, which programs read without a check: the place is the one that miniflare has without a network. */
+/** `request.cf`, which programs read without a check: the place is that of miniflare without a network. */
 const CF = {
   asn: 395_747,
   asOrganization: '',
