@@ -88,10 +88,11 @@ export class D1Object extends DurableObject {
   #run({ sql, params }: D1Query): D1Rows {
     const start = performance.now();
     const sizeBefore = this.#sql.databaseSize;
-    const before = this.#counts();
+    const earlier = ONE_SELECT.test(sql) ? undefined : this.#counts();
     const cursor = this.#sql.exec(sql, ...params);
     const rows = [...cursor.raw()].map((row) => row.map(plain));
     const { changes, lastRowId } = this.#counts();
+    const before = earlier ?? { changes, lastRowId };
     const size_after = this.#sql.databaseSize;
     return {
       columns: cursor.columnNames,
@@ -118,6 +119,9 @@ export class D1Object extends DurableObject {
     return this.ctx.storage.sql;
   }
 }
+
+/** A single statement that changes nothing. */
+const ONE_SELECT = /^\s*select\b[^;]*$/i;
 
 /** Whether more is left than comments that follow white space at the start of a line, which D1 leaves out. */
 function hasStatement(sql: string): boolean {
