@@ -16,6 +16,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/page/start/client-code.ts workers': 'workers wait here until the page has its client',
   'src/page/leader/leader-finder.ts workerIds': BY_OBJECT,
   'src/page/storage/trusted-start.ts policy': 'a page has one policy of a name',
+  'src/shared/calls/http/body.ts contents': BY_OBJECT,
   'src/shared/calls/http/body.ts streamsTaken': 'a fact about the engine, tested once',
   'src/page/storage/objects-client.ts known': BY_OBJECT,
   'src/shared/calls/io/async-frame.ts current': `${REALM}: the frame of the code that runs`,

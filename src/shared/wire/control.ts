@@ -35,10 +35,10 @@ import type { WireError } from './errors-on-wire.ts';
  * is there stays, with its meaning. `src/page/leader/deployments.test.ts` speaks to this code as other
  * versions do.
  */
-export const PROTOCOL_VERSION = 14;
+export const PROTOCOL_VERSION = 15;
 
 /** The oldest version that this code still speaks. */
-export const PROTOCOL_OLDEST = 14;
+export const PROTOCOL_OLDEST = 15;
 
 /** The versions that a page or worker speaks. */
 export interface Versions {

@@ -3,7 +3,7 @@
 // A body knows its length if it was made of text, bytes or a blob, or came with a `content-length`. Nothing is computed
 // before code reads `body`.
 
-import { byteLengthOf } from '../../../src/shared/calls/http/body.ts';
+import { byteLengthOf, noteContent } from '../../../src/shared/calls/http/body.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import { notedLength, noteLength } from '../../../src/shared/contract/stream-length.ts';
 
@@ -16,6 +16,7 @@ const sources = new WeakMap<Message, BodyInit>();
 /** Remembers what a new message is made of. */
 export function noteSource<M extends Message>(message: M, body: BodyInit | null | undefined): M {
   if (body !== null && body !== undefined) sources.set(message, body);
+  if (typeof body === 'string') noteContent(message, body);
   return message;
 }
 

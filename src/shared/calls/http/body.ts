@@ -1,15 +1,49 @@
-// Bodies of requests and responses, as streams.
+// Bodies of requests and responses: as streams, or as bytes if they are short texts, which save the requests for their
+// chunks.
 //
 // Firefox has neither `request.body` nor streams as the body of a request. There, a body is read in one
 // piece, and a request that must carry a stream is given one by `overlay.ts`.
 
-/** Marks a stream as the body of a message: the engine reads it, not code. */
+/** A stream, or bytes, that are the body of a message: the engine reads them, not code. */
 export class MessageBody {
-  readonly stream: ReadableStream;
+  readonly content: ReadableStream | Uint8Array<ArrayBuffer>;
 
-  constructor(stream: ReadableStream) {
-    this.stream = stream;
+  constructor(content: ReadableStream | Uint8Array<ArrayBuffer>) {
+    this.content = content;
   }
+
+  /** Undefined if it has its bytes. */
+  get stream(): ReadableStream | undefined {
+    return this.content instanceof ReadableStream ? this.content : undefined;
+  }
+}
+
+/** Longer texts cross as streams, so that an unread body takes no memory on the other side. */
+const SHORT_CHARS_MAX = 8192;
+
+/** Of messages that were made of them: a text, which nobody can change, or bytes that nobody else has. */
+const contents = new WeakMap<Request | Response, string | Uint8Array<ArrayBuffer>>();
+
+/** Remembers the content of a new message. */
+export function noteContent(
+  message: Request | Response,
+  content: string | Uint8Array<ArrayBuffer>,
+): void {
+  if (content.length <= SHORT_CHARS_MAX) contents.set(message, content);
+}
+
+/** The bytes of a text that is short enough to travel with its message. */
+export function shortBytes(text: unknown): Uint8Array<ArrayBuffer> | undefined {
+  const isShort = typeof text === 'string' && text.length <= SHORT_CHARS_MAX;
+  return isShort ? new TextEncoder().encode(text) : undefined;
+}
+
+/** The noted content, which the message has no longer. */
+function taken(message: Request | Response): MessageBody | undefined {
+  const content = contents.get(message);
+  if (content === undefined) return undefined;
+  message.arrayBuffer().catch(() => {}); // it counts as read
+  return new MessageBody(typeof content === 'string' ? new TextEncoder().encode(content) : content);
 }
 
 /** The source of a body. */
@@ -53,16 +87,20 @@ export function bodyOfRequest(request: Request): MessageBody | null {
   if (request.bodyUsed || body?.locked) {
     throw new TypeError('The body of the request was read already; pass request.clone().');
   }
-  if (body !== undefined) return body === null ? null : new MessageBody(body);
+  if (body === null) return null;
+  const short = taken(request);
+  if (short !== undefined) return short;
+  if (body !== undefined) return new MessageBody(body);
   return method === 'GET' || method === 'HEAD' ? null : new MessageBody(inOnePiece(request));
 }
 
 /** The body of a response; null if it has none. @throws TypeError if it was read already */
-export function bodyOfResponse({ body, bodyUsed }: Response): MessageBody | null {
+export function bodyOfResponse(response: Response): MessageBody | null {
+  const { body, bodyUsed } = response;
   if (bodyUsed || body?.locked) {
     throw new TypeError('The body of the response was read already; return response.clone().');
   }
-  return body === null ? null : new MessageBody(body);
+  return body === null ? null : (taken(response) ?? new MessageBody(body));
 }
 
 function inOnePiece(request: Request): ReadableStream {

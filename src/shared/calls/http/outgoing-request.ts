@@ -1,7 +1,7 @@
 // The request that `stub.fetch(input, init)` makes, and the requests of its redirects.
 
 import { notedLength } from '../../contract/stream-length.ts';
-import { bodyOfRequest, byteLengthOf, MessageBody } from './body.ts';
+import { bodyOfRequest, byteLengthOf, MessageBody, shortBytes } from './body.ts';
 import { cfOf, type RequestParts } from './request-parts.ts';
 
 /** The options of `stub.fetch`. */
@@ -31,7 +31,8 @@ export class OutgoingRequest {
       ...(content !== undefined && { body: content }),
     });
     const sent = bodyOf(body, checked, source);
-    const bytes = content === undefined ? sent && notedLength(sent.stream) : byteLengthOf(content);
+    const stream = sent?.stream;
+    const bytes = content === undefined ? stream && notedLength(stream) : byteLengthOf(content);
     this.parts = {
       url: checked.url,
       method: checked.method,
@@ -113,6 +114,8 @@ function bodyOf(
 ): MessageBody | null {
   if (given === null) return null;
   if (given instanceof ReadableStream) return new MessageBody(given);
+  const short = shortBytes(given);
+  if (short !== undefined) return new MessageBody(short);
   if (given !== undefined) return bodyOfRequest(checked);
   return source === null ? null : bodyOfRequest(source);
 }

@@ -1,7 +1,7 @@
 // Requests in parts, and back. A request carries headers that a browser would drop (Cookie, Upgrade), a
 // body of any engine, and `cf`.
 
-import { bodyOfRequest, holderOf, type MessageBody, takesStreams } from './body.ts';
+import { bodyOfRequest, holderOf, type MessageBody, noteContent, takesStreams } from './body.ts';
 import { define, droppedFrom, type Gate, overlaid } from './overlay.ts';
 
 export interface RequestParts {
@@ -39,11 +39,13 @@ export function cfOf(source: object | null): unknown {
 /** The request of these parts; `gate`: the gate through which its body is read. */
 export function makeRequest(parts: RequestParts, gate: Gate | undefined): Request {
   const { url, method, headers, redirect, body, signal, cf } = parts;
+  const { content } = body ?? {};
   const stream = body?.stream;
   const isHeld = stream !== undefined && !takesStreams();
-  const streamed = stream === undefined || isHeld ? {} : { body: stream, duplex: 'half' };
+  const streamed = content === undefined || isHeld ? {} : { body: content, duplex: 'half' };
   const request = new Request(url, { method, headers, redirect, ...streamed } as RequestInit);
   if (signal !== null) define(request, 'signal', signal);
+  if (content instanceof Uint8Array) noteContent(request, content);
   const shown = overlaid(request, {
     headers: droppedFrom(request, headers),
     holder: isHeld ? holderOf(stream, headers) : undefined,

@@ -1,7 +1,7 @@
 // Responses in parts, and back. A response carries headers that a browser would drop, and the socket of
 // an upgrade.
 
-import { bodyOfResponse, MessageBody } from './body.ts';
+import { bodyOfResponse, MessageBody, noteContent } from './body.ts';
 import { define, droppedFrom, type Gate, overlaid } from './overlay.ts';
 
 /** Marks a socket as the one of an upgrade: by itself, a socket cannot be passed. */
@@ -37,18 +37,19 @@ export function responseParts(response: Response): ResponseParts {
 export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Response {
   const { status, statusText, headers, body, webSocket } = parts;
   if (status === 0) return Response.error();
-  const stream = body?.stream ?? null;
+  const content = body?.content ?? null;
   // The constructor refuses 101.
   const isUpgrade = status < 200;
-  const response = new Response(stream, { status: isUpgrade ? 200 : status, statusText, headers });
+  const response = new Response(content, { status: isUpgrade ? 200 : status, statusText, headers });
   if (isUpgrade) {
     define(response, 'status', status);
     define(response, 'ok', false);
   }
   if (webSocket !== null) define(response, 'webSocket', webSocket.socket);
+  if (content instanceof Uint8Array) noteContent(response, content);
   return overlaid(response, {
     headers: droppedFrom(response, headers),
-    gate: stream === null ? undefined : gate,
+    gate: content instanceof ReadableStream ? gate : undefined,
   });
 }
 
@@ -67,6 +68,7 @@ export function abortedBy(
 ): Response {
   const parts = responseParts(response);
   if (parts.body === null) return response;
-  const stream = parts.body.stream.pipeThrough(new TransformStream(), { signal });
+  const { stream: own = new Response(parts.body.content).body! } = parts.body;
+  const stream = own.pipeThrough(new TransformStream(), { signal });
   return makeResponse({ ...parts, body: new MessageBody(stream) }, gate);
 }

@@ -3,6 +3,7 @@
 
 import { storageError } from '../../contract/errors.ts';
 import type { CallAddress } from '../../wire/address.ts';
+import { MessageBody } from '../http/body.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { makeRequest, type RequestParts, requestParts } from '../http/request-parts.ts';
 import { makeResponse, type ResponseParts, responseParts } from '../http/response-parts.ts';
@@ -29,6 +30,18 @@ export const fixed: PartsKind<object, never> = {
   },
   arrive() {
     throw storageError('INVALID_ARGUMENT', 'A payload contains something that is never sent.');
+  },
+};
+
+/** A body that travels with its message. */
+export const shortBody: PartsKind<MessageBody, Uint8Array<ArrayBuffer>> = {
+  by: 'parts',
+  recognizes: (value): value is MessageBody =>
+    value instanceof MessageBody && value.stream === undefined,
+  leave: ({ content }) => content as Uint8Array<ArrayBuffer>,
+  arrive(bytes) {
+    if (bytes instanceof Uint8Array) return new MessageBody(bytes);
+    throw storageError('INVALID_ARGUMENT', 'A payload has a body that is not of bytes.');
   },
 };
 

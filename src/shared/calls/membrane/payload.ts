@@ -14,7 +14,7 @@ import { callable } from './callable.ts';
 import type { Draft, Exported, Ownership, ReferenceChannel } from './channel.ts';
 import { Imported } from './imported.ts';
 import type { Kind } from './kind.ts';
-import { fixed, object, request, response } from './messages.ts';
+import { fixed, object, request, response, shortBody } from './messages.ts';
 import { signal } from './signal.ts';
 import { socket } from './socket.ts';
 import { body, readable, writable } from './streams.ts';
@@ -25,6 +25,7 @@ const KINDS = new Map<string, Kind>(
     fixed,
     object,
     callable,
+    shortBody,
     body,
     readable,
     writable,

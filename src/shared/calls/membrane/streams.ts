@@ -26,8 +26,9 @@ export const readable: ReferenceKind<ReadableStream> = {
  */
 export const body: ReferenceKind<MessageBody> = {
   by: 'reference',
-  recognizes: (value) => value instanceof MessageBody,
-  leave: ({ stream }, party) => new ExportedReadable(stream, party),
+  recognizes: (value): value is MessageBody =>
+    value instanceof MessageBody && value.stream !== undefined,
+  leave: ({ stream }, party) => new ExportedReadable(stream!, party),
   arrive: bodyOf,
 };
 
