@@ -36,7 +36,9 @@ const dev = devCommand({
     process.setSourceMapsEnabled(true);
     const { dev: serveProject } = await import('../../tools/dev/dev.ts');
     return serveProject(options, async () => {
-      const { holdGlobals, startApp } = await import('../../../worker/start/entries/node-dev-host.ts');
+      const { holdGlobals, startApp } = await import(
+        '../../../worker/start/entries/node-dev-host.ts'
+      );
       const makers = await import('../../../worker/bindings/index.ts');
       return {
         makers,

@@ -18,6 +18,20 @@ class Messages extends DurableObject {
         return this.kept.clone();
       case '/long':
         return new Response('ü'.repeat(20_000));
+      case '/json':
+        return Response.json({ a: [1] }, { status: 201, headers: { 'content-type': 'x/y' } });
+      case '/refused':
+        return new Response(
+          [() => Response.json(undefined), () => Response.json(1, { status: 204 })]
+            .map((make) => {
+              try {
+                return make().status;
+              } catch (error) {
+                return (error as Error).name;
+              }
+            })
+            .join(),
+        );
       case '/empty':
         return new Response('');
       case '/again':
@@ -65,6 +79,8 @@ test.for([
   ['/clone', 'cloned'],
   ['/long', 'ü'.repeat(20_000)],
   ['/empty', ''],
+  ['/json', '{"a":[1]}'],
+  ['/refused', 'TypeError,TypeError'],
   ['/forward', 'text'],
 ])('[STUB39] %s arrives whole, and is read once', async ([path, text]) => {
   const response = await fetched(path!);

@@ -28,20 +28,38 @@ export function installArguments(scope: Scope, isObjectCode: () => boolean): () 
     replaceGlobal(
       scope,
       'Response',
-      taking(
-        scope.Response,
-        ([body, init]) =>
-          isObjectCode() &&
-          isEmpty(body) &&
-          BODILESS.has((init as ResponseInit | undefined)?.status)
-            ? [null, init]
-            : [body, init],
-        ([body]) => body as BodyInit | null | undefined,
-        (response) => response,
+      withJson(
+        taking(
+          scope.Response,
+          ([body, init]) =>
+            isObjectCode() &&
+            isEmpty(body) &&
+            BODILESS.has((init as ResponseInit | undefined)?.status)
+              ? [null, init]
+              : [body, init],
+          ([body]) => body as BodyInit | null | undefined,
+          (response) => response,
+        ),
       ),
     ),
   ];
   return () => undoAll(undo);
+}
+
+/** The class, whose `json` makes a response of a known text. */
+function withJson(Native: typeof Response): typeof Response {
+  const json = (...given: Parameters<typeof Response.json>) => {
+    const [data, init] = given;
+    const text = JSON.stringify(data);
+    if (text === undefined) return Native.json(...given); // which refuses it
+    const headers = new Headers(init?.headers);
+    if (!headers.has('content-type')) headers.set('content-type', 'application/json');
+    const { status = 200, statusText = '' } = init ?? {};
+    return new Native(text, { status, statusText, headers });
+  };
+  return new Proxy(Native, {
+    get: (target, name) => (name === 'json' ? json : Reflect.get(target, name)),
+  });
 }
 
 /** The class, whose constructor is called with changed arguments, and whose messages are finished afterwards. */
