@@ -1,6 +1,7 @@
 // The static assets of a project: the files of a folder, as the binding ASSETS and as answers before the worker.
 //
-// Invariant: no file outside of the folder is read.
+// Invariant: no file outside of the folder is read. A page has one address, by the handling of HTML; its other addresses
+// lead there.
 
 import { readFile, realpath } from 'node:fs/promises';
 import { extname, join, resolve, sep } from 'node:path';
@@ -9,7 +10,19 @@ import { lookup } from 'mrmime';
 /** What a path without a file gets. */
 export type NotFound = 'none' | '404-page' | 'single-page-application';
 
+/** At which address a page is: of `about.html` and `dir/index.html`. */
+export type HtmlHandling =
+  /** `/about` and `/dir/`. */
+  | 'auto-trailing-slash'
+  /** `/about/` and `/dir/`. */
+  | 'force-trailing-slash'
+  /** `/about` and `/dir`. */
+  | 'drop-trailing-slash'
+  /** The paths of the files. */
+  | 'none';
+
 export interface AssetsOptions {
+  readonly html: HtmlHandling;
   readonly notFound: NotFound;
   /** Patterns of paths that the worker answers first; `*` is any text, and `!` before a pattern excepts its paths. */
   readonly workerFirst: readonly string[];
@@ -17,11 +30,13 @@ export interface AssetsOptions {
 
 export class Assets {
   readonly #folder: string;
+  readonly #html: HtmlHandling;
   readonly #notFound: NotFound;
   readonly #isWorkerFirst: (pathname: string) => boolean;
 
-  constructor(folder: string, { notFound, workerFirst }: AssetsOptions) {
+  constructor(folder: string, { html, notFound, workerFirst }: AssetsOptions) {
     this.#folder = resolve(folder);
+    this.#html = html;
     this.#notFound = notFound;
     const [except, first] = [true, false].map((isExcepted) =>
       workerFirst
@@ -34,28 +49,91 @@ export class Assets {
 
   /** As the binding: the file, or the answer for a path without one. */
   readonly fetch = async (input: Request | string | URL): Promise<Response> => {
-    const { pathname } = new URL(input instanceof Request ? input.url : input);
-    const found = await this.find(pathname);
-    if (found !== undefined) return found;
-    const [page, status] =
-      this.#notFound === '404-page' ? ['/404.html', 404] : ['/index.html', 200];
-    const shown = this.#notFound === 'none' ? undefined : await this.find(page, status);
-    return shown ?? new Response('not found', { status: 404 });
+    const url = new URL(input instanceof Request ? input.url : input);
+    const found = await this.#find(url);
+    return found ?? (await this.#missing(url)) ?? new Response('not found', { status: 404 });
   };
 
   /** The answer before the worker is asked; undefined: the worker answers. */
   async before({ method, url, headers }: Request): Promise<Response | undefined> {
     if (method !== 'GET' && method !== 'HEAD') return undefined;
-    const { pathname } = new URL(url);
-    if (this.#isWorkerFirst(pathname)) return undefined;
-    const found = await this.find(pathname);
+    const address = new URL(url);
+    if (this.#isWorkerFirst(address.pathname)) return undefined;
+    const found = await this.#find(address);
     if (found !== undefined) return found;
     const isPage = headers.get('sec-fetch-mode') === 'navigate';
-    return isPage && this.#notFound === 'single-page-application' ? this.find('/') : undefined;
+    const isApp = this.#notFound === 'single-page-application';
+    return isPage && isApp ? this.#missing(address) : undefined;
   }
 
-  async #read(file: string): Promise<Uint8Array | undefined> {
+  /** The file of an address, or the redirect to the address that the file has; undefined: there is none. */
+  async #find({ pathname, search }: URL): Promise<Response | undefined> {
+    const path = decoded(pathname);
+    const found = path === undefined ? undefined : await this.#place(path);
+    if (found === undefined) return undefined;
+    return redirect(found.address, pathname, search) ?? this.#answer(found.file, 200);
+  }
+
+  /** The file that a path leads to, and its address. */
+  async #place(path: string): Promise<Place | undefined> {
+    const isThere = async (file: string) => (await this.#read(file)) !== undefined;
+    const isExact = this.#html === 'none' || !path.endsWith('.html');
+    if (isExact && (await isThere(path))) return { file: path, address: path };
+    if (this.#html === 'none') return undefined;
+    const [suffix] = /(?:\/index\.html|\/index|\.html|\/)$/.exec(path) ?? [''];
+    const stem = path.slice(0, path.length - suffix.length);
+    const [flat, folder] = [`${stem}.html`, `${stem}/index.html`];
+    const [hasFlat, hasFolder] = [stem !== '' && (await isThere(flat)), await isThere(folder)];
+    const places = {
+      flat: hasFlat && { file: flat, address: this.#addressOfFlat(stem, hasFolder) },
+      folder: hasFolder && { file: folder, address: this.#addressOfFolder(stem, hasFlat) },
+    };
+    const isFolderFirst = this.#prefersFolder(suffix);
+    return (
+      (isFolderFirst ? places.folder || places.flat : places.flat || places.folder) || undefined
+    );
+  }
+
+  #addressOfFlat(stem: string, hasFolder: boolean): string {
+    if (this.#html !== 'force-trailing-slash') return stem;
+    return hasFolder ? `${stem}.html` : `${stem}/`;
+  }
+
+  #addressOfFolder(stem: string, hasFlat: boolean): string {
+    if (this.#html !== 'drop-trailing-slash' || stem === '') return `${stem}/`;
+    return hasFlat ? `${stem}/index.html` : stem;
+  }
+
+  /** Of two files with the same stem. */
+  #prefersFolder(suffix: string): boolean {
+    if (suffix === '/index.html') return true;
+    if (suffix === '.html') return false;
+    if (suffix === '') return this.#html === 'force-trailing-slash';
+    return this.#html !== 'drop-trailing-slash';
+  }
+
+  /** The answer for an address without a file. */
+  async #missing({ pathname, search }: URL): Promise<Response | undefined> {
+    const path = decoded(pathname);
+    const page = await this.#missingPage(path ?? '/');
+    return page && ((path && redirect(path, pathname, search)) || page);
+  }
+
+  async #missingPage(path: string): Promise<Response | undefined> {
+    if (this.#notFound === 'single-page-application') return this.#answer('/index.html', 200);
+    if (this.#notFound === 'none') return undefined;
+    // The page of the closest folder.
+    for (let folder = path; folder !== ''; ) {
+      folder = folder.slice(0, folder.lastIndexOf('/'));
+      const page = await this.#answer(`${folder}/404.html`, 404);
+      if (page !== undefined) return page;
+    }
+    return undefined;
+  }
+
+  async #read(path: string): Promise<Uint8Array | undefined> {
     try {
+      const file = join(this.#folder, path);
       const [folder, real] = await Promise.all([realpath(this.#folder), realpath(file)]);
       return real.startsWith(folder + sep) ? await readFile(real) : undefined;
     } catch (error) {
@@ -64,26 +142,23 @@ export class Assets {
     }
   }
 
-  /** The file of a path: `/about` is `about.html` or `about/index.html`. */
-  async find(pathname: string, status = 200): Promise<Response | undefined> {
-    const path = decoded(pathname);
-    if (path === undefined) return undefined;
-    const names = path.endsWith('/')
-      ? [`${path}index.html`]
-      : [path, `${path}.html`, `${path}/index.html`];
-    for (const name of names) {
-      const bytes = await this.#read(join(this.#folder, name));
-      if (bytes === undefined) continue;
-      const type = lookup(extname(name)) ?? 'application/octet-stream';
-      const isText = type.startsWith('text/') || type === 'application/json';
-      const contentType = isText ? `${type}; charset=utf-8` : type;
-      return new Response(new Uint8Array(bytes), {
-        status,
-        headers: { 'content-type': contentType },
-      });
-    }
-    return undefined;
+  async #answer(path: string, status: number): Promise<Response | undefined> {
+    const bytes = await this.#read(path);
+    if (bytes === undefined) return undefined;
+    const type = lookup(extname(path)) ?? 'application/octet-stream';
+    const isText = type.startsWith('text/') || type === 'application/json';
+    const contentType = isText ? `${type}; charset=utf-8` : type;
+    return new Response(new Uint8Array(bytes), {
+      status,
+      headers: { 'content-type': contentType },
+    });
   }
+}
+
+/** A file, and the address at which it is. */
+interface Place {
+  readonly file: string;
+  readonly address: string;
 }
 
 /** There is no such file. */
@@ -102,9 +177,17 @@ function pathMatcher(pattern: string): PathMatcher {
   return (pathname) => expression.test(pathname);
 }
 
+/** To the path, unless the address has it already. */
+function redirect(path: string, pathname: string, search: string): Response | undefined {
+  const location = encodeURI(path);
+  if (location === pathname) return undefined;
+  return new Response(null, { status: 307, headers: { location: location + search } });
+}
+
+/** With one slash between names. Undefined: it is no path of a file. */
 function decoded(pathname: string): string | undefined {
   try {
-    const path = decodeURIComponent(pathname);
+    const path = decodeURIComponent(pathname).replaceAll(/\/{2,}/g, '/');
     return path.includes('\0') ? undefined : path;
   } catch {
     return undefined;

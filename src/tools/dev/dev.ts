@@ -195,9 +195,10 @@ class App {
 
 function assetsOf({ assets }: ObjectsConfig, folder: string): Assets | undefined {
   if (assets?.directory === undefined) return undefined;
-  const { directory, not_found_handling: notFound, run_worker_first: first } = assets;
+  const { directory, run_worker_first: first } = assets;
   return new Assets(resolve(folder, directory), {
-    notFound,
+    html: assets.html_handling,
+    notFound: assets.not_found_handling,
     workerFirst: typeof first === 'boolean' ? [] : first,
   });
 }

@@ -47,10 +47,8 @@ export const PRODUCT_SECTIONS = {
         'none',
       ),
       html_handling: v.optional(
-        v.literal(
-          'auto-trailing-slash',
-          'Expected auto-trailing-slash: no other handling exists here',
-        ),
+        v.picklist(['auto-trailing-slash', 'force-trailing-slash', 'drop-trailing-slash', 'none']),
+        'auto-trailing-slash',
       ),
       run_worker_first: v.optional(v.union([v.boolean(), v.array(v.string())]), false),
     }),
