@@ -68,7 +68,8 @@ export function abortedBy(
 ): Response {
   const parts = responseParts(response);
   if (parts.body === null) return response;
-  const { stream: own = new Response(parts.body.content).body! } = parts.body;
+  const own = parts.body.stream;
+  if (own === undefined) return makeResponse(parts, gate); // all of it is here
   const stream = own.pipeThrough(new TransformStream(), { signal });
   return makeResponse({ ...parts, body: new MessageBody(stream) }, gate);
 }
