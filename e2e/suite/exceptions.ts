@@ -55,6 +55,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/start/entries/object-tools.ts running': `${REALM}: reset() names no host`,
   'worker/realm/globals/body-lengths.ts sources': BY_OBJECT,
   'worker/realm/globals/object-realm.ts objectRealm': `${REALM}: the globals its hosts replace together`,
+  'worker/realm/modules/whole-realm.ts wholeRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/globals/realm.ts storageRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/library/provided.ts latest':
     'modules read env while they load, before a host starts',

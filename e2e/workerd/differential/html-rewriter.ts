@@ -11,7 +11,7 @@ import {
   rewritten,
 } from './html-answers.ts';
 import { PARSING } from './html-parsing.ts';
-import { names, refusal, scope, type Untyped, within } from './surface-answers.ts';
+import { locally, names, refusal, scope, type Untyped, within } from './surface-answers.ts';
 
 type Questions = Readonly<Record<string, () => unknown>>;
 
@@ -546,7 +546,7 @@ const CALLS: Questions = {
         controller.error(new RangeError('the body'));
       },
     });
-    return read(rewriter().on('a', {}).transform(new Response(body)));
+    return locally(read(rewriter().on('a', {}).transform(new Response(body))));
   },
   'responses: status and headers': async () => {
     const headers = { 'content-type': 'text/html', 'x-own': 'kept' };

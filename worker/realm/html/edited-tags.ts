@@ -153,7 +153,10 @@ export class StartTag {
   }
 
   write(write: (bytes: Bytes) => void): void {
-    if (!this.#isChanged) return write(this.#queue.slice(this.token));
+    if (!this.#isChanged) {
+      write(this.#queue.slice(this.token));
+      return;
+    }
     const { charset } = this;
     const ascii = (text: string) => write(charset.encode(text));
     ascii('<');

@@ -135,15 +135,18 @@ export class HtmlTokenizer {
     this.#at = this.#queue.end;
     switch (this.#reading) {
       case 'text':
-        return this.#emitText();
+        this.#emitText();
+        break;
       case 'tag':
-        return this.#emit({ kind: 'other' });
+        this.#emit({ kind: 'other' });
+        break;
       case 'comment':
-        return this.#emitComment(this.#at - this.#closing);
+        this.#emitComment(this.#at - this.#closing);
+        break;
       case 'doctype':
         if (this.#state === this.#doctypeName) this.#doctype.name = this.#part();
         if (this.#state === this.#doctypeId) this.#doctype[this.#idName] = this.#part();
-        return this.#emitDoctype();
+        this.#emitDoctype();
     }
   }
 

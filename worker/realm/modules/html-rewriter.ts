@@ -7,11 +7,11 @@ import { currentContext } from '../../../src/shared/calls/io/current-context.ts'
 import { replaceGlobal } from '../../../src/shared/calls/io/replace-global.ts';
 import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import { ByteChannel } from '../globals/byte-channel.ts';
-import { Charset } from './charset.ts';
-import { stringOf } from './mutations.ts';
-import { type Handler, type Handlers, Rewriting } from './rewriting.ts';
-import { parseSelector } from './selector.ts';
-import type { Comment, Doctype, DocumentEnd, Element, Text } from './tokens.ts';
+import { Charset } from '../html/charset.ts';
+import { stringOf } from '../html/mutations.ts';
+import { type Handler, type Handlers, Rewriting } from '../html/rewriting.ts';
+import { parseSelector } from '../html/selector.ts';
+import type { Comment, Doctype, DocumentEnd, Element, Text } from '../html/tokens.ts';
 
 export type {
   Comment,
@@ -22,7 +22,7 @@ export type {
   EndTag,
   HtmlContent,
   Text,
-} from './tokens.ts';
+} from '../html/tokens.ts';
 
 /** Called for the elements that a selector matches, and for comments and text inside of them. */
 export interface ElementContentHandlers {
