@@ -5,8 +5,9 @@
 
 import { lowerCased } from './byte-queue.ts';
 import type { Charset } from './charset.ts';
+import { OPEN_ELEMENTS_MAX, tooManyOpen } from './open-names.ts';
 import type { AttributeCondition, Condition, Selector } from './selector.ts';
-import { HTML, type Namespace } from './tag-context.ts';
+import { HTML, type Namespace, VOID_ELEMENTS } from './tag-context.ts';
 
 /** A start tag, as conditions see it; texts have one character for each byte. */
 export interface Candidate {
@@ -39,18 +40,7 @@ export interface OpenElement<Data> {
   childCountByName: Map<string, number> | undefined;
 }
 
-/** Elements without content. */
-const VOID: ReadonlySet<string> = new Set(
-  (
-    'area base basefont bgsound br col embed hr img input keygen link meta param source track wbr esi:include ' +
-    'esi:comment'
-  ).split(' '),
-);
-
 const NONE: ReadonlySet<number> = new Set();
-
-/** A page of real elements is far below it; it bounds what hostile bytes can take. */
-export const OPEN_ELEMENTS_MAX = 16_384;
 
 /** What a start tag begins. */
 export interface Match {
@@ -102,15 +92,10 @@ export class OpenElements<Data> {
       const { handlers } = this.#steps[step]!;
       if (handlers !== undefined) matched.add(handlers);
     }
-    const hasContent = namespace === HTML ? !VOID.has(tagName) : !isSelfClosing;
+    const hasContent = namespace === HTML ? !VOID_ELEMENTS.has(tagName) : !isSelfClosing;
     const match = { matched: [...matched], hasContent };
     if (!hasContent) return match;
-    if (this.#open.length === OPEN_ELEMENTS_MAX) {
-      throw new TypeError(
-        `Parser error: The memory limit has been exceeded: more than ${OPEN_ELEMENTS_MAX} elements are open, one ` +
-          'in the other. Check the end tags of the document.',
-      );
-    }
+    if (this.#open.length === OPEN_ELEMENTS_MAX) throw tooManyOpen();
     const around = parent?.metAround ?? NONE;
     const metAround = [...met].every((step) => around.has(step))
       ? around

@@ -4,6 +4,8 @@
 // HTML's tree of elements decides that. A stream is not made into a tree, so this follows the tags alone, as workerd
 // does: where that could be wrong, and a script could hide, it refuses the document.
 
+import { OPEN_ELEMENTS_MAX, OpenNames, tooManyOpen } from './open-names.ts';
+
 export const HTML = 'http://www.w3.org/1999/xhtml';
 const SVG = 'http://www.w3.org/2000/svg';
 const MATH_ML = 'http://www.w3.org/1998/Math/MathML';
@@ -42,6 +44,13 @@ const ENDS_FOREIGN: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
+/** Elements of HTML without content, as workerd has them. */
+export const VOID_ELEMENTS: ReadonlySet<string> = new Set(
+  'area base basefont bgsound br col embed hr img input keygen link meta param source track wbr'.split(
+    ' ',
+  ),
+);
+
 /** Elements of SVG and MathML whose content is HTML. */
 const HOLDS_HTML: Readonly<Partial<Record<Namespace, ReadonlySet<string>>>> = {
   [SVG]: new Set(['desc', 'title', 'foreignobject']),
@@ -55,10 +64,18 @@ type Doubt =
 
 const NO_DOUBT: Doubt = { in: 'nothing' };
 
+/** Elements of SVG or MathML, or HTML inside of one of them. */
+interface Scope {
+  readonly namespace: Namespace;
+  /** The element that holds the HTML; only its end tag, with nothing open inside of it, ends the scope. */
+  readonly holder?: string;
+  /** The elements of HTML that are open in it. */
+  readonly inside: OpenNames;
+}
+
 export class TagContext {
-  /** The namespaces that are open, below the current one. */
-  readonly #outer: Namespace[] = [];
-  #namespace: Namespace = HTML;
+  /** The document is not among them. */
+  readonly #scopes: Scope[] = [];
   #doubt: Doubt = NO_DOUBT;
 
   get allowsCdata(): boolean {
@@ -72,11 +89,12 @@ export class TagContext {
     const around = this.#namespace;
     if (tagName === 'svg') this.#enter(SVG);
     else if (tagName === 'math') this.#enter(MATH_ML);
-    else if (around === HTML)
-      return { namespace: HTML, textKind: TEXT_KINDS.get(tagName) ?? 'data' };
-    else if (endsForeign(tag)) this.#leave();
-    else if (this.#holdsHtml(tag)) {
-      this.#enter(HTML);
+    else if (around === HTML) return this.#startHtml(tagName);
+    else if (endsForeign(tag)) {
+      this.#leaveForeign();
+      return this.#startHtml(tagName);
+    } else if (this.#holdsHtml(tag)) {
+      this.#enter(HTML, tagName);
       return { namespace: around, textKind: 'data' };
     }
     return { namespace: this.#namespace, textKind: 'data' };
@@ -89,26 +107,36 @@ export class TagContext {
       const depth = doubt.depth - 1;
       this.#doubt = depth === 0 ? { in: 'select' } : { ...doubt, depth };
     }
-    if (this.#namespace === HTML) {
-      const outer = this.#outer.at(-1);
-      if (outer === undefined || outer === HTML) return;
-      const isMathMl = outer === MATH_ML;
-      if (HOLDS_HTML[outer]!.has(tagName) || (isMathMl && tagName === 'annotation-xml')) {
-        this.#leave();
-      }
-    } else {
-      const own = this.#namespace === SVG ? 'svg' : 'math';
-      if (tagName === own || tagName === 'p' || tagName === 'br') this.#leave();
-    }
+    const scope = this.#scopes.at(-1);
+    if (scope === undefined) return;
+    if (scope.namespace === HTML) {
+      if (scope.inside.count === 0 && tagName === scope.holder) this.#scopes.pop();
+      else scope.inside.close(tagName);
+    } else if (tagName === (scope.namespace === SVG ? 'svg' : 'math')) this.#scopes.pop();
+    else if (tagName === 'p' || tagName === 'br') this.#leaveForeign();
   }
 
-  #enter(namespace: Namespace): void {
-    this.#outer.push(this.#namespace);
-    this.#namespace = namespace;
+  get #namespace(): Namespace {
+    return this.#scopes.at(-1)?.namespace ?? HTML;
   }
 
-  #leave(): void {
-    this.#namespace = this.#outer.pop() ?? HTML;
+  #startHtml(tagName: string): { readonly namespace: Namespace; readonly textKind: TextKind } {
+    if (!VOID_ELEMENTS.has(tagName)) this.#scopes.at(-1)?.inside.open(tagName);
+    return { namespace: HTML, textKind: TEXT_KINDS.get(tagName) ?? 'data' };
+  }
+
+  /** @throws TypeError */
+  #enter(namespace: Namespace, holder?: string): void {
+    if (this.#scopes.length === OPEN_ELEMENTS_MAX) throw tooManyOpen();
+    this.#scopes.push({
+      namespace,
+      inside: new OpenNames(),
+      ...(holder !== undefined && { holder }),
+    });
+  }
+
+  #leaveForeign(): void {
+    while (this.#namespace !== HTML) this.#scopes.pop();
   }
 
   #holdsHtml({ tagName, isSelfClosing, attribute }: OpeningTag): boolean {
