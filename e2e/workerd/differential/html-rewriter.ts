@@ -61,9 +61,9 @@ const CALLS: Questions = {
   },
   'without new': () => refusal(() => scope.HTMLRewriter()),
   'wrong arguments': () => [
-    given(() => rewriter().on()),
-    given(() => rewriter().on('a')),
-    given(() => rewriter().on('a', null)),
+    given(() => typeof rewriter().on()),
+    given(() => typeof rewriter().on('a')),
+    given(() => typeof rewriter().on('a', null)),
     given(() => rewriter().on('a', 1)),
     given(() => rewriter().on('a', { element: 1 })),
     given(() => rewriter().on('a', { element: null })),
