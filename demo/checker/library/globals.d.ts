@@ -1,6 +1,8 @@
 // Globals of code in the playground beyond a web worker's: workerd's classes for sockets, and the names under which
 // `@cloudflare/workers-types` has the types of `ctx`.
 
+/// <reference path="./html-rewriter.d.ts" />
+
 import type * as object from '../../../src/shared/contract/object.ts';
 import type * as storage from '../../../src/shared/contract/storage.ts';
 

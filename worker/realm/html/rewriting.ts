@@ -297,10 +297,7 @@ export class Rewriting {
       const token = new Token(INTERNAL, call, state) as never;
       try {
         const result = this.#sink.run(() => handler(token));
-        if (isThenable(result)) {
-          await this.#flush();
-          await result;
-        }
+        if (isThenable(result)) await Promise.all([this.#flush(), result]);
       } finally {
         call.isOver = true;
       }
@@ -365,11 +362,16 @@ export class Rewriting {
   async #putStream(stream: ReadableStream, isHtml: boolean): Promise<void> {
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const reader = stream.getReader() as ReadableStreamDefaultReader<BufferSource>;
-    for (;;) {
-      const { done, value } = await reader.read();
-      this.#putText(done ? decoder.decode() : decoder.decode(value, { stream: true }), isHtml);
-      await this.#flush();
-      if (done) return;
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        this.#putText(done ? decoder.decode() : decoder.decode(value, { stream: true }), isHtml);
+        await this.#flush();
+        if (done) return;
+      }
+    } catch (error) {
+      await reader.cancel(error);
+      throw error;
     }
   }
 

@@ -63,6 +63,40 @@ describe('handlers', () => {
     expect(await page.seen()).toBe(START_MS + 1);
   });
 
+  test('[HTML6] run for an entry point until its body has ended', async () => {
+    const fetch = () =>
+      new scope.HTMLRewriter!()
+        .on('a', {
+          async element(element) {
+            await new Promise((resolve) => setTimeout(resolve, 1));
+            element.append('late');
+          },
+        })
+        .transform(new Response('<a></a><a></a>'));
+    const host = await createObjects({}, { exports: { default: { fetch } } });
+    hosts.add(host);
+    const response = await host.worker.fetch('http://a/');
+    expect(await response.text()).toBe('<a>late</a><a>late</a>');
+  });
+
+  test('[HTML6] that throw fail the reading of the body', async () => {
+    const fetch = () =>
+      new scope.HTMLRewriter!()
+        .on('a', {
+          element() {
+            throw new RangeError('no');
+          },
+        })
+        .transform(new Response(`${'<b>'.repeat(1000)}<a>`));
+    const host = await createObjects({}, { exports: { default: { fetch } } });
+    hosts.add(host);
+    const reader = (await host.worker.fetch('http://a/')).body!.getReader();
+    const reading = async () => {
+      while (!(await reader.read()).done);
+    };
+    await expect(reading()).rejects.toThrow('no');
+  });
+
   test('[HTML6] run in the critical section that called transform', async () => {
     const { page } = await start();
     expect(await page.inSection()).toBe('<a>undefined</a>');

@@ -98,14 +98,10 @@ export function provideHtmlRewriter(): void {
   if (!('HTMLRewriter' in globalThis)) installHtmlRewriter(globalThis);
 }
 
-/** Calls handlers as code of the object that calls this. */
+/** Calls handlers as events of the object that calls this. */
 function runner(): (handler: () => unknown) => unknown {
-  const context = currentContext();
-  const enter = context?.entrance();
-  return (handler) => {
-    if (enter === undefined || currentContext() === context) return handler();
-    return enter(handler);
-  };
+  const enter = currentContext()?.entrance();
+  return (handler) => (enter === undefined ? handler() : enter(handler));
 }
 
 /** Never rejects: the reader of the result gets the error, the body its end. */
