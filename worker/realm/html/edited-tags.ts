@@ -26,7 +26,7 @@ export interface EndTagWork {
   readonly handler: ((tag: unknown) => unknown) | undefined;
 }
 
-export class StartTag {
+export class EditedStartTag {
   readonly mutations = new Mutations();
   readonly token: StartTagToken;
   readonly hasContent: boolean;
@@ -213,7 +213,7 @@ export class StartTag {
   }
 }
 
-export class EndTag {
+export class EditedEndTag {
   mutations = new Mutations();
   readonly #token: EndTagToken;
   readonly #queue: ByteQueue;

@@ -1,4 +1,4 @@
-// What handlers put around a token, and in its place.
+// The content that handlers put around a token, and in its place.
 
 /** Given by a handler: text, or a stream that is read when its place is written. */
 export type Content = { readonly isHtml: boolean } & (
@@ -35,7 +35,7 @@ export function stringOf(given: readonly unknown[], { method, type }: Call, posi
 }
 
 /** The content and options that are given; none for a response without a body. @throws TypeError */
-export function contentOf(given: readonly unknown[], call: Call): Content[] {
+export function givenContent(given: readonly unknown[], call: Call): Content[] {
   const [content, options] = given;
   const isHtml = isHtmlIn(options, call);
   const stream = content instanceof Response ? content.body : content;
@@ -46,7 +46,7 @@ export function contentOf(given: readonly unknown[], call: Call): Content[] {
 }
 
 /** For tokens that take no streams. @throws TypeError */
-export function textContentOf(given: readonly unknown[], call: Call): Content[] {
+export function givenText(given: readonly unknown[], call: Call): Content[] {
   const [content] = given;
   if (content instanceof ReadableStream || content instanceof Response) {
     throw new TypeError(
@@ -54,7 +54,7 @@ export function textContentOf(given: readonly unknown[], call: Call): Content[] 
         'provide a string.',
     );
   }
-  return contentOf(given, call);
+  return givenContent(given, call);
 }
 
 function isHtmlIn(options: unknown, { method, type }: Call): boolean {

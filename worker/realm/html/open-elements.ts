@@ -1,19 +1,19 @@
 // The elements that are open while a document is read, and which selectors a start tag meets.
 //
-// Invariant: a start tag takes time in proportion to the selectors, whatever is open. An element that is left open
-// is closed by the end tag of one that holds it; an end tag without an element closes nothing.
+// Invariant: a start tag takes time in proportion to the selectors, whatever is open. The end tag of an
+// element closes the elements left open inside of it; an end tag without an element closes nothing.
 
 import { lowerCased } from './byte-queue.ts';
 import type { Charset } from './charset.ts';
 import { OPEN_ELEMENTS_MAX, tooManyOpen } from './open-names.ts';
-import type { AttributeCondition, Condition, Selector } from './selector.ts';
-import { HTML, type Namespace, VOID_ELEMENTS } from './tag-context.ts';
+import type { AttributeCondition, Selector, SelectorCondition } from './selector.ts';
+import { HTML, type TagNamespace, VOID_ELEMENTS } from './tag-context.ts';
 
 /** A start tag, as conditions see it; texts have one character for each byte. */
 export interface Candidate {
   /** In lower case. */
   readonly tagName: string;
-  readonly namespace: Namespace;
+  readonly namespace: TagNamespace;
   readonly isSelfClosing: boolean;
   /** The value; names are in lower case. */
   attribute(name: string): string | undefined;
@@ -33,16 +33,14 @@ interface Step {
 export interface OpenElement<Data> {
   readonly tagName: string;
   readonly data: Data;
-  /** The steps that the element has met, and those that it or an element around it has. */
-  readonly met: ReadonlySet<number>;
-  readonly metAround: ReadonlySet<number>;
+  /** The steps that the element has met, and the steps met by it or an element around it. */
+  readonly met: ReadonlySet<number> | undefined;
+  readonly metAround: ReadonlySet<number> | undefined;
   childCount: number;
   childCountByName: Map<string, number> | undefined;
 }
 
-const NONE: ReadonlySet<number> = new Set();
-
-/** What a start tag begins. */
+/** The meaning of a start tag. */
 export interface Match {
   /** The numbers of the selectors that it meets. */
   readonly matched: readonly number[];
@@ -88,7 +86,7 @@ export class OpenElements<Data> {
     const typeNumber = this.#countsNames ? countName(counts, tagName) : 0;
     const met = this.#metBy(candidate, parent, childNumber, typeNumber);
     const matched = new Set<number>();
-    for (const step of met) {
+    for (const step of met ?? []) {
       const { handlers } = this.#steps[step]!;
       if (handlers !== undefined) matched.add(handlers);
     }
@@ -96,10 +94,7 @@ export class OpenElements<Data> {
     const match = { matched: [...matched], hasContent };
     if (!hasContent) return match;
     if (this.#open.length === OPEN_ELEMENTS_MAX) throw tooManyOpen();
-    const around = parent?.metAround ?? NONE;
-    const metAround = [...met].every((step) => around.has(step))
-      ? around
-      : new Set([...around, ...met]);
+    const metAround = union(parent?.metAround, met);
     const data = dataOf(match);
     this.#open.push({ tagName, data, met, metAround, childCount: 0, childCountByName: undefined });
     this.#openByName.set(tagName, (this.#openByName.get(tagName) ?? 0) + 1);
@@ -125,7 +120,7 @@ export class OpenElements<Data> {
     parent: OpenElement<Data> | undefined,
     childNumber: number,
     typeNumber: number,
-  ): ReadonlySet<number> {
+  ): ReadonlySet<number> | undefined {
     let met: Set<number> | undefined;
     for (const [number, { tests, after }] of this.#steps.entries()) {
       if (after !== undefined) {
@@ -136,11 +131,20 @@ export class OpenElements<Data> {
       met ??= new Set();
       met.add(number);
     }
-    return met ?? NONE;
+    return met;
   }
 }
 
-function countsName(condition: Condition): boolean {
+/** The first set, if it has all: elements that meet nothing new share it. */
+function union(
+  all: ReadonlySet<number> | undefined,
+  some: ReadonlySet<number> | undefined,
+): ReadonlySet<number> | undefined {
+  if (all === undefined || some === undefined) return all ?? some;
+  return [...some].every((step) => all.has(step)) ? all : new Set([...all, ...some]);
+}
+
+function countsName(condition: SelectorCondition): boolean {
   return condition.kind === 'nth' && condition.of === 'name';
 }
 
@@ -154,12 +158,12 @@ function countName(
   return count;
 }
 
-function testOf(condition: Condition, charset: Charset): Test {
+function testOf(condition: SelectorCondition, charset: Charset): Test {
   const test = positiveTestOf(condition, charset);
   return condition.isNegated ? (...given) => !test(...given) : test;
 }
 
-function positiveTestOf(condition: Condition, charset: Charset): Test {
+function positiveTestOf(condition: SelectorCondition, charset: Charset): Test {
   switch (condition.kind) {
     case 'any':
       return () => true;

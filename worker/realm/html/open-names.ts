@@ -12,7 +12,7 @@ export function tooManyOpen(): TypeError {
   );
 }
 
-/** Elements that the end tag of an element around them closes only if that is one of them too (HTML standard, "special"). */
+/** "Special" in the HTML standard: open, they protect the elements around them from end tags that are not special. */
 const SPECIAL: ReadonlySet<string> = new Set(
   (
     'address applet article aside blockquote body button caption center colgroup dd details dir div dl dt fieldset ' +

@@ -1,12 +1,12 @@
-// One document on its way through a rewriter: finds the handlers of each token, calls them in order, and writes what
-// they make of it.
+// One document on its way through a rewriter: finds the handlers of each token, calls them in order, and writes the
+// token that they leave.
 //
 // Invariants: a byte that no handler saw is written as it came; a handler runs after the one before it has settled. The
 // memory is bounded: an incomplete token has at most `HELD_BYTES_MAX` bytes, and open elements have a number.
 
 import { ByteQueue, byteText, lowerCased, type Range } from './byte-queue.ts';
 import type { Charset } from './charset.ts';
-import { EndTag as EditedEndTag, type EndTagWork, StartTag } from './edited-tags.ts';
+import { EditedEndTag, EditedStartTag, type EndTagWork } from './edited-tags.ts';
 import { type Content, Mutations } from './mutations.ts';
 import { type Candidate, OpenElements } from './open-elements.ts';
 import type { Selector } from './selector.ts';
@@ -26,14 +26,14 @@ import {
   Element,
   EndTag,
   type HandlerCall,
-  INTERNAL,
+  OF_REWRITER,
   Text,
 } from './tokens.ts';
 
 /** A handler, bound to the object that has it. */
 export type Handler = (token: never) => unknown;
 
-export type Handlers =
+export type RewriterHandlers =
   | {
       readonly selector: Selector;
       readonly element?: Handler;
@@ -50,7 +50,7 @@ export type Handlers =
 
 type Bytes = Uint8Array<ArrayBuffer>;
 type TokenClass<State> = new (
-  ...given: [internal: typeof INTERNAL, call: HandlerCall, state: State]
+  ...given: [internal: typeof OF_REWRITER, call: HandlerCall, state: State]
 ) => unknown;
 
 /** As in workerd. */
@@ -99,7 +99,7 @@ export class Rewriting {
   /** Bytes that pass as they are, and are not in `#output` yet. */
   #passing: Range = { start: 0, end: 0 };
 
-  constructor(all: readonly Handlers[], charset: Charset, sink: RewritingSink) {
+  constructor(all: readonly RewriterHandlers[], charset: Charset, sink: RewritingSink) {
     this.#sink = sink;
     this.#charset = charset;
     this.#tokenizer = new HtmlTokenizer(this.#queue, new TagContext());
@@ -130,7 +130,7 @@ export class Rewriting {
     this.#endHandlers = ofDocument.flatMap(({ end }) => end ?? []).reverse();
   }
 
-  /** Settles when all that can be written has been. @throws what a handler throws, and TypeError */
+  /** Settles when everything that is complete has been written. @throws the error of a handler; TypeError */
   async write(chunk: Uint8Array): Promise<void> {
     const queue = this.#queue;
     if (queue.byteCount > 0 && queue.byteCount + chunk.byteLength > HELD_BYTES_MAX) {
@@ -212,7 +212,7 @@ export class Rewriting {
     hasContent: boolean,
     data: OpenData | undefined,
   ): Promise<void> {
-    const tag = new StartTag(token, this.#queue, this.#charset, hasContent);
+    const tag = new EditedStartTag(token, this.#queue, this.#charset, hasContent);
     if (this.#removedCount > 0) tag.mutations.isRemoved = true;
     await this.#call(handlers, Element, tag);
     await this.#putChanged(tag.mutations, () => tag.write((bytes) => this.#put(bytes)));
@@ -235,7 +235,7 @@ export class Rewriting {
 
   async #changeEndTag(token: EndTagToken, works: readonly EndTagWork[]): Promise<void> {
     const tag = new EditedEndTag(token, this.#queue, this.#charset);
-    // As in workerd, the tag has what was put around its own element, not around those left open inside of it.
+    // As in workerd, the tag has the content put around its own element, not around elements left open inside of it.
     for (const { name, mutations, handler } of works) {
       if (name !== undefined) tag.name = name;
       if (mutations !== undefined) tag.mutations = mutations;
@@ -294,7 +294,7 @@ export class Rewriting {
     this.#settlePassing();
     for (const handler of handlers) {
       const call: HandlerCall = { isOver: false };
-      const token = new Token(INTERNAL, call, state) as never;
+      const token = new Token(OF_REWRITER, call, state) as never;
       try {
         const result = this.#sink.run(() => handler(token));
         if (isThenable(result)) await Promise.all([this.#flush(), result]);

@@ -1,9 +1,9 @@
 // Selectors of elements: their text, as CSS reads it, as conditions that a start tag can answer.
 //
-// Invariant: what workerd refuses is refused with its words; what it takes, even without closing brackets, is taken.
+// Invariant: the same selectors as in workerd are refused, with its words, and taken, even without closing brackets.
 
 /** A condition on one element. */
-export type Condition = { readonly isNegated: boolean } & (
+export type SelectorCondition = { readonly isNegated: boolean } & (
   | { readonly kind: 'any' | 'never' }
   /** In lower case. */
   | { readonly kind: 'name'; readonly name: string }
@@ -32,7 +32,7 @@ export interface AttributeCondition {
 
 /** The conditions on the element itself come last. */
 export interface Compound {
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly SelectorCondition[];
   /** How the element before it holds the element; the first has none. */
   readonly combinator?: 'child' | 'descendant';
 }
@@ -115,8 +115,8 @@ class SelectorParser {
     return hasSpace && next !== '' && next !== ',' && next !== ')' ? 'descendant' : undefined;
   }
 
-  #compound(isNegated: boolean): Condition[] {
-    const conditions: Condition[] = [];
+  #compound(isNegated: boolean): SelectorCondition[] {
+    const conditions: SelectorCondition[] = [];
     const named = this.#name();
     if (named !== undefined) conditions.push({ ...named, isNegated });
     for (;;) {
@@ -141,7 +141,7 @@ class SelectorParser {
     return first === '*' ? nameCondition(name) : { kind: 'never' };
   }
 
-  #simple(isNegated: boolean): Condition[] | undefined {
+  #simple(isNegated: boolean): SelectorCondition[] | undefined {
     switch (this.#peek()) {
       case '#': {
         this.#at++;
@@ -224,7 +224,7 @@ class SelectorParser {
     return flag === 'i';
   }
 
-  #pseudoClass(isNegated: boolean): Condition[] {
+  #pseudoClass(isNegated: boolean): SelectorCondition[] {
     const name = this.#identifier()?.toLowerCase();
     if (name === undefined) {
       throw this.#text[this.#at] === undefined ? unexpectedEnd() : refused(PSEUDO);

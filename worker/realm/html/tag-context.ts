@@ -1,4 +1,4 @@
-// What the tags so far say about the bytes that follow: which elements hold only text, which lie in SVG or MathML, and
+// The meaning of the tags so far for the bytes that follow: which elements hold only text, which lie in SVG or MathML, and
 // where it cannot be known.
 //
 // HTML's tree of elements decides that. A stream is not made into a tree, so this follows the tags alone, as workerd
@@ -10,7 +10,7 @@ export const HTML = 'http://www.w3.org/1999/xhtml';
 const SVG = 'http://www.w3.org/2000/svg';
 const MATH_ML = 'http://www.w3.org/1998/Math/MathML';
 
-export type Namespace = typeof HTML | typeof SVG | typeof MATH_ML;
+export type TagNamespace = typeof HTML | typeof SVG | typeof MATH_ML;
 
 /** How the content of an element is read. */
 export type TextKind = 'data' | 'rcdata' | 'rawtext' | 'script' | 'plaintext';
@@ -52,7 +52,7 @@ export const VOID_ELEMENTS: ReadonlySet<string> = new Set(
 );
 
 /** Elements of SVG and MathML whose content is HTML. */
-const HOLDS_HTML: Readonly<Partial<Record<Namespace, ReadonlySet<string>>>> = {
+const HOLDS_HTML: Readonly<Partial<Record<TagNamespace, ReadonlySet<string>>>> = {
   [SVG]: new Set(['desc', 'title', 'foreignobject']),
   [MATH_ML]: new Set(['mi', 'mo', 'mn', 'ms', 'mtext']),
 };
@@ -64,9 +64,9 @@ type Doubt =
 
 const NO_DOUBT: Doubt = { in: 'nothing' };
 
-/** Elements of SVG or MathML, or HTML inside of one of them. */
+/** Elements of SVG or MathML, or of HTML inside of these. */
 interface Scope {
-  readonly namespace: Namespace;
+  readonly namespace: TagNamespace;
   /** The element that holds the HTML; only its end tag, with nothing open inside of it, ends the scope. */
   readonly holder?: string;
   /** The elements of HTML that are open in it. */
@@ -83,7 +83,7 @@ export class TagContext {
   }
 
   /** The namespace of the element, and how its content is read. @throws TypeError */
-  startTag(tag: OpeningTag): { readonly namespace: Namespace; readonly textKind: TextKind } {
+  startTag(tag: OpeningTag): { readonly namespace: TagNamespace; readonly textKind: TextKind } {
     const { tagName } = tag;
     this.#doubt = doubtAfter(this.#doubt, tagName);
     const around = this.#namespace;
@@ -116,17 +116,17 @@ export class TagContext {
     else if (tagName === 'p' || tagName === 'br') this.#leaveForeign();
   }
 
-  get #namespace(): Namespace {
+  get #namespace(): TagNamespace {
     return this.#scopes.at(-1)?.namespace ?? HTML;
   }
 
-  #startHtml(tagName: string): { readonly namespace: Namespace; readonly textKind: TextKind } {
+  #startHtml(tagName: string): { readonly namespace: TagNamespace; readonly textKind: TextKind } {
     if (!VOID_ELEMENTS.has(tagName)) this.#scopes.at(-1)?.inside.open(tagName);
     return { namespace: HTML, textKind: TEXT_KINDS.get(tagName) ?? 'data' };
   }
 
   /** @throws TypeError */
-  #enter(namespace: Namespace, holder?: string): void {
+  #enter(namespace: TagNamespace, holder?: string): void {
     if (this.#scopes.length === OPEN_ELEMENTS_MAX) throw tooManyOpen();
     this.#scopes.push({
       namespace,

@@ -6,7 +6,7 @@
 // which elements are open: `TagContext` does.
 
 import { type ByteQueue, byteText, lowerCased, type Range } from './byte-queue.ts';
-import type { Namespace, TagContext, TextKind } from './tag-context.ts';
+import type { TagContext, TagNamespace, TextKind } from './tag-context.ts';
 
 export interface AttributeRange {
   readonly name: Range;
@@ -20,7 +20,7 @@ export interface StartTagToken extends Range {
   readonly name: Range;
   /** One character for each byte, in lower case. */
   readonly tagName: string;
-  readonly namespace: Namespace;
+  readonly namespace: TagNamespace;
   readonly attributes: readonly AttributeRange[];
   readonly isSelfClosing: boolean;
 }
@@ -175,7 +175,7 @@ export class HtmlTokenizer {
     return { start: this.#partStart, end: this.#at };
   }
 
-  /** Moves to the state; `as`: what has begun. */
+  /** Moves to the state; `as`: the kind of token that has begun. */
   #begin(state: State, as: 'tag' | 'comment' | 'doctype'): void {
     this.#state = state;
     this.#reading = as;
@@ -211,7 +211,7 @@ export class HtmlTokenizer {
     if (state !== this.#cdataEnd) this.#at++;
   }
 
-  /** What has begun is text, a chunk of its own as in workerd. */
+  /** The bytes so far are text, a chunk of its own as in workerd. */
   #noMarkup(): void {
     this.#emitText();
     this.#state = this.#textState;

@@ -1,11 +1,11 @@
-// What handlers get: the classes of workerd's content tokens.
+// The classes of workerd's content tokens, which handlers get.
 //
 // Invariant: a token works while its handler runs, and the promise of the handler; afterwards every member throws.
 
 import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
-import type { EndTag as EditedEndTag, StartTag } from './edited-tags.ts';
-import { contentOf, type Mutations, stringOf, textContentOf } from './mutations.ts';
-import type { Namespace } from './tag-context.ts';
+import type { EditedEndTag, EditedStartTag } from './edited-tags.ts';
+import { givenContent, givenText, type Mutations, stringOf } from './mutations.ts';
+import type { TagNamespace } from './tag-context.ts';
 
 /** How `before`, `append` and the others take content: as text, unless `html` is true. */
 export interface ContentOptions {
@@ -21,15 +21,15 @@ export interface HandlerCall {
 }
 
 /** Passed by this package alone. */
-export const INTERNAL = Symbol();
-type Internal = typeof INTERNAL;
+export const OF_REWRITER = Symbol();
+type Internal = typeof OF_REWRITER;
 
 class Token<State> {
   readonly #call: HandlerCall;
   readonly #state: State;
 
   constructor(...given: [Internal, HandlerCall, State]) {
-    if (given[0] !== INTERNAL) throw new TypeError('Illegal constructor');
+    if (given[0] !== OF_REWRITER) throw new TypeError('Illegal constructor');
     [, this.#call, this.#state] = given;
   }
 
@@ -48,7 +48,7 @@ class Token<State> {
   }
 }
 
-export class Element extends Token<StartTag> {
+export class Element extends Token<EditedStartTag> {
   get tagName(): string {
     return Token.stateOf(this).name;
   }
@@ -57,7 +57,7 @@ export class Element extends Token<StartTag> {
     Token.stateOf(this).rename(String(name));
   }
 
-  get namespaceURI(): Namespace {
+  get namespaceURI(): TagNamespace {
     return Token.stateOf(this).token.namespace;
   }
 
@@ -67,7 +67,7 @@ export class Element extends Token<StartTag> {
 
   get attributes(): IterableIterator<[name: string, value: string]> {
     const tag = Token.stateOf(this);
-    return new AttributesIterator(INTERNAL, Token.callOf(this), {
+    return new AttributesIterator(OF_REWRITER, Token.callOf(this), {
       tag,
       changeCount: tag.changeCount,
       rest: tag.attributes.values(),
@@ -96,32 +96,32 @@ export class Element extends Token<StartTag> {
   }
 
   before(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).before(contentOf(given, call('before')));
+    Token.stateOf(this).before(givenContent(given, call('before')));
     return this;
   }
 
   after(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).after(contentOf(given, call('after')));
+    Token.stateOf(this).after(givenContent(given, call('after')));
     return this;
   }
 
   prepend(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).prepend(contentOf(given, call('prepend')));
+    Token.stateOf(this).prepend(givenContent(given, call('prepend')));
     return this;
   }
 
   append(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).append(contentOf(given, call('append')));
+    Token.stateOf(this).append(givenContent(given, call('append')));
     return this;
   }
 
   replace(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).replaceBy(contentOf(given, call('replace')));
+    Token.stateOf(this).replaceBy(givenContent(given, call('replace')));
     return this;
   }
 
   setInnerContent(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).setInnerContent(contentOf(given, call('setInnerContent')));
+    Token.stateOf(this).setInnerContent(givenContent(given, call('setInnerContent')));
     return this;
   }
 
@@ -157,7 +157,7 @@ function call(method: string, type = 'Element') {
 }
 
 interface Iteration {
-  readonly tag: StartTag;
+  readonly tag: EditedStartTag;
   readonly changeCount: number;
   readonly rest: Iterator<readonly [string, string]>;
 }
@@ -195,13 +195,13 @@ export class EndTag extends Token<EditedEndTag> {
 
   before(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.before.push(...contentOf(given, call('before', 'EndTag')));
+    mutations.before.push(...givenContent(given, call('before', 'EndTag')));
     return this;
   }
 
   after(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.after.unshift(...contentOf(given, call('after', 'EndTag')));
+    mutations.after.unshift(...givenContent(given, call('after', 'EndTag')));
     return this;
   }
 
@@ -245,19 +245,19 @@ export class Comment extends Token<EditedComment> {
 
   before(...given: [content: string, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.before.push(...textContentOf(given, call('before', 'Comment')));
+    mutations.before.push(...givenText(given, call('before', 'Comment')));
     return this;
   }
 
   after(...given: [content: string, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.after.unshift(...textContentOf(given, call('after', 'Comment')));
+    mutations.after.unshift(...givenText(given, call('after', 'Comment')));
     return this;
   }
 
   replace(...given: [content: string, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.replaceBy(textContentOf(given, call('replace', 'Comment')));
+    mutations.replaceBy(givenText(given, call('replace', 'Comment')));
     return this;
   }
 
@@ -294,19 +294,19 @@ export class Text extends Token<EditedText> {
 
   before(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.before.push(...contentOf(given, call('before', 'Text')));
+    mutations.before.push(...givenContent(given, call('before', 'Text')));
     return this;
   }
 
   after(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.after.unshift(...contentOf(given, call('after', 'Text')));
+    mutations.after.unshift(...givenContent(given, call('after', 'Text')));
     return this;
   }
 
   replace(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.replaceBy(contentOf(given, call('replace', 'Text')));
+    mutations.replaceBy(givenContent(given, call('replace', 'Text')));
     return this;
   }
 
@@ -348,7 +348,7 @@ export class Doctype extends Token<DoctypeParts> {
 export class DocumentEnd extends Token<Mutations> {
   append(...given: [content: string, options?: ContentOptions]): this {
     const { before } = Token.stateOf(this);
-    before.push(...textContentOf(given, call('append', 'DocumentEnd')));
+    before.push(...givenText(given, call('append', 'DocumentEnd')));
     return this;
   }
 

@@ -9,7 +9,7 @@ import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import { ByteChannel } from '../globals/byte-channel.ts';
 import { Charset } from '../html/charset.ts';
 import { stringOf } from '../html/mutations.ts';
-import { type Handler, type Handlers, Rewriting } from '../html/rewriting.ts';
+import { type Handler, type RewriterHandlers, Rewriting } from '../html/rewriting.ts';
 import { parseSelector } from '../html/selector.ts';
 import type { Comment, Doctype, DocumentEnd, Element, Text } from '../html/tokens.ts';
 
@@ -40,7 +40,7 @@ export interface DocumentContentHandlers {
 }
 
 export class HTMLRewriter {
-  readonly #handlers: Handlers[] = [];
+  readonly #handlers: RewriterHandlers[] = [];
 
   /** @throws TypeError if the selector is invalid, or has parts that workerd does not support */
   on(...given: [selector: string, handlers: ElementContentHandlers]): this {
