@@ -2,18 +2,12 @@
 //
 // Invariant: a token works while its handler runs, and the promise of the handler; afterwards every member throws.
 
+import type * as contract from '../../../src/shared/contract/html-rewriter.ts';
+import type { ContentOptions, HtmlContent } from '../../../src/shared/contract/html-rewriter.ts';
 import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import type { EditedEndTag, EditedStartTag } from './edited-tags.ts';
 import { givenContent, givenText, type Mutations, stringOf } from './mutations.ts';
 import type { TagNamespace } from './tag-context.ts';
-
-/** How `before`, `append` and the others take content: as text, unless `html` is true. */
-export interface ContentOptions {
-  readonly html?: boolean;
-}
-
-/** `Element` and `Text` take streams too, which are read when their place is written. */
-export type HtmlContent = string | ReadableStream | Response;
 
 /** One call of a handler. */
 export interface HandlerCall {
@@ -48,7 +42,7 @@ class Token<State> {
   }
 }
 
-export class Element extends Token<EditedStartTag> {
+export class Element extends Token<EditedStartTag> implements contract.Element {
   get tagName(): string {
     return Token.stateOf(this).name;
   }
@@ -136,7 +130,7 @@ export class Element extends Token<EditedStartTag> {
   }
 
   /** The last handler that is set is called, if the end tag comes; a void element has none. */
-  onEndTag(...[handler]: [handler: (tag: EndTag) => void | Promise<void>]): void {
+  onEndTag(...[handler]: [handler: (tag: contract.EndTag) => void | Promise<void>]): void {
     const tag = Token.stateOf(this);
     if (typeof handler !== 'function') {
       throw new TypeError(
@@ -184,7 +178,7 @@ class AttributesIterator extends Token<Iteration> {
   }
 }
 
-export class EndTag extends Token<EditedEndTag> {
+export class EndTag extends Token<EditedEndTag> implements contract.EndTag {
   get name(): string {
     return Token.stateOf(this).name;
   }
@@ -222,7 +216,7 @@ export interface EditedComment {
   readonly mutations: Mutations;
 }
 
-export class Comment extends Token<EditedComment> {
+export class Comment extends Token<EditedComment> implements contract.Comment {
   get text(): string {
     return Token.stateOf(this).text;
   }
@@ -278,7 +272,7 @@ export interface EditedText {
   readonly mutations: Mutations;
 }
 
-export class Text extends Token<EditedText> {
+export class Text extends Token<EditedText> implements contract.Text {
   get text(): string {
     return Token.stateOf(this).text;
   }
@@ -327,7 +321,7 @@ export interface DoctypeParts {
   readonly systemId: string | null;
 }
 
-export class Doctype extends Token<DoctypeParts> {
+export class Doctype extends Token<DoctypeParts> implements contract.Doctype {
   get name(): string | null {
     return Token.stateOf(this).name;
   }
@@ -345,7 +339,7 @@ export class Doctype extends Token<DoctypeParts> {
   }
 }
 
-export class DocumentEnd extends Token<Mutations> {
+export class DocumentEnd extends Token<Mutations> implements contract.DocumentEnd {
   append(...given: [content: string, options?: ContentOptions]): this {
     const { before } = Token.stateOf(this);
     before.push(...givenText(given, call('append', 'DocumentEnd')));

@@ -5,41 +5,32 @@
 
 import { currentContext } from '../../../src/shared/calls/io/current-context.ts';
 import { replaceGlobal } from '../../../src/shared/calls/io/replace-global.ts';
+import type {
+  DocumentContentHandlers,
+  ElementContentHandlers,
+  HTMLRewriter as Rewriter,
+} from '../../../src/shared/contract/html-rewriter.ts';
 import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import { ByteChannel } from '../globals/byte-channel.ts';
 import { Charset } from '../html/charset.ts';
 import { stringOf } from '../html/mutations.ts';
 import { type Handler, type RewriterHandlers, Rewriting } from '../html/rewriting.ts';
 import { parseSelector } from '../html/selector.ts';
-import type { Comment, Doctype, DocumentEnd, Element, Text } from '../html/tokens.ts';
 
 export type {
   Comment,
   ContentOptions,
   Doctype,
+  DocumentContentHandlers,
   DocumentEnd,
   Element,
+  ElementContentHandlers,
   EndTag,
   HtmlContent,
   Text,
-} from '../html/tokens.ts';
+} from '../../../src/shared/contract/html-rewriter.ts';
 
-/** Called for the elements that a selector matches, and for comments and text inside of them. */
-export interface ElementContentHandlers {
-  element?(element: Element): void | Promise<void>;
-  comments?(comment: Comment): void | Promise<void>;
-  text?(text: Text): void | Promise<void>;
-}
-
-/** Called for all of a document. */
-export interface DocumentContentHandlers {
-  doctype?(doctype: Doctype): void | Promise<void>;
-  comments?(comment: Comment): void | Promise<void>;
-  text?(text: Text): void | Promise<void>;
-  end?(end: DocumentEnd): void | Promise<void>;
-}
-
-export class HTMLRewriter {
+export class HTMLRewriter implements Rewriter {
   readonly #handlers: RewriterHandlers[] = [];
 
   /** @throws TypeError if the selector is invalid, or has parts that workerd does not support */
