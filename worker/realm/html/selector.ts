@@ -61,6 +61,7 @@ const WITHOUT_CASE: ReadonlySet<string> = new Set(
 const IDENTIFIER_START = /[a-z_\u0080-\u{10ffff}]/iu;
 const IDENTIFIER = /[a-z0-9_\-\u0080-\u{10ffff}]/iu;
 const SPACE = /[ \t\n\r\f]/;
+const SPACES = /[ \t\n\r\f]+/;
 const PSEUDO = 'Unsupported pseudo-class or pseudo-element in selector.';
 
 class SelectorParser {
@@ -254,13 +255,13 @@ class SelectorParser {
     const end = this.#text.indexOf(')', this.#at);
     const text = this.#text.slice(this.#at, end < 0 ? undefined : end);
     this.#at = end < 0 ? this.#text.length : end + 1;
-    const formula = text.replace(/^[ \t\n\r\f]+|[ \t\n\r\f]+$/g, '').toLowerCase();
+    const formula = text.split(SPACES).filter(Boolean).join(' ').toLowerCase();
     if (formula === 'even') return { step: 2, offset: 0 };
     if (formula === 'odd') return { step: 2, offset: 1 };
     if (/^[+-]?\d+$/.test(formula)) return { step: 0, offset: Number(formula) };
-    const parts = /^([+-]?\d*)n(?:[ \t\n\r\f]*([+-])[ \t\n\r\f]*(\d+))?$/.exec(formula);
+    const parts = /^([+-]?\d*)n(?: ?([+-]) ?(\d+))?$/.exec(formula);
     if (parts === null) {
-      const isCut = formula === '' || /^[+-]?\d*n[ \t\n\r\f]*[+-]$/.test(formula);
+      const isCut = formula === '' || /^[+-]?\d*n ?[+-]$/.test(formula);
       throw isCut ? unexpectedEnd() : refused('Unexpected token in selector.');
     }
     const [, factor, sign = '+', rest = '0'] = parts;
