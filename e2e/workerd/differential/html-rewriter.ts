@@ -199,6 +199,8 @@ const CALLS: Questions = {
         const { attributes } = element;
         return [
           attributes[Symbol.iterator]() === attributes,
+          Object.getPrototypeOf(Object.getPrototypeOf(attributes)) ===
+            Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())),
           attributes.next(),
           attributes.next(),
           attributes.next(),

@@ -178,6 +178,12 @@ class AttributesIterator extends Token<Iteration> {
   }
 }
 
+/** The iterators of the language have methods, as `toArray` where the engine has it; this one has them too. */
+Object.setPrototypeOf(
+  AttributesIterator.prototype,
+  Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())),
+);
+
 export class EndTag extends Token<EditedEndTag> implements contract.EndTag {
   get name(): string {
     return Token.stateOf(this).name;
