@@ -46,12 +46,15 @@ const TYPES: Readonly<Record<string, string>> = {
 const WORKER_ENTRY = join(REPOSITORY, 'worker/start/entries/objects.ts');
 
 /** `ctx-storage/worker/…` in the sources. */
-export const MODULE_ALIASES = ['async-hooks', 'cloudflare-email', 'diagnostics-channel'].map(
-  (name) => ({
-    find: `ctx-storage/worker/${name}`,
-    replacement: join(REPOSITORY, `worker/realm/modules/${name}.ts`),
-  }),
-);
+export const MODULE_ALIASES = [
+  'async-hooks',
+  'cloudflare-email',
+  'diagnostics-channel',
+  'html-rewriter',
+].map((name) => ({
+  find: `ctx-storage/worker/${name}`,
+  replacement: join(REPOSITORY, `worker/realm/modules/${name}.ts`),
+}));
 
 /** Libraries of pages and of e2e/workerd/libraries that have many files, or depend on CommonJS. */
 const PREBUNDLED = [

@@ -94,13 +94,14 @@ export class Plain extends DurableObject {
 test("[DEMO25] code has a worker's globals, workerd's sockets, and an env with a namespace for each of its classes", () => {
   const globals = [
     'const { 0: client, 1: server } = new WebSocketPair();',
+    "new HTMLRewriter().on('a', { element: (link) => void link.setAttribute('rel', '') });",
     'this.ctx.acceptWebSocket(server);',
     'const sockets: WebSocket[] = this.ctx.getWebSockets();',
     'await scheduler.wait(by);',
     'if (sockets.length > 0) return new Response(null, { status: 101, webSocket: client });',
   ];
   expect(mistakesIn(counter(...globals, 'document.title;'))).toEqual([
-    expect.stringContaining("main.ts:9: Cannot find name 'document'"),
+    expect.stringContaining("main.ts:10: Cannot find name 'document'"),
   ]);
   expect(mistakesIn(counter("await this.env.Counter.getByName('a').add(1);"))).toEqual([]);
   expect(mistakesIn(counter("await this.env.Counter.getByName('a').add('1');"))).toEqual([

@@ -23,6 +23,7 @@ const ENTRY_MODULES = {
   'async-hooks': 'worker/realm/modules/async-hooks.ts',
   'cloudflare-email': 'worker/realm/modules/cloudflare-email.ts',
   'diagnostics-channel': 'worker/realm/modules/diagnostics-channel.ts',
+  'html-rewriter': 'worker/realm/modules/html-rewriter.ts',
   node: 'worker/start/entries/node-objects.ts',
   simulate: 'worker/simulate/simulate.ts',
   vite: 'src/tools/vite/plugin.ts',

@@ -118,6 +118,33 @@ test('[BRT1] a page’s worker gets of a bucket what workerd gives', {
   expect(answers).toEqual({ ...there, ...differences, ...Object.fromEntries(listed) });
 });
 
+test('[HTML1] [HTML2] a page’s worker makes of HTML what workerd makes', {
+  tag: LONG,
+}, async ({ storagePage }) => {
+  const here = await storagePage.evaluate(async () => {
+    const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });
+    const { entrypoint } = await window.api.connect<object>(start, { directory: 'html' });
+    return JSON.stringify(await entrypoint<{ ask(): Promise<object> }>('Html').ask());
+  });
+  const there = await htmlInWorkerd();
+  const answers = JSON.parse(here) as Record<string, unknown>;
+  const listed = Object.entries(answers).filter(([question]) => differs(`html: ${question}`));
+  expect(answers).toEqual({ ...there, ...Object.fromEntries(listed) });
+});
+
+async function htmlInWorkerd(): Promise<object> {
+  const answers = await askWorkerd({
+    main: `
+      import { htmlRewriterAll } from './html-rewriter.ts';
+      export default { fetch: async () => Response.json(await htmlRewriterAll()) };`,
+    folder: join(REPOSITORY, 'e2e/workerd/differential'),
+    classes: {},
+    compatibilityDate: '2026-07-01',
+    isSilent: true,
+  });
+  return answers as object;
+}
+
 async function inWorkerd(): Promise<unknown[]> {
   const answers = await askWorkerd({
     main: MAIN,

@@ -195,3 +195,18 @@ test('[SRC8] the option worker starts the worker of each version, and is a funct
   expect([started, answers]).toEqual([3, ['one', 'two']]);
   expect(refused).toMatch(/^INVALID_ARGUMENT connectSource: the option worker is a function/);
 });
+
+test('[HTML8] code given as text has HTMLRewriter, while it loads too', async ({ storagePage }) => {
+  const seen = await storagePage.evaluate(async () => {
+    const text = `import { DurableObject } from 'cloudflare:workers';
+      const rewriter = new HTMLRewriter().on('a', { element: (link) => link.append('!') });
+      export class Page extends DurableObject {
+        text() { return rewriter.transform(new Response('<a></a>')).text(); }
+      }`;
+    type Classes = { Page: { text(): string } };
+    const files = { 'main.js': text };
+    const { env } = await window.api.connectSource<Classes>(files, { directory: 'html' });
+    return env.Page.getByName('a').text();
+  });
+  expect(seen).toBe('<a>!</a>');
+});

@@ -56,6 +56,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/start/entries/object-tools.ts running': `${REALM}: reset() names no host`,
   'worker/realm/globals/body-lengths.ts sources': BY_OBJECT,
   'worker/realm/globals/object-realm.ts objectRealm': `${REALM}: the globals its hosts replace together`,
+  'worker/realm/modules/whole-realm.ts wholeRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/globals/realm.ts storageRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/library/provided.ts latest':
     'modules read env while they load, before a host starts',
@@ -94,12 +95,19 @@ const PLATFORM = 'the same export of the entry of each platform';
 /** Names that two modules of a product declare and export. */
 export const SHARED_NAMES: Readonly<Record<string, string>> = {
   AlarmInvocationInfo: PUBLIC_TYPE,
+  Comment: PUBLIC_TYPE,
+  Doctype: PUBLIC_TYPE,
+  DocumentEnd: PUBLIC_TYPE,
   DurableObjectFacets: PUBLIC_TYPE,
   DurableObjectId: PUBLIC_TYPE,
   DurableObjectNamespace: PUBLIC_TYPE,
   DurableObjectState: PUBLIC_TYPE,
   ExecutionContext: PUBLIC_TYPE,
   DurableObjectStorage: PUBLIC_TYPE,
+  Element: PUBLIC_TYPE,
+  EndTag: PUBLIC_TYPE,
+  HTMLRewriter: PUBLIC_TYPE,
+  Text: PUBLIC_TYPE,
   RemoteStorage: PUBLIC_TYPE,
   RpcStub: PUBLIC_TYPE,
   SqlStorage: PUBLIC_TYPE,

@@ -78,7 +78,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
     on: ['worker/engine', 'src/shared'],
   },
   'worker/realm': {
-    rooms: ['globals', 'modules', 'library', 'source'],
+    rooms: ['globals', 'html', 'modules', 'library', 'source'],
     on: ['worker/objects', 'worker/engine/storage', 'src/shared'],
   },
   'worker/bindings': { on: ['worker/realm/library', 'src/shared/contract', 'src/shared/values'] },

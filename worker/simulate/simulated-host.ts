@@ -11,7 +11,7 @@ import * as lateParts from '../engine/storage/late-parts.ts';
 import { lateCode } from '../engine/storage/load-late.ts';
 import type { Sqlite } from '../engine/vfs/sqlite-module.ts';
 import { ClassRegistry, type ClassTable } from '../objects/instance/object-class.ts';
-import { objectRealm } from '../realm/globals/object-realm.ts';
+import { wholeRealm } from '../realm/modules/whole-realm.ts';
 import { type RunningHost, startHost } from '../start/boot/start-host.ts';
 import type { Activity, SeenObject } from './activity.ts';
 import { CrashCatalog } from './world/crash-catalog.ts';
@@ -95,7 +95,7 @@ export class SimulatedHost implements HostOfRun {
       },
     };
     const { turns } = world;
-    const realm = objectRealm;
+    const realm = wholeRealm;
     const platform = { sqlite, ...files, turns, time, idleMs, realm, isDedicated: false };
     const watched = Object.entries(options.classes).map(([name, entry]) => {
       if (typeof entry === 'function') return [name, activity.watch(name, entry)];

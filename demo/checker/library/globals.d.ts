@@ -1,6 +1,7 @@
 // Globals of code in the playground beyond a web worker's: workerd's classes for sockets, and the names under which
 // `@cloudflare/workers-types` has the types of `ctx`.
 
+import type * as html from '../../../src/shared/contract/html-rewriter.ts';
 import type * as object from '../../../src/shared/contract/object.ts';
 import type * as storage from '../../../src/shared/contract/storage.ts';
 
@@ -71,6 +72,10 @@ declare global {
   }
 
   class IdentityTransformStream extends TransformStream<Uint8Array, Uint8Array> {}
+
+  type HTMLRewriter = html.HTMLRewriter;
+  /** Changes HTML while it streams. */
+  const HTMLRewriter: new () => HTMLRewriter;
 
   class FixedLengthStream extends IdentityTransformStream {
     constructor(length: number | bigint);

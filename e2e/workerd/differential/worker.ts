@@ -1,6 +1,7 @@
 // The asked classes, hosted as an app would host them.
 
 import { r2 } from '../../../worker/bindings/index.ts';
+import { provideHtmlRewriter } from '../../../worker/realm/modules/html-rewriter.ts';
 import {
   DurableObject,
   RpcStub,
@@ -11,6 +12,7 @@ import {
 import { deskOf } from './desk.ts';
 import { OTHER_ENV, otherOf, SERVICES, workerOf } from './entries.ts';
 import { facetOf, innerOf } from './facet.ts';
+import { htmlRewriterAll } from './html-rewriter.ts';
 import { lineOf } from './line.ts';
 import { postOf } from './post.ts';
 import { r2All } from './r2-more.ts';
@@ -23,6 +25,14 @@ const { Lobby, ...entries } = workerOf(bases);
 class Bucket extends WorkerEntrypoint<{ R2: object }> {
   ask(): Promise<object> {
     return r2All(this.env.R2);
+  }
+}
+
+provideHtmlRewriter();
+
+class Html extends WorkerEntrypoint {
+  ask(): Promise<object> {
+    return htmlRewriterAll();
   }
 }
 
@@ -39,7 +49,7 @@ serve(
   {
     scriptName: 'main',
     bindings: { R2: r2() },
-    exports: { Bucket, Inner: innerOf(bases), Lobby, ...entries },
+    exports: { Bucket, Html, Inner: innerOf(bases), Lobby, ...entries },
     services: SERVICES,
     workers: { other: { exports: otherOf(bases), env: OTHER_ENV } },
   },

@@ -438,6 +438,35 @@ describe('plugin', () => {
     expect(found).toEqual([true, 'from', false]);
   });
 
+  const REWRITER = 'export const rewriter = new HTMLRewriter();';
+
+  test('[VITE25] code that names HTMLRewriter imports the module that has it, and no other code', async () => {
+    write('src/index.ts', REWRITER);
+    write('src/other.ts', 'export const other = 1;');
+    const server = await createServer({ ...config(), resolve: { alias: MODULE_ALIASES } });
+    const imported = async (url: string) => (await server.transformRequest(url))!.code;
+    expect(await imported('/src/index.ts')).toContain('worker/realm/modules/html-rewriter.ts');
+    expect(await imported('/src/other.ts')).not.toContain('html-rewriter');
+    expect(await imported('/.cache/ctx-storage/objects.worker.js')).not.toContain('html-rewriter');
+    await server.close();
+  });
+
+  test('[VITE25] a built worker has it if its code names it; a built page has not', async () => {
+    const files = async () => {
+      await build({ ...config(), resolve: { alias: MODULE_ALIASES } });
+      const folder = join(root, 'built/assets');
+      return readdirSync(folder)
+        .filter((name) => name.endsWith('.js'))
+        .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+    };
+    const having = (built: Awaited<ReturnType<typeof files>>) =>
+      built.filter(({ text }) => text.includes('no longer valid')).map(({ name }) => name);
+    expect(having(await files())).toEqual([]);
+    write('src/index.ts', `${readFileSync(join(root, 'src/index.ts'), 'utf8')}\n${REWRITER}`);
+    write('page.js', `${readFileSync(join(root, 'page.js'), 'utf8')}console.log('HTMLRewriter');`);
+    expect(having(await files())).toEqual([expect.stringMatching(/worker/)]);
+  });
+
   test('[VITE8] a library that is pre-bundled meets the same module, also with a cache elsewhere', async () => {
     const cacheDir = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-cache-'));
     const library = "export { DurableObject } from 'cloudflare:workers';\n";

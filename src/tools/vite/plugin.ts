@@ -5,6 +5,7 @@
 //   virtual:ctx-storage/start     a function that starts the worker with the classes of wrangler.jsonc
 //   /__ctx-storage                in development, the inspector of the project's objects
 //   *.txt, *.bin, *.wasm, …       modules by wrangler's rules
+//   HTMLRewriter                  the module that has it, for code that names it
 //
 // The worker and its starter are files in Vite's cache folder, so that Vite handles them like any worker
 // of a page, in development and in a build.
@@ -16,6 +17,7 @@ import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
 import { checkHistoryLimits, type HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { decoratorsPlugin } from './decorators.ts';
 import { GeneratedWorker } from './generated-worker.ts';
+import { htmlRewriterImport } from './html-rewriter-import.ts';
 import { inspectorRoute } from './inspector-route.ts';
 import { linkedFiles } from './linked-files.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
@@ -91,6 +93,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       nodeModules(() => (isBuiltWorker || isServed ? apis : 'none'), importer, isBuiltWorker),
       moduleRules(kindOf),
       decoratorsPlugin(),
+      htmlRewriterImport(() => isBuiltWorker || isServed, importer),
     ].map((plugin) => ({
       ...plugin,
       applyToEnvironment: isNotWorkerd,

@@ -14,11 +14,11 @@ import { installCaches } from './caches.ts';
 import { installAddedMethods, installCloudflare, installNavigator } from './cloudflare.ts';
 import { installDigests } from './digests.ts';
 import { installFetch } from './gated-fetch.ts';
-import { Realm, replaceDate } from './realm.ts';
+import { Realm, type Replace, replaceDate } from './realm.ts';
 import { installSchedulerWait, installTimers } from './timers.ts';
 
-/** Of a thread that runs object code: globals are one per thread, and so is this. */
-export const objectRealm = new Realm(globalThis, [
+/** The parts of the scope that every host of objects replaces. */
+export const OBJECT_GLOBALS: readonly Replace[] = [
   (scope, { current }) => installTimers(scope, current),
   (scope, { current }) => installSchedulerWait(scope, current),
   (scope, { current }) => installFetch(scope, current),
@@ -34,4 +34,7 @@ export const objectRealm = new Realm(globalThis, [
   installSocketResponse,
   (scope, { ownHost }) => installArguments(scope, () => ownHost() !== undefined),
   replaceDate,
-]);
+];
+
+/** Of a thread that runs object code: globals are one per thread, and so is this. */
+export const objectRealm = new Realm(globalThis, OBJECT_GLOBALS);

@@ -34,8 +34,8 @@ import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { ClockControl } from '../../objects/host/clock-control.ts';
 import type { ObjectHost } from '../../objects/host/object-host.ts';
 import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
-import { objectRealm } from '../../realm/globals/object-realm.ts';
 import type { App } from '../../realm/library/provided-env.ts';
+import { wholeRealm } from '../../realm/modules/whole-realm.ts';
 import { type Platform, startHost } from '../boot/start-host.ts';
 import { localStorageOf } from './local-storage.ts';
 import { registerTools } from './object-tools.ts';
@@ -51,7 +51,7 @@ export async function objectsOn<Table extends ClassTable>(
   const running = await startHost(
     {
       ...platform,
-      realm: objectRealm,
+      realm: wholeRealm,
       limits: completeLimits(options.limits, undefined, { openFiles }),
       history: checkHistoryLimits('createObjects', options.history),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
