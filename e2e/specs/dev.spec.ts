@@ -307,7 +307,7 @@ test('[DEV9] the project’s own build and files as modules; globals while code 
         return Response.json([pathname, page, data instanceof ArrayBuffer, note, isThere, made, request.cf.country,
           typeof createRequire, request.redirect]);
       },
-    };`.replace(", 'HTMLRewriter'", ''),
+    };`,
   );
   const { address } = await start();
   const answer = (path: string, made: string) =>
@@ -316,7 +316,7 @@ test('[DEV9] the project’s own build and files as modules; globals while code 
       '<p>page</p>',
       true,
       '# note',
-      [true, true, true],
+      [true, true, true, true],
       made,
       'US',
       'function',

@@ -10,8 +10,8 @@ import { MemoryMedium } from '../engine/file/medium.ts';
 import { MemoryCatalog } from '../objects/catalog/catalog.ts';
 import type { GivenBindings } from '../objects/entries/env-bindings.ts';
 import type { ClassTable } from '../objects/instance/object-class.ts';
-import { objectRealm } from '../realm/globals/object-realm.ts';
 import { appOf, provideEnv } from '../realm/library/provided-env.ts';
+import { wholeRealm } from '../realm/modules/whole-realm.ts';
 import { nodePlatform } from '../start/entries/node-platform.ts';
 import { type InProcessOptions, objectsOn } from '../start/entries/objects-on.ts';
 import { missingBinding } from './missing-binding.ts';
@@ -47,7 +47,7 @@ export class TestHost {
 
   /** Shows `env` and the globals to modules that use them while they are evaluated. */
   prepare(app: TestApp): void {
-    this.#releaseGlobals = objectRealm.hold();
+    this.#releaseGlobals = wholeRealm.hold();
     const given = Object.entries(app.missing).map(([name, section]) => [
       name,
       missingBinding(name, section),

@@ -1,7 +1,7 @@
 // The host of `ctx-storage dev`: a project's app in this process, and pages that look into it.
 
 import type { EntryHandle } from '../../../src/shared/contract/service.ts';
-import { objectRealm } from '../../realm/globals/object-realm.ts';
+import { wholeRealm } from '../../realm/modules/whole-realm.ts';
 import { createObjects, type NodeOptions } from './node-objects.ts';
 import { type PageSocket, type SocketEvents, SocketPages } from './socket-pages.ts';
 
@@ -14,7 +14,7 @@ interface RunningApp {
 
 /** Replaces globals for code that uses them while it is loaded; the result ends that. */
 export function holdGlobals(): () => void {
-  return objectRealm.hold();
+  return wholeRealm.hold();
 }
 
 /** @throws as `createObjects` */
