@@ -25,6 +25,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
     on: [],
   },
   'src/page': { rooms: ['leader', 'storage', 'start'], on: ['src/shared'] },
+  'src/follow': { rooms: ['protocol'], on: ['src/shared/contract'] },
   'src/tools/inspector': { on: ['src/page', 'src/shared'] },
   'src/tools/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
   'src/tools/vite': { on: ['src/shared'] },
@@ -104,6 +105,7 @@ export const LOCAL_STORAGE = 'worker/start/entries/local-storage.ts';
 /** Tools of the tests and the build may import everything, and no product file imports them. */
 const TOOLS = [
   'src/testing',
+  'src/follow/protocol/model',
   'worker/testing',
   'worker/sim',
   'worker/sim/put-back',

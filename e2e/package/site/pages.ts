@@ -93,6 +93,11 @@ export const SECTIONS: readonly SiteSection[] = [
       doc('spec', 'Rule book'),
       doc('commit-log-format', 'Format of the log'),
       doc('testing-the-engine', 'Testing the engine'),
+      {
+        file: 'docs/internals/follow-protocol.md',
+        page: 'follow-protocol',
+        title: 'Protocol of followers',
+      },
       { file: 'docs/internals/new-sqlite.md', page: 'new-sqlite', title: 'Taking a new SQLite' },
       { file: 'docs/internals/releasing.md', page: 'releasing', title: 'Releasing' },
       { file: 'docs/internals/hostile-input.md', page: 'hostile-input', title: 'Hostile input' },

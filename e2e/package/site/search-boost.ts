@@ -3,7 +3,7 @@
 /** A factor for a page of the search's index, `/architecture.html#words`. The site stores its text, so it uses nothing outside. */
 export function searchBoost(id: string): number {
   const internal =
-    /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
+    /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|follow-protocol|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
   if (internal.test(id)) return 0.1;
   return /\/api\/|\/(management|management-clients|management-schedule|management-errors|benchmarks|changes|errors)\.html/.test(
     id,

@@ -1,0 +1,315 @@
+// The follower's side of the protocol: the states of a replica, and its transitions. Pure: events in, effects out.
+//
+// A replica has three parts. The base is a copy of the server's object at one position; only cuts write it. The queue
+// has the client's calls that the server has not answered, and the refusals that the app has not dismissed. The
+// forecast is the base with the calls of the queue run over it.
+//
+// The caller performs the effects of an event in order, before the next event. If an effect fails, or the process ends
+// between two effects, the replica is opened again from its files. Base and queue are two logs: a crash keeps, of each,
+// its flushed commits and possibly later ones, in order.
+//
+// Invariants:
+//   a call is durable before it is acknowledged or sent
+//   the base is durable before calls that it contains leave the queue
+//   a call leaves the queue in the commit that records its refusal
+//   a number is given to one call only, also after a crash
+//
+// Does not know how calls run, the contents of a cut, when to connect again, nor the time.
+
+import {
+  CALLS_IN_FLIGHT_MAX,
+  type CallAnswers,
+  type CutMessage,
+  FOLLOW_PROTOCOLS,
+  type FollowedOutcome,
+  type HelloMessage,
+  isSamePosition,
+  type MessageToFollower,
+  type MessageToServer,
+  type Position,
+  type Transition,
+} from './messages.ts';
+
+/** A call in the queue. `isForecast` false: it reached outside of the object, so only the server runs it. */
+export interface QueuedCall {
+  readonly n: number;
+  readonly method: string;
+  readonly args: unknown;
+  readonly isForecast: boolean;
+}
+
+/** OUTCOME_LOST: the server has no outcome of a call that it has answered, which no correct server causes. */
+export type SettledOutcome =
+  | FollowedOutcome
+  | { readonly kind: 'failed'; readonly code: 'OUTCOME_LOST' };
+
+/** Kept until the app dismisses it. `n` tells a repeated report from a new one. */
+export interface RefusedCall {
+  readonly call: QueuedCall;
+  readonly outcome: Exclude<SettledOutcome, { kind: 'value' }>;
+}
+
+/** Stored in the base, in the commit of the cut that brought it. */
+export interface BaseMark {
+  readonly position: Position | null;
+  /** The base contains the writes of this client's calls up to it. */
+  readonly last: number;
+}
+
+/** Stored in the log of the queue. */
+export interface StoredQueue {
+  /** The last number that was given to a call. */
+  readonly issued: number;
+  readonly calls: readonly QueuedCall[];
+  readonly refusals: readonly RefusedCall[];
+}
+
+export type FollowerLink =
+  | { readonly kind: 'offline' }
+  /** Hello was sent. */
+  | { readonly kind: 'greeting'; readonly connection: number }
+  /** `parts` of a snapshot have come; the next cut or `ended` completes the base. */
+  | { readonly kind: 'catchingUp'; readonly connection: number; readonly parts: number }
+  /** `sentTo`: the last call that was sent on this connection. */
+  | { readonly kind: 'current'; readonly connection: number; readonly sentTo: number }
+  /** Only another version of this code, or another replica, can go on. */
+  | { readonly kind: 'stopped'; readonly reason: StopReason };
+
+/**
+ * PROTOCOL: no version of the protocol is spoken by both. QUEUE_BEHIND: the server has answered calls that this queue
+ * never had, so the replica's files were taken back to an earlier state, and its next numbers are used already.
+ */
+export type StopReason = 'PROTOCOL' | 'QUEUE_BEHIND';
+
+export interface Follower {
+  readonly client: string;
+  /** The version of the class. */
+  readonly version: number;
+  readonly base: BaseMark;
+  readonly queue: StoredQueue;
+  readonly link: FollowerLink;
+  /** Calls up to it may have been sent: by this process, or by an earlier one. */
+  readonly attempted: number;
+  /** False: the server has another version of the class. */
+  readonly isForecasting: boolean;
+}
+
+export type FollowerEvent =
+  /** A call has run on the forecast and written, or reached outside. */
+  | { readonly kind: 'called'; readonly call: Omit<QueuedCall, 'n'> }
+  | { readonly kind: 'connected'; readonly connection: number }
+  | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToFollower }
+  | { readonly kind: 'disconnected'; readonly connection: number }
+  /** The app has seen a refusal. */
+  | { readonly kind: 'dismissed'; readonly n: number };
+
+export type FollowerEffect =
+  /** One commit in the queue: the call, and its number as `issued`. */
+  | { readonly kind: 'enqueue'; readonly call: QueuedCall }
+  /** One commit in the queue: calls up to `last` leave it, and refusals join it. */
+  | { readonly kind: 'dequeue'; readonly last: number; readonly refusals: readonly RefusedCall[] }
+  /** One commit in the queue. */
+  | { readonly kind: 'dismiss'; readonly n: number }
+  | { readonly kind: 'flushQueue' }
+  /** One commit in the base: the changes, applied to the staged parts if `isSnapshot`, and the mark. */
+  | {
+      readonly kind: 'applyCut';
+      readonly isSnapshot: boolean;
+      readonly changes: unknown;
+      readonly mark: BaseMark;
+    }
+  | { readonly kind: 'flushBase' }
+  /** Keeps a part for the cut that completes the snapshot. The first part replaces any others. */
+  | { readonly kind: 'stagePart'; readonly index: number; readonly changes: unknown }
+  /** Makes the forecast again: the base, and these calls over it. */
+  | { readonly kind: 'forecast'; readonly calls: readonly QueuedCall[] }
+  /** The call is durable: the app gets the result of the forecast. */
+  | { readonly kind: 'acknowledge'; readonly n: number }
+  /** The app gets the server's answer. */
+  | { readonly kind: 'settle'; readonly n: number; readonly outcome: SettledOutcome }
+  | { readonly kind: 'reportRefusal'; readonly refusal: RefusedCall }
+  | { readonly kind: 'send'; readonly connection: number; readonly message: MessageToServer }
+  | { readonly kind: 'disconnect'; readonly connection: number; readonly reason: string };
+
+type Step = Transition<Follower, FollowerEffect>;
+type Connected = Exclude<FollowerLink, { kind: 'offline' | 'stopped' }>;
+
+/** A replica as its files have it. */
+export function openFollower(
+  stored: Pick<Follower, 'base' | 'queue'>,
+  code: Pick<Follower, 'client' | 'version'>,
+): Step {
+  const { queue } = stored;
+  const offline = { kind: 'offline' } as const;
+  const opened = {
+    ...stored,
+    ...code,
+    link: offline,
+    attempted: queue.issued,
+    isForecasting: true,
+  };
+  const reports = queue.refusals.map((refusal) => ({ kind: 'reportRefusal', refusal }) as const);
+  return { state: opened, effects: [forecastOf(opened), ...reports] };
+}
+
+export function stepFollower(state: Follower, event: FollowerEvent): Step {
+  switch (event.kind) {
+    case 'called':
+      return called(state, event.call);
+    case 'dismissed':
+      return dismissed(state, event.n);
+    case 'connected':
+      return connected(state, event.connection);
+  }
+  const { link } = state;
+  // An event of a connection that this side has given up says nothing about the present one.
+  if (!('connection' in link && link.connection === event.connection))
+    return { state, effects: [] };
+  if (event.kind === 'received') return received(state, link, event.message);
+  return { state: { ...state, link: { kind: 'offline' } }, effects: [] };
+}
+
+function called(state: Follower, { method, args, isForecast }: Omit<QueuedCall, 'n'>): Step {
+  const n = state.queue.issued + 1;
+  const call = { n, method, args, isForecast };
+  const queue = { ...state.queue, issued: n, calls: [...state.queue.calls, call] };
+  return thenSend({ ...state, queue }, [
+    { kind: 'enqueue', call },
+    { kind: 'flushQueue' },
+    { kind: 'acknowledge', n },
+  ]);
+}
+
+function dismissed(state: Follower, n: number): Step {
+  const refusals = state.queue.refusals.filter(({ call }) => call.n !== n);
+  const dismissed = { ...state, queue: { ...state.queue, refusals } };
+  return { state: dismissed, effects: [{ kind: 'dismiss', n }, { kind: 'flushQueue' }] };
+}
+
+function connected(state: Follower, connection: number): Step {
+  const { client, queue, base } = state;
+  const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS, client, ack: ackOf(queue) } as const;
+  const message: HelloMessage = { ...hello, position: base.position };
+  const greeting: Follower = { ...state, link: { kind: 'greeting', connection } };
+  return { state: greeting, effects: [{ kind: 'send', connection, message }] };
+}
+
+function received(state: Follower, link: Connected, message: MessageToFollower): Step {
+  if (link.kind === 'greeting') {
+    if (message.kind === 'welcome') return welcomed(state, link.connection, message.version);
+    if (message.kind === 'rejected') return stop(state, link, 'PROTOCOL');
+  } else if (message.kind === 'cut') {
+    return cut(state, link, message);
+  } else if (message.kind === 'ended') {
+    const isWhole = state.base.position !== null && !(link.kind === 'catchingUp' && link.parts > 0);
+    if (!isWhole) return hangUp(state, link, 'a snapshot was not completed');
+    return answered(state, link, message, state.base.last, []);
+  } else if (message.kind === 'part' && link.kind === 'catchingUp') {
+    const { index, changes } = message;
+    if (index !== link.parts) return hangUp(state, link, 'a part is missing');
+    const further = { ...state, link: { ...link, parts: index + 1 } };
+    return { state: further, effects: [{ kind: 'stagePart', index, changes }] };
+  }
+  return hangUp(state, link, `"${message.kind}" is not expected while ${link.kind}`);
+}
+
+function welcomed(state: Follower, connection: number, version: number): Step {
+  const isForecasting = version === state.version;
+  const link = { kind: 'catchingUp', connection, parts: 0 } as const;
+  const next = { ...state, isForecasting, link };
+  return { state: next, effects: isForecasting === state.isForecasting ? [] : [forecastOf(next)] };
+}
+
+function cut(state: Follower, link: Connected, message: CutMessage): Step {
+  const { onto, to: position, last, changes } = message;
+  const isSnapshot = onto.kind === 'parts';
+  const parts = link.kind === 'catchingUp' ? link.parts : 0;
+  const isNext = isSnapshot
+    ? onto.count === parts
+    : parts === 0 && isSamePosition(onto.position, state.base.position);
+  if (!isNext) return hangUp(state, link, 'a cut does not follow the base');
+  // A snapshot may come from a server that was restored to an earlier moment. Calls after it are pending again.
+  const before = isSnapshot ? 0 : state.base.last;
+  const mark = { position, last };
+  const apply = { kind: 'applyCut', isSnapshot, changes, mark } as const;
+  return answered({ ...state, base: mark }, link, message, before, [apply]);
+}
+
+/** Takes the answered calls out of the queue, after the base has their writes; then sends further ones. */
+function answered(
+  state: Follower,
+  link: Connected,
+  { last, outcomes }: CallAnswers,
+  before: number,
+  applied: readonly FollowerEffect[],
+): Step {
+  const { queue } = state;
+  if (last < before) return hangUp(state, link, 'the last answered call has a smaller number');
+  if (last > queue.issued) return stop(state, link, 'QUEUE_BEHIND');
+  const known = new Map<number, SettledOutcome>(outcomes);
+  const lost = { kind: 'failed', code: 'OUTCOME_LOST' } as const;
+  const settled = queue.calls
+    .filter(({ n }) => n <= last)
+    .map((call) => ({ call, outcome: known.get(call.n) ?? lost }));
+  const refusals = settled.filter((one): one is RefusedCall => one.outcome.kind !== 'value');
+  const calls = queue.calls.filter(({ n }) => n > last);
+  const sentTo = link.kind === 'current' ? link.sentTo : 0;
+  const next: Follower = {
+    ...state,
+    queue: { ...queue, calls, refusals: [...queue.refusals, ...refusals] },
+    link: { kind: 'current', connection: link.connection, sentTo },
+  };
+  const effects = [...applied];
+  if (settled.length > 0) {
+    // Earlier cuts may hold writes of these calls, and need not be durable yet.
+    effects.push(
+      { kind: 'flushBase' },
+      { kind: 'dequeue', last, refusals },
+      { kind: 'flushQueue' },
+    );
+  }
+  if (effects.length > 0) effects.push(forecastOf(next));
+  for (const { call, outcome } of settled) effects.push({ kind: 'settle', n: call.n, outcome });
+  for (const refusal of refusals) effects.push({ kind: 'reportRefusal', refusal });
+  return thenSend(next, effects);
+}
+
+/** The effects; then sends calls of the queue, in order, as many as may be unanswered at once. */
+function thenSend(state: Follower, effects: readonly FollowerEffect[]): Step {
+  const { link, queue, attempted } = state;
+  if (link.kind !== 'current') return { state, effects };
+  const { connection } = link;
+  const due = queue.calls.slice(0, CALLS_IN_FLIGHT_MAX).filter(({ n }) => n > link.sentTo);
+  const sent = due.map(({ n, method, args }) => {
+    const again = n <= attempted;
+    const message = { kind: 'call', n, method, args, again, ack: ackOf(queue) } as const;
+    return { kind: 'send', connection, message } as const;
+  });
+  const sentTo = due.at(-1)?.n ?? link.sentTo;
+  return {
+    state: { ...state, link: { ...link, sentTo }, attempted: Math.max(attempted, sentTo) },
+    effects: [...effects, ...sent],
+  };
+}
+
+/** Everything up to it was answered and recorded, durably: the queue is flushed before each `send`. */
+function ackOf({ calls, issued }: StoredQueue): number {
+  return calls[0] === undefined ? issued : calls[0].n - 1;
+}
+
+/** After a crash the queue may have calls that the base contains. */
+function forecastOf({ queue, base, isForecasting }: Omit<Follower, 'link'>): FollowerEffect {
+  const isPending = ({ n, isForecast }: QueuedCall) => isForecasting && isForecast && n > base.last;
+  return { kind: 'forecast', calls: queue.calls.filter(isPending) };
+}
+
+/** The peer broke the protocol, or a message was lost or repeated: a new connection begins from what is stored. */
+function hangUp(state: Follower, { connection }: Connected, reason: string): Step {
+  const effects = [{ kind: 'disconnect', connection, reason }] as const;
+  return { state: { ...state, link: { kind: 'offline' } }, effects };
+}
+
+function stop(state: Follower, link: Connected, reason: StopReason): Step {
+  const { effects } = hangUp(state, link, reason);
+  return { state: { ...state, link: { kind: 'stopped', reason } }, effects };
+}

@@ -1,0 +1,200 @@
+// The server: the core on an object's storage, whose history is a list of notes.
+//
+// An event is one transaction: its records and the writes of its method are kept together, then its messages leave.
+//
+// Invariant: only a committed transaction changes `storage`.
+
+import type {
+  FollowedCallMessage,
+  FollowedOutcome,
+  MessageToFollower,
+  Position,
+} from '../messages.ts';
+import {
+  type ClientRecord,
+  type FollowerConnection,
+  type FollowServer,
+  type FollowServerEffect,
+  type FollowServerEvent,
+  openFollowServer,
+  stepFollowServer,
+} from '../server.ts';
+import type { Defects } from './defects.ts';
+import { Broken, type Row, tagOf } from './device.ts';
+import type { CallKind, Scenario } from './scenario.ts';
+
+export interface Storage {
+  /** Notes, `tag@life`: the life of the instance that wrote it. The first turn of a slow call writes `tag-`. */
+  readonly notes: readonly string[];
+  readonly records: ReadonlyMap<string, ClientRecord>;
+}
+
+export interface Cloud {
+  readonly core: FollowServer;
+  readonly storage: Storage;
+  readonly life: number;
+  /** Tags of calls between their first and second turn, by client; `+` before a call that writes in the second. */
+  readonly slow: ReadonlyMap<string, string>;
+}
+
+/** A message that leaves, or the end of a connection, which has none. */
+export interface Departure {
+  readonly connection: number;
+  readonly message: MessageToFollower | null;
+}
+
+export interface Committed {
+  readonly cloud: Cloud;
+  readonly departures: readonly Departure[];
+}
+
+const VERSION = 1;
+/** Parts of a snapshot: the notes with an even number, then the others. */
+const PARTS = 2;
+
+export function startCloud(
+  storage: Storage,
+  life: number,
+  connections: ReadonlyMap<number, FollowerConnection>,
+  defects: Defects,
+): Committed {
+  const connected = new Set([...connections.values()].map(({ client }) => client));
+  const records = [...storage.records].filter(
+    ([client, { started, last }]) => started > last || connected.has(client),
+  );
+  const head = headOf(storage);
+  const stored = { version: VERSION, head, connections, records: new Map(records) };
+  const { state, effects } = openFollowServer(defects.serverStart?.(stored) ?? stored);
+  const cloud: Cloud = { core: state, storage, life, slow: new Map() };
+  return finish(cloud, effects, defects)!;
+}
+
+/** The cloud after an event; null: the event's transaction ended the instance. */
+export function deliver(
+  cloud: Cloud,
+  event: FollowServerEvent,
+  { calls }: Scenario,
+  defects: Defects,
+): Committed | null {
+  const core = defects.serverState?.(cloud.core, event) ?? cloud.core;
+  const { state, effects } = stepFollowServer(core, defects.serverEvent?.(event) ?? event);
+  return finish(
+    { ...cloud, core: state },
+    effects,
+    defects,
+    (tag) => calls[Number(tag.slice(1)) - 1]!.kind,
+  );
+}
+
+function finish(
+  cloud: Cloud,
+  first: readonly FollowServerEffect[],
+  defects: Defects,
+  kindOf?: (tag: string) => CallKind,
+): Committed | null {
+  const departures: Departure[] = [];
+  let effects = [...(defects.serverEffects?.(first) ?? first)];
+  for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
+    switch (effect.kind) {
+      case 'record': {
+        const { notes, records } = cloud.storage;
+        const changed = new Map(records).set(effect.client, effect.record);
+        cloud = { ...cloud, storage: { notes, records: changed } };
+        break;
+      }
+      case 'storeAttempt':
+        break;
+      case 'run': {
+        const { client, call } = effect;
+        const kind = kindOf!(tagOf(call));
+        if (kind === 'fatal') return null;
+        cloud = written(cloud, call, kind);
+        const isSlow = kind === 'slow' || kind === 'lingering';
+        if (isSlow) {
+          const rest = kind === 'slow' ? `+${tagOf(call)}` : tagOf(call);
+          cloud = { ...cloud, slow: new Map(cloud.slow).set(client, rest) };
+        }
+        const head = headOf(cloud.storage);
+        const turnEnd: FollowServerEvent = isSlow
+          ? { kind: 'paused', client, head }
+          : { kind: 'ended', client, head, outcome: outcomeOf(kind, tagOf(call)) };
+        const next = stepFollowServer(cloud.core, turnEnd);
+        cloud = { ...cloud, core: next.state };
+        effects = [...effects, ...(defects.serverEffects?.(next.effects) ?? next.effects)];
+        break;
+      }
+      default:
+        departures.push(...departuresOf(cloud.storage, effect));
+    }
+  }
+  return { cloud, departures };
+}
+
+/** The second turn of a slow call. */
+export function endSlow(
+  cloud: Cloud,
+  client: string,
+  scenario: Scenario,
+  defects: Defects,
+): Committed {
+  const rest = cloud.slow.get(client)!;
+  const tag = rest.replace('+', '');
+  const slow = new Map(cloud.slow);
+  slow.delete(client);
+  const later = rest === tag ? { ...cloud, slow } : withNote({ ...cloud, slow }, tag);
+  const head = headOf(later.storage);
+  const event = { kind: 'ended', client, head, outcome: outcomeOf('slow', tag) } as const;
+  return deliver(later, event, scenario, defects)!;
+}
+
+export function headOf({ notes }: Storage): Position {
+  return { id: notes.length, life: lifeAt(notes, notes.length)! };
+}
+
+/** The life of the note with this number; null: there is none. The empty history is in life 0. */
+export function lifeAt(notes: readonly string[], id: number): number | null {
+  if (id === 0) return 0;
+  const note = notes[id - 1];
+  return note === undefined ? null : Number(note.split('@')[1]);
+}
+
+/** Changes are read when the effect is performed: later effects may write. */
+function departuresOf(
+  storage: Storage,
+  effect: Extract<FollowServerEffect, { connection: number }>,
+): Departure[] {
+  const { connection } = effect;
+  if (effect.kind === 'close') return [{ connection, message: null }];
+  if (effect.kind === 'send') return [{ connection, message: effect.message }];
+  const rows = storage.notes.map((note, index): Row => [index, note]);
+  const { to, last, outcomes } = effect;
+  const cut = { kind: 'cut', to, last, outcomes } as const;
+  if (effect.kind === 'sendCut') {
+    const onto = { kind: 'position', position: effect.since } as const;
+    return [{ connection, message: { ...cut, onto, changes: rows.slice(effect.since.id) } }];
+  }
+  const parts = Array.from({ length: PARTS }, (_, index): Departure => {
+    const changes = rows.filter(([i]) => i % PARTS === index);
+    return { connection, message: { kind: 'part', index, changes } };
+  });
+  const onto = { kind: 'parts', count: PARTS } as const;
+  return [...parts, { connection, message: { ...cut, onto, changes: [] } }];
+}
+
+function outcomeOf(kind: CallKind, tag: string): FollowedOutcome {
+  return kind === 'refused' || kind === 'thrown'
+    ? { kind: 'error', error: tag }
+    : { kind: 'value', value: tag };
+}
+
+function written(cloud: Cloud, call: FollowedCallMessage, kind: CallKind): Cloud {
+  if (kind === 'refused' || kind === 'quiet') return cloud;
+  const isPart = kind === 'slow' || kind === 'lingering';
+  return withNote(cloud, isPart ? `${tagOf(call)}-` : tagOf(call));
+}
+
+function withNote(cloud: Cloud, tag: string): Cloud {
+  const { notes, records } = cloud.storage;
+  if (notes.some((note) => note.split('@')[0] === tag)) throw new Broken(`${tag} is applied twice`);
+  return { ...cloud, storage: { records, notes: [...notes, `${tag}@${cloud.life}`] } };
+}

@@ -1,0 +1,143 @@
+// Defects of the protocol, each of which the model must find: a change of the core's effects or of its inputs.
+//
+// Invariant: a defect changes one behaviour, outside of the core.
+
+import type { FollowerEffect, FollowerEvent } from '../follower.ts';
+import type {
+  FollowServer,
+  FollowServerEffect,
+  FollowServerEvent,
+  StoredFollowServer,
+} from '../server.ts';
+
+/** Where a defect can be put in. Absent: nothing is changed. */
+export interface Defects {
+  readonly followerEvent?: (event: FollowerEvent, connection: number | null) => FollowerEvent;
+  readonly followerEffects?: (effects: readonly FollowerEffect[]) => readonly FollowerEffect[];
+  readonly serverEvent?: (event: FollowServerEvent) => FollowServerEvent;
+  readonly serverState?: (state: FollowServer, event: FollowServerEvent) => FollowServer;
+  readonly serverEffects?: (
+    effects: readonly FollowServerEffect[],
+  ) => readonly FollowServerEffect[];
+  readonly serverStart?: (stored: StoredFollowServer) => StoredFollowServer;
+  readonly sendsBeforeCommit?: boolean;
+}
+
+/** By name, each a change that the model must refute. */
+export const DEFECTS: Readonly<Record<string, Defects>> = {
+  'queue trimmed before the base is flushed': {
+    followerEffects: (effects) => moved(effects, 'flushBase', 'forecast'),
+  },
+  'earlier cuts not flushed before an outcome without one': {
+    followerEffects: (effects) =>
+      effects.some(({ kind }) => kind === 'applyCut') ? effects : without(effects, 'flushBase'),
+  },
+  'call sent before the queue is flushed': {
+    followerEffects: (effects) => {
+      const [first, ...rest] = effects;
+      return first?.kind === 'enqueue' && rest.some(({ kind }) => kind === 'send')
+        ? [...rest.filter(({ kind }) => kind === 'send'), first, ...without(rest, 'send')]
+        : effects;
+    },
+  },
+  'server without deduplication': {
+    serverState: (state, event) => {
+      if (event.kind !== 'call') return state;
+      const client = state.connections.get(event.connection)?.client;
+      const known = client === undefined ? undefined : state.clients.get(client);
+      if (client === undefined || known?.run.kind !== 'idle' || known.waiting.length > 0) {
+        return state;
+      }
+      const n = Math.min(known.record.started, event.message.n - 1);
+      const record = { ...known.record, started: n, last: n };
+      return { ...state, clients: new Map(state.clients).set(client, { ...known, record }) };
+    },
+  },
+  'life ignored': {
+    serverEvent: (event) =>
+      event.kind === 'hello' && event.lifeThere !== null
+        ? { ...event, lifeThere: event.message.position?.life ?? null }
+        : event,
+  },
+  'outcomes delivered without their cut': {
+    serverEffects: (effects) =>
+      effects.flatMap((effect): FollowServerEffect[] => {
+        if (effect.kind !== 'sendCut' || effect.outcomes.length === 0) return [effect];
+        const { connection, last, outcomes } = effect;
+        const message = { kind: 'ended', last, outcomes } as const;
+        return [
+          { kind: 'send', connection, message },
+          { ...effect, outcomes: [] },
+        ];
+      }),
+  },
+  'answer remembered in memory only': {
+    serverEffects: (effects) =>
+      effects.map((effect) =>
+        effect.kind === 'record'
+          ? { ...effect, record: { ...effect.record, outcomes: [] } }
+          : effect,
+      ),
+  },
+  'resend starts at the wrong number': {
+    followerEffects: (effects) => {
+      const resent = effects.findIndex(
+        (effect) =>
+          effect.kind === 'send' && effect.message.kind === 'call' && effect.message.again,
+      );
+      return effects.filter((_, i) => i !== resent);
+    },
+  },
+  'message of a stale connection accepted': {
+    followerEvent: (event, connection) =>
+      event.kind === 'received' && connection !== null ? { ...event, connection } : event,
+  },
+  'refusal deleted before it is recorded': {
+    followerEffects: (effects) =>
+      effects.flatMap((effect): FollowerEffect[] =>
+        effect.kind === 'dequeue' && effect.refusals.length > 0
+          ? [{ ...effect, refusals: [] }, { kind: 'flushQueue' }, effect]
+          : [effect],
+      ),
+  },
+  'snapshot that does not reset the base of the pending calls': {
+    followerEffects: (effects) =>
+      effects.some((effect) => effect.kind === 'applyCut' && effect.isSnapshot)
+        ? without(effects, 'forecast')
+        : effects,
+  },
+  'snapshot added to the old base': {
+    followerEffects: (effects) =>
+      effects.map((effect) =>
+        effect.kind === 'applyCut' && effect.isSnapshot ? { ...effect, isSnapshot: false } : effect,
+      ),
+  },
+  'messages leave before the commit': { sendsBeforeCommit: true },
+  'interrupted call runs again': {
+    serverStart: (stored) => ({
+      ...stored,
+      records: new Map(
+        [...stored.records].map(([client, record]) => [
+          client,
+          { ...record, started: record.last },
+        ]),
+      ),
+    }),
+  },
+};
+
+function without(effects: readonly FollowerEffect[], kind: FollowerEffect['kind']) {
+  return effects.filter((effect) => effect.kind !== kind);
+}
+
+/** The effects of one kind come later: just before the first of another. */
+function moved(
+  effects: readonly FollowerEffect[],
+  kind: FollowerEffect['kind'],
+  before: FollowerEffect['kind'],
+): readonly FollowerEffect[] {
+  const moving = effects.filter((effect) => effect.kind === kind);
+  return without(effects, kind).flatMap((effect) =>
+    effect.kind === before ? [...moving, effect] : [effect],
+  );
+}

@@ -1,0 +1,203 @@
+// A follower's device: the core on a disk with two logs, the forecast, and the app that makes the calls.
+//
+// Each log is the list of its states: the last flush first, then the commits that a crash may lose. The contents of
+// the object are rows, `[index, text]`, one for each note of the server's history.
+//
+// Invariant: only performed effects change the disk and the forecast.
+
+import {
+  type BaseMark,
+  type Follower,
+  type FollowerEffect,
+  openFollower,
+  type QueuedCall,
+  type StoredQueue,
+} from '../follower.ts';
+import type { CallKind } from './scenario.ts';
+import { outcomeInWords } from './words.ts';
+
+export type Row = readonly [index: number, text: string];
+
+export interface BaseState {
+  readonly mark: BaseMark;
+  readonly rows: readonly Row[];
+}
+
+/** Lists of tags, the names of the calls. */
+export interface App {
+  readonly made: number;
+  readonly acknowledged: readonly string[];
+  /** Refusals that this process has heard of and not dismissed. */
+  readonly shown: readonly { readonly n: number; readonly tag: string }[];
+  /** Refusals whose dismissal is durable, and those whose dismissal is not flushed. */
+  readonly dismissed: readonly string[];
+  readonly dismissing: readonly string[];
+}
+
+/** The protocol's core is that before the event until the effects of the event are performed. */
+export interface Device {
+  readonly core: Follower;
+  readonly base: readonly BaseState[];
+  readonly queue: readonly StoredQueue[];
+  readonly staged: readonly Row[];
+  /** Texts of the base's rows, and tags of the calls over them. */
+  readonly forecast: readonly string[];
+  readonly app: App;
+}
+
+/** A promise of the protocol that does not hold. */
+export class Broken extends Error {
+  override name = 'Broken';
+}
+
+/** How a call may end, of each kind. */
+const ENDS: Readonly<Record<CallKind, readonly string[]>> = {
+  write: ['value'],
+  refused: ['error'],
+  thrown: ['error'],
+  quiet: ['value'],
+  slow: ['value', 'CALL_INTERRUPTED'],
+  lingering: ['value', 'CALL_INTERRUPTED'],
+  fatal: ['CALL_ABANDONED'],
+  outside: ['value'],
+};
+
+const VERSION = 1;
+const NEW_BASE: BaseState = { mark: { position: null, last: 0 }, rows: [] };
+const NEW_QUEUE: StoredQueue = { issued: 0, calls: [], refusals: [] };
+const NEW_APP: App = {
+  made: 0,
+  acknowledged: [],
+  shown: [],
+  dismissed: [],
+  dismissing: [],
+};
+
+export function newDevice(client: string): Device {
+  return start(client, NEW_BASE, NEW_QUEUE, NEW_APP);
+}
+
+/** The device after a crash that kept these states of its logs. */
+export function crashed({ core, app }: Device, base: BaseState, queue: StoredQueue): Device {
+  const isKept = (tag: string) => queue.refusals.some(({ call }) => tagOf(call) === tag);
+  // A crash may also keep the commit of a dismissal.
+  const dismissed = app.dismissing.filter((tag) => !isKept(tag)).reduce(added, app.dismissed);
+  return start(core.client, base, queue, { ...app, dismissed, shown: [], dismissing: [] });
+}
+
+function start(client: string, base: BaseState, queue: StoredQueue, app: App): Device {
+  const { state, effects } = openFollower({ base: base.mark, queue }, { client, version: VERSION });
+  const device: Device = {
+    core: state,
+    base: [base],
+    queue: [queue],
+    staged: [],
+    forecast: [],
+    app,
+  };
+  return effects.reduce(perform, device);
+}
+
+export function baseOf({ base }: Device): BaseState {
+  return base.at(-1)!;
+}
+
+export function queueOf({ queue }: Device): StoredQueue {
+  return queue.at(-1)!;
+}
+
+/** The base with the calls of the queue that it does not contain. */
+export function expectedForecast(device: Device): readonly string[] {
+  const { mark, rows } = baseOf(device);
+  const pending = queueOf(device).calls.filter(({ n, isForecast }) => isForecast && n > mark.last);
+  return [...rows.map(([, text]) => text), ...pending.map(tagOf)];
+}
+
+export function tagOf({ args }: Pick<QueuedCall, 'args'>): string {
+  return args as string;
+}
+
+/** Performs an effect other than on the connection. */
+export function perform(device: Device, effect: FollowerEffect): Device {
+  const { app } = device;
+  switch (effect.kind) {
+    case 'enqueue': {
+      const { issued, calls, refusals } = queueOf(device);
+      if (effect.call.n <= issued) throw new Broken(`number ${effect.call.n} is given twice`);
+      return inQueue(device, { issued: effect.call.n, calls: [...calls, effect.call], refusals });
+    }
+    case 'dequeue': {
+      const { issued, calls, refusals } = queueOf(device);
+      return inQueue(device, {
+        issued,
+        calls: calls.filter(({ n }) => n > effect.last),
+        refusals: [...refusals, ...effect.refusals],
+      });
+    }
+    case 'dismiss': {
+      const queue = queueOf(device);
+      const refusals = queue.refusals.filter(({ call }) => call.n !== effect.n);
+      const dismissing = app.shown.filter(({ n }) => n === effect.n).map(({ tag }) => tag);
+      const shown = app.shown.filter(({ n }) => n !== effect.n);
+      return inQueue({ ...device, app: { ...app, shown, dismissing } }, { ...queue, refusals });
+    }
+    case 'flushQueue': {
+      const dismissed = app.dismissing.reduce(added, app.dismissed);
+      const flushed = { ...app, dismissed, dismissing: [] };
+      return { ...device, queue: [queueOf(device)], app: flushed };
+    }
+    case 'applyCut': {
+      const before = effect.isSnapshot ? device.staged : baseOf(device).rows;
+      const rows = merged(before, effect.changes as readonly Row[]);
+      return { ...device, staged: [], base: [...device.base, { mark: effect.mark, rows }] };
+    }
+    case 'flushBase':
+      return { ...device, base: [baseOf(device)] };
+    case 'stagePart': {
+      const before = effect.index === 0 ? [] : device.staged;
+      return { ...device, staged: merged(before, effect.changes as readonly Row[]) };
+    }
+    case 'forecast': {
+      const rows = baseOf(device).rows.map(([, text]) => text);
+      return { ...device, forecast: [...rows, ...effect.calls.map(tagOf)] };
+    }
+    case 'acknowledge': {
+      const call = queueOf(device).calls.find(({ n }) => n === effect.n)!;
+      return { ...device, app: { ...app, acknowledged: added(app.acknowledged, tagOf(call)) } };
+    }
+    case 'settle': {
+      const call = device.core.queue.calls.find(({ n }) => n === effect.n)!;
+      const end = outcomeInWords(effect.outcome);
+      if (!ENDS[call.method as CallKind].includes(end)) {
+        throw new Broken(`${tagOf(call)} (${call.method}) ends with ${end}`);
+      }
+      if (device.queue.some(({ calls }) => calls.some(({ n }) => n === effect.n))) {
+        throw new Broken(`${tagOf(call)} is settled, and may be pending after a crash`);
+      }
+      return device;
+    }
+    case 'reportRefusal': {
+      const { n } = effect.refusal.call;
+      const tag = tagOf(effect.refusal.call);
+      if (app.dismissed.includes(tag)) throw new Broken(`the dismissed refusal of ${tag} is back`);
+      return { ...device, app: { ...app, shown: [...app.shown, { n, tag }] } };
+    }
+    case 'send':
+    case 'disconnect':
+      return device;
+  }
+}
+
+function inQueue(device: Device, queue: StoredQueue): Device {
+  return { ...device, queue: [...device.queue, queue] };
+}
+
+/** Sorted, so that the order in which calls end makes no difference. */
+function added(tags: readonly string[], tag: string): readonly string[] {
+  return tags.includes(tag) ? tags : [...tags, tag].sort();
+}
+
+function merged(rows: readonly Row[], changes: readonly Row[]): readonly Row[] {
+  const all = new Map([...rows, ...changes]);
+  return [...all].sort(([a], [b]) => a - b);
+}

@@ -1,0 +1,111 @@
+// The promises of the protocol, checked in every state; and the state in which everything is settled.
+//
+// Does not know how a state was reached.
+
+import type { Cloud } from './cloud.ts';
+import { Broken, baseOf, type Device, expectedForecast, queueOf, tagOf } from './device.ts';
+import type { CallKind, Scenario } from './scenario.ts';
+import type { World } from './world.ts';
+
+/** Kinds whose writes the server keeps. */
+const WRITES: readonly CallKind[] = ['write', 'thrown', 'slow', 'lingering', 'outside'];
+/** Kinds that the app must hear of as refused. */
+const REFUSED: readonly CallKind[] = ['refused', 'thrown', 'fatal'];
+
+/** @throws Broken */
+export function checkPromises({ devices, cloud, ghost }: World, scenario: Scenario): void {
+  for (const device of devices) {
+    checkBase(device, cloud, ghost.past);
+    checkForecast(device);
+    checkCalls(device, cloud, ghost.past, scenario);
+  }
+}
+
+/** All calls are made and answered, everybody has the object as it is, and nothing is under way. */
+export function isSettled({ devices, cloud, wires, late }: World, scenario: Scenario): boolean {
+  const isQuiet =
+    late === null &&
+    wires.every(({ isCut, up, down }) => !isCut && up.length === 0 && down.length === 0) &&
+    [...cloud.core.clients.values()].every(({ run }) => run.kind === 'idle');
+  return isQuiet && devices.every((device) => isDeviceSettled(device, cloud, scenario));
+}
+
+function isDeviceSettled(device: Device, { storage }: Cloud, { calls }: Scenario): boolean {
+  const { core, app } = device;
+  const mine = calls.filter(({ by }) => by === core.client);
+  return (
+    app.made === mine.length &&
+    core.link.kind === 'current' &&
+    queueOf(device).calls.length === 0 &&
+    baseOf(device).rows.length === storage.notes.length &&
+    device.forecast.length === storage.notes.length
+  );
+}
+
+function checkBase(device: Device, { storage }: Cloud, past: readonly string[]): void {
+  const { rows, mark } = baseOf(device);
+  const texts = rows.map(([, text]) => text);
+  const isPrefix = (notes: readonly string[]) =>
+    rows.every(([index, text], i) => index === i && notes[i] === text);
+  if (!isPrefix(storage.notes) && !isPrefix(past)) {
+    throw new Broken(`the base of ${nameOf(device)} (${texts}) is no prefix of (${storage.notes})`);
+  }
+  if ((mark.position?.id ?? 0) !== rows.length) {
+    throw new Broken(`the base of ${nameOf(device)} is not at its position ${mark.position?.id}`);
+  }
+}
+
+function checkForecast(device: Device): void {
+  const expected = expectedForecast(device);
+  if (device.forecast.join() !== expected.join()) {
+    throw new Broken(`${nameOf(device)} shows (${device.forecast}), not (${expected})`);
+  }
+  const tags = device.forecast.map(tagOfText);
+  const twice = tags.find((tag, i) => tags.indexOf(tag) !== i);
+  if (twice !== undefined) throw new Broken(`${nameOf(device)} shows ${twice} twice`);
+}
+
+/** Each acknowledged call waits in the queue, or is in the base, or its refusal is kept until it is dismissed. */
+function checkCalls(
+  device: Device,
+  { storage }: Cloud,
+  past: readonly string[],
+  { calls }: Scenario,
+): void {
+  const { app } = device;
+  const queue = queueOf(device);
+  const queued = queue.calls.map(tagOf);
+  const refused = queue.refusals.map(({ call }) => tagOf(call));
+  if (refused.join() !== app.shown.map(({ tag }) => tag).join()) {
+    throw new Broken(`${nameOf(device)} has refusals of ${refused}, and shows others`);
+  }
+  const contained = baseOf(device).rows.map(([, text]) => tagOfText(text));
+  for (const tag of app.acknowledged) {
+    const isRefused = refused.includes(tag);
+    if (queued.includes(tag)) {
+      if (isRefused) throw new Broken(`${tag} is pending and refused`);
+      continue;
+    }
+    if (isRefused || app.dismissed.includes(tag)) continue;
+    const { kind } = calls[Number(tag.slice(1)) - 1]!;
+    if (REFUSED.includes(kind)) throw new Broken(`the refusal of ${tag} is lost`);
+    const note = kind === 'lingering' ? `${tag}-` : tag;
+    const isLost = !contained.includes(note) && !isTakenBack(note, storage.notes, past);
+    if (WRITES.includes(kind) && isLost) throw new Broken(`the acknowledged ${tag} is lost`);
+  }
+}
+
+/** A restore of the server takes back calls that were settled before it. */
+function isTakenBack(tag: string, notes: readonly string[], past: readonly string[]): boolean {
+  const isIn = (history: readonly string[]) => history.some((note) => tagOfText(note) === tag);
+  return isIn(past) && !isIn(notes);
+}
+
+/** Of `A1@2`, A1. */
+function tagOfText(text: string): string {
+  return text.split('@')[0]!;
+}
+
+function nameOf({ core }: Device): string {
+  return core.client;
+}

@@ -1,0 +1,67 @@
+// Messages and effects as short texts, for traces.
+//
+// Does not decide anything: two different messages may have the same text.
+
+import type { FollowerEffect, SettledOutcome } from '../follower.ts';
+import type { MessageToFollower, MessageToServer, NumberedOutcome, Position } from '../messages.ts';
+
+export function messageInWords(message: MessageToServer | MessageToFollower): string {
+  switch (message.kind) {
+    case 'hello':
+      return `hello (${positionInWords(message.position)}, ack ${message.ack})`;
+    case 'call': {
+      const again = message.again ? 'again ' : '';
+      return `${again}call ${message.n} ${String(message.args)} (ack ${message.ack})`;
+    }
+    case 'welcome':
+    case 'rejected':
+      return message.kind;
+    case 'part':
+      return `part ${message.index}`;
+    case 'cut': {
+      const { onto, to } = message;
+      const from = onto.kind === 'parts' ? `${onto.count} parts` : positionInWords(onto.position);
+      return `cut from ${from} to ${positionInWords(to)}${answersInWords(message)}`;
+    }
+    case 'ended':
+      return `ended${answersInWords(message)}`;
+  }
+}
+
+export function effectInWords(effect: FollowerEffect): string {
+  switch (effect.kind) {
+    case 'enqueue':
+      return `enqueue ${effect.call.n}`;
+    case 'dequeue': {
+      const refused = effect.refusals.map(({ call }) => call.n);
+      return `dequeue to ${effect.last}${refused.length > 0 ? `, refused ${refused}` : ''}`;
+    }
+    case 'applyCut':
+      return `apply cut to ${positionInWords(effect.mark.position)}`;
+    case 'settle':
+      return `settle ${effect.n} (${outcomeInWords(effect.outcome)})`;
+    case 'send':
+      return `send ${messageInWords(effect.message)}`;
+    default:
+      return effect.kind;
+  }
+}
+
+function answersInWords({
+  last,
+  outcomes,
+}: {
+  readonly last: number;
+  readonly outcomes: readonly NumberedOutcome[];
+}): string {
+  const each = outcomes.map(([n, outcome]) => `${n} ${outcomeInWords(outcome)}`).join(', ');
+  return ` (last ${last}${each && `: ${each}`})`;
+}
+
+export function outcomeInWords(outcome: SettledOutcome): string {
+  return outcome.kind === 'failed' ? outcome.code : outcome.kind;
+}
+
+function positionInWords(position: Position | null): string {
+  return position === null ? 'nothing' : `${position.id}@${position.life}`;
+}

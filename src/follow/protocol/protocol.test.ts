@@ -1,0 +1,318 @@
+// The rules of the protocol, on each side alone; and the small walks of both sides together.
+
+import { describe, expect, test } from 'vitest';
+import { decodeToFollower, decodeToServer } from './decode.ts';
+import {
+  type Follower,
+  type FollowerEffect,
+  type FollowerEvent,
+  openFollower,
+  stepFollower,
+} from './follower.ts';
+import type { HelloMessage, MessageToFollower } from './messages.ts';
+import { nameOf } from './model/scenario.ts';
+import { SMALL_WALKS, walked } from './model/walks.ts';
+import {
+  type FollowServer,
+  type FollowServerEffect,
+  type FollowServerEvent,
+  openFollowServer,
+  stepFollowServer,
+} from './server.ts';
+
+const EMPTY = { id: 0, life: 0 };
+const CALL = { method: 'add', args: [1], isForecast: true };
+const VALUE = { kind: 'value', value: 1 } as const;
+
+function newFollower(): Follower {
+  const queue = { issued: 0, calls: [], refusals: [] };
+  const stored = { base: { position: EMPTY, last: 0 }, queue };
+  return openFollower(stored, { client: 'A', version: 1 }).state;
+}
+
+function followed(state: Follower, ...events: FollowerEvent[]) {
+  let effects: readonly FollowerEffect[] = [];
+  for (const event of events) ({ state, effects } = stepFollower(state, event));
+  return { state, effects, kinds: effects.map(({ kind }) => kind) };
+}
+
+const received = (message: MessageToFollower, connection = 1) =>
+  ({ kind: 'received', connection, message }) as const;
+const called: FollowerEvent = { kind: 'called', call: CALL };
+const connecting = (connection: number): FollowerEvent[] => [
+  { kind: 'connected', connection },
+  received({ kind: 'welcome', protocol: 1, version: 1 }, connection),
+  received({ kind: 'ended', last: 0, outcomes: [] }, connection),
+];
+const cutTo = (id: number, last: number, outcome: 'value' | 'error' = 'value') =>
+  received({
+    kind: 'cut',
+    onto: { kind: 'position', position: { id: id - 1, life: id === 1 ? 0 : 1 } },
+    to: { id, life: 1 },
+    last,
+    outcomes: last === 0 ? [] : [[last, outcome === 'value' ? VALUE : { kind: 'error', error: 1 }]],
+    changes: [],
+  });
+const numbersSent = (effects: readonly FollowerEffect[]) =>
+  effects.flatMap((effect) =>
+    effect.kind === 'send' && effect.message.kind === 'call' ? [effect.message.n] : [],
+  );
+
+describe('a follower', () => {
+  test('[FOLW1] stores and flushes a call before it acknowledges and sends it', () => {
+    const { kinds } = followed(newFollower(), ...connecting(1), called);
+    expect(kinds).toEqual(['enqueue', 'flushQueue', 'acknowledge', 'send']);
+  });
+
+  test('[FOLW2] flushes the base before answered calls leave the queue', () => {
+    const { kinds } = followed(newFollower(), ...connecting(1), called, cutTo(1, 1));
+    expect(kinds).toEqual(['applyCut', 'flushBase', 'dequeue', 'flushQueue', 'forecast', 'settle']);
+  });
+
+  test('[FOLW2] flushes earlier cuts too when an outcome comes without a cut', () => {
+    const ended = received({ kind: 'ended', last: 1, outcomes: [[1, VALUE]] });
+    const { kinds } = followed(newFollower(), ...connecting(1), called, cutTo(1, 0), ended);
+    expect(kinds).toEqual(['flushBase', 'dequeue', 'flushQueue', 'forecast', 'settle']);
+  });
+
+  test('[FOLW3] sends its unanswered calls again from the first one', () => {
+    const { state } = followed(
+      newFollower(),
+      ...connecting(1),
+      called,
+      called,
+      cutTo(1, 1),
+      called,
+    );
+    const again = followed(
+      state,
+      { kind: 'disconnected', connection: 1 },
+      { kind: 'connected', connection: 2 },
+      received({ kind: 'welcome', protocol: 1, version: 1 }, 2),
+      received({ kind: 'ended', last: 1, outcomes: [] }, 2),
+    );
+    expect(numbersSent(again.effects)).toEqual([2, 3]);
+  });
+
+  test('[FOLW3] has at most 64 calls unanswered, and sends the next after an answer', () => {
+    const calls = Array.from({ length: 70 }, () => called);
+    const { state } = followed(newFollower(), ...calls);
+    const { state: full, effects } = followed(state, ...connecting(1));
+    expect(numbersSent(effects)).toHaveLength(64);
+    expect(numbersSent(followed(full, cutTo(1, 1)).effects)).toEqual([65]);
+  });
+
+  test('[FOLW6] takes calls after the snapshot of a restored object as pending', () => {
+    const part = (index: number) => received({ kind: 'part', index, changes: [] }, 2);
+    const { state } = followed(newFollower(), ...connecting(1), called, cutTo(1, 1), called);
+    const { effects } = followed(
+      state,
+      { kind: 'connected', connection: 2 },
+      received({ kind: 'welcome', protocol: 1, version: 1 }, 2),
+      part(0),
+      part(1),
+      received(
+        {
+          kind: 'cut',
+          onto: { kind: 'parts', count: 2 },
+          to: EMPTY,
+          last: 0,
+          outcomes: [],
+          changes: [],
+        },
+        2,
+      ),
+    );
+    const [apply, forecast] = effects;
+    expect(apply).toMatchObject({ isSnapshot: true, mark: { position: EMPTY, last: 0 } });
+    expect(forecast).toMatchObject({ kind: 'forecast', calls: [{ n: 2 }] });
+  });
+
+  test('[FOLW7] stops when it is rejected', () => {
+    const rejected = received({ kind: 'rejected', protocol: { oldest: 2, newest: 3 } });
+    const { state } = followed(newFollower(), { kind: 'connected', connection: 1 }, rejected);
+    expect(state.link).toEqual({ kind: 'stopped', reason: 'PROTOCOL' });
+  });
+
+  test('[FOLW8] ignores a connection that it has given up', () => {
+    const { state } = followed(newFollower(), ...connecting(1), {
+      kind: 'connected',
+      connection: 2,
+    });
+    expect(followed(state, cutTo(1, 0))).toEqual({ state, effects: [], kinds: [] });
+    expect(followed(state, { kind: 'disconnected', connection: 1 }).state).toBe(state);
+  });
+
+  test('[FOLW10] keeps a refusal in the commit that dequeues its call, until it is dismissed', () => {
+    const refused = followed(newFollower(), ...connecting(1), called, cutTo(1, 1, 'error'));
+    const refusals = [{ call: { ...CALL, n: 1 }, outcome: { kind: 'error', error: 1 } }];
+    expect(refused.effects).toContainEqual({ kind: 'dequeue', last: 1, refusals });
+    expect(refused.kinds.filter((kind) => kind === 'reportRefusal')).toHaveLength(1);
+    const { base, queue } = refused.state;
+    const opened = openFollower({ base, queue }, { client: 'A', version: 1 });
+    expect(opened.effects).toContainEqual({ kind: 'reportRefusal', refusal: refusals[0] });
+    const dismissed = followed(opened.state, { kind: 'dismissed', n: 1 });
+    expect(dismissed.kinds).toEqual(['dismiss', 'flushQueue']);
+    expect(dismissed.state.queue.refusals).toEqual([]);
+  });
+
+  test('[FOLW12] makes no forecasts for another version of the class, and keeps its queue', () => {
+    const { state, effects } = followed(
+      newFollower(),
+      called,
+      { kind: 'connected', connection: 1 },
+      received({ kind: 'welcome', protocol: 1, version: 2 }),
+    );
+    expect(effects).toEqual([{ kind: 'forecast', calls: [] }]);
+    expect(state.queue.calls).toHaveLength(1);
+  });
+});
+
+const hello = (position: HelloMessage['position'], protocol = { oldest: 1, newest: 1 }) =>
+  ({ kind: 'hello', protocol, client: 'A', position, ack: 0 }) as const;
+const greets = (connection: number, message = hello(EMPTY)): FollowServerEvent => ({
+  kind: 'hello',
+  connection,
+  message,
+  record: null,
+  lifeThere: 0,
+  head: EMPTY,
+});
+const calls = (n: number, again = false): FollowServerEvent => ({
+  kind: 'call',
+  connection: 1,
+  message: { kind: 'call', n, method: 'add', args: [1], again, ack: 0 },
+  head: EMPTY,
+});
+
+function served(state: FollowServer, ...events: FollowServerEvent[]) {
+  let effects: readonly FollowServerEffect[] = [];
+  for (const event of events) ({ state, effects } = stepFollowServer(state, event));
+  return { state, effects, kinds: effects.map(({ kind }) => kind) };
+}
+
+const newServer = () =>
+  openFollowServer({ version: 1, head: EMPTY, records: new Map(), connections: new Map() }).state;
+const ends = (id: number): FollowServerEvent => ({
+  kind: 'ended',
+  client: 'A',
+  outcome: VALUE,
+  head: { id, life: id === 0 ? 0 : 1 },
+});
+
+describe('a server', () => {
+  test('[FOLW4] runs a call once, and ignores it when it is repeated', () => {
+    const { state, kinds } = served(newServer(), greets(1), calls(1));
+    expect(kinds).toEqual(['record', 'run']);
+    expect(served(state, calls(1)).effects).toEqual([]);
+    expect(served(state, ends(1), calls(1)).effects).toEqual([]);
+  });
+
+  test('[FOLW4] closes a connection that leaves a number out', () => {
+    const { effects } = served(newServer(), greets(1), calls(2));
+    expect(effects).toEqual([{ kind: 'close', connection: 1, reason: 'CALL_GAP' }]);
+  });
+
+  test('[FOLW4] tells recorded outcomes again to the next connection', () => {
+    const { state } = served(newServer(), greets(1), calls(1), ends(0));
+    const { effects } = served(state, greets(2));
+    const message = { kind: 'ended', last: 1, outcomes: [[1, VALUE]] };
+    expect(effects).toContainEqual({ kind: 'close', connection: 1, reason: 'REPLACED' });
+    expect(effects.at(-1)).toEqual({ kind: 'send', connection: 2, message });
+  });
+
+  test('[FOLW5] sends the outcomes with the cut that has the writes', () => {
+    const { effects } = served(newServer(), greets(1), calls(1), ends(1));
+    expect(effects.slice(1)).toEqual([
+      {
+        kind: 'sendCut',
+        connection: 1,
+        since: EMPTY,
+        to: { id: 1, life: 1 },
+        last: 1,
+        outcomes: [[1, VALUE]],
+      },
+    ]);
+  });
+
+  test('[FOLW6] sends a snapshot for a position of another life', () => {
+    const { kinds } = served(newServer(), greets(1, hello({ id: 0, life: 9 })));
+    expect(kinds).toEqual(['send', 'sendSnapshot']);
+  });
+
+  test('[FOLW7] rejects a follower without a common version', () => {
+    const { effects } = served(newServer(), greets(1, hello(EMPTY, { oldest: 2, newest: 3 })));
+    const message = { kind: 'rejected', protocol: { oldest: 1, newest: 1 } };
+    expect(effects).toEqual([
+      { kind: 'send', connection: 1, message },
+      { kind: 'close', connection: 1, reason: 'PROTOCOL' },
+    ]);
+  });
+
+  test('[FOLW8] closes a connection that calls without hello', () => {
+    expect(served(newServer(), calls(1)).effects).toEqual([
+      { kind: 'close', connection: 1, reason: 'HELLO_FIRST' },
+    ]);
+  });
+
+  test('[FOLW9] answers a call whose later turns were lost', () => {
+    const record = { started: 1, last: 0, acked: 0, attempts: 0, outcomes: [] };
+    const records = new Map([['A', record]]);
+    const stored = { version: 1, head: EMPTY, records, connections: new Map() };
+    const outcomes = [[1, { kind: 'failed', code: 'CALL_INTERRUPTED' }]];
+    expect(openFollowServer(stored).effects).toEqual([
+      { kind: 'record', client: 'A', record: { ...record, last: 1, outcomes } },
+    ]);
+  });
+
+  test('[FOLW9] makes each further attempt durable, and abandons a call after the third', () => {
+    const { kinds } = served(newServer(), greets(1), calls(1, true));
+    expect(kinds).toEqual(['record', 'storeAttempt']);
+    const record = { started: 0, last: 0, acked: 0, attempts: 3, outcomes: [] };
+    const again: FollowServerEvent = {
+      ...(greets(1) as { kind: 'hello' } & FollowServerEvent),
+      record,
+    };
+    const { effects } = served(newServer(), again, calls(1, true));
+    const outcomes = [[1, { kind: 'failed', code: 'CALL_ABANDONED' }]];
+    expect(effects.at(-1)).toMatchObject({ message: { kind: 'ended', last: 1, outcomes } });
+  });
+});
+
+describe('messages', () => {
+  test.each([
+    [decodeToServer, { ...hello(null), ack: -1 }],
+    [decodeToServer, { ...hello(null), client: '' }],
+    [decodeToServer, { ...hello({ id: 1, life: 2 ** 32 }) }],
+    [decodeToServer, { ...hello(null), protocol: { oldest: 2, newest: 1 } }],
+    [decodeToServer, { kind: 'call', n: 0, method: 'a', args: [], again: false, ack: 0 }],
+    [decodeToServer, { kind: 'ended', last: 0, outcomes: [] }],
+    [decodeToServer, null],
+    [decodeToFollower, { kind: 'ended', last: 1, outcomes: [[1, { kind: 'other' }]] }],
+    [decodeToFollower, { kind: 'cut', onto: { kind: 'parts', count: 0 } }],
+    [decodeToFollower, hello(null)],
+  ])('[FOLW11] %o refuses %o', (decode, value) => {
+    expect(() => decode(value)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+
+  test('[FOLW11] a message of the right shape stays as it is, without further fields', () => {
+    expect(decodeToServer({ ...hello(EMPTY), more: 1 })).toEqual(hello(EMPTY));
+    const { message } = cutTo(1, 1);
+    expect(decodeToFollower({ ...message, more: 1 })).toEqual(message);
+  });
+});
+
+test.each(SMALL_WALKS.map((walk) => [nameOf(walk), walk] as const))(
+  '[FOLW13] all promises hold: %s',
+  (_, walk) => {
+    expect(walked(walk).failure).toBeNull();
+  },
+);
+
+test('[FOLW13] steps that the model leaves out break no promise either', () => {
+  for (const walk of SMALL_WALKS.slice(0, 4)) {
+    const all = walked(walk, { takesAll: true });
+    expect(all.failure).toBeNull();
+    expect(all.states).toBeGreaterThan(walked(walk).states);
+  }
+});
