@@ -40,6 +40,9 @@ export interface OpenElement<Data> {
   childCountByName: Map<string, number> | undefined;
 }
 
+/** HTML has less than 200 names. */
+const COUNTED_NAMES_MAX = 65_536;
+
 /** The meaning of a start tag. */
 export interface Match {
   /** The numbers of the selectors that it meets. */
@@ -53,6 +56,8 @@ export class OpenElements<Data> {
   readonly #open: OpenElement<Data>[] = [];
   /** How many elements of a name are open: an end tag without one must not search. */
   readonly #openByName = new Map<string, number>();
+  /** How many names of children are counted. */
+  #nameCount = 0;
   readonly #root = {
     childCount: 0,
     childCountByName: undefined as Map<string, number> | undefined,
@@ -83,7 +88,7 @@ export class OpenElements<Data> {
     const parent = this.#open.at(-1);
     const counts = parent ?? this.#root;
     const childNumber = ++counts.childCount;
-    const typeNumber = this.#countsNames ? countName(counts, tagName) : 0;
+    const typeNumber = this.#countsNames ? this.#countName(counts, tagName) : 0;
     const met = this.#metBy(candidate, parent, childNumber, typeNumber);
     const matched = new Set<number>();
     for (const step of met ?? []) {
@@ -107,12 +112,30 @@ export class OpenElements<Data> {
     if (!this.#openByName.has(tagName)) return closed;
     for (;;) {
       const element = this.#open.pop()!;
+      this.#nameCount -= element.childCountByName?.size ?? 0;
       closed.push(element.data);
       const left = this.#openByName.get(element.tagName)! - 1;
       if (left === 0) this.#openByName.delete(element.tagName);
       else this.#openByName.set(element.tagName, left);
       if (element.tagName === tagName) return closed;
     }
+  }
+
+  /** @throws TypeError */
+  #countName(
+    counts: { childCountByName: Map<string, number> | undefined },
+    tagName: string,
+  ): number {
+    counts.childCountByName ??= new Map();
+    const count = (counts.childCountByName.get(tagName) ?? 0) + 1;
+    if (count === 1 && ++this.#nameCount > COUNTED_NAMES_MAX) {
+      throw new TypeError(
+        `Parser error: The memory limit has been exceeded: the children of open elements have more than ` +
+          `${COUNTED_NAMES_MAX} names, which a selector with -of-type counts.`,
+      );
+    }
+    counts.childCountByName.set(tagName, count);
+    return count;
   }
 
   #metBy(
@@ -146,16 +169,6 @@ function union(
 
 function countsName(condition: SelectorCondition): boolean {
   return condition.kind === 'nth' && condition.of === 'name';
-}
-
-function countName(
-  counts: { childCountByName: Map<string, number> | undefined },
-  tagName: string,
-): number {
-  counts.childCountByName ??= new Map();
-  const count = (counts.childCountByName.get(tagName) ?? 0) + 1;
-  counts.childCountByName.set(tagName, count);
-  return count;
 }
 
 function testOf(condition: SelectorCondition, charset: Charset): Test {

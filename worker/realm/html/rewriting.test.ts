@@ -177,6 +177,13 @@ describe('hostile documents', () => {
   });
 });
 
+test('[HTML5] more than 65,536 names of children are an error, if a selector counts them', async () => {
+  const html = Array.from({ length: 65_537 }, (_, i) => `<a${i}></a${i}>`).join('');
+  expect(await passed(html)).toMatch(/more than 65536 names/);
+  const uncounted = new HTMLRewriter().on('a', {}).transform(new Response(html));
+  expect(await chunksOf(uncounted)).not.toBeTypeOf('string');
+});
+
 describe('the body', () => {
   test('[HTML7] output leaves before a handler that waits has settled', async () => {
     let proceed = () => {};
