@@ -96,3 +96,27 @@ test.for(HTML.flatMap((html) => NOT_FOUND.map((notFound) => [html, notFound] as 
     }
   },
 );
+
+test('[DEV7] patterns of paths that the worker answers first', async () => {
+  const answersFirst = async (workerFirst: string[], path: string) => {
+    const assets = new Assets(folder, { html: 'none', notFound: 'none', workerFirst });
+    return (await assets.before(new Request(`http://a${path}`))) === undefined;
+  };
+  const asked: [patterns: string[], path: string][] = [
+    [['/x.txt'], '/x.txt'],
+    [['/x*'], '/x.txt'],
+    [['*'], '/x.txt'],
+    [['/*/index*html'], '/dir/index.html'],
+    [['/d*r/*.html'], '/dir/index.html'],
+  ];
+  for (const [patterns, path] of asked) expect(await answersFirst(patterns, path)).toBe(true);
+  const other: [patterns: string[], path: string][] = [
+    [[], '/x.txt'],
+    [['/x'], '/x.txt'],
+    [['/x.txt*.txt'], '/x.txt'],
+    [['/*', '!/x*'], '/x.txt'],
+    [['!/x*', '/x.txt'], '/x.txt'],
+    [['/dir/*x*x*.html'], '/dir/index.html'],
+  ];
+  for (const [patterns, path] of other) expect(await answersFirst(patterns, path)).toBe(false);
+});

@@ -172,9 +172,20 @@ const NONE: ReadonlySet<string | undefined> = new Set([
 type PathMatcher = (pathname: string) => boolean;
 
 function pathMatcher(pattern: string): PathMatcher {
-  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  const expression = new RegExp(`^${parts.join('.*')}$`, 's');
-  return (pathname) => expression.test(pathname);
+  const [first, ...rest] = pattern.split('*') as [string, ...string[]];
+  const last = rest.pop();
+  if (last === undefined) return (pathname) => pathname === pattern;
+  return (pathname) => {
+    if (!pathname.startsWith(first)) return false;
+    let end = first.length;
+    // The earliest place of each leaves most for the others.
+    for (const part of rest) {
+      const at = pathname.indexOf(part, end);
+      if (at === -1) return false;
+      end = at + part.length;
+    }
+    return pathname.endsWith(last) && pathname.length - last.length >= end;
+  };
 }
 
 /** To the path, unless the address has it already. */

@@ -131,8 +131,8 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/realm/globals/realm.ts',
-        from: 'if (this.#hosts.delete(entry) && this.#hosts.size === 0) this.#uninstall();',
-        to: 'if (this.#hosts.delete(entry)) this.#uninstall();',
+        from: 'if (this.#users.delete(user) && this.#users.size === 0) this.#uninstall();',
+        to: 'if (this.#users.delete(user)) this.#uninstall();',
       },
     ],
   },
