@@ -388,8 +388,6 @@ test('[VITE23] a page of the same project has its products, too', { tag: ONCE },
     const answer = await worker.fetch('/all');
     document.title = await answer.text();`,
   );
-  write('wrangler.jsonc', JSON.stringify({ ...CONFIG, d1_databases: [] }));
-  write('src/index.ts', withoutD1(CODE));
   const plugin = join(folder, 'node_modules/ctx-storage/dist/vite.js');
   const { ctxStorage } = (await import(pathToFileURL(plugin).href)) as typeof Plugin;
   await build({
@@ -419,13 +417,6 @@ test('[DEV6] mistakes end the program with one line: the file, the environment, 
   const { port } = new URL(address);
   expect(failure('--persist', 'other', '--port', port)).toContain('EADDRINUSE');
 });
-
-/** The plugin gives a page no migrations, so the table would be missing. */
-function withoutD1(code: string): string {
-  return code
-    .replace(/await env\.DB\.prepare\('INSERT.*\n/, '')
-    .replace(/await env\.DB.*first\('n'\)/, '1');
-}
 
 /** The line with which the program ends. */
 function failure(...parameters: string[]): string {

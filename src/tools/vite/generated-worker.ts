@@ -60,6 +60,7 @@ export class GeneratedWorker {
       bindings: BINDINGS,
       env: `./${ENV_FILE}`,
       main: specifier(this.#folder, main),
+      folderOf: (dir: string) => specifier(this.#folder, resolve(dirname(this.configPath), dir)),
       mainName,
       configName: basename(this.configPath),
     };

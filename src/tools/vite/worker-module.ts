@@ -16,6 +16,8 @@ export interface ModulePaths {
   readonly env: string;
   /** The module that exports the classes. */
   readonly main: string;
+  /** The folder of a database's migrations, which the configuration names. */
+  folderOf(migrationsDir: string): string;
   /** How messages name it, and the configuration. */
   readonly mainName: string;
   readonly configName: string;
@@ -85,7 +87,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     '}, {',
     '  ...options,',
     '  exports: main,',
-    ...optionLines(config),
+    ...optionLines(config, (dir) => paths.folderOf(dir)),
     '});',
     '',
   ].join('\n');
@@ -100,17 +102,31 @@ export function makerImports({ members, crons }: ObjectsConfig, bindings: string
     : [`import { ${names.join(', ')} } from ${JSON.stringify(bindings)};`];
 }
 
-/** Options of `serve`, as text: members of `env`, services and crons. */
-export function optionLines({ members, services, crons }: ObjectsConfig): string[] {
-  const made = Object.entries(members).map(
-    ([name, { make, options }]) =>
-      `    ${JSON.stringify(name)}: ${make}(${JSON.stringify(options)}),`,
-  );
+/**
+ * Options of `serve`, as text: members of `env`, services and crons. `folderOf`: of migrations, which Vite reads; undefined:
+ * nothing applies them.
+ */
+export function optionLines(
+  { members, services, crons }: ObjectsConfig,
+  folderOf?: (migrationsDir: string) => string,
+): string[] {
+  const made = Object.entries(members).map(([name, { make, options, migrationsDir }]) => {
+    const given = JSON.stringify(options);
+    const folder = migrationsDir && folderOf?.(migrationsDir);
+    const whole = folder ? `{ ...${given}, migrations: ${textsIn(folder)} }` : given;
+    return `    ${JSON.stringify(name)}: ${make}(${whole}),`;
+  });
   return [
     ...(made.length === 0 ? [] : ['  bindings: {', '    ...options.bindings,', ...made, '  },']),
     ...(Object.keys(services).length === 0 ? [] : [`  services: ${JSON.stringify(services)},`]),
     ...(crons.length === 0 ? [] : [`  crons: cronTriggers(${JSON.stringify(crons)}),`]),
   ];
+}
+
+/** The SQL files of a folder by their paths, as Vite replaces it, also when one is added. */
+function textsIn(folder: string): string {
+  const pattern = JSON.stringify(`${folder}/*.sql`);
+  return `import.meta.glob(${pattern}, { query: '?raw', import: 'default', eager: true })`;
 }
 
 /** The function that starts the worker, in the form that bundlers recognize. */
