@@ -16,6 +16,11 @@ export class MessageBody {
   get stream(): ReadableStream | undefined {
     return this.content instanceof ReadableStream ? this.content : undefined;
   }
+
+  /** Of its bytes, too. */
+  toStream(): ReadableStream {
+    return this.stream ?? new Response(this.content).body!;
+  }
 }
 
 /** Longer texts cross as streams, so that an unread body takes no memory on the other side. */

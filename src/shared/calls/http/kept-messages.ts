@@ -62,11 +62,11 @@ function keptResponse(Native: typeof Response): typeof Response {
 
 /** The body that the engine does not take: a stream, or the stream of an overlay. */
 function refusedStream(input: unknown, init: Init, Native: typeof Request): ReadableStream | null {
-  if (init instanceof Native) return bodyOfRequest(init)?.stream ?? null;
+  if (init instanceof Native) return bodyOfRequest(init)?.toStream() ?? null;
   const body = init?.body;
   if (body !== undefined) return body instanceof ReadableStream ? body : null;
   const isOverlaid = input instanceof Native && Object.hasOwn(input, 'body');
-  return isOverlaid ? (bodyOfRequest(input)?.stream ?? null) : null;
+  return isOverlaid ? (bodyOfRequest(input)?.toStream() ?? null) : null;
 }
 
 /** The members that a request without its body takes over. */
