@@ -1,15 +1,21 @@
 // The HTTP server in front of a worker's entry point: requests, streams of bodies, WebSockets, and scheduled events.
 
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { WebSocketServer, WebSocket as WireSocket } from 'ws';
 import type { EntryHandle } from '../../shared/contract/service.ts';
+import { inspectorHtml } from '../vite/inspector-route.ts';
 import type { Assets } from './assets.ts';
-import { INSPECTOR, inspectorFile } from './inspector-files.ts';
+
+/** Where the inspector's page is, and its socket. */
+const INSPECTOR = '/__ctx-storage';
+const INSPECTOR_SCRIPT = 'dev-inspector.js';
 
 /** As wrangler has it. */
 const SCHEDULED = '/cdn-cgi/handler/scheduled';
@@ -137,6 +143,19 @@ async function answer(
   }
   const file = inspectorFile(pathname, scripts) ?? (await assets?.before(request));
   await write(file ?? (await (await app()).worker.fetch(request)), outgoing);
+}
+
+/** The inspector's answer for a path; undefined if it is no path of it. `folder`: of this package's scripts. */
+function inspectorFile(pathname: string, folder: string): Response | undefined {
+  const answer = (body: string, type: string) =>
+    new Response(body, { headers: { 'content-type': type, 'cache-control': 'no-store' } });
+  if (pathname === INSPECTOR) {
+    const html = inspectorHtml(`${INSPECTOR}/${INSPECTOR_SCRIPT}`);
+    return answer(html, 'text/html; charset=utf-8');
+  }
+  const name = /^\/__ctx-storage\/([\w-]+\.js)$/.exec(pathname)?.[1];
+  if (name === undefined || !existsSync(join(folder, name))) return undefined;
+  return answer(readFileSync(join(folder, name), 'utf8'), 'text/javascript');
 }
 
 async function write(

@@ -22,7 +22,9 @@ try {
 }
 `;
 
-const HTML = `<!doctype html>
+/** A page with nothing but the script that shows the inspector. */
+export function inspectorHtml(script: string): string {
+  return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -32,10 +34,11 @@ const HTML = `<!doctype html>
   html, body { height: 100%; margin: 0; }
 </style>
 <body>
-<script type="module" src="/@id/${PAGE}"></script>
+<script type="module" src="${script}"></script>
 </body>
 </html>
 `;
+}
 
 /** In development only. `applyToEnvironment`: where the package's modules are used. */
 export function inspectorRoute(
@@ -55,7 +58,7 @@ export function inspectorRoute(
           next();
           return;
         }
-        server.transformIndexHtml(url, HTML).then((html) => {
+        server.transformIndexHtml(url, inspectorHtml(`/@id/${PAGE}`)).then((html) => {
           response.setHeader('content-type', 'text/html');
           response.end(html);
         }, next);
