@@ -4,7 +4,7 @@
 // server.
 
 import { spawn } from 'node:child_process';
-import { watch } from 'node:fs';
+import { existsSync, watch } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import type { ProjectBuild } from '../vite/wrangler-config.ts';
 
@@ -33,7 +33,7 @@ export class CustomBuild {
     return this.#running;
   }
 
-  /** Runs it after each change; the result ends that. @throws Error of a folder that is missing */
+  /** Runs it after each change; the result ends that. A folder that is missing is told. */
   follow(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const changed = () => {
@@ -42,9 +42,12 @@ export class CustomBuild {
         this.run().catch((error: Error) => this.#print(`${error.message}\n`));
       }, SETTLE_MS);
     };
-    const watchers = this.#build.watched.map((folder) =>
-      watch(resolve(this.#project, folder), { recursive: true }, changed),
-    );
+    const watchers = this.#build.watched.flatMap((name) => {
+      const folder = resolve(this.#project, name);
+      if (existsSync(folder)) return watch(folder, { recursive: true }, changed);
+      this.#print(`build.watch_dir ${name} is missing: no change there runs the build.\n`);
+      return [];
+    });
     return () => {
       clearTimeout(timer);
       for (const watcher of watchers) watcher.close();
