@@ -17,7 +17,6 @@ import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
 import { checkHistoryLimits, type HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { decoratorsPlugin } from './decorators.ts';
 import { GeneratedWorker } from './generated-worker.ts';
-import { htmlRewriterImport } from './html-rewriter-import.ts';
 import { inspectorRoute } from './inspector-route.ts';
 import { linkedFiles } from './linked-files.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
@@ -59,6 +58,9 @@ export interface CtxStorageOptions {
 
 const START = 'virtual:ctx-storage/start';
 const LIBRARY = 'cloudflare:workers';
+const HTML_REWRITER = 'ctx-storage/worker/html-rewriter';
+const SCRIPT = /\.[cm]?[jt]sx?$/;
+
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 
 /** Files of a wrangler project that no page needs: secrets, variables, data of local runs. */
@@ -246,4 +248,28 @@ function findConfig(root: string, given: string | false | undefined): string | u
   const path = resolve(root, given);
   if (!existsSync(path)) throw new Error(`ctxStorage: config names ${path}, which is missing.`);
   return path;
+}
+
+/**
+ * Gives code that names `HTMLRewriter` the module that has it: browsers lack the class, and no other worker loads it. A
+ * module that does not name it is unchanged. `isWanted`: whether the code may run in a worker of objects; the module is resolved from `importer`.
+ */
+function htmlRewriterImport(isWanted: () => boolean, importer: () => string): Plugin {
+  return {
+    name: 'ctx-storage:html-rewriter',
+    async transform(code, id) {
+      const [file] = id.split('?') as [string];
+      const isBrowser = this.environment.config.consumer === 'client';
+      if (!isBrowser || !isWanted() || !SCRIPT.test(file)) return null;
+      if (!/\bHTMLRewriter\b/.test(code)) return null;
+      const found = await this.resolve(HTML_REWRITER, importer(), { skipSelf: true });
+      if (found === null)
+        throw new Error(`${file} names HTMLRewriter: ${HTML_REWRITER} was not found.`);
+      // The package's own files need none.
+      if (dirname(file) === dirname(found.id)) return null;
+      const from = JSON.stringify(found.id);
+      // In the first line, so that the lines stay.
+      return `import { provideHtmlRewriter as $ctxStorage } from ${from}; $ctxStorage(); ${code}`;
+    },
+  };
 }
