@@ -3,9 +3,11 @@
 // another event's transaction.
 //
 // Replaces the global functions, because object code calls those. A timer set outside an object's task
-// goes to the original function unchanged. A timer ends with its object's instance.
+// goes to the original function unchanged. A timer ends with its object's instance, or with its event of an entry point.
+// Not a timeout that may be somebody else's, whose code would wait for it for ever; an interval would never end.
 
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
+import { isContextSure, runOutside } from '../../../src/shared/calls/io/current-context.ts';
 import type { CurrentContext, IoContext } from '../../../src/shared/calls/io/io-context.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 
@@ -55,7 +57,7 @@ class ObjectTimers {
 
   set(context: IoContext, run: () => void, delayMs: number, repeats: boolean): number {
     const id = this.#nextId++;
-    const reenter = context.reentry();
+    let reenter = context.reentry();
     let cancel = NOTHING;
     let release = NOTHING;
     const clear = () => {
@@ -66,17 +68,27 @@ class ObjectTimers {
     const wait = () => {
       cancel = context.host.after(delayMs, fire, true);
     };
+    let isDue = false;
+    const enter = () => {
+      if (!this.#clears.has(id)) return; // cleared while it waited at the gate
+      if (!repeats) clear();
+      run();
+    };
     const fire = () => {
       if (repeats) wait();
-      reenter(() => {
-        if (!this.#clears.has(id)) return; // cleared while it waited at the gate
-        if (!repeats) clear();
-        run();
-      });
+      isDue = true;
+      reenter(enter);
     };
     this.#clears.set(id, clear);
+    // The gate lets nothing in any more, nor a timer that waits at it.
+    const outlive = () => {
+      reenter = runOutside;
+      if (isDue) context.host.beforeNextTurn(() => runOutside(enter));
+    };
     // As in workerd, an object that waits stays in memory, and an event does not wait.
-    release = context.endsWithEvent ? context.onEnd(clear) : context.retain(clear);
+    release = context.endsWithEvent
+      ? context.onEnd(repeats || isContextSure() ? clear : outlive)
+      : context.retain(clear);
     if (this.#clears.has(id)) wait();
     return id;
   }

@@ -18,6 +18,8 @@ export interface MessageOverlay {
   readonly holder?: Response | undefined;
   /** The gate through which the body is read. */
   readonly gate?: Gate | undefined;
+  /** The bytes of the body are here: only their readers take time, in a browser, and use the gate; its stream does not. */
+  readonly isHere?: boolean;
 }
 
 const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData'] as const;
@@ -26,16 +28,18 @@ const OPEN: Gate = { receive: (start) => start() };
 
 /** Puts the overlay on the message, and returns the message; an empty overlay changes nothing. */
 export function overlaid<M extends Request | Response>(message: M, overlay: MessageOverlay): M {
-  const { headers, holder, gate } = overlay;
+  const { headers, holder, gate, isHere } = overlay;
   if (headers === undefined && holder === undefined && gate === undefined) return message;
   if (headers !== undefined) defineOnce(message, 'headers', headers);
   if (holder !== undefined || gate !== undefined) {
-    overlayBody(message, holder ?? message, gate ?? OPEN);
+    const source = holder ?? message;
+    overlayReaders(message, source, gate ?? OPEN);
+    if (!isHere) overlayBody(message, source, gate ?? OPEN);
   }
   const clone = native(message, 'clone') as () => M;
   define(message, 'clone', () => {
     const copied = new Headers(message.headers);
-    return overlaid(clone(), { headers: () => copied, holder: holder?.clone(), gate });
+    return overlaid(clone(), { ...overlay, headers: () => copied, holder: holder?.clone() });
   });
   return message;
 }
@@ -48,12 +52,15 @@ export function droppedFrom(
   return [...message.headers].length === [...given].length ? undefined : () => given;
 }
 
-function overlayBody(message: object, source: Request | Response, gate: Gate): void {
+function overlayReaders(message: object, source: Request | Response, gate: Gate): void {
   for (const name of READERS) {
     const read = native(source, name) as (() => Promise<unknown>) | undefined;
     // Older browsers have no bytes().
     if (read !== undefined) define(message, name, () => gate.receive(read));
   }
+}
+
+function overlayBody(message: object, source: Request | Response, gate: Gate): void {
   defineOnce(message, 'body', () => gatedStream(native(source, 'body') as ReadableStream, gate));
   defineGetter(message, 'bodyUsed', () => native(source, 'bodyUsed'));
 }

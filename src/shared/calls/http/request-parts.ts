@@ -45,11 +45,13 @@ export function makeRequest(parts: RequestParts, gate: Gate | undefined): Reques
   const streamed = content === undefined || isHeld ? {} : { body: content, duplex: 'half' };
   const request = new Request(url, { method, headers, redirect, ...streamed } as RequestInit);
   if (signal !== null) define(request, 'signal', signal);
-  if (content instanceof Uint8Array) noteContent(request, content);
+  const isHere = content instanceof Uint8Array;
+  if (isHere) noteContent(request, content);
   const shown = overlaid(request, {
     headers: droppedFrom(request, headers),
     holder: isHeld ? holderOf(stream, headers) : undefined,
-    gate: stream === undefined ? undefined : gate,
+    gate: body === null ? undefined : gate,
+    isHere,
   });
   return withCf(shown, cf);
 }

@@ -46,10 +46,12 @@ export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Resp
     define(response, 'ok', false);
   }
   if (webSocket !== null) define(response, 'webSocket', webSocket.socket);
-  if (content instanceof Uint8Array) noteContent(response, content);
+  const isHere = content instanceof Uint8Array;
+  if (isHere) noteContent(response, content);
   return overlaid(response, {
     headers: droppedFrom(response, headers),
-    gate: content instanceof ReadableStream ? gate : undefined,
+    gate: content === null ? undefined : gate,
+    isHere,
   });
 }
 

@@ -2,7 +2,8 @@
 //
 // Node, Bun and Deno follow a task through everything it awaits. Browsers do not, so there a task lasts until
 // the next turn of the event loop, and code that belongs to no object must not share a turn with a task
-// (`isTaskExact`). In a browser, a task begins without a store of AsyncLocalStorage; the code that it resumes
+// (`isTaskExact`). The browser itself does: code that has awaited a digest or a Blob goes on when its bytes are there,
+// before or after that turn. So only the synchronous part of a task is sure to belong to its context. In a browser, a task begins without a store of AsyncLocalStorage; the code that it resumes
 // has stores of its own.
 
 import { leaveFrame, runWithoutFrame } from './async-frame.ts';
@@ -18,6 +19,8 @@ interface Runtime {
 interface TaskTracker {
   /** The context of the running task; undefined for code that belongs to no object. */
   readonly current: IoContext | undefined;
+  /** False if the running code may belong to another context, or to none. */
+  readonly isSure: boolean;
   /** True if code after an `await` is attributed to the task it belongs to. */
   readonly isExact: boolean;
   /** Runs a task of the context. */
@@ -35,6 +38,7 @@ interface AsyncStore<T> {
 /** In Node, Bun and Deno. */
 class AsyncTasks implements TaskTracker {
   readonly isExact = true;
+  readonly isSure = true;
   readonly #store: AsyncStore<IoContext | undefined>;
 
   constructor(store: AsyncStore<IoContext | undefined>) {
@@ -58,6 +62,11 @@ class AsyncTasks implements TaskTracker {
 class TurnTasks implements TaskTracker {
   readonly isExact = false;
   #current: IoContext | undefined;
+  #isSure = false;
+
+  get isSure(): boolean {
+    return this.#isSure;
+  }
 
   get current(): IoContext | undefined {
     return this.#current;
@@ -66,7 +75,12 @@ class TurnTasks implements TaskTracker {
   run(context: IoContext, task: () => void): void {
     if (this.#current === undefined) context.host.beforeNextTurn(() => this.#leave());
     this.#current = context;
-    runWithoutFrame(task);
+    this.#isSure = true;
+    try {
+      runWithoutFrame(task);
+    } finally {
+      this.#isSure = false;
+    }
   }
 
   runOutside(task: () => void): void {
@@ -85,6 +99,11 @@ const tasks: TaskTracker = createTracker(globalThis as Runtime);
 /** The context of the running task; undefined for code that belongs to no object. */
 export function currentContext(): IoContext | undefined {
   return tasks.current;
+}
+
+/** False if the running code may belong to another context than the current one: in browsers, after an `await`. */
+export function isContextSure(): boolean {
+  return tasks.isSure;
 }
 
 /** Runs a task of the context. */
