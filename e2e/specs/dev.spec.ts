@@ -180,6 +180,10 @@ test('[DEV3] changed code runs on the same data; a mistake is told with its plac
   await expect
     .poll(() => textOf(`${address}/room`))
     .toMatch(/^src\/index\.ts:\d+:\d+: Expected identifier/);
+  write('src/index.ts', `import { connect } from 'cloudflare:sockets';connect();${CODE}`);
+  await expect
+    .poll(() => textOf(`${address}/room`))
+    .toMatch(/^src\/index\.ts:1:\d+: cloudflare:sockets does not exist here/);
   write('src/index.ts', `throw new Error('thrown at import');${CODE}`);
   await expect.poll(() => textOf(`${address}/room`)).toContain('thrown at import');
   write('src/index.ts', CODE);
@@ -278,6 +282,7 @@ test('[DEV9] the project’s own build and files as modules; globals while code 
 }, async () => {
   write('src/page.html', '<p>page</p>');
   write('src/data.bin', 'bytes');
+  write('src/new.ts', "export const aliased = 'new';");
   write('docs/note.md', '# note');
   write('public/api/static.txt', 'a file');
   write('public/asset.txt', 'an asset');
@@ -289,23 +294,27 @@ test('[DEV9] the project’s own build and files as modules; globals while code 
       main: 'src/index.ts',
       build: { command: 'node make.mjs' },
       rules: [{ type: 'Text', globs: ['**/*.md'], fallthrough: true }],
+      define: { VERSION: '"1.2"' },
+      alias: { old: './src/new.ts' },
       assets: { directory: 'public', run_worker_first: ['/api/*', '!/api/static.txt'] },
     }),
   );
   write(
     'src/index.ts',
-    `import { createRequire } from 'node:module';
+    `import { EmailMessage } from 'cloudflare:email';
+    import { createRequire } from 'node:module';
     import page from './page.html';
     import data from './data.bin';
     import note from '../docs/note.md';
     import { made } from '../made.js';
+    import { aliased } from 'old';
     const isThere = ['WebSocket', 'WebSocketPair', 'HTMLRewriter', 'caches'].map((name) => name in globalThis);
     export default {
       fetch(request) {
         const { pathname } = new URL(request.url);
         if (pathname === '/go') return Response.redirect(new URL('/there', request.url), 302);
         return Response.json([pathname, page, data instanceof ArrayBuffer, note, isThere, made, request.cf.country,
-          typeof createRequire, request.redirect]);
+          typeof createRequire, request.redirect, new EmailMessage('a@b', 'c@d', '').to, VERSION, aliased]);
       },
     };`,
   );
@@ -321,6 +330,9 @@ test('[DEV9] the project’s own build and files as modules; globals while code 
       'US',
       'function',
       'manual',
+      'c@d',
+      '1.2',
+      'new',
     ]);
   expect(await textOf(`${address}/api/x`)).toBe(answer('/api/x', 'made 1'));
   expect(await textOf(`${address}/api/static.txt`)).toBe('a file');

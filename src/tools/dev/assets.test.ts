@@ -1,10 +1,8 @@
 // Addresses of assets: the same paths asked of miniflare and of a folder here.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { Miniflare, type MiniflareOptions } from 'miniflare';
+import { rmSync } from 'node:fs';
 import { afterAll, expect, test } from 'vitest';
+import { askMiniflare, folderOf } from '../../testing/assets-in-miniflare.ts';
 import { Assets, type HtmlHandling, type NotFound } from './assets.ts';
 
 const FILES = [
@@ -37,11 +35,7 @@ const PATHS = [
   '/dir/?q=1',
 ];
 
-const folder = mkdtempSync(join(tmpdir(), 'assets-'));
-for (const file of FILES) {
-  mkdirSync(dirname(join(folder, file)), { recursive: true });
-  writeFileSync(join(folder, file), `the file ${file}`);
-}
+const folder = folderOf(FILES);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const HTML: readonly HtmlHandling[] = [
@@ -69,31 +63,15 @@ async function seen(response: {
 test.for(HTML.flatMap((html) => NOT_FOUND.map((notFound) => [html, notFound] as const)))(
   '[DEV7] paths of files, by %s and %s',
   async ([html, notFound]) => {
-    const miniflare = new Miniflare({
-      modules: true,
-      script: 'export default { fetch: (request, env) => env.ASSETS.fetch(request) }',
-      compatibilityDate: '2026-07-01',
-      name: 'w',
-      assets: {
-        directory: folder,
-        binding: 'ASSETS',
-        workerName: 'w',
-        routerConfig: { has_user_worker: true, invoke_user_worker_ahead_of_assets: true },
-        assetConfig: { html_handling: html, not_found_handling: notFound },
-      },
-    } as MiniflareOptions);
-    try {
-      const { origin } = await miniflare.ready;
-      const assets = new Assets(folder, { html, notFound, workerFirst: [] });
+    const assets = new Assets(folder, { html, notFound, workerFirst: [] });
+    await askMiniflare(folder, { html, notFound, isWorkerFirst: true }, async (origin) => {
       const [there, here]: unknown[][] = [[], []];
       for (const path of PATHS) {
         there!.push([path, ...(await seen(await fetch(origin + path, { redirect: 'manual' })))]);
         here!.push([path, ...(await seen(await assets.fetch(origin + path)))]);
       }
       expect(here).toEqual(there);
-    } finally {
-      await miniflare.dispose();
-    }
+    });
   },
 );
 

@@ -1,11 +1,20 @@
 // The static assets of a project: the files of a folder, as the binding ASSETS and as answers before the worker.
 //
 // Invariant: no file outside of the folder is read. A page has one address, by the handling of HTML; its other addresses
-// lead there.
+// lead there. The rules of the folder are read again for each request, so a change counts at once.
 
 import { readFile, realpath } from 'node:fs/promises';
 import { extname, join, resolve, sep } from 'node:path';
 import { lookup } from 'mrmime';
+import {
+  addHeaders,
+  type HeaderRule,
+  parseHeaders,
+  parseRedirects,
+  type RedirectRule,
+  type Rules,
+  redirected,
+} from './asset-rules.ts';
 
 /** What a path without a file gets. */
 export type NotFound = 'none' | '404-page' | 'single-page-application';
@@ -26,6 +35,8 @@ export interface AssetsOptions {
   readonly notFound: NotFound;
   /** Patterns of paths that the worker answers first; `*` is any text, and `!` before a pattern excepts its paths. */
   readonly workerFirst: readonly string[];
+  /** Reports a line of `_redirects` or `_headers` that is not a rule. @default the console */
+  readonly warn?: (problem: string) => void;
 }
 
 export class Assets {
@@ -33,8 +44,18 @@ export class Assets {
   readonly #html: HtmlHandling;
   readonly #notFound: NotFound;
   readonly #isWorkerFirst: (pathname: string) => boolean;
+  readonly #redirects: RuleFile<RedirectRule>;
+  readonly #headers: RuleFile<HeaderRule>;
 
-  constructor(folder: string, { html, notFound, workerFirst }: AssetsOptions) {
+  constructor(folder: string, options: AssetsOptions) {
+    const { html, notFound, workerFirst, warn = console.warn } = options;
+    const read = (path: string) => this.#read(path);
+    const toFolders = html !== 'none';
+    this.#redirects = new RuleFile('/_redirects', (text) => parseRedirects(text, toFolders), {
+      read,
+      warn,
+    });
+    this.#headers = new RuleFile('/_headers', parseHeaders, { read, warn });
     this.#folder = resolve(folder);
     this.#html = html;
     this.#notFound = notFound;
@@ -49,21 +70,46 @@ export class Assets {
 
   /** As the binding: the file, or the answer for a path without one. */
   readonly fetch = async (input: Request | string | URL): Promise<Response> => {
-    const url = new URL(input instanceof Request ? input.url : input);
-    const found = await this.#find(url);
-    return found ?? (await this.#missing(url)) ?? new Response('not found', { status: 404 });
+    const { url, method } = input instanceof Request ? input : { url: input, method: 'GET' };
+    const asked = new URL(url);
+    const { address, answer = await this.#asset(address, method, true) } =
+      await this.#redirect(asked);
+    return this.#withHeaders(asked, answer ?? notThere());
   };
 
   /** The answer before the worker is asked; undefined: the worker answers. */
   async before({ method, url, headers }: Request): Promise<Response | undefined> {
-    if (method !== 'GET' && method !== 'HEAD') return undefined;
-    const address = new URL(url);
-    if (this.#isWorkerFirst(address.pathname)) return undefined;
-    const found = await this.#find(address);
-    if (found !== undefined) return found;
+    const asked = new URL(url);
+    if (this.#isWorkerFirst(asked.pathname)) return undefined;
     const isPage = headers.get('sec-fetch-mode') === 'navigate';
-    const isApp = this.#notFound === 'single-page-application';
-    return isPage && isApp ? this.#missing(address) : undefined;
+    const isPageOfApp = isPage && this.#notFound === 'single-page-application';
+    const { address, answer } = await this.#redirect(asked);
+    if (answer === undefined && !READS.has(method)) return undefined;
+    const isChosen = address !== asked; // by a rule
+    const found = answer ?? (await this.#asset(address, method, isChosen || isPageOfApp));
+    if (found === undefined && !isChosen) return undefined;
+    return this.#withHeaders(asked, found ?? notThere());
+  }
+
+  /** The asset at an address, or instead of a missing one; a method that does not read is refused. */
+  async #asset(address: URL, method: string, takesMissing: boolean): Promise<Response | undefined> {
+    const found =
+      (await this.#find(address)) ?? (takesMissing ? await this.#missing(address) : undefined);
+    return found === undefined || READS.has(method) ? found : new Response(null, { status: 405 });
+  }
+
+  /** By the first rule of the address: the address of the asset that answers it, or the answer itself. */
+  async #redirect(url: URL): Promise<{ readonly address: URL; readonly answer?: Response }> {
+    const to = redirected(await this.#redirects.rules(), url);
+    if (to === undefined) return { address: url };
+    if ('path' in to) return { address: new URL(to.path + url.search, url) };
+    const { status, location } = to;
+    return { address: url, answer: new Response(null, { status, headers: { location } }) };
+  }
+
+  async #withHeaders(url: URL, response: Response): Promise<Response> {
+    addHeaders(await this.#headers.rules(), url, response);
+    return response;
   }
 
   /** The file of an address, or the redirect to the address that the file has; undefined: there is none. */
@@ -76,7 +122,8 @@ export class Assets {
 
   /** The file that a path leads to, and its address. */
   async #place(path: string): Promise<Place | undefined> {
-    const isThere = async (file: string) => (await this.#read(file)) !== undefined;
+    const isThere = async (file: string) =>
+      !RULE_FILES.has(file) && (await this.#read(file)) !== undefined;
     const isExact = this.#html === 'none' || !path.endsWith('.html');
     if (isExact && (await isThere(path))) return { file: path, address: path };
     if (this.#html === 'none') return undefined;
@@ -159,6 +206,49 @@ export class Assets {
 interface Place {
   readonly file: string;
   readonly address: string;
+}
+
+/** The rules of one file, parsed when its text has changed. */
+class RuleFile<Rule> {
+  readonly #path: string;
+  readonly #parse: (text: string) => Rules<Rule>;
+  readonly #folder: RuleFolder;
+  #text = '';
+  #rules: readonly Rule[] = [];
+
+  constructor(path: string, parse: (text: string) => Rules<Rule>, folder: RuleFolder) {
+    this.#path = path;
+    this.#parse = parse;
+    this.#folder = folder;
+  }
+
+  async rules(): Promise<readonly Rule[]> {
+    const { read, warn } = this.#folder;
+    const bytes = await read(this.#path);
+    const text = bytes === undefined ? '' : new TextDecoder().decode(bytes);
+    if (text !== this.#text) {
+      this.#text = text;
+      const { rules, problems } = this.#parse(text);
+      this.#rules = rules;
+      for (const problem of problems) warn(`${this.#path.slice(1)}, ${problem}. It is ignored.`);
+    }
+    return this.#rules;
+  }
+}
+
+interface RuleFolder {
+  read(path: string): Promise<Uint8Array | undefined>;
+  warn(problem: string): void;
+}
+
+/** Methods of requests that an asset answers. */
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/** They are no assets. */
+const RULE_FILES: ReadonlySet<string> = new Set(['/_redirects', '/_headers']);
+
+function notThere(): Response {
+  return new Response('not found', { status: 404 });
 }
 
 /** There is no such file. */

@@ -17,8 +17,12 @@ export interface CodeFiles {
   readonly given: string | undefined;
   /** Where the bundles go. */
   readonly folder: string;
-  /** The address of `ctx-storage/worker` for Node. */
-  readonly library: string;
+  /** The address for Node of a module of this package. */
+  readonly addressOf: (specifier: string) => string;
+  /** Names in the code, to the expressions for them. */
+  readonly define: Readonly<Record<string, string>>;
+  /** Names of modules to others, or to paths of files. */
+  readonly alias: Readonly<Record<string, string>>;
   /** Which files are modules of another kind than code. */
   readonly kindOf: KindOf;
 }
@@ -28,7 +32,14 @@ export type Built =
   | { readonly kind: 'code'; load(): Promise<LoadedCode> }
   | { readonly kind: 'failure'; readonly message: string };
 
-const LIBRARY = /^(?:cloudflare:workers|ctx-storage\/worker)$/;
+const OF_PLATFORM = /^(?:cloudflare:.*|ctx-storage\/worker)$/;
+
+/** This package's own modules for those of workerd. */
+const MODULES: ReadonlyMap<string, string> = new Map([
+  ['cloudflare:workers', 'ctx-storage/worker'],
+  ['ctx-storage/worker', 'ctx-storage/worker'],
+  ['cloudflare:email', 'ctx-storage/worker/cloudflare-email'],
+]);
 
 /** Calls back with each build, the first one included; the result ends that. */
 export async function bundleCode(
@@ -38,14 +49,21 @@ export async function bundleCode(
   const { context } = await import('esbuild').catch((cause: unknown) => {
     throw new Error('dev needs esbuild: npm install -D esbuild', { cause });
   });
-  const { main, given, folder, library, kindOf } = files;
+  const { main, given, folder, addressOf, kindOf, define, alias } = files;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   let count = 0;
   const told: Plugin = {
     name: 'ctx-storage:dev',
     setup(build) {
-      build.onResolve({ filter: LIBRARY }, () => ({ path: library, external: true }));
+      build.onResolve({ filter: OF_PLATFORM }, ({ path, kind }) => {
+        const own = MODULES.get(path);
+        if (own !== undefined) return { path: addressOf(own), external: true };
+        // A library may ask at run time whether the module exists.
+        if (kind === 'dynamic-import') return { path, external: true };
+        const names = [...MODULES.keys()].filter((name) => name.startsWith('cloudflare:'));
+        return { errors: [{ text: `${path} does not exist here; ${names.join(' and ')} do.` }] };
+      });
       build.onLoad({ filter: /./ }, ({ path }) => {
         const kind = kindOf(path);
         return kind && { contents: moduleOfFile(kind, path), loader: 'js' };
@@ -72,7 +90,8 @@ export async function bundleCode(
     target: 'node20',
     conditions: ['workerd', 'worker'],
     mainFields: ['module', 'main'],
-    external: ['cloudflare:*'],
+    define: { ...define },
+    alias: { ...alias },
     // CommonJS modules require Node's modules.
     banner: {
       js: "import { createRequire as requireOf$ } from 'node:module'; const require = requireOf$(import.meta.url);",

@@ -25,8 +25,8 @@ const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 /** The parts of this package that host an app in Node. */
 export interface DevHost {
   readonly makers: BindingMakers;
-  /** The address of `ctx-storage/worker` for Node. */
-  readonly library: string;
+  /** The address for Node of a module of this package. */
+  readonly addressOf: (specifier: string) => string;
   /** Where this package's scripts are. */
   readonly scripts: string;
   /** Replaces globals for code that uses them while it is loaded; the result ends that. */
@@ -154,8 +154,10 @@ class App {
         main: resolve(this.#project.folder, this.#project.main),
         given: bindings && resolve(bindings),
         kindOf: kindsBy(this.#config.rules, this.#project.folder),
+        define: this.#config.define,
+        alias: aliasIn(this.#project.folder, this.#config.alias),
         folder: join(resolve(persist), 'bundle'),
-        library: this.#host.library,
+        addressOf: this.#host.addressOf,
       },
       (built) => void this.#replace(built).then(first),
     );
@@ -214,4 +216,14 @@ function secretsIn(folder: string, environment: string | undefined): NodeJS.Dict
     environment === undefined ? ['.dev.vars'] : [`.dev.vars.${environment}`, '.dev.vars'];
   const found = names.map((name) => join(folder, name)).find((path) => existsSync(path));
   return found === undefined ? {} : parseEnv(readFileSync(found, 'utf8'));
+}
+
+/** Relative names are files beside the configuration. */
+function aliasIn(folder: string, alias: ObjectsConfig['alias']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(alias).map(([name, other]) => [
+      name,
+      other.startsWith('.') ? resolve(folder, other) : other,
+    ]),
+  );
 }

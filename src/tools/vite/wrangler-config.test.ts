@@ -39,6 +39,8 @@ describe('wrangler.jsonc', () => {
       ],
       rules: [],
       build: undefined,
+      define: {},
+      alias: {},
       members: {},
       services: {},
       otherServices: {},

@@ -56,6 +56,10 @@ export interface ObjectsConfig {
   /** The project's rules for files as modules. */
   readonly rules: readonly ModuleRule[];
   readonly build: ProjectBuild | undefined;
+  /** Names in the code, to the expressions for them. */
+  readonly define: Readonly<Record<string, string>>;
+  /** Names of modules to others, or to files relative to the configuration. */
+  readonly alias: Readonly<Record<string, string>>;
   /** Members of `env` that keep data, by name. */
   readonly members: Readonly<Record<string, MemberCall>>;
   readonly services: Readonly<Record<string, OwnService>>;
@@ -113,6 +117,8 @@ const Build = v.object({
   watch_dir: v.optional(v.union([v.string(), v.array(v.string())]), './src'),
 });
 
+const Texts = v.record(v.string(), v.string());
+
 const WranglerFile = v.looseObject({
   name: v.optional(v.string()),
   main: v.optional(v.string()),
@@ -127,15 +133,20 @@ const WranglerFile = v.looseObject({
   exports: v.optional(v.pipe(Section, v.record(v.string(), Export)), {}),
   rules: v.optional(v.array(Rule), []),
   build: v.optional(v.pipe(Section, Build)),
+  define: v.optional(v.pipe(Section, Texts), {}),
+  alias: v.optional(v.pipe(Section, Texts), {}),
   ...PRODUCT_SECTIONS,
 });
 
 type WranglerFile = v.InferOutput<typeof WranglerFile>;
 
 /** Sections that an environment does not inherit from the top of the file, as wrangler does it. */
-const NOT_INHERITED = ['vars', 'durable_objects', ...Object.keys(PRODUCT_SECTIONS)].filter(
-  (section) => section !== 'triggers' && section !== 'assets',
-);
+const NOT_INHERITED = [
+  'vars',
+  'durable_objects',
+  'define',
+  ...Object.keys(PRODUCT_SECTIONS),
+].filter((section) => section !== 'triggers' && section !== 'assets');
 
 /**
  * `varNames` are the variables that a page may have, or 'all'. `environment`: one of the section `env`.
@@ -199,6 +210,8 @@ export function parseWranglerConfig(
     otherVars: Object.keys(file.vars).filter((name) => !names.includes(name)),
     rules: file.rules.filter(isOfFiles),
     build: buildOf(file.build),
+    define: file.define,
+    alias: file.alias,
     members: memberCalls(file),
     services: servicesTo(file, (service) => service === file.name),
     otherServices: servicesTo(file, (service) => service !== file.name),
