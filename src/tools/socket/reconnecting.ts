@@ -1,4 +1,5 @@
-// `ctx-storage/socket`: a socket of an object that outlives the tab whose worker leads.
+// `ctx-storage/socket`: a socket of an object that outlives the tab whose worker leads; and the page's own `fetch` and
+// `WebSocket`, routed to its worker.
 //
 // It has no code of the page's entry, and uses only the interface of that entry's stubs.
 
@@ -10,6 +11,7 @@ export type {
   ReconnectingSocket,
   SocketMessage,
 } from './reconnecting-socket.ts';
+export { type RequestTarget, type RoutedScope, routeToWorker } from './route-to-worker.ts';
 
 /** The member of a stub that is used. */
 export interface SocketStub {
