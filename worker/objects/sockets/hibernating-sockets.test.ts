@@ -225,4 +225,16 @@ describe('sockets of an object', () => {
     await settle();
     expect([heard, made]).toEqual([['ann: y'], 1]);
   });
+
+  test('[WS19] the end of the host is no error of a handler that runs', async () => {
+    const [client] = await join('ann');
+    const report = vi.spyOn(console, 'error').mockImplementation(() => {});
+    onMessage = () => new Promise(() => {});
+    client.send('x');
+    await settle();
+    await host.host.close();
+    await settle();
+    expect(report.mock.calls).toEqual([]);
+    report.mockRestore();
+  });
 });

@@ -7,6 +7,7 @@
 import type { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
 import type { SocketEnd, SocketEvent } from '../../../src/shared/calls/sockets/socket-end.ts';
 import type { Attachment, WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
 
 /** A socket that the object has accepted. */
 export interface HibernatingSocket {
@@ -41,6 +42,7 @@ export class HibernatingSockets {
   readonly #deliver: Deliver;
   readonly #now: () => number;
   readonly #sockets = new Set<HibernatingSocket>();
+  #isClosing = false;
   /** The message that is answered without waking the object, and its answer. */
   autoResponse: WebSocketRequestResponsePair | null = null;
   /** Stored for programs that read it back; handlers have no time limit here. */
@@ -66,6 +68,11 @@ export class HibernatingSockets {
   add(socket: HibernatingSocket): void {
     this.#sockets.add(socket);
     socket.end.take((event) => this.#receive(socket, event));
+  }
+
+  /** The host ends: an event that it refuses or cuts off is no failure of its handler. */
+  close(): void {
+    this.#isClosing = true;
   }
 
   /** The object was reset: its sockets break. */
@@ -109,6 +116,7 @@ export class HibernatingSockets {
     try {
       await this.#deliver(({ handlers, sockets }) => handle(handlers, sockets.socketOf(socket)));
     } catch (error) {
+      if (this.#isClosing && isStorageError(error)) return;
       // Nobody waits for the handler, and the socket stays open; its author finds the error here.
       console.error('A WebSocket handler failed:', error);
     }
