@@ -26,6 +26,8 @@ import {
   type NumberedOutcome,
   type Position,
   type ProtocolRange,
+  REJECT_REASONS,
+  type RejectReason,
 } from './messages.ts';
 
 const CLIENT_UNITS_MAX = 64;
@@ -71,11 +73,16 @@ export function decodeToFollower(value: unknown): MessageToFollower {
         version: checkNumberOf('version', fields.version),
       };
     case 'rejected':
-      return { kind: 'rejected', protocol: protocolRange(fields.protocol) };
+      return {
+        kind: 'rejected',
+        reason: rejectReason(fields.reason),
+        protocol: protocolRange(fields.protocol),
+      };
     case 'part':
       return {
         kind: 'part',
         index: checkNumberOf('index', fields.index),
+        progress: fraction('progress', fields.progress),
         changes: fields.changes,
       };
     case 'cut':
@@ -91,6 +98,17 @@ export function decodeToFollower(value: unknown): MessageToFollower {
     default:
       throw malformed('kind', 'welcome, rejected, part, cut or ended');
   }
+}
+
+function rejectReason(value: unknown): RejectReason {
+  const reason = REJECT_REASONS.find((known) => known === value);
+  if (reason === undefined) throw malformed('reason', REJECT_REASONS.join(' or '));
+  return reason;
+}
+
+function fraction(what: string, value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value <= 1) return value;
+  throw malformed(what, 'a number from 0 to 1');
 }
 
 function protocolRange(value: unknown): ProtocolRange {

@@ -27,6 +27,7 @@ import {
   type MessageToFollower,
   type MessageToServer,
   type Position,
+  type RejectReason,
   type Transition,
 } from './messages.ts';
 
@@ -68,18 +69,24 @@ export type FollowerLink =
   | { readonly kind: 'offline' }
   /** Hello was sent. */
   | { readonly kind: 'greeting'; readonly connection: number }
-  /** `parts` of a snapshot have come; the next cut or `ended` completes the base. */
-  | { readonly kind: 'catchingUp'; readonly connection: number; readonly parts: number }
+  /** `parts` of a snapshot have come, about `progress` of it; the next cut or `ended` completes the base. */
+  | {
+      readonly kind: 'catchingUp';
+      readonly connection: number;
+      readonly parts: number;
+      readonly progress: number;
+    }
   /** `sentTo`: the last call that was sent on this connection. */
   | { readonly kind: 'current'; readonly connection: number; readonly sentTo: number }
   /** Only another version of this code, or another replica, can go on. */
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * PROTOCOL: no version of the protocol is spoken by both. QUEUE_BEHIND: the server has answered calls that this queue
+ * PROTOCOL, OBJECT_TOO_LARGE: the server has rejected the follower. QUEUE_BEHIND: the server has answered calls that this queue
  * never had, so the replica's files were taken back to an earlier state, and its next numbers are used already.
+ * CLIENT_TAKEN: another identity has used this replica.
  */
-export type StopReason = 'PROTOCOL' | 'QUEUE_BEHIND';
+export type StopReason = RejectReason | 'QUEUE_BEHIND' | 'CLIENT_TAKEN';
 
 export interface Follower {
   readonly client: string;
@@ -99,7 +106,8 @@ export type FollowerEvent =
   | { readonly kind: 'called'; readonly call: Omit<QueuedCall, 'n'> }
   | { readonly kind: 'connected'; readonly connection: number }
   | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToFollower }
-  | { readonly kind: 'disconnected'; readonly connection: number }
+  /** `isTaken`: the server has closed it, because the client belongs to another identity. */
+  | { readonly kind: 'disconnected'; readonly connection: number; readonly isTaken: boolean }
   /** The app has seen a refusal. */
   | { readonly kind: 'dismissed'; readonly n: number };
 
@@ -166,7 +174,10 @@ export function stepFollower(state: Follower, event: FollowerEvent): Step {
   if (!('connection' in link && link.connection === event.connection))
     return { state, effects: [] };
   if (event.kind === 'received') return received(state, link, event.message);
-  return { state: { ...state, link: { kind: 'offline' } }, effects: [] };
+  const gone = event.isTaken
+    ? ({ kind: 'stopped', reason: 'CLIENT_TAKEN' } as const)
+    : ({ kind: 'offline' } as const);
+  return { state: { ...state, link: gone }, effects: [] };
 }
 
 function called(state: Follower, { method, args, isForecast }: Omit<QueuedCall, 'n'>): Step {
@@ -197,7 +208,7 @@ function connected(state: Follower, connection: number): Step {
 function received(state: Follower, link: Connected, message: MessageToFollower): Step {
   if (link.kind === 'greeting') {
     if (message.kind === 'welcome') return welcomed(state, link.connection, message.version);
-    if (message.kind === 'rejected') return stop(state, link, 'PROTOCOL');
+    if (message.kind === 'rejected') return stop(state, link, message.reason);
   } else if (message.kind === 'cut') {
     return cut(state, link, message);
   } else if (message.kind === 'ended') {
@@ -205,9 +216,9 @@ function received(state: Follower, link: Connected, message: MessageToFollower):
     if (!isWhole) return hangUp(state, link, 'a snapshot was not completed');
     return answered(state, link, message, state.base.last, []);
   } else if (message.kind === 'part' && link.kind === 'catchingUp') {
-    const { index, changes } = message;
+    const { index, progress, changes } = message;
     if (index !== link.parts) return hangUp(state, link, 'a part is missing');
-    const further = { ...state, link: { ...link, parts: index + 1 } };
+    const further = { ...state, link: { ...link, parts: index + 1, progress } };
     return { state: further, effects: [{ kind: 'stagePart', index, changes }] };
   }
   return hangUp(state, link, `"${message.kind}" is not expected while ${link.kind}`);
@@ -215,7 +226,7 @@ function received(state: Follower, link: Connected, message: MessageToFollower):
 
 function welcomed(state: Follower, connection: number, version: number): Step {
   const isForecasting = version === state.version;
-  const link = { kind: 'catchingUp', connection, parts: 0 } as const;
+  const link = { kind: 'catchingUp', connection, parts: 0, progress: 0 } as const;
   const next = { ...state, isForecasting, link };
   return { state: next, effects: isForecasting === state.isForecasting ? [] : [forecastOf(next)] };
 }

@@ -69,16 +69,22 @@ export interface WelcomeMessage {
   readonly version: number;
 }
 
+/** PROTOCOL: no common version. OBJECT_TOO_LARGE: the follower needs a snapshot, and the server makes none of this size. */
+export const REJECT_REASONS = ['PROTOCOL', 'OBJECT_TOO_LARGE'] as const;
+export type RejectReason = (typeof REJECT_REASONS)[number];
+
 /** The other answer to hello, before the server closes the connection. */
 export interface RejectedMessage {
   readonly kind: 'rejected';
+  readonly reason: RejectReason;
   readonly protocol: ProtocolRange;
 }
 
-/** A part of a snapshot. The first one has index 0. */
+/** A part of a snapshot. The first one has index 0. `progress`: how much of the object was sent before it, about, from 0 to 1. */
 export interface PartMessage {
   readonly kind: 'part';
   readonly index: number;
+  readonly progress: number;
   readonly changes: unknown;
 }
 

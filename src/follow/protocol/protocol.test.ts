@@ -86,7 +86,7 @@ describe('a follower', () => {
     );
     const again = followed(
       state,
-      { kind: 'disconnected', connection: 1 },
+      { kind: 'disconnected', connection: 1, isTaken: false },
       { kind: 'connected', connection: 2 },
       received({ kind: 'welcome', protocol: 1, version: 1 }, 2),
       received({ kind: 'ended', last: 1, outcomes: [] }, 2),
@@ -103,7 +103,8 @@ describe('a follower', () => {
   });
 
   test('[FOLW6] takes calls after the snapshot of a restored object as pending', () => {
-    const part = (index: number) => received({ kind: 'part', index, changes: [] }, 2);
+    const part = (index: number) =>
+      received({ kind: 'part', index, progress: 0.5, changes: [] }, 2);
     const { state } = followed(newFollower(), ...connecting(1), called, cutTo(1, 1), called);
     const { effects } = followed(
       state,
@@ -128,11 +129,25 @@ describe('a follower', () => {
     expect(forecast).toMatchObject({ kind: 'forecast', calls: [{ n: 2 }] });
   });
 
-  test('[FOLW7] stops when it is rejected', () => {
-    const rejected = received({ kind: 'rejected', protocol: { oldest: 2, newest: 3 } });
-    const { state } = followed(newFollower(), { kind: 'connected', connection: 1 }, rejected);
-    expect(state.link).toEqual({ kind: 'stopped', reason: 'PROTOCOL' });
+  test('[FOLW16] stops when its client belongs to another identity, and keeps its queue', () => {
+    const { state } = followed(
+      newFollower(),
+      called,
+      { kind: 'connected', connection: 1 },
+      { kind: 'disconnected', connection: 1, isTaken: true },
+    );
+    expect(state.link).toEqual({ kind: 'stopped', reason: 'CLIENT_TAKEN' });
+    expect(state.queue.calls).toHaveLength(1);
   });
+
+  test.each(['PROTOCOL', 'OBJECT_TOO_LARGE'] as const)(
+    '[FOLW7] stops when it is rejected: %s',
+    (reason) => {
+      const rejected = received({ kind: 'rejected', reason, protocol: { oldest: 2, newest: 3 } });
+      const { state } = followed(newFollower(), { kind: 'connected', connection: 1 }, rejected);
+      expect(state.link).toEqual({ kind: 'stopped', reason });
+    },
+  );
 
   test('[FOLW8] ignores a connection that it has given up', () => {
     const { state } = followed(newFollower(), ...connecting(1), {
@@ -140,7 +155,9 @@ describe('a follower', () => {
       connection: 2,
     });
     expect(followed(state, cutTo(1, 0))).toEqual({ state, effects: [], kinds: [] });
-    expect(followed(state, { kind: 'disconnected', connection: 1 }).state).toBe(state);
+    expect(followed(state, { kind: 'disconnected', connection: 1, isTaken: false }).state).toBe(
+      state,
+    );
   });
 
   test('[FOLW10] keeps a refusal in the commit that dequeues its call, until it is dismissed', () => {
@@ -170,12 +187,17 @@ describe('a follower', () => {
 
 const hello = (position: HelloMessage['position'], protocol = { oldest: 1, newest: 1 }) =>
   ({ kind: 'hello', protocol, client: 'A', position, ack: 0 }) as const;
-const greets = (connection: number, message = hello(EMPTY)): FollowServerEvent => ({
+const greets = (
+  connection: number,
+  message = hello(EMPTY),
+  canSnapshot = true,
+): FollowServerEvent => ({
   kind: 'hello',
   connection,
   message,
   record: null,
   lifeThere: 0,
+  canSnapshot,
   head: EMPTY,
 });
 const calls = (n: number, again = false): FollowServerEvent => ({
@@ -242,11 +264,24 @@ describe('a server', () => {
 
   test('[FOLW7] rejects a follower without a common version', () => {
     const { effects } = served(newServer(), greets(1, hello(EMPTY, { oldest: 2, newest: 3 })));
-    const message = { kind: 'rejected', protocol: { oldest: 1, newest: 1 } };
+    const message = {
+      kind: 'rejected',
+      reason: 'PROTOCOL',
+      protocol: { oldest: 1, newest: 1 },
+    };
     expect(effects).toEqual([
       { kind: 'send', connection: 1, message },
       { kind: 'close', connection: 1, reason: 'PROTOCOL' },
     ]);
+  });
+
+  test('[FOLW15] rejects a follower that would need a snapshot of an object that is too large', () => {
+    const unknown = served(newServer(), greets(1, hello({ id: 0, life: 9 }), false));
+    expect(unknown.effects).toMatchObject([
+      { kind: 'send', message: { kind: 'rejected', reason: 'OBJECT_TOO_LARGE' } },
+      { kind: 'close', connection: 1, reason: 'OBJECT_TOO_LARGE' },
+    ]);
+    expect(served(newServer(), greets(1, hello(EMPTY), false)).kinds).not.toContain('close');
   });
 
   test('[FOLW8] closes a connection that calls without hello', () => {

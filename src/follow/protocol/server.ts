@@ -23,6 +23,7 @@ import {
   type MessageToFollower,
   type NumberedOutcome,
   type Position,
+  type RejectReason,
   type Transition,
 } from './messages.ts';
 
@@ -85,6 +86,8 @@ export type FollowServerEvent = { readonly head: Position } & (
       readonly record: ClientRecord | null;
       /** Life of the note with the number of the client's position; null: it does not exist, or was deleted. */
       readonly lifeThere: number | null;
+      /** The object is small enough for a snapshot. */
+      readonly canSnapshot: boolean;
     }
   | { readonly kind: 'call'; readonly connection: number; readonly message: FollowedCallMessage }
   | { readonly kind: 'attemptStored'; readonly client: string }
@@ -113,7 +116,7 @@ export type FollowServerEffect =
 type Answers = CallAnswers & { readonly to: Position };
 
 export type CloseReason =
-  | 'PROTOCOL'
+  | RejectReason
   | 'HELLO_FIRST'
   | 'HELLO_TWICE'
   | 'CALL_GAP'
@@ -199,21 +202,22 @@ class Work {
     return { state, effects: this.#effects };
   }
 
-  hello({ connection, message, record, lifeThere }: Of<'hello'>) {
+  hello({ connection, message, record, lifeThere, canSnapshot }: Of<'hello'>) {
     const { client, protocol, position, ack } = message;
     if (this.#connections.has(connection)) return this.#close(connection, 'HELLO_TWICE');
     const newest = Math.min(protocol.newest, FOLLOW_PROTOCOLS.newest);
     if (newest < Math.max(protocol.oldest, FOLLOW_PROTOCOLS.oldest)) {
-      this.#send(connection, { kind: 'rejected', protocol: FOLLOW_PROTOCOLS });
-      return this.#close(connection, 'PROTOCOL');
+      return this.#reject(connection, 'PROTOCOL');
     }
+    const isKnown = position !== null && lifeThere === position.life;
+    if (!isKnown && !canSnapshot) return this.#reject(connection, 'OBJECT_TOO_LARGE');
     for (const [older, to] of this.#connections) {
       if (to.client === client) this.#close(older, 'REPLACED');
     }
     if (!this.#clients.has(client)) this.#clients.set(client, newClient(record));
     if (!this.#acknowledge(client, ack)) return this.#close(connection, 'ACK_AHEAD');
     this.#send(connection, { kind: 'welcome', protocol: newest, version: this.#version });
-    if (position === null || lifeThere !== position.life) {
+    if (!isKnown) {
       this.#effects.push({
         kind: 'sendSnapshot',
         connection,
@@ -239,6 +243,11 @@ class Work {
     if (n - record.last > CALLS_IN_FLIGHT_MAX) return this.#close(connection, 'TOO_MANY_CALLS');
     this.#change(client, { waiting: [...waiting, message] });
     this.runNext(client);
+  }
+
+  #reject(connection: number, reason: RejectReason) {
+    this.#send(connection, { kind: 'rejected', reason, protocol: FOLLOW_PROTOCOLS });
+    this.#close(connection, reason);
   }
 
   attemptStored(client: string): void {

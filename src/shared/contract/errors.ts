@@ -191,6 +191,28 @@ export const ERROR_CODES = {
       'The object has changed in a way that the operation does not expect. Nothing was changed.',
   },
 
+  // Following an object on a server.
+  FOLLOW_UNSUPPORTED: {
+    class: 'Error',
+    meaning: 'A followable class made something whose changes cannot be noted.',
+  },
+  CALL_INTERRUPTED: {
+    class: 'Error',
+    meaning: 'The server was restarted in the middle of a call, which is not run again.',
+  },
+  CALL_ABANDONED: {
+    class: 'Error',
+    meaning: 'Each attempt of a call ended the object on the server. Nothing of it was done.',
+  },
+  FOLLOW_STOPPED: {
+    class: 'Error',
+    meaning: 'The copy of an object has stopped, so its server gets no call. The call is kept.',
+  },
+  OUTCOME_LOST: {
+    class: 'Error',
+    meaning: 'The server has run a call whose result is not known any more.',
+  },
+
   // Migrations.
   MIGRATION_CONFLICT: {
     class: 'Error',

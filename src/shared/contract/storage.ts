@@ -294,6 +294,7 @@ export const COMMIT_KINDS = [
   'revert',
   'restore',
   'promote',
+  'follow',
 ] as const;
 
 /** Who made a commit. */

@@ -35,6 +35,7 @@ import {
   type WireAddress,
 } from './address.ts';
 import type { Outcome, WireError } from './errors-on-wire.ts';
+import { checkFollowAsk, type FollowAsk } from './follow-asks.ts';
 import {
   type AnyOperation,
   type Call,
@@ -125,6 +126,8 @@ export type EntryEvent = 'scheduled' | 'queue';
 export type ObjectOutcome = Outcome<Payload> & {
   /** Which instance of the object was met. */
   readonly incarnation?: number;
+  /** The call is in the queue for the server, with this number. */
+  readonly followed?: number;
   /** The instance that the stub met was reset; the error is the reason. */
   readonly isBroken?: boolean;
   /** The error is the caller's own, not one of the object. */
@@ -161,6 +164,8 @@ export type ManageRequest =
       readonly limit: number;
     }
   | { readonly op: 'delete' | 'runAlarm' | 'evict'; readonly address: WireAddress }
+  /** Of an object that follows another one. */
+  | { readonly op: 'follow'; readonly address: WireAddress; readonly ask: FollowAsk }
   | { readonly op: 'now' | 'runNextAlarm' | 'resume' }
   | { readonly op: 'set'; readonly timeMs: number }
   | { readonly op: 'advance'; readonly durationMs: number };
@@ -178,6 +183,8 @@ export interface ManageResults {
   /** True if an alarm was set. */
   runAlarm: boolean;
   evict: null;
+  /** One of FollowAnswers, serialized. */
+  follow: Payload;
   now: number;
   runNextAlarm: { address: WireAddress; dueMs: number } | null;
   resume: null;
@@ -185,8 +192,15 @@ export interface ManageResults {
   advance: null;
 }
 
+export interface ListedClass {
+  readonly name: string;
+  readonly uniqueKey: string;
+  /** Its objects follow others. @default false */
+  readonly follows?: boolean;
+}
+
 export interface ClassList {
-  readonly classes: readonly { readonly name: string; readonly uniqueKey: string }[];
+  readonly classes: readonly ListedClass[];
   /** Name in `env` to name of the class. */
   readonly bindings: readonly (readonly [binding: string, className: string])[];
 }
@@ -239,9 +253,12 @@ export type LiveNumber = number;
 
 /**
  * The next result, serialized, or why the read failed. `isEnded`: the instance of the object has ended, and
- * the live read with it.
+ * the live read with it. `isMoved`: it goes on elsewhere, and is to be opened again.
  */
-export type LiveOutcome = Outcome<Payload> & { readonly isEnded?: boolean };
+export type LiveOutcome = Outcome<Payload> & {
+  readonly isEnded?: boolean;
+  readonly isMoved?: boolean;
+};
 
 export interface LivePeer {
   openLive(start: LiveStart): Promise<Outcome<LiveNumber>>;
@@ -373,7 +390,7 @@ function checkLimit(value: unknown): number {
 
 /** @throws INVALID_ARGUMENT */
 function checkManageRequest(value: unknown): ManageRequest {
-  const { op, className, address, timeMs, durationMs, after, limit } = checkFields(
+  const { op, className, address, ask, timeMs, durationMs, after, limit } = checkFields(
     'request',
     value,
   );
@@ -389,6 +406,8 @@ function checkManageRequest(value: unknown): ManageRequest {
     case 'runAlarm':
     case 'evict':
       return { op, address: checkAddress(address) };
+    case 'follow':
+      return { op, address: checkAddress(address), ask: checkFollowAsk(ask) };
     case 'now':
     case 'runNextAlarm':
     case 'resume':

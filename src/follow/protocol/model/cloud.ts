@@ -175,7 +175,7 @@ function departuresOf(
   }
   const parts = Array.from({ length: PARTS }, (_, index): Departure => {
     const changes = rows.filter(([i]) => i % PARTS === index);
-    return { connection, message: { kind: 'part', index, changes } };
+    return { connection, message: { kind: 'part', index, progress: 1, changes } };
   });
   const onto = { kind: 'parts', count: PARTS } as const;
   return [...parts, { connection, message: { ...cut, onto, changes: [] } }];

@@ -3,13 +3,13 @@
 // Invariant: ends with code 1 if a promise is broken, or a defect is not found.
 
 import { DEFECTS } from './defects.ts';
-import { LARGE_WALKS, refuted, SMALL_WALKS, walked } from './walks.ts';
+import { LARGE_WALKS, LARGEST_WALKS, refuted, SMALL_WALKS, walked } from './walks.ts';
 
 const print = (...cells: readonly unknown[]) => console.log(cells.join(' | '));
 const seconds = (sinceMs: number) => ((performance.now() - sinceMs) / 1000).toFixed(1);
 
 print('walk', 'states', 'steps', 'depth', 's', 'result');
-for (const scenario of [...SMALL_WALKS, ...LARGE_WALKS]) {
+for (const scenario of [...SMALL_WALKS, ...LARGE_WALKS, ...LARGEST_WALKS]) {
   const startMs = performance.now();
   const { name, states, steps, depth, failure } = walked(scenario);
   print(name, states, steps, depth, seconds(startMs), failure ?? 'holds');

@@ -165,7 +165,7 @@ class Steps {
     if (!wire.isCut) return;
     const closed = (before: World) =>
       withWire(before, connection, (its) => ({ ...its, isOpenAtDevice: false, down: [] }));
-    const event = { kind: 'disconnected', connection } as const;
+    const event = { kind: 'disconnected', connection, isTaken: false } as const;
     this.#device(
       client,
       `${name} notices the end of its connection`,
@@ -313,7 +313,8 @@ class Steps {
         const { client, position } = message;
         const lifeThere = position === null ? null : lifeAt(storage.notes, position.id);
         const record = storage.records.get(client) ?? null;
-        const event = { kind: 'hello', connection, message, record, lifeThere, head } as const;
+        const facts = { record, lifeThere, canSnapshot: true, head };
+        const event = { kind: 'hello', connection, message, ...facts } as const;
         this.#server(text, event, prepare);
       }
     }

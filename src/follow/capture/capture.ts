@@ -1,0 +1,403 @@
+// What has changed in an object, from notes that are written with each change, in its transaction: the table and the key
+// of a row, or a key. The changes after a position are the present content of everything that was noted after it.
+//
+// Invariants: a note is undone with the change that it is of. A note too many is harmless. Nothing that the class can
+// create is without notes: it is refused instead.
+//
+// Does not know followers, nor when changes are sent.
+
+import type { DurableObjectStorage, SqlStorageValue } from '../../shared/contract/storage.ts';
+import { serialize } from '../../shared/values/encode.ts';
+import type { ChangeSource, Changes, SentCell, TableChanges } from '../changes/changes.ts';
+import type { Position } from '../protocol/messages.ts';
+import { noteWrites } from './noted-storage.ts';
+import { type OwnSql, ownSql } from './own-sql.ts';
+import {
+  cellOf,
+  marked,
+  type NotedTable,
+  readSchema,
+  type Schema,
+  sqlName,
+} from './table-shape.ts';
+import { NOTE_KEYS, triggersOf } from './triggers.ts';
+
+/** Notes that are kept: a follower that is further behind gets a snapshot (our choice). */
+export const NOTES_MAX = 200_000;
+/** Bytes of a part of a snapshot, about. */
+const PART_BYTES = 400_000;
+
+const TABLES = [
+  // k to k3: the key of a row. t: the name of its table, NULL for a key of the key-value storage, or one of NOTE.
+  'CREATE TABLE IF NOT EXISTS _follow_note (id INTEGER PRIMARY KEY, t, k, k1, k2, k3)',
+  'CREATE TABLE IF NOT EXISTS _follow_life (first INTEGER PRIMARY KEY, life INTEGER NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS _follow_table (name TEXT PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS _follow_schema (one INTEGER PRIMARY KEY, objects TEXT NOT NULL)',
+  // Keys are noted through a view: last_insert_rowid() of the class's statements stays as it was.
+  'CREATE VIEW IF NOT EXISTS _follow_key AS SELECT NULL AS k',
+  'CREATE TRIGGER IF NOT EXISTS _follow_key_noted INSTEAD OF INSERT ON _follow_key BEGIN INSERT INTO _follow_note (k) VALUES (NEW.k); END',
+];
+
+/** Notes of something other than a row or a key, in the place of a table's name. */
+const NOTE = { wipe: 1, schema: 2, table: 3, sequences: 4 } as const;
+type NoteKind = (typeof NOTE)[keyof typeof NOTE];
+/** The names of the notes' own tables, and of those of the followers (server/client-records.ts). */
+const OWN: ReadonlySet<string> = new Set([
+  ...['_follow_note', '_follow_life', '_follow_table', '_follow_schema'],
+  ...['_follow_key', '_follow_key_noted', '_follow_client', '_follow_outcome'],
+]);
+/** Of the trigger of a table. */
+const TRIGGER = /^_follow_(i|d|u|bi|bu)_/;
+
+export interface CaptureOptions {
+  /** The random number of this instance, not 0. */
+  readonly life: number;
+  /** @default NOTES_MAX */
+  readonly notesMax?: number;
+  /** Something may have been written. */
+  onWrite(): void;
+}
+
+export class Capture implements ChangeSource {
+  readonly #storage: DurableObjectStorage;
+  readonly #options: CaptureOptions;
+  readonly #sql: OwnSql;
+  /** Keys that were noted after the last position, unless the note was undone. */
+  readonly #keys = new Set<string>();
+  /** Undefined: it may be another one. */
+  #schema: Schema | undefined;
+  #head: Position | undefined;
+  /** Before the first note. */
+  #first = 0;
+  /** The number of the last note of earlier lives. */
+  #earlier = 0;
+
+  /** Wraps the storage in place. @throws FOLLOW_UNSUPPORTED */
+  constructor(storage: DurableObjectStorage, options: CaptureOptions) {
+    this.#storage = storage;
+    this.#options = options;
+    this.#sql = ownSql(storage, (name) => OWN.has(name) || TRIGGER.test(name));
+    this.#setUp();
+    noteWrites(storage, {
+      keys: (keys) => this.#noteKeys(keys),
+      beforeSchema: (text) => this.#beforeSchema(text),
+      afterSchema: (text) => this.#afterSchema(text),
+      undone: () => this.#undone(),
+      deletesAll: () => this.#deletesAll(),
+      wrote: () => options.onWrite(),
+    });
+  }
+
+  /** Also stores in whose life the last note was written. */
+  head(): Position {
+    this.#keys.clear();
+    const id = this.#lastNote();
+    if (this.#head?.id === id) return this.#head;
+    const { life } = this.#options;
+    const stored = this.lifeAt(id);
+    const isOurs = id > this.#earlier;
+    if (isOurs && stored !== life) {
+      this.#sql.rows('INSERT OR REPLACE INTO _follow_life VALUES (?, ?)', this.#earlier + 1, life);
+    }
+    this.#head = { id, life: isOurs ? life : (stored ?? 0) };
+    this.#prune(id);
+    return this.#head;
+  }
+
+  lifeAt(id: number): number | null {
+    if (id === 0) {
+      const [[first]] = this.#sql.rows('SELECT coalesce(min(id), 1) FROM _follow_note') as [
+        [number],
+      ];
+      return first === 1 ? 0 : null;
+    }
+    const rows = this.#sql.rows(
+      'SELECT (SELECT life FROM _follow_life WHERE first <= id ORDER BY first DESC LIMIT 1) FROM _follow_note WHERE id = ?',
+      id,
+    );
+    return (rows[0]?.[0] as number | null | undefined) ?? null;
+  }
+
+  changesSince({ id: from }: Position): Changes {
+    const noted = this.#sql
+      .rows('SELECT DISTINCT t FROM _follow_note WHERE id > ?', from)
+      .map(([table]) => table as string | NoteKind | null);
+    const has = (note: string | NoteKind) => noted.includes(note);
+    const { objects, tables } = this.#schemaNow();
+    const isWiped = has(NOTE.wipe);
+    if (isWiped) return this.#whole();
+    const whole = new Set(
+      this.#sql
+        .rows('SELECT DISTINCT k FROM _follow_note WHERE id > ? AND t = ?', from, NOTE.table)
+        .map(([name]) => name as string),
+    );
+    const changed = [...tables.values()].flatMap((shape): TableChanges[] => {
+      if (whole.has(shape.name)) return [this.#wholeTable(shape)];
+      return has(shape.name) ? [this.#changedRows(shape, from)] : [];
+    });
+    const kv: [string, Uint8Array][] = [];
+    const kvGone: string[] = [];
+    if (noted.includes(null)) {
+      const keys = this.#sql.rows(
+        'SELECT DISTINCT k FROM _follow_note WHERE id > ? AND t IS NULL',
+        from,
+      );
+      for (const [key] of keys as [string][]) {
+        const value = this.#storage.kv.get(key);
+        if (value === undefined) kvGone.push(key);
+        else kv.push([key, serialize(value)]);
+      }
+    }
+    const hasSequences = changed.length > 0 || has(NOTE.schema) || has(NOTE.sequences);
+    return {
+      isWiped,
+      schema: has(NOTE.schema) ? objects : null,
+      tables: changed,
+      sequences: hasSequences ? this.#sequences() : null,
+      kv,
+      kvGone,
+    };
+  }
+
+  /** The statements that read it are open between its parts: nothing may be written until it has ended. */
+  *snapshot(): Iterable<Changes> {
+    const { objects, tables } = this.#schemaNow();
+    const empty = { isWiped: false, schema: null, tables: [], sequences: null, kv: [], kvGone: [] };
+    yield { ...empty, isWiped: true, schema: objects };
+    for (const shape of tables.values()) {
+      for (const rows of parts(this.#rowsOf(shape), sizeOfRow)) {
+        yield { ...empty, tables: [{ ...nameOf(shape), isWhole: false, rows, gone: [] }] };
+      }
+    }
+    for (const kv of parts(this.#entries(), ([key, value]) => key.length + value.length)) {
+      yield { ...empty, kv };
+    }
+    const sequences = this.#sequences();
+    if (sequences !== null) yield { ...empty, sequences };
+  }
+
+  // ---- Notes.
+
+  #setUp(): void {
+    const [[count]] = this.#sql.rows(
+      "SELECT count(*) FROM sqlite_master WHERE name = '_follow_key_noted'",
+    ) as [[number]];
+    // A write at each start would cost; if the last of them is there, all are.
+    if (count === 0) for (const statement of TABLES) this.#sql.rows(statement);
+    const id = this.#lastNote();
+    const [[first]] = this.#sql.rows('SELECT coalesce(min(id), 1) - 1 FROM _follow_note') as [
+      [number],
+    ];
+    this.#first = first;
+    // A note whose life was not stored was never in a position that was told.
+    this.#earlier = this.lifeAt(id) === null ? id - 1 : id;
+    this.#syncSchema();
+  }
+
+  #lastNote(): number {
+    const [[id]] = this.#sql.rows('SELECT coalesce(max(id), 0) FROM _follow_note') as [[number]];
+    return id;
+  }
+
+  #noteKeys(keys: readonly string[]): void {
+    for (const key of keys) {
+      if (this.#keys.has(key)) continue;
+      this.#keys.add(key);
+      this.#sql.rows('INSERT INTO _follow_key VALUES (?)', key);
+    }
+  }
+
+  #note(kind: NoteKind, key: string | null = null): void {
+    this.#sql.rows('INSERT INTO _follow_note (t, k) VALUES (?, ?)', kind, key);
+  }
+
+  #undone(): void {
+    this.#keys.clear();
+    this.#schema = undefined;
+    this.#head = undefined;
+  }
+
+  /** Forgets notes beyond the bound, half of them at once. The last one stays: it has the position. */
+  #prune(last: number): void {
+    const { notesMax = NOTES_MAX } = this.#options;
+    if (last - this.#first < notesMax) return;
+    this.#first = last - Math.floor(notesMax / 2);
+    this.#sql.rows('DELETE FROM _follow_note WHERE id <= ?', this.#first);
+    this.#sql.rows(
+      'DELETE FROM _follow_life WHERE first < (SELECT max(first) FROM _follow_life WHERE first <= ?)',
+      this.#first + 1,
+    );
+  }
+
+  #deletesAll(): () => void {
+    const { id } = this.head();
+    return () => {
+      this.#undone();
+      for (const statement of TABLES) this.#sql.rows(statement);
+      this.#sql.rows('INSERT INTO _follow_note (id, t) VALUES (?, ?)', id + 1, NOTE.wipe);
+      this.#syncSchema();
+    };
+  }
+
+  // ---- The schema.
+
+  #schemaNow(): Schema {
+    this.#schema ??= readSchema(this.#sql);
+    return this.#schema;
+  }
+
+  /** A column is not dropped while a trigger names it, and the index that it was in may be dropped in the same text. */
+  #beforeSchema(text: string): void {
+    if (!/\balter\b/i.test(text) || !/\bdrop\b/i.test(text)) return;
+    for (const { name, uniques } of this.#schemaNow().tables.values()) {
+      if (uniques.length > 0) this.#dropTriggers(name);
+    }
+  }
+
+  #afterSchema(text: string): void {
+    this.#syncSchema();
+    if (/sqlite_sequence/i.test(text)) this.#note(NOTE.sequences);
+  }
+
+  /** Every table has its triggers, and each change of the schema is noted. @throws FOLLOW_UNSUPPORTED */
+  #syncSchema(): void {
+    this.#schema = undefined;
+    const { objects, tables } = this.#schemaNow();
+    const known = new Map(
+      this.#sql.rows('SELECT name, signature FROM _follow_table') as [string, string][],
+    );
+    for (const name of known.keys()) if (!tables.has(name)) this.#forgetTable(name);
+    for (const shape of tables.values()) {
+      const { name, signature } = shape;
+      if (known.get(name) === signature) continue;
+      this.#dropTriggers(name);
+      for (const trigger of triggersOf(shape)) this.#sql.rows(trigger);
+      this.#sql.rows('INSERT OR REPLACE INTO _follow_table VALUES (?, ?)', name, signature);
+      this.#note(NOTE.table, name);
+    }
+    const text = JSON.stringify(objects);
+    const [stored] = this.#sql.rows('SELECT objects FROM _follow_schema');
+    if (stored?.[0] === text || (stored === undefined && objects.length === 0)) return;
+    this.#sql.rows('INSERT OR REPLACE INTO _follow_schema VALUES (1, ?)', text);
+    this.#note(NOTE.schema);
+  }
+
+  #dropTriggers(table: string): void {
+    const triggers = this.#sql.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?",
+      table,
+    );
+    for (const [name] of triggers as [string][]) {
+      if (TRIGGER.test(name)) this.#sql.rows(`DROP TRIGGER ${sqlName(name)}`);
+    }
+    this.#forgetTable(table);
+  }
+
+  #forgetTable(name: string): void {
+    this.#sql.rows('DELETE FROM _follow_table WHERE name = ?', name);
+  }
+
+  // ---- Content.
+
+  #changedRows(shape: NotedTable, from: number): TableChanges {
+    const { name, keys, columns } = shape;
+    const notes = NOTE_KEYS.slice(0, keys.length);
+    // By the collation of the column, which its index has, and then exactly.
+    const same = keys.map((key, i) => {
+      const column = `c.${sqlName(key)}`;
+      return `${column} = n.${notes[i]} AND ${column} = n.${notes[i]} COLLATE BINARY`;
+    });
+    const selected = [
+      `c.${sqlName(keys[0]!)} IS NULL`,
+      ...notes.map((note) => marked(`n.${note}`, true)),
+      ...columns.map((column) => column.read('c')),
+    ];
+    const rows: SentCell[][] = [];
+    const gone: SentCell[][] = [];
+    const found = this.#sql.each(
+      `SELECT ${selected.join(', ')} FROM (SELECT DISTINCT ${notes.join(', ')} FROM _follow_note WHERE id > ? AND t = ?) n ` +
+        `LEFT JOIN ${sqlName(name)} c ON ${same.join(' AND ')}`,
+      from,
+      name,
+    );
+    for (const [isGone, ...values] of found) {
+      if (isGone === 1)
+        gone.push(values.slice(0, notes.length).map((value) => cellOf(value, true)));
+      else rows.push(cellsOf(shape, values.slice(notes.length)));
+    }
+    return { ...nameOf(shape), isWhole: false, rows, gone };
+  }
+
+  /** Everything, as one. */
+  #whole(): Changes {
+    const { objects, tables } = this.#schemaNow();
+    return {
+      isWiped: true,
+      schema: objects,
+      tables: [...tables.values()].map((shape) => this.#wholeTable(shape)),
+      sequences: this.#sequences(),
+      kv: [...this.#entries()],
+      kvGone: [],
+    };
+  }
+
+  #wholeTable(shape: NotedTable): TableChanges {
+    return { ...nameOf(shape), isWhole: true, rows: [...this.#rowsOf(shape)], gone: [] };
+  }
+
+  *#rowsOf(shape: NotedTable): Iterable<SentCell[]> {
+    const selected = shape.columns.map((column) => column.read('c'));
+    const rows = this.#sql.each(`SELECT ${selected.join(', ')} FROM ${sqlName(shape.name)} c`);
+    for (const row of rows) yield cellsOf(shape, row);
+  }
+
+  *#entries(): Iterable<[string, Uint8Array]> {
+    for (const [key, value] of this.#storage.kv.list()) yield [key, serialize(value)];
+  }
+
+  #sequences(): [string, number | bigint][] | null {
+    const exists = this.#sql.rows("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'");
+    if (exists.length === 0) return null;
+    const rows = this.#sql.rows(`SELECT name, ${marked('seq', false)} FROM sqlite_sequence`);
+    return (rows as [string, SqlStorageValue][]).map(([name, sequence]) => [
+      name,
+      cellOf(sequence, true) as number | bigint,
+    ]);
+  }
+}
+
+function nameOf({
+  name,
+  keys,
+  columns,
+}: NotedTable): Pick<TableChanges, 'name' | 'keys' | 'columns'> {
+  return { name, keys, columns: columns.map((column) => column.name) };
+}
+
+function cellsOf({ columns }: NotedTable, values: readonly SqlStorageValue[]): SentCell[] {
+  return values.map((value, i) => cellOf(value, columns[i]!.isMarked));
+}
+
+/** Collects elements until their size is that of a part. */
+function* parts<T>(elements: Iterable<T>, sizeOf: (element: T) => number): Iterable<T[]> {
+  let part: T[] = [];
+  let sizeBytes = 0;
+  for (const element of elements) {
+    part.push(element);
+    sizeBytes += sizeOf(element);
+    if (sizeBytes < PART_BYTES) continue;
+    yield part;
+    part = [];
+    sizeBytes = 0;
+  }
+  if (part.length > 0) yield part;
+}
+
+function sizeOfRow(row: readonly SentCell[]): number {
+  let sizeBytes = 0;
+  for (const cell of row) {
+    const isLong = typeof cell === 'string' || cell instanceof Uint8Array;
+    sizeBytes += 9 + (isLong ? cell.length : 0);
+  }
+  return sizeBytes;
+}

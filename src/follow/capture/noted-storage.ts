@@ -1,0 +1,107 @@
+// The storage of the class, wrapped in place: writes without triggers are noted, and whoever listens is told that
+// something may have been written.
+//
+// Invariant: a wrapped function has the same effects, results and errors.
+//
+// Does not know the form of a note.
+
+import type { DurableObjectStorage } from '../../shared/contract/storage.ts';
+
+/** What the storage reports. */
+export interface StorageWrites {
+  /** Keys were put or deleted. */
+  keys(keys: readonly string[]): void;
+  /** A text is about to run that may change the schema. */
+  beforeSchema(text: string): void;
+  /** It has run, or has failed after some of its statements. */
+  afterSchema(text: string): void;
+  /** Something was undone. */
+  undone(): void;
+  /** Everything is about to be deleted; the result is called when it is. */
+  deletesAll(): () => void;
+  /** Something may have been written. */
+  wrote(): void;
+}
+
+/** Texts that may change the schema, or the table of sequences, which has no triggers. */
+const SCHEMA = /\b(create|alter|drop)\b|sqlite_sequence/i;
+
+type AnyFunction = (...args: never[]) => unknown;
+
+export function noteWrites(storage: DurableObjectStorage, writes: StorageWrites): void {
+  noteKeys(storage, writes);
+  noteKeys(storage.kv, writes);
+  wrap(storage.sql, 'exec', (exec) => (...args: unknown[]) => {
+    const text = String(args[0]);
+    const changesSchema = SCHEMA.test(text);
+    if (changesSchema) writes.beforeSchema(text);
+    try {
+      return exec(...args);
+    } catch (error) {
+      writes.undone();
+      throw error;
+    } finally {
+      if (changesSchema) writes.afterSchema(text);
+      writes.wrote();
+    }
+  });
+  wrap(storage, 'transactionSync', (transactionSync) => (callback: unknown) => {
+    try {
+      return transactionSync(callback);
+    } catch (error) {
+      writes.undone();
+      throw error;
+    }
+  });
+  wrap(storage, 'transaction', (transaction) => async (...args: unknown[]) => {
+    const [closure, ...rest] = args as [(txn: object) => unknown, ...unknown[]];
+    const noted = (txn: object) => {
+      noteKeys(txn, writes);
+      wrap(txn, 'rollback', (rollback) => () => {
+        rollback();
+        writes.undone();
+      });
+      return closure(txn);
+    };
+    try {
+      return await transaction(noted, ...rest);
+    } catch (error) {
+      writes.undone();
+      throw error;
+    }
+  });
+  wrap(storage, 'deleteAll', (deleteAll) => (...args: unknown[]) => {
+    const deleted = writes.deletesAll();
+    const result = deleteAll(...args);
+    deleted();
+    writes.wrote();
+    return result;
+  });
+}
+
+function noteKeys(target: object, writes: StorageWrites): void {
+  for (const name of ['put', 'delete']) {
+    wrap(target, name, (write) => (...args: unknown[]) => {
+      const result = write(...args);
+      writes.keys(keysOf(args[0]));
+      writes.wrote();
+      return result;
+    });
+  }
+}
+
+function keysOf(argument: unknown): string[] {
+  if (Array.isArray(argument)) return argument.map(String);
+  if (typeof argument === 'object' && argument !== null) return Object.keys(argument);
+  return [String(argument)];
+}
+
+function wrap(
+  target: object,
+  name: string,
+  make: (original: (...args: unknown[]) => unknown) => AnyFunction,
+): void {
+  const original = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+  const value = make((...args) => Reflect.apply(original, target, args));
+  Object.defineProperty(target, name, { value, configurable: true, writable: true });
+}

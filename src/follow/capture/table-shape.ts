@@ -1,0 +1,195 @@
+// The tables of an object whose changes are noted: their keys and columns, and how their values are read exactly.
+//
+// A runtime gives numbers of JavaScript for INTEGER and REAL alike, so a statement gives such values as marked texts.
+//
+// Does not know the writes.
+
+import { storageError } from '../../shared/contract/errors.ts';
+import type { SqlStorageValue } from '../../shared/contract/storage.ts';
+import type { SchemaEntry, SentCell } from '../changes/changes.ts';
+import type { OwnSql } from './own-sql.ts';
+
+/** Most key columns of a table WITHOUT ROWID: the notes have as many (our choice). */
+export const KEY_COLUMNS_MAX = 4;
+
+/** What this package's own tables, triggers and views are called. */
+export const OWN_PREFIX = '_follow_';
+
+interface Column {
+  readonly name: string;
+  /** True: its values are marked when they are read. */
+  readonly isMarked: boolean;
+  /** What a statement selects for it. */
+  read(table: string): string;
+}
+
+export interface NotedTable {
+  readonly name: string;
+  /** As TableChanges has them. */
+  readonly keys: readonly string[];
+  readonly hasRowid: boolean;
+  readonly columns: readonly Column[];
+  readonly uniques: readonly UniqueIndex[];
+  /** Another text: the table or its unique indexes are other ones. */
+  readonly signature: string;
+}
+
+export interface UniqueIndex {
+  readonly columns: readonly { readonly name: string; readonly collation: string }[];
+}
+
+/** Without objects that SQLite makes by itself, and the storage's own tables. */
+const OBJECTS =
+  'SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND ' +
+  "lower(substr(name, 1, 7)) <> 'sqlite_' AND lower(substr(name, 1, 4)) <> '_cf_'";
+const KINDS = "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'";
+
+export interface Schema {
+  readonly objects: readonly SchemaEntry[];
+  readonly tables: ReadonlyMap<string, NotedTable>;
+}
+
+/** The schema of the object without this package's own. @throws FOLLOW_UNSUPPORTED: its changes could not be noted */
+export function readSchema(sql: OwnSql): Schema {
+  const kinds = new Map(
+    (sql.rows(KINDS) as [string, string, number][]).map(([name, kind, wr]) => [name, { kind, wr }]),
+  );
+  const objects: SchemaEntry[] = [];
+  const tables = new Map<string, NotedTable>();
+  for (const [type, name, table, text] of sql.rows(OBJECTS) as [
+    SchemaEntry['type'],
+    ...string[],
+  ][]) {
+    if (sql.isOwn(name!)) continue;
+    if (name!.toLowerCase().startsWith(OWN_PREFIX)) throw reserved(type, name!);
+    if (kinds.get(table!)?.kind === 'virtual') throw unsupported(`table ${name} is virtual`);
+    objects.push({ type, name: name!, sql: text! });
+    if (type === 'table') tables.set(name!, shapeOf(sql, name!, text!, kinds.get(name!)?.wr === 1));
+  }
+  return { objects, tables };
+}
+
+function shapeOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolean): NotedTable {
+  const info = sql.rows('SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)', name) as [
+    string,
+    string,
+    number,
+    number,
+  ][];
+  const indexes = sql.rows('SELECT name, "unique", origin FROM pragma_index_list(?)', name) as [
+    string,
+    number,
+    string,
+  ][];
+  const uniques = indexes
+    .filter(([, isUnique]) => isUnique === 1)
+    .map(([index]) => uniqueOf(sql, name, index))
+    .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  const hasKeyIndex = indexes.some(([, , origin]) => origin === 'pk');
+  const keys = keysOf(name, info, isWithoutRowid, hasKeyIndex);
+  const columns = info
+    .filter(([, , , hidden]) => hidden === 0)
+    .map(([column, type]) => columnOf(column, type));
+  const isApart = !isWithoutRowid && !columns.some((column) => column.name === keys[0]);
+  return {
+    name,
+    keys,
+    hasRowid: !isWithoutRowid,
+    columns: isApart ? [columnOf(keys[0]!, 'INTEGER'), ...columns] : columns,
+    uniques,
+    signature: JSON.stringify([text, uniques]),
+  };
+}
+
+function keysOf(
+  table: string,
+  info: readonly (readonly [name: string, type: string, pk: number, hidden: number])[],
+  isWithoutRowid: boolean,
+  hasKeyIndex: boolean,
+): string[] {
+  const keys = info
+    .filter(([, , pk]) => pk > 0)
+    .sort(([, , one], [, , other]) => one - other)
+    .map(([name]) => name);
+  if (isWithoutRowid) {
+    if (keys.length <= KEY_COLUMNS_MAX) return keys;
+    throw unsupported(
+      `the primary key of ${table}, which is WITHOUT ROWID, has ${keys.length} columns, at most ${KEY_COLUMNS_MAX}`,
+    );
+  }
+  if (keys.length === 1 && !hasKeyIndex) return keys; // INTEGER PRIMARY KEY: the rowid itself
+  const names = new Set(info.map(([name]) => name.toLowerCase()));
+  const rowid = ['rowid', '_rowid_', 'oid'].find((name) => !names.has(name));
+  if (rowid !== undefined) return [rowid];
+  throw unsupported(
+    `${table} has columns with all three names of the rowid, and no INTEGER PRIMARY KEY`,
+  );
+}
+
+function uniqueOf(sql: OwnSql, table: string, index: string): UniqueIndex {
+  const columns = sql.rows('SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1', index);
+  return {
+    columns: (columns as [string | null, string][]).map(([name, collation]) => {
+      if (name !== null) return { name, collation };
+      throw unsupported(`the unique index ${index} of ${table} is over an expression`);
+    }),
+  };
+}
+
+/** https://sqlite.org/datatype3.html#determination_of_column_affinity */
+function columnOf(name: string, type: string): Column {
+  const upper = type.toUpperCase();
+  const isInteger = upper.includes('INT');
+  const isText = !isInteger && /CHAR|CLOB|TEXT/.test(upper);
+  const isUntyped =
+    !isInteger && !isText && (upper === '' || upper === 'ANY' || upper.includes('BLOB'));
+  const isReal = !isInteger && !isText && !isUntyped && /REAL|FLOA|DOUB/.test(upper);
+  const isMarked = !isText && !isReal;
+  return {
+    name,
+    isMarked,
+    read: (table) => {
+      const value = `${table}.${sqlName(name)}`;
+      return isMarked ? marked(value, isUntyped) : value;
+    },
+  };
+}
+
+/** Texts and integers as texts with a mark before them; integers only where a number would not be exact, or is not told from a REAL. */
+export function marked(value: string, isUntyped: boolean): string {
+  const integer = isUntyped
+    ? `'i' || ${value}`
+    : `CASE WHEN ${value} BETWEEN -9007199254740991 AND 9007199254740991 THEN ${value} ELSE 'i' || ${value} END`;
+  return `CASE typeof(${value}) WHEN 'text' THEN 't' || ${value} WHEN 'integer' THEN ${integer} ELSE ${value} END`;
+}
+
+/** A value that was read, exactly. */
+export function cellOf(value: SqlStorageValue, isMarked: boolean): SentCell {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (!isMarked || typeof value !== 'string') return value;
+  const content = value.slice(1);
+  return value[0] === 'i' ? BigInt(content) : content;
+}
+
+export function sqlName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function unsupported(fact: string): Error {
+  return storageError(
+    'FOLLOW_UNSUPPORTED',
+    `followable: ${fact}: its changes cannot be noted, so followers would not see them; change the table, or do not make ` +
+      'the class followable.',
+  );
+}
+
+function reserved(type: string, name: string): Error {
+  return storageError(
+    'FOLLOW_UNSUPPORTED',
+    `followable: the ${type} ${name} has a name that begins with ${OWN_PREFIX}, as the tables of followable() do; choose another name.`,
+  );
+}

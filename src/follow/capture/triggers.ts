@@ -1,0 +1,66 @@
+// The triggers that note the changes of a table: the key of each row that is inserted, changed or deleted.
+//
+// REPLACE deletes rows without telling triggers. So the rows that a new row may replace are noted before, by its values in
+// each unique index. `recursive_triggers` would tell, but the class's own triggers would act differently.
+//
+// Does not know when they are made.
+
+import { literal, type NotedTable, OWN_PREFIX, sqlName } from './table-shape.ts';
+
+/** The columns of a note, for keys. */
+export const NOTE_KEYS = ['k', 'k1', 'k2', 'k3'] as const;
+
+/** The statements that make the triggers of a table. */
+export function triggersOf(shape: NotedTable): string[] {
+  const { name, keys } = shape;
+  const into = `INSERT INTO ${OWN_PREFIX}note (t, ${NOTE_KEYS.slice(0, keys.length).join(', ')})`;
+  const note = (row: string) =>
+    `${into} VALUES (${literal(name)}, ${keys.map((key) => `${row}.${sqlName(key)}`).join(', ')})`;
+  const oldKeys = keys.map((key) => `OLD.${sqlName(key)}`).join(', ');
+  const moved = keys.map((key) => `OLD.${sqlName(key)} IS NOT NEW.${sqlName(key)}`).join(' OR ');
+  const trigger = (kind: string, when: string, ...body: string[]) =>
+    `CREATE TRIGGER ${sqlName(`${OWN_PREFIX}${kind}_${name}`)} ${when} ON ${sqlName(name)} BEGIN ${body.join('; ')}; END`;
+  return [
+    ...probes(shape, into, trigger),
+    trigger('i', 'AFTER INSERT', note('NEW')),
+    trigger('d', 'AFTER DELETE', note('OLD')),
+    trigger(
+      'u',
+      'AFTER UPDATE',
+      note('NEW'),
+      `${into} SELECT ${literal(name)}, ${oldKeys} WHERE ${moved}`,
+    ),
+  ];
+}
+
+function probes(
+  { name, keys, hasRowid, uniques }: NotedTable,
+  into: string,
+  trigger: (kind: string, when: string, ...body: string[]) => string,
+): string[] {
+  const probed = new Set<string>();
+  const found: string[] = [];
+  for (const { columns } of uniques) {
+    const isKey =
+      columns.length === keys.length && columns.every(({ name: one }) => keys.includes(one));
+    if (!hasRowid && isKey) continue; // the row that is replaced has the key of the new one
+    const same = columns.map(
+      ({ name: column, collation }) =>
+        `${sqlName(column)} = NEW.${sqlName(column)} COLLATE ${collation}`,
+    );
+    found.push(
+      `${into} SELECT ${literal(name)}, ${keys.map(sqlName).join(', ')} FROM ${sqlName(name)} WHERE ${same.join(' AND ')}`,
+    );
+    for (const { name: column } of columns) probed.add(column);
+  }
+  if (found.length === 0) return [];
+  const others = keys.map((key) => `${sqlName(key)} IS NOT OLD.${sqlName(key)}`).join(' OR ');
+  return [
+    trigger('bi', 'BEFORE INSERT', ...found),
+    trigger(
+      'bu',
+      `BEFORE UPDATE OF ${[...probed].map(sqlName).join(', ')}`,
+      ...found.map((probe) => `${probe} AND (${others})`),
+    ),
+  ];
+}
