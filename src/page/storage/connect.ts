@@ -74,7 +74,7 @@ export async function connectClasses<Classes extends object>(
   const client = new ObjectsClient(finder, status);
   const party = new Party(FREE, () => caller);
   const peers = livePeers(finder, finders.environment.after);
-  const caller = new PartyCaller(party, client.carry, liveCalls(peers));
+  const caller = new PartyCaller(party, client.carry, liveCalls(peers), client.follow);
   let bindings = new Map<string, string>();
   let env: object = {};
   const readClasses = async () => {
@@ -148,11 +148,12 @@ export async function connectClasses<Classes extends object>(
 }
 
 function createEnv({ classes, bindings }: ClassList, caller: ObjectCaller): object {
-  const factories = new Map(classes.map(({ name, uniqueKey }) => [name, uniqueKey]));
+  const listed = new Map(classes.map((one) => [one.name, one]));
   const namespaces = new Map(
     bindings.map(([binding, className]) => {
-      const ids = new ObjectIdFactory(factories.get(className)!);
-      return [binding, new DurableObjectNamespace({ className, ids, caller })];
+      const { uniqueKey, follows = false } = listed.get(className)!;
+      const ids = new ObjectIdFactory(uniqueKey);
+      return [binding, new DurableObjectNamespace({ className, ids, caller, follows })];
     }),
   );
   return checkedEnv(Object.fromEntries(namespaces), namespaces.keys());

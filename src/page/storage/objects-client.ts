@@ -6,10 +6,17 @@
 
 import type { Answer, OutgoingCall } from '../../shared/calls/membrane/caller.ts';
 import { References } from '../../shared/calls/membrane/references.ts';
+import type { AskFollowed } from '../../shared/calls/stubs/followed-calls.ts';
 import type { CallFlag } from '../../shared/contract/call-flag.ts';
+import { deserialize } from '../../shared/values/decode.ts';
 import { fromWire } from '../../shared/wire/errors-on-wire.ts';
 import type { PageEnd } from '../../shared/wire/page-end.ts';
-import type { ClassList, ManageRequest, ManageResults } from '../../shared/wire/protocol.ts';
+import type {
+  ClassList,
+  ManageRequest,
+  ManageResults,
+  ObjectRequest,
+} from '../../shared/wire/protocol.ts';
 import type { LeaderFinder } from '../leader/leader-finder.ts';
 import type { Status } from '../leader/status.ts';
 
@@ -51,6 +58,10 @@ export class ObjectsClient {
       }
     }
   }
+
+  /** Asks an object that follows another one. */
+  readonly follow: AskFollowed = async (address, ask) =>
+    deserialize(await this.manage({ op: 'follow', address, ask })) as never;
 
   /** Asks for anything that is not a call of an object. */
   async manage<R extends ManageRequest>(request: R): Promise<ManageResults[R['op']]> {
@@ -109,13 +120,13 @@ export class ObjectsClient {
 
   async #ask(connection: PageEnd, waiting: Waiting): Promise<Answer> {
     const channel = referencesOf(connection);
-    const { address, bond, request } = waiting.call;
+    const { address, bond, request, told } = waiting.call;
     const { flag } = waiting;
     waiting.connection = connection;
-    const payload = await bond.ask(channel, request, (sent) => {
-      const { client } = this.#finder;
-      return connection.worker.call(address, { ...sent, client, ...(flag && { flag }) });
-    });
+    const { client } = this.#finder;
+    const send = (sent: ObjectRequest) =>
+      connection.worker.call(address, { ...sent, client, ...(flag && { flag }) });
+    const payload = await bond.ask(channel, request, send, told);
     return { payload, channel };
   }
 }

@@ -218,15 +218,18 @@ test('[PTX6] a closure that does not end is rolled back after 30 s', async () =>
     release = resolve;
   });
   let transaction: Promise<void> = Promise.resolve();
+  let hasWritten = false;
   const late = new Promise<unknown>((report) => {
     transaction = storage.transaction(async (txn) => {
       await txn.put('count', 2);
+      hasWritten = true;
       await held;
       report(await Promise.allSettled([txn.put('count', 3), storage.put('count', 4)]));
     });
   });
   const timedOut = expect(transaction).rejects.toMatchObject({ code: 'TRANSACTION_TIMEOUT' });
-  await vi.waitUntil(() => host.operations.includes('put'));
+  await vi.waitUntil(() => hasWritten);
+  await turns(3); // its time begins when the page knows that it is open
   tab.advance(30_000);
   await timedOut;
   release();

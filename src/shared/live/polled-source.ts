@@ -27,6 +27,8 @@ export interface LivePeers {
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 5000;
 
+const MOVED = Symbol('moved');
+
 /** `signal` ends it, with its reason. */
 export function polledSource(peers: LivePeers, start: LiveStart, signal?: AbortSignal): LiveSource {
   return (sink) => {
@@ -78,7 +80,7 @@ class Poll {
       if (this.#peers.end !== undefined) return this.#end();
       const error = await this.#follow();
       if (this.#isStopped) return;
-      if (this.#peers.end !== undefined) continue;
+      if (this.#peers.end !== undefined || error === MOVED) continue;
       this.#failures += 1;
       if (this.#failures === 1) continue;
       this.#sink.failed(error);
@@ -98,7 +100,7 @@ class Poll {
     this.#sink.ended(this.#peers.end);
   }
 
-  /** Reports results until the live read has ended; returns why. */
+  /** Reports results until the live read has ended; returns why, or that it has moved. */
   async #follow(): Promise<unknown> {
     try {
       const peer = await this.#peers.peer();
@@ -114,7 +116,7 @@ class Poll {
           this.#sink.result(outcome.ok);
         } else if (outcome.isEnded === true) {
           this.#open = undefined;
-          return fromWire(outcome.error);
+          return outcome.isMoved === true ? MOVED : fromWire(outcome.error);
         } else {
           this.#failures = 0;
           this.#sink.failed(fromWire(outcome.error));

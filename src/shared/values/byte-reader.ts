@@ -136,7 +136,7 @@ export class ByteReader {
     if (length % 2 === 1) throw corrupt('half a character');
     const at = this.#take(length);
     const buffer = length < LONG_STRING ? undefined : nodeBuffer(this.#bytes, at, length);
-    if (buffer !== undefined) return buffer.ucs2Slice();
+    if (buffer !== undefined) return buffer.ucs2Slice(0, length);
     const text = utf16Decoder.decode(this.#bytes.subarray(at, at + length));
     // The decoder replaces lone surrogates by U+FFFD; strings may hold them.
     return text.includes('\ufffd') ? utf16(this.#bytes.slice(at, at + length)) : text;
@@ -194,7 +194,7 @@ function latin1(bytes: Uint8Array, at: number, length: number): string {
   const part = bytes.subarray(at, at + length);
   if (length >= LONG_STRING) {
     const buffer = nodeBuffer(bytes, at, length);
-    if (buffer !== undefined) return buffer.latin1Slice();
+    if (buffer !== undefined) return buffer.latin1Slice(0, length);
     // Windows-1252 is Latin-1 but for the controls 80 to 9F; most of those it maps to wider ones.
     const text = windows1252Decoder.decode(part);
     if (!WIDE.test(text)) return text;

@@ -178,7 +178,7 @@ export class ByteWriter {
     const bytes = this.#bytes;
     const buffer = nodeBuffer(bytes, this.#length, text.length);
     if (buffer !== undefined) {
-      this.#length += buffer.latin1Write(text);
+      this.#length += buffer.latin1Write(text, 0, text.length);
       return;
     }
     let at = this.#length;
@@ -203,7 +203,7 @@ export class ByteWriter {
     const buffer =
       text.length < LONG_STRING ? undefined : nodeBuffer(this.#bytes, this.#length, byteLength);
     if (buffer !== undefined) {
-      this.#length += buffer.ucs2Write(text);
+      this.#length += buffer.ucs2Write(text, 0, byteLength);
       return;
     }
     const units = new Uint16Array(this.#bytes.buffer, this.#length, text.length);

@@ -3,12 +3,12 @@
 // It writes and reads long strings ten times as fast as the functions of browsers, for characters that are not ASCII. Lone
 // surrogates stay as they are. As a value, a Buffer is a view of a pool that it shares with others of the process.
 
-/** The part of a Buffer that is used. */
+/** The part of a Buffer that is used. On workerd, with `nodejs_compat`, its arguments are mandatory. */
 interface StringBuffer {
-  latin1Write(text: string): number;
-  ucs2Write(text: string): number;
-  latin1Slice(): string;
-  ucs2Slice(): string;
+  latin1Write(text: string, offset: number, length: number): number;
+  ucs2Write(text: string, offset: number, length: number): number;
+  latin1Slice(start: number, end: number): string;
+  ucs2Slice(start: number, end: number): string;
 }
 
 interface Runtime {

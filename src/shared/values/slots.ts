@@ -51,8 +51,8 @@ export function regExpFlagsOf(value: object): string | undefined {
   return flags;
 }
 
-export const domExceptionName = getter<string>(DOMException.prototype, 'name');
-export const domExceptionMessage = getter<string>(DOMException.prototype, 'message');
+export const domExceptionName = ofDomException('name');
+export const domExceptionMessage = ofDomException('message');
 export const blobSize = getter<number>(Blob.prototype, 'size');
 export const headersHas = Headers.prototype.has.call.bind(Headers.prototype.has) as (
   headers: object,
@@ -105,6 +105,13 @@ export function isGenuineError(value: object): boolean {
 /** The accessor of a property of a prototype, as a function of the object. */
 export function getter<Value>(prototype: object, name: PropertyKey): Accessor<Value> {
   return method(Object.getOwnPropertyDescriptor(prototype, name)!.get!);
+}
+
+/** Workerd keeps these members on each exception, as plain properties. */
+function ofDomException(name: 'name' | 'message'): Accessor<string> {
+  const read = Object.getOwnPropertyDescriptor(DOMException.prototype, name)?.get;
+  if (read) return method(read);
+  return (exception) => String(Object.getOwnPropertyDescriptor(exception, name)!.value);
 }
 
 /** Like `getter`; without the property, a function that gives undefined. */

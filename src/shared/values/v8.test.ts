@@ -62,8 +62,11 @@ describe('[VAL4] V8 writes the same bytes for', () => {
     ],
   };
   for (const [name, value] of Object.entries(values)) {
+    // At once: V8 writes an array whose elements are of a holey kind as a sparse one, and an engine may change the kind of
+    // an array that optimized code has read.
+    const native = hexOf(nativeSerialize(value));
     test(name, () => {
-      expect(hexOf(serialize(value))).toBe(hexOf(nativeSerialize(value)));
+      expect(hexOf(serialize(value))).toBe(native);
     });
   }
 });

@@ -5,5 +5,6 @@
 export type { ConnectionSnapshot } from '../observed/observed-connection.ts';
 export type { UndoControls } from '../observed/observed-undo.ts';
 export { useConnectionStatus } from './use-connection-status.ts';
+export { useFollowedState } from './use-followed-state.ts';
 export { useLive, useLiveValue } from './use-live.ts';
 export { useUndo } from './use-undo.ts';

@@ -22,6 +22,8 @@ export class Accesses {
   readonly #database: WatchedDatabase;
   #onFlushed: ((writes: WriteSet) => void) | undefined;
   #reads: ReadSet | undefined;
+  /** Why nothing may be written; undefined: it may. */
+  #refusal: (() => Error) | undefined;
   /** Of the open transaction, and of commits that are not handed over. */
   #open: WriteSet | undefined;
   #committed: WriteSet | undefined;
@@ -61,7 +63,7 @@ export class Accesses {
     this.#database.refusesWrites = readOnly;
     return () => {
       this.#reads = undefined;
-      this.#database.refusesWrites = undefined;
+      this.#database.refusesWrites = this.#refusal;
     };
   }
 
@@ -76,9 +78,16 @@ export class Accesses {
     return (this.#open ??= new WriteSet());
   }
 
-  /** Called before every write. @throws LIVE_READ_ONLY */
+  /** From now on nothing may be written, for this reason; undefined: it may again. */
+  set refusal(refusal: (() => Error) | undefined) {
+    this.#refusal = refusal;
+    this.#database.refusesWrites = refusal;
+  }
+
+  /** Called before every write. @throws LIVE_READ_ONLY, or the refusal */
   checkWrite(): void {
     if (this.#reads !== undefined) throw readOnly();
+    if (this.#refusal !== undefined) throw this.#refusal();
   }
 
   committed(): void {

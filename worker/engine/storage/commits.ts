@@ -13,13 +13,18 @@
 // Invariant: tickets settle in order, so waiting for the newest means waiting for all before it. A ticket that
 // somebody waits for is covered by a flush as soon as it is committed and no earlier flush runs.
 
+import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
+import { type Annotation, annotationOf } from '../log/annotation.ts';
 import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
 import type { StorageEnvironment } from './storage-environment.ts';
+import type { Transactions } from './transactions.ts';
 
 /** Whether replies wait for a write. */
 export interface Confirmation {
   readonly confirmed: boolean;
 }
+
+export const CONFIRMED: Confirmation = { confirmed: true };
 
 /** The log's functions for this module. */
 export interface Flushable {
@@ -248,5 +253,49 @@ export class Upkeep {
     new Promise((resolve) => resolve(work())).catch((error: unknown) => {
       if (!isDiskFull(error)) this.#onBroken(error);
     });
+  }
+}
+
+/**
+ * Who makes the commits of an object: the author of the open transaction, and of operations that are commits of their own.
+ *
+ * Invariant: a commit has one author. Writes of another author are another commit; a transaction is that of who began it,
+ * with the first label that code in it was given.
+ */
+export class CommitAuthors {
+  readonly #files: Pick<ObjectFiles, 'annotate'>;
+  readonly #environment: Pick<StorageEnvironment, 'author'>;
+  /** Of the open transaction. */
+  #author: Annotation | undefined;
+
+  constructor(
+    files: Pick<ObjectFiles, 'annotate'>,
+    environment: Pick<StorageEnvironment, 'author'>,
+  ) {
+    this.#files = files;
+    this.#environment = environment;
+  }
+
+  /** A commit of this author begins: of the running code, unless one is given. */
+  begin(author = this.#environment.author?.()): void {
+    this.#author = author;
+    this.#files.annotate(author);
+  }
+
+  /** The running code is about to write. */
+  beforeWrite(transactions: Pick<Transactions, 'isImplicit' | 'isPending' | 'commitImplicit'>) {
+    const author = this.#environment.author?.();
+    if (author === this.#author) return;
+    if (transactions.isPending) transactions.commitImplicit();
+    else if (!transactions.isImplicit && this.#author?.by.label === undefined) {
+      const label = author?.by.label;
+      if (this.#author === undefined || label === undefined) return;
+      this.begin(annotationOf({ ...this.#author.by, label }));
+    }
+  }
+
+  /** The author of a commit that an operation makes. */
+  as(kind: CommitAuthor['kind']): Annotation {
+    return annotationOf({ ...this.#environment.author?.()?.by, kind });
   }
 }

@@ -11,14 +11,13 @@ import type { BulkResult } from '../../../src/shared/contract/bulk.ts';
 import type { MergeResult } from '../../../src/shared/contract/changes.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { KeyRange } from '../../../src/shared/contract/key-range.ts';
-import type { CommitAuthor, SqlStorage } from '../../../src/shared/contract/storage.ts';
+import type { SqlStorage } from '../../../src/shared/contract/storage.ts';
 import { type LiveReading, liveQuery } from '../../../src/shared/live/live-result.ts';
 import { LiveValue } from '../../../src/shared/live/live-value.ts';
 import { isDefect } from '../file/invariant.ts';
 import { emptyDatabase } from '../import/database-header.ts';
 import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
-import { type Annotation, annotationOf } from '../log/annotation.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
 import type { PastState } from '../log/past-state.ts';
 import type { Cursor } from '../sql/cursor.ts';
@@ -27,8 +26,9 @@ import { createSqlStorage } from '../sql/sql-storage.ts';
 import { Accesses, type WriteSet } from './accesses.ts';
 import { Alarm } from './alarm.ts';
 import { BranchPoint } from './branch-point.ts';
-import { Commits, type Confirmation, Upkeep } from './commits.ts';
+import { CONFIRMED, CommitAuthors, Commits, type Confirmation, Upkeep } from './commits.ts';
 import type { Comparison } from './comparison.ts';
+import { type Copy, isCopy, writeCopied } from './copied-content.ts';
 import { lateCode } from './load-late.ts';
 import type { MergeTarget } from './merge.ts';
 import { Metadata } from './metadata.ts';
@@ -40,8 +40,6 @@ import {
   type StorageOptions,
 } from './storage-environment.ts';
 import { type Frame, Transactions } from './transactions.ts';
-
-const CONFIRMED: Confirmation = { confirmed: true };
 
 export class ObjectStorage {
   /** `ctx.storage.sql`. */
@@ -61,11 +59,10 @@ export class ObjectStorage {
   readonly #transactions: Transactions;
   readonly #commits: Commits;
   readonly #upkeep: Upkeep;
+  readonly #authors: CommitAuthors;
   #broken: StorageError | undefined;
   /** The error of every operation after the database was replaced and closed. */
   #replaced: StorageError | undefined;
-  /** Of the open transaction. */
-  #author: Annotation | undefined;
   #alarmChanged = false;
   #hasBookmark = false;
 
@@ -78,6 +75,7 @@ export class ObjectStorage {
     this.environment = environment;
     this.options = options;
     this.#files = files;
+    this.#authors = new CommitAuthors(files, environment);
     this.#commits = new Commits(
       files,
       (error) => environment.onBroken(error),
@@ -99,7 +97,7 @@ export class ObjectStorage {
     this.#metadata = new Metadata(this.#database);
     this.#alarm = new Alarm(this.#metadata);
     this.#transactions = new Transactions(this.#database.control, {
-      begins: () => this.#annotate(environment.author?.()),
+      begins: () => this.#authors.begin(),
       committed: () => this.#orReset(() => this.#committed()),
       rolledBack: ({ implicit }) => {
         if (implicit) this.#commits.forgotten();
@@ -174,7 +172,7 @@ export class ObjectStorage {
     this.#transactions.discard();
     // One commit replaces all database pages, so cached data of the old ones is dropped first.
     this.#forgetSchema({ closeWalk: true });
-    this.#annotate(this.environment.author?.());
+    this.#authors.begin();
     this.#orReset(() => {
       this.#files.atomically(() => {
         this.#database.reset();
@@ -291,7 +289,7 @@ export class ObjectStorage {
   /** Takes commits back, and keeps all others. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
   async revert(bookmarks: readonly string[]): Promise<MergeResult> {
     this.#mustBeAlive();
-    const author = this.#authorAs('revert');
+    const author = this.#authors.as('revert');
     const [newest, ...older] = this.past.runsOf(bookmarks);
     const others = older.map((run) => () => this.past.compareBack(run));
     return this.makeChanges(await this.past.compareBack(newest!), null, author, others);
@@ -304,8 +302,29 @@ export class ObjectStorage {
     decisions: Decisions | null,
   ): Promise<MergeResult> {
     this.#mustBeAlive();
-    const author = this.#authorAs('merge');
+    const author = this.#authors.as('merge');
     return this.makeChanges(await this.past.compare(from, to), decisions, author);
+  }
+
+  /** From now on only `replicate` writes: the object is a copy of another one. */
+  becomeCopy(): void {
+    this.accesses.refusal = isCopy;
+  }
+
+  /** Takes over content of the other object, as one commit. @throws the error of `write`: then nothing has changed */
+  replicate(write: (copy: Copy) => void): void {
+    this.#mustBeAlive();
+    this.accesses.refusal = undefined;
+    try {
+      this.#beforeWrite(CONFIRMED);
+      const copy = { database: this.#database, kv: this.#kv };
+      this.#transactions.sync(() => writeCopied(copy, write));
+    } finally {
+      this.becomeCopy();
+      this.accesses.writes?.addEverything();
+      this.#forgetSchema({ closeWalk: true });
+    }
+    this.commitImplicit();
   }
 
   /** Undoes an open transaction; does nothing if it has ended. @throws TRANSACTION_NESTING */
@@ -354,7 +373,7 @@ export class ObjectStorage {
   restoreAtNextStart(bookmark: string): string {
     this.accesses.checkWrite();
     this.commitImplicit();
-    const undo = this.#files.scheduleRestore(bookmark, this.#authorAs('restore'));
+    const undo = this.#files.scheduleRestore(bookmark, this.#authors.as('restore'));
     this.environment.onReplaced?.();
     // In a synchronous transaction, the turn commits it.
     if (this.#transactions.isSync) this.#commits.named();
@@ -400,9 +419,10 @@ export class ObjectStorage {
     reason: StorageError,
   ): string {
     this.#mustBeAlive();
+    this.accesses.checkWrite();
     this.#mustBeOutside(operation);
     const undo = this.currentBookmark();
-    this.#annotate(this.#authorAs(operation === 'promote' ? operation : 'import'));
+    this.#authors.begin(this.#authors.as(operation === 'promote' ? operation : 'import'));
     this.environment.onReplaced?.();
     this.#orReset(() => {
       replace();
@@ -458,7 +478,7 @@ export class ObjectStorage {
   makeChanges(
     comparison: Comparison,
     given: Decisions | null,
-    author = this.#authorAs('merge'),
+    author = this.#authors.as('merge'),
     others: readonly (() => Promise<Comparison>)[] = [],
   ): Promise<MergeResult> {
     return this.environment
@@ -470,7 +490,7 @@ export class ObjectStorage {
         // Decided for another state: the conflicts are found again.
         const decisions = given === null || given.at === null || given.at === at ? given : null;
         const frame = this.#transactions.begin();
-        this.#annotate(author);
+        this.#authors.begin(author);
         try {
           const target = () => this.#target();
           const merged = await lateCode.loaded.mergeEach(comparison, others, decisions, target);
@@ -505,31 +525,10 @@ export class ObjectStorage {
   #beforeWrite(write: Confirmation): WriteSet | undefined {
     this.#mustBeAlive();
     this.accesses.checkWrite();
-    if (this.#author !== this.environment.author?.()) this.#changeAuthor();
+    this.#authors.beforeWrite(this.#transactions);
     this.#transactions.beforeWrite();
     if (this.#transactions.isImplicit) this.#commits.written(write);
     return this.accesses.writes;
-  }
-
-  /** Writes of another author are another commit; a transaction is that of who began it, with the first label. */
-  #changeAuthor(): void {
-    const author = this.environment.author?.();
-    const { isImplicit, isPending } = this.#transactions;
-    if (isPending) this.commitImplicit();
-    else if (!isImplicit && this.#author !== undefined && this.#author.by.label === undefined) {
-      const label = author?.by.label;
-      if (label !== undefined) this.#annotate(annotationOf({ ...this.#author.by, label }));
-    }
-  }
-
-  #annotate(author: Annotation | undefined): void {
-    this.#author = author;
-    this.#files.annotate(author);
-  }
-
-  /** The author of a commit that an operation makes. */
-  #authorAs(kind: CommitAuthor['kind']): Annotation {
-    return annotationOf({ ...this.environment.author?.()?.by, kind });
   }
 
   // A query may write to the transaction of an unconfirmed write: confirmed from now on, which only delays a reply.

@@ -6,11 +6,12 @@
 
 import { callEntry, parametersIn } from '../../../src/shared/calls/stubs/invoke.ts';
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { idOfStorage, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
 import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
+import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type {
   LiveConnection,
@@ -79,15 +80,33 @@ export class LiveCalls implements LiveService {
     const cancellation = flag && this.#host.cancellations.begin(flag);
     const ended = () => cancellation?.end();
     try {
-      return await this.#host.use(addressOf(target), (instance) => {
+      const isForecast = this.#host.followers.find(addressOf(target)) !== undefined;
+      return await this.#use(target, (instance) => {
         const followed = cancellable(instance, readOf(instance, read), cancellation);
         return keep === undefined || kept === undefined
-          ? new Follower(instance, followed, ended)
-          : keptFollower(instance, followed, ended, kept, keep);
+          ? new Follower(instance, followed, ended, isForecast)
+          : keptFollower(instance, followed, ended, isForecast, kept, keep);
       });
     } catch (error) {
       ended();
       throw error;
+    }
+  }
+
+  /** Of an object that follows another one, its forecast, which may be another one before it is used. */
+  async #use<T>(
+    target: string | WireAddress,
+    use: (instance: ObjectInstance) => T | PromiseLike<T>,
+  ): Promise<T> {
+    const address = addressOf(target);
+    const followed = this.#host.followers.find(address);
+    if (followed === undefined) return this.#host.use(address, use);
+    for (;;) {
+      try {
+        return await this.#host.use(await followed.forecast(), use);
+      } catch (error) {
+        if (!isBranchEnded(error)) throw error;
+      }
     }
   }
 }
@@ -98,13 +117,17 @@ class Follower {
   #end: LiveOutcome | undefined;
   #answer: ((outcome: LiveOutcome) => void) | undefined;
   readonly #stop: () => void;
+  /** The next forecast of the object takes its place. */
+  readonly #isForecast: boolean;
 
   constructor(
     instance: ObjectInstance,
     read: LiveRead,
     ended: () => void,
+    isForecast: boolean,
     published: (result: LiveResult) => void = () => {},
   ) {
+    this.#isForecast = isForecast;
     const release = instance.context.retain((reason) => this.end(reason));
     const remove = instance.live.add(read, (result) => {
       this.#result = result;
@@ -129,7 +152,8 @@ class Follower {
 
   end(reason: unknown): void {
     if (this.#end !== undefined) return;
-    this.#end = { error: toWire(reason), isEnded: true };
+    const isMoved = this.#isForecast && isBranchEnded(reason);
+    this.#end = { error: toWire(reason), isEnded: true, ...(isMoved && { isMoved }) };
     this.#stop?.();
     this.#give();
   }
@@ -184,6 +208,7 @@ function keptFollower(
   instance: ObjectInstance,
   read: LiveRead,
   ended: () => void,
+  isForecast: boolean,
   kept: KeptResults,
   keep: LiveKeep,
 ): Follower {
@@ -200,7 +225,7 @@ function keptFollower(
     read.kind === 'method'
       ? { kind: 'method', run: () => noting(() => read.run()) }
       : { kind: 'storage', run: () => noting(() => read.run()) };
-  return new Follower(instance, followed, ended, (result) => {
+  return new Follower(instance, followed, ended, isForecast, (result) => {
     kept.keep(address, era, keep, 'ok' in result ? { bytes: result.ok, schema } : undefined);
   });
 }
@@ -245,4 +270,8 @@ function pageGone(): Error {
 
 function unknownRead(): Error {
   return storageError('CONNECTION_CLOSED', 'The live read has ended; open it again.');
+}
+
+function isBranchEnded(error: unknown): boolean {
+  return isStorageError(error) && error.code === 'BRANCH_ENDED';
 }

@@ -4,6 +4,7 @@
 
 import { type Carry, PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';
 import { pairOfReferences } from '../../../src/shared/calls/membrane/references.ts';
+import type { AskFollowed } from '../../../src/shared/calls/stubs/followed-calls.ts';
 import {
   loopbackClass,
   loopbackNamespace,
@@ -95,7 +96,7 @@ export class Namespaces {
     this.#env = env;
     this.#after = after;
     this.live = new LiveCalls(host);
-    this.#worker = this.#reside(host.outside, liveCalls(this.#livePeers()));
+    this.#worker = this.#reside(host.outside, liveCalls(this.#livePeers()), this.#follow);
     const partyOf = (context: PartyIo) => this.#residentOf(context).party;
     this.#entries = makeEntries?.({
       ambient: this.ambient,
@@ -182,15 +183,18 @@ export class Namespaces {
     return resident;
   }
 
-  #reside(io: PartyIo, live?: ObjectCaller['live']): Resident {
+  #reside(io: PartyIo, live?: ObjectCaller['live'], follow?: ObjectCaller['follow']): Resident {
     const party: Party = new Party(io, () => caller);
     const carry: Carry = async (call) => {
       if (call.mayWrite) io.checkSends?.('A call of another object');
       return this.calls.carry(call);
     };
-    const caller = new PartyCaller(party, carry, live);
+    const caller = new PartyCaller(party, carry, live, follow);
     return { party, caller };
   }
+
+  readonly #follow: AskFollowed = (address, ask) =>
+    this.#host.outside.receive(() => this.calls.ask(address, ask)) as never;
 
   // Results arrive where code belongs to no object.
   #livePeers(): LivePeers {
@@ -238,6 +242,7 @@ export class Namespaces {
 
   #namespace(className: string, caller: ObjectCaller): DurableObjectNamespace {
     const { ids } = this.#host.classes.get(className);
-    return new DurableObjectNamespace({ className, ids, caller });
+    const follows = this.#host.followers.classNames.has(className);
+    return new DurableObjectNamespace({ className, ids, caller, follows });
   }
 }

@@ -15,8 +15,16 @@ import { fromWireAddress, toWireAddress } from '../../../src/shared/calls/stubs/
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
-import type { CallAddress, EntryAddress } from '../../../src/shared/wire/address.ts';
+import { deserialize } from '../../../src/shared/values/decode.ts';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import type {
+  CallAddress,
+  EntryAddress,
+  Payload,
+  WireAddress,
+} from '../../../src/shared/wire/address.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
+import type { FollowAsk } from '../../../src/shared/wire/follow-asks.ts';
 import type {
   ClassList,
   EntryEvent,
@@ -29,6 +37,7 @@ import type {
   ReferencePeer,
 } from '../../../src/shared/wire/protocol.ts';
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
+import { type FollowedError, type FollowedObject, queuedAs } from '../host/followers.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
@@ -48,6 +57,8 @@ export class CallerError {
 export interface Receiver {
   /** Absent for an entry point, which has no instance that could be reset. */
   readonly address?: ObjectAddress;
+  /** Runs the methods of an object that follows another one. */
+  readonly followed?: FollowedObject;
   /** @throws CallerError, and the event's error */
   deliver<T>(event: (recipient: Recipient) => T | PromiseLike<T>): Promise<T>;
 }
@@ -139,14 +150,13 @@ export class ObjectCalls implements ObjectsService {
   /** Carries a call of code in this thread to a receiver, which is found only now. */
   async carryTo(
     find: () => Receiver,
-    { bond, request, signal, watcher = FREE }: OutgoingCall,
+    { bond, request, signal, watcher = FREE, told }: OutgoingCall,
   ): Promise<Answer> {
     const [caller, callee] = this.#local;
     const cancellation = signal && cancellationOf(signal);
     const watch = watchFor((told) => watcher.onEnd(told));
-    const payload = await bond.ask(caller, request, (sent) =>
-      this.#outcome(find, sent, callee, watch, cancellation),
-    );
+    const send = (sent: ObjectRequest) => this.#outcome(find, sent, callee, watch, cancellation);
+    const payload = await bond.ask(caller, request, send, told);
     return { payload, channel: caller };
   }
 
@@ -168,7 +178,17 @@ export class ObjectCalls implements ObjectsService {
       );
     }
     const address = fromWireAddress(wire);
+    const followed = this.#host.followers.find(address);
+    if (followed !== undefined) return this.#forecasting(followed);
     return { address, deliver: (event) => this.#host.deliver(address, event) };
+  }
+
+  /** Reads go to the forecast. */
+  #forecasting(followed: FollowedObject): Receiver {
+    return {
+      followed,
+      deliver: async (event) => this.#host.deliver(await followed.forecast(), event),
+    };
   }
 
   #flagged<T>(
@@ -198,6 +218,10 @@ export class ObjectCalls implements ObjectsService {
       const before = lastReset();
       if (before !== undefined) throw before.reason;
       if (request.op === 'watch') throw await this.#endOf(receiver, watch);
+      if (receiver.followed !== undefined) {
+        cancellation?.check();
+        return await this.#followedOutcome(receiver, receiver.followed, request, channel);
+      }
       const draft = await receiver.deliver((recipient) => {
         cancellation?.check();
         recipient.context.workFor(cancellation);
@@ -207,16 +231,45 @@ export class ObjectCalls implements ObjectsService {
       return { ok: channel.send(draft), incarnation };
     } catch (thrown) {
       const isOwn = thrown instanceof CallerError;
-      const error = isOwn ? thrown.error : thrown;
+      const followed = queuedAs(thrown);
+      const isWrapped = isOwn || followed !== undefined;
+      const error = isWrapped ? (thrown as FollowedError).error : thrown;
       const last = lastReset();
       const isBroken = last !== undefined && last.reason === error;
       // As on workerd, a thrown primitive becomes an error, and a thrown object stays as it is.
       const isObject = typeof error === 'object' && error !== null;
       const wire = toWire(isObject ? error : new Error(String(error)));
-      return { error: wire, incarnation, isBroken, ...(isOwn && { isOwn }) };
+      return {
+        error: wire,
+        incarnation,
+        isBroken,
+        ...(isOwn && { isOwn }),
+        ...(followed !== undefined && { followed }),
+      };
     } finally {
       lent.forEach(disposeOf);
     }
+  }
+
+  /** Values of such a call are copied: its instance may be another one soon. */
+  async #followedOutcome(
+    receiver: Receiver,
+    followed: FollowedObject,
+    request: Exclude<ObjectRequest, { readonly op: 'watch' }>,
+    channel: ReferenceChannel,
+  ): Promise<ObjectOutcome> {
+    const send = (value: unknown) =>
+      channel.send(limited(channel.draft(value, this.#partyOf(this.#host.outside), 'given')));
+    if (request.op === 'get') {
+      const copy = await receiver.deliver(async ({ object }) => {
+        mustBeCallable(object!);
+        return serialize(await readEntry(object!, request.path));
+      });
+      return { ok: send(deserialize(copy)) };
+    }
+    const { method, payload } = methodCallIn(request);
+    const { value, n } = await followed.call(method, plainArguments(method, payload));
+    return { ok: send(value), ...(n !== null && { followed: n }) };
   }
 
   async #endOf(receiver: Receiver, watch: Watch): Promise<unknown> {
@@ -264,6 +317,9 @@ export class ObjectCalls implements ObjectsService {
 
   async #manage(request: ManageRequest): Promise<Outcome> {
     try {
+      if (request.op === 'follow') {
+        return { ok: serialize(await this.ask(request.address, request.ask)) };
+      }
       if (this.#manager === undefined) {
         throw storageError(
           'INTERNAL',
@@ -276,12 +332,58 @@ export class ObjectCalls implements ObjectsService {
     }
   }
 
+  /** Asks an object that follows another one. @throws INVALID_ARGUMENT if it does not */
+  async ask(address: WireAddress, ask: FollowAsk): Promise<unknown> {
+    const followed = this.#host.followers.find(fromWireAddress(address));
+    if (followed !== undefined) return followed.ask(ask);
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `${address.className} follows nothing: the worker has no { follow } for it.`,
+    );
+  }
+
   #classes(): ClassList {
-    const { classes } = this.#host;
+    const { classes, followers } = this.#host;
     return {
-      classes: [...classes.all].map(({ name, uniqueKey }) => ({ name, uniqueKey })),
+      classes: [...classes.all].map(({ name, uniqueKey }) => ({
+        name,
+        uniqueKey,
+        ...(followers.classNames.has(name) && { follows: true }),
+      })),
       bindings: [...classes.bindings],
     };
+  }
+}
+
+/**
+ * The call of a method, which the server can run too.
+ *
+ * @throws INVALID_ARGUMENT for anything else: what it wrote would be in the forecast only
+ */
+function methodCallIn(request: Exclude<ObjectRequest, { readonly op: 'watch' | 'get' }>) {
+  if (request.op === 'call') {
+    const [method, ...rest] = request.path;
+    if (method !== undefined && rest.length === 0) return { method, payload: request.payload };
+  }
+  const called = request.op === 'call' ? request.path.join('.') : request.op;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${called}(): of an object that follows, only the methods of its class are called. Give the class a method, or ask ` +
+      'the object on the server.',
+  );
+}
+
+/** @throws INVALID_ARGUMENT for a function, a target or a stream */
+function plainArguments(method: string, payload: Payload): unknown[] {
+  try {
+    return parametersIn(deserialize(payload));
+  } catch (cause) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `${method}: the arguments of a call that follows are plain data, which can be kept and sent again; ` +
+        'functions, stubs and streams cannot.',
+      { cause },
+    );
   }
 }
 
@@ -305,7 +407,7 @@ class Authors {
 
 async function perform(
   manager: ObjectManager,
-  request: ManageRequest,
+  request: Exclude<ManageRequest, { readonly op: 'follow' }>,
 ): Promise<ManageResults[ManageRequest['op']]> {
   const { clock } = manager;
   switch (request.op) {

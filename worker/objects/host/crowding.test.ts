@@ -349,6 +349,7 @@ test('[MANY3] an idle instance that must be kept, such as a facet with open sock
     nextTurn: (task) => void turns.push(task),
     openOf: () => 3,
     closing: () => 0,
+    makeRoom: () => {},
   });
   const kept = ['one', 'two'].map((id) => {
     const evict = () => {

@@ -305,6 +305,8 @@ export interface CrowdingEnvironment {
   openOf(instance: Evictable): number;
   /** How many files of instances that are being closed are still open. */
   closing(): number;
+  /** No instance is idle, and files are short: lets go of an instance that is kept without need. */
+  makeRoom(): void;
 }
 
 /**
@@ -353,7 +355,7 @@ export class Crowding {
   }
 
   #evict(): void {
-    const { files, closing } = this.#environment;
+    const { files, closing, makeRoom } = this.#environment;
     // An instance that is kept nevertheless rests again, at the end of the order.
     for (const instance of [...this.#rested]) {
       if (files.shortage <= closing()) return;
@@ -361,5 +363,6 @@ export class Crowding {
       if (instance.context.isIdle && this.#environment.openOf(instance) > 0)
         instance.context.evict();
     }
+    if (files.shortage > closing()) makeRoom();
   }
 }

@@ -38,6 +38,7 @@ import { type Deliver, HibernatingSockets } from '../sockets/hibernating-sockets
 import { Branches } from './branches.ts';
 import { CatalogNotes } from './catalog-notes.ts';
 import { FacetFiles } from './facet-files.ts';
+import { type Followers, NO_FOLLOWERS } from './followers.ts';
 import { Crowding, Instances, Resets } from './instances.ts';
 import { ObjectAlarms } from './object-alarms.ts';
 import { replaceDatabase, restoreDatabase } from './replace-database.ts';
@@ -46,6 +47,9 @@ import { replaceDatabase, restoreDatabase } from './replace-database.ts';
 export type MakeBindings = (instance: ObjectInstance) => InstanceBindings;
 
 const SOCKET = annotationOf({ kind: 'socket' });
+
+/** Starts what objects that follow others need; see worker/follow. */
+export type StartFollowing = (host: ObjectHost, environment: HostEnvironment) => Followers;
 
 export class ObjectHost {
   readonly classes: ClassRegistry;
@@ -67,6 +71,8 @@ export class ObjectHost {
   readonly branches: Branches;
   readonly #openFiles: OpenFiles;
   readonly #crowding: Crowding;
+  /** Its objects that are copies of others: their class runs on branches of them only. Set before the first is used. */
+  followers: Followers = NO_FOLLOWERS;
   /** Objects whose files are gone, and of which listeners were told. */
   readonly #missing = new Set<string>();
   /**
@@ -129,6 +135,7 @@ export class ObjectHost {
       files: this.#openFiles,
       nextTurn: this.#environment.nextTurn,
       openOf: ({ address }) => medium.openOf(addressKey(address)),
+      makeRoom: () => this.followers.makeRoom(),
       closing: () => this.instances.closing().reduce((sum, key) => sum + medium.openOf(key), 0),
     });
     if (environment.kept !== undefined) {
@@ -351,7 +358,9 @@ export class ObjectHost {
    */
   async close(fact = 'the host of the objects was closed'): Promise<void> {
     this.alarms.close();
+    for (const sockets of this.#sockets.values()) sockets.close();
     const closed = storageError('CONNECTION_CLOSED', `Nothing is called any more: ${fact}.`);
+    await this.followers.close();
     this.#openFiles.end(closed);
     try {
       await this.instances.closeAll(
@@ -406,6 +415,7 @@ export class ObjectHost {
     const options = {
       address,
       construction,
+      isCopy: this.#isCopy(address),
       environment,
       host: this.io,
       events,
@@ -432,7 +442,7 @@ export class ObjectHost {
     address: ObjectAddress,
     startup: FacetStartup | undefined,
   ): Construction | null {
-    if (address.className === null) return null;
+    if (address.className === null || this.#isCopy(address)) return null;
     const shared = { sockets: this.#socketsOf(key, address), makeBindings: this.#makeBindings };
     if (address.facet === undefined) {
       return { ...shared, class: this.classes.get(address.className) };
@@ -442,6 +452,11 @@ export class ObjectHost {
       'OBJECT_RESET',
       'The facet has ended; the next call of its parent starts it.',
     );
+  }
+
+  #isCopy({ className, branch, facet }: ObjectAddress): boolean {
+    if (branch !== undefined || facet !== undefined) return false;
+    return this.followers.classNames.has(className ?? '');
   }
 
   #socketsOf(key: string, address: ObjectAddress): HibernatingSockets {

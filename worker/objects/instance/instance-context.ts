@@ -36,6 +36,8 @@ export class InstanceContext implements IoContext {
   readonly #lifecycle: Lifecycle;
   #eventCount = 0;
   #wasClosed = false;
+  /** How often its code has tried to send something and was refused. */
+  refusedSends = 0;
   /** Who is named as the author of commits of the running task, and of what it starts. */
   author: Annotation | undefined;
   /** Of the call that the running task works for. */
@@ -60,6 +62,7 @@ export class InstanceContext implements IoContext {
 
   checkSends(operation: string): void {
     if (this.#options.sends) return;
+    this.refusedSends += 1;
     throw storageError(
       'BRANCH_ISOLATED',
       `${operation}: code on a branch reaches nothing outside of the branch. Fork with { fetch: 'allow' } to let it.`,

@@ -7,6 +7,7 @@
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { FOLLOWABLE } from '../../../src/shared/contract/followed.ts';
 import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contract/limits.ts';
 import type { StorageRead } from '../../../src/shared/contract/live.ts';
 import {
@@ -81,6 +82,8 @@ export interface InstanceOptions {
   readonly address: ObjectAddress;
   /** Null for an object without a class. */
   readonly construction: Construction | null;
+  /** True: it is a copy of an object elsewhere, which alone changes it. @default false */
+  readonly isCopy?: boolean;
   readonly environment: HostEnvironment;
   readonly host: IoHost;
   readonly events: InstanceEvents;
@@ -112,6 +115,8 @@ export class ObjectInstance {
   readonly #environment: HostEnvironment;
   readonly #events: InstanceEvents;
   readonly #construction: Construction | null;
+  /** Only its class writes: others do not tell its followers. */
+  readonly isFollowed: boolean;
   readonly #userObject: UserObject | null;
   readonly #sockets: InstanceSockets | null;
   #isNoted = false;
@@ -193,6 +198,8 @@ export class ObjectInstance {
       },
       storageOptions,
     );
+    if (options.isCopy === true) this.storage.becomeCopy();
+    this.isFollowed = construction !== null && FOLLOWABLE in construction.class.construct;
     this.live = new LiveReads({
       accesses: this.storage.accesses,
       nextTurn: environment.nextTurn,

@@ -13,6 +13,7 @@
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { eachOf, type StateName } from '../../../src/shared/contract/arguments.ts';
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { FOLLOWABLE } from '../../../src/shared/contract/followed.ts';
 import {
   addressKey,
   branchAddress,
@@ -124,6 +125,7 @@ class PageSession {
     const { calls } = batch;
     const [first] = calls;
     if (first?.op === 'begin') {
+      if (instance.isFollowed) return calls.map(() => ({ error: toWire(notNoted()) }));
       this.#asked = new PageTransaction(first.number, instance, this.#environment.after);
     }
     const asked = this.#asked;
@@ -211,6 +213,31 @@ class PageSession {
     cancellation: Cancellation | undefined,
   ): Result | Promise<Result> {
     instance.context.author = this.authorOf(call);
+    if (instance.isFollowed) return this.#performReading(instance, call, cancellation);
+    return this.#performAdmitted(instance, call, cancellation);
+  }
+
+  /** On an object with followers, which writes of a handle would not reach. @throws READ_ONLY */
+  #performReading(
+    instance: ObjectInstance,
+    call: Call,
+    cancellation: Cancellation | undefined,
+  ): Result | Promise<Result> {
+    if (call.op === 'revert' || call.op === 'merge') throw notNoted();
+    const { accesses } = instance.storage;
+    accesses.refusal = notNoted;
+    try {
+      return this.#performAdmitted(instance, call, cancellation);
+    } finally {
+      accesses.refusal = undefined;
+    }
+  }
+
+  #performAdmitted(
+    instance: ObjectInstance,
+    call: Call,
+    cancellation: Cancellation | undefined,
+  ): Result | Promise<Result> {
     if (call.op === 'begin') return this.#begin(this.#transactionOf(call.number), cancellation);
     if (cancellation === undefined) return this.#perform(instance, call);
     cancellation.check();
@@ -520,6 +547,10 @@ export class PageSessions implements StorageService {
       return await this.#host.promote(branchAddress(address, call.branch), cancellation, by);
     }
     if (call.op === 'mergeBranch') {
+      const { className } = address;
+      if (className !== null && FOLLOWABLE in this.#host.classes.get(className).construct) {
+        throw notNoted();
+      }
       const branch = branchAddress(address, call.branch);
       const { bookmark, decisions } = call;
       return await this.#host.branches.merge(branch, bookmark, decisions, cancellation, by);
@@ -535,6 +566,14 @@ export class PageSessions implements StorageService {
     this.#lastId += 1;
     return this.#lastId;
   }
+}
+
+function notNoted(): Error {
+  return storageError(
+    'READ_ONLY',
+    'The object has followers, which learn of the writes of its class, and not of those through a handle; call a method ' +
+      'of the class. A restore and an import reach them as a new snapshot.',
+  );
 }
 
 /** For `abort` the reset is the success; unconfirmed earlier calls are lost. */

@@ -10,6 +10,7 @@ import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import { EntryPoints, type EntryPointsParts } from '../../objects/entries/entry-points.ts';
 import { EnvBindings } from '../../objects/entries/env-bindings.ts';
 import { Workers } from '../../objects/entries/workers.ts';
+import type { StartFollowing } from '../../objects/host/object-host.ts';
 import {
   ClassRegistry,
   type ClassTable,
@@ -27,6 +28,7 @@ export interface App {
   readonly env: object;
   readonly entryTexts?: readonly string[];
   readonly entryPoints?: (...parts: EntryPointsParts) => EntryPoints;
+  readonly follow?: StartFollowing;
 }
 
 /**
@@ -78,6 +80,7 @@ export function appOf(table: ClassTable, options: AppOptions): App {
     classes,
     env: complete.env ?? {},
     entryTexts: workers.texts,
+    ...(options.follow && { follow: options.follow }),
     // Without, a call runs through none of their code.
     ...(!workers.isEmpty && {
       entryPoints: (...parts: EntryPointsParts) => new EntryPoints(workers, ...parts),

@@ -1,6 +1,7 @@
 // The values provided before a host ran (provided-env.ts), for their readers.
 
 import type { EntryOptions } from '../../objects/entries/workers.ts';
+import type { StartFollowing } from '../../objects/host/object-host.ts';
 import type { ClassTableOptions } from '../../objects/instance/object-class.ts';
 
 /** The names that ids and namespaces are made from, as in a host's options. */
@@ -9,6 +10,7 @@ export type EnvNames = Pick<AppOptions, 'bindings' | 'scriptName'>;
 /** Options of a host that concern its app. */
 export interface AppOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
   readonly env?: object;
+  readonly follow?: StartFollowing;
 }
 
 interface Provided {

@@ -11,6 +11,7 @@ import { loadSqlite, type Sqlite } from '../../engine/vfs/sqlite-module.ts';
 import { MemoryCatalog, type ObjectCatalog } from '../../objects/catalog/catalog.ts';
 import { IdbCatalog } from '../../objects/catalog/idb-catalog.ts';
 import { systemTime } from '../../objects/clock/clock.ts';
+import type { StartFollowing } from '../../objects/host/object-host.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { KeptResults } from '../../objects/live/kept-results.ts';
 import type { Realm } from '../../realm/globals/realm.ts';
@@ -38,6 +39,8 @@ export interface BrowserHostOptions {
   readonly realm: Realm;
   /** Makes the entry points beside the classes. @default there are none */
   readonly entryPoints?: MakeEntryPoints | undefined;
+  /** Objects that follow others. @default none */
+  readonly follow?: StartFollowing | undefined;
   /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** Limits of queries and imports. @default those of query-limits */
@@ -150,6 +153,7 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
     classes,
     env,
     entryPoints,
+    options.follow,
   );
   return { ...started, medium: kind, lost: Promise.race([lost, catalogLost]), watch };
 }

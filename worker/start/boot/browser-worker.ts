@@ -27,7 +27,7 @@ import { pageService } from './page-service.ts';
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
-  'classes' | 'env' | 'entryPoints' | 'realm' | 'idleMs' | 'limits' | 'history'
+  'classes' | 'env' | 'entryPoints' | 'follow' | 'realm' | 'idleMs' | 'limits' | 'history'
 > &
   Pick<HostedCode, 'build' | 'compareBuilds'> & {
     /** The code of the entry points, which is part of the deployment. */

@@ -15,7 +15,7 @@ import { type Entries, type EntryParts, Namespaces } from '../../objects/calls/n
 import type { ObjectCatalog } from '../../objects/catalog/catalog.ts';
 import { Clock, type SystemTime, systemTime } from '../../objects/clock/clock.ts';
 import { ClockControl } from '../../objects/host/clock-control.ts';
-import { ObjectHost } from '../../objects/host/object-host.ts';
+import { ObjectHost, type StartFollowing } from '../../objects/host/object-host.ts';
 import { ObjectManager } from '../../objects/host/object-manager.ts';
 import type { HostEnvironment } from '../../objects/instance/environment.ts';
 import type { ClassRegistry } from '../../objects/instance/object-class.ts';
@@ -76,12 +76,16 @@ export interface RunningHost {
   close(fact?: string): Promise<void>;
 }
 
-/** Opens nothing until an object is used or its alarm is due. `entryPoints`: those beside the classes. */
+/**
+ * Opens nothing until an object is used or its alarm is due. `entryPoints`: those beside the classes. `follow`: objects
+ * that follow others.
+ */
 export async function startHost(
   platform: Platform,
   classes: ClassRegistry,
   env: object,
   entryPoints?: MakeEntryPoints,
+  follow?: StartFollowing,
 ): Promise<RunningHost> {
   // Not the platform itself: it would keep the first instance of SQLite, and all of its memory.
   const { time = systemTime, catalog, realm, isDedicated } = platform;
@@ -89,6 +93,7 @@ export async function startHost(
   const clock = new Clock(time);
   const environment = environmentOf(platform, platform.turns ?? messages, time, clock);
   const host = new ObjectHost(environment, classes, (instance) => namespaces.bindings(instance));
+  if (follow !== undefined) host.followers = follow(host, environment);
   const control = new ClockControl(clock, host.alarms, environment);
   const manager = new ObjectManager(host, control, environment);
   const afterRealTime = (delayMs: number, task: () => void) => time.after(delayMs, task, false);

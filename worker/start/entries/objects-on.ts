@@ -32,7 +32,7 @@ import { lateCode } from '../../engine/storage/load-late.ts';
 import { systemTime } from '../../objects/clock/clock.ts';
 import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { ClockControl } from '../../objects/host/clock-control.ts';
-import type { ObjectHost } from '../../objects/host/object-host.ts';
+import type { ObjectHost, StartFollowing } from '../../objects/host/object-host.ts';
 import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
 import type { App } from '../../realm/library/provided-env.ts';
 import { wholeRealm } from '../../realm/modules/whole-realm.ts';
@@ -59,6 +59,7 @@ export async function objectsOn<Table extends ClassTable>(
     app.classes,
     app.env,
     app.entryPoints,
+    app.follow,
   );
   const { host, namespaces, manager, close } = running;
   const { bindings } = app.classes;
@@ -140,6 +141,8 @@ function named({ className, id }: ObjectAddress): { className: string; id: Durab
 export interface InProcessOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
   /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
+  /** Objects that follow others: the result of `follow`, of `ctx-storage/worker/follow`. @default none */
+  readonly follow?: StartFollowing;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** How long a query may run, and how much of SQLite's memory an object may take. */

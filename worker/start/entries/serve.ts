@@ -12,6 +12,7 @@ import {
 import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
 import { completeLimits, type QueryLimits } from '../../engine/sql/query-limits.ts';
 import type { EntryOptions } from '../../objects/entries/workers.ts';
+import type { StartFollowing } from '../../objects/host/object-host.ts';
 import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
 import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { appOf } from '../../realm/library/provided-env.ts';
@@ -24,6 +25,8 @@ answerStarts();
 export interface ServeOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
   /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
+  /** Objects that follow others: the result of `follow`, of `ctx-storage/worker/follow`. @default none */
+  readonly follow?: StartFollowing;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** How long a query may run, and how much of SQLite's memory an object may take. */

@@ -8,6 +8,7 @@ import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { abortedBy, located } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Bond } from '../stubs/bond.ts';
+import { type CallNote, withNote } from '../stubs/followed-calls.ts';
 import type { Path } from '../stubs/invoke.ts';
 import type { Party, PartyIo } from '../stubs/party.ts';
 import { withCallers } from '../stubs/remote-error.ts';
@@ -31,6 +32,8 @@ export interface OutgoingCall {
   readonly mayWrite: boolean;
   /** Who watches the object. */
   readonly watcher?: PartyIo;
+  /** Gets the number of the call in the queue of an object that follows another one. */
+  readonly told?: ((n: number) => void) | undefined;
 }
 
 /** The result, and the channel it arrived on. */
@@ -45,22 +48,48 @@ export type Carry = (call: OutgoingCall) => Promise<Answer>;
 /** Most redirects that are followed (Fetch standard). */
 const REDIRECTS_MAX = 20;
 
+interface SendOptions {
+  readonly mayWrite?: boolean;
+  readonly isFetch?: boolean;
+  readonly note?: CallNote | undefined;
+}
+
 export class PartyCaller implements ObjectCaller {
   readonly #party: Party;
   readonly #carry: Carry;
   readonly live?: ObjectCaller['live'];
 
-  /** `live` makes live calls; undefined: there are none. */
-  constructor(party: Party, carry: Carry, live?: ObjectCaller['live']) {
+  readonly follow?: ObjectCaller['follow'];
+
+  /** `live` makes live calls, `follow` asks objects that follow others; undefined: neither is done. */
+  constructor(
+    party: Party,
+    carry: Carry,
+    live?: ObjectCaller['live'],
+    follow?: ObjectCaller['follow'],
+  ) {
     this.#party = party;
     this.#carry = carry;
     if (live !== undefined) this.live = live;
+    if (follow !== undefined) this.follow = follow;
   }
 
-  async call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown> {
+  call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown> {
+    const { address, follows } = to;
+    if (follows !== true || !('id' in address)) return this.#call(to, path, parameters);
+    const note: CallNote = { address, ask: this.follow, n: undefined };
+    return withNote(this.#call(to, path, parameters, note), note);
+  }
+
+  async #call(to: Callee, path: Path, parameters: unknown[], note?: CallNote): Promise<unknown> {
     to.signal?.throwIfAborted();
     const draft = limited(writeDraft(parameters, this.#party));
-    return this.#send(to, (channel) => ({ op: 'call', path, payload: channel.send(draft) }));
+    const request: OutgoingCall['request'] = (channel) => ({
+      op: 'call',
+      path,
+      payload: channel.send(draft),
+    });
+    return this.#send(to, request, { note });
   }
 
   async get(to: Callee, path: Path): Promise<unknown> {
@@ -137,11 +166,11 @@ export class PartyCaller implements ObjectCaller {
   #send(
     to: Callee,
     request: OutgoingCall['request'],
-    { mayWrite = true, isFetch = false } = {},
+    { mayWrite = true, isFetch = false, note }: SendOptions = {},
   ): Promise<unknown> {
     const { signal } = to;
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const result = this.#ask(to, request, mayWrite, isFetch);
+    const result = this.#ask(to, request, mayWrite, isFetch, note);
     // Nobody takes the contents of a late result.
     return signal === undefined ? result : untilAborted(result, signal, disposeOf);
   }
@@ -151,11 +180,13 @@ export class PartyCaller implements ObjectCaller {
     request: OutgoingCall['request'],
     mayWrite: boolean,
     isFetch: boolean,
+    note: CallNote | undefined,
   ): Promise<unknown> {
     const party = this.#party;
     let answer: Answer;
     try {
-      answer = await party.io.send(() => this.#carry({ ...to, request, mayWrite }));
+      const told = note && ((n: number) => (note.n = n));
+      answer = await party.io.send(() => this.#carry({ ...to, request, mayWrite, told }));
     } catch (error) {
       // As on workerd, errors of `fetch` and of entry points name no object.
       throw withCallers(error, isFetch || !('id' in to.address) ? undefined : to.address.id);

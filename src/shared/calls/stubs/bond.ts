@@ -20,7 +20,8 @@ export class Bond {
   #state: State = FREE;
 
   /**
-   * Asks the object over this connection. `request` is made only if the stub is not broken.
+   * Asks the object over this connection. `request` is made only if the stub is not broken. `told` gets the number of
+   * the call in the queue of an object that follows another one.
    *
    * @throws the object's error, or the reason that the stub is broken
    */
@@ -28,12 +29,14 @@ export class Bond {
     connection: C,
     request: (connection: C) => ObjectRequest,
     send: (request: ObjectRequest) => Promise<ObjectOutcome>,
+    told?: (n: number) => void,
   ): Promise<Payload> {
     const state = this.#stateOn(connection);
     if (state.kind === 'broken') throw state.reason;
     const made = request(connection);
     const { incarnation } = { incarnation: undefined, ...state };
     const outcome = await send(incarnation === undefined ? made : { ...made, incarnation });
+    if (outcome.followed !== undefined) told?.(outcome.followed);
     if ('ok' in outcome) {
       this.#bind(connection, outcome.incarnation);
       return outcome.ok;

@@ -21,6 +21,8 @@ export interface NamespaceOptions {
   readonly ids: ObjectIdFactory;
   readonly caller: ObjectCaller;
   readonly jurisdiction?: string;
+  /** Its objects follow others. @default false */
+  readonly follows?: boolean;
 }
 
 /** Lets a namespace be a function instead of the object that `new` makes. */
@@ -60,7 +62,7 @@ export class DurableObjectNamespace extends Shell {
   }
 
   get(id: unknown, _options?: unknown): object {
-    const { className, ids, caller } = this.#options;
+    const { className, ids, caller, follows } = this.#options;
     if (!(id instanceof DurableObjectId)) {
       throw storageError(
         'INVALID_ARGUMENT',
@@ -71,14 +73,14 @@ export class DurableObjectNamespace extends Shell {
       ids.fromString(id.toString());
       this.#know(id);
     }
-    return createStub({ className, id }, caller);
+    return createStub({ className, id }, caller, follows);
   }
 
   getByName(...parameters: [name: unknown, options?: unknown]): object {
     checkArgumentCount('getByName', parameters.length, 1);
-    const { className, ids, caller, jurisdiction } = this.#options;
+    const { className, ids, caller, jurisdiction, follows } = this.#options;
     const name = convertString('getByName', parameters[0]);
-    return createStub({ className, id: ids.fromName(name, jurisdiction) }, caller);
+    return createStub({ className, id: ids.fromName(name, jurisdiction) }, caller, follows);
   }
 
   jurisdiction(jurisdiction: unknown): DurableObjectNamespace {

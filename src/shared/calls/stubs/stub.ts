@@ -10,6 +10,7 @@ import type { EntryEvent } from '../../wire/protocol.ts';
 import type { Enter } from '../io/io-context.ts';
 import { Bond } from './bond.ts';
 import { Breakage } from './breakage.ts';
+import { type AskFollowed, setFollowed } from './followed-calls.ts';
 import type { Path } from './invoke.ts';
 import { type CallLive, setAddress, setCaller, setLiveCalls } from './known-stubs.ts';
 import { isRemote } from './remote-name.ts';
@@ -23,12 +24,16 @@ export interface Callee {
   readonly bond: Bond;
   /** Cancels its calls. */
   readonly signal?: AbortSignal | undefined;
+  /** It follows an object on a server. */
+  readonly follows?: boolean;
 }
 
 /** How calls reach objects. */
 export interface ObjectCaller {
   /** Absent for the code of objects. */
   readonly live?: ((address: WireAddress, signal?: AbortSignal) => CallLive) | undefined;
+  /** Asks an object that follows another one. Absent for the code of objects. */
+  readonly follow?: AskFollowed | undefined;
   call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown>;
   get(to: Callee, path: Path): Promise<unknown>;
   fetch(
@@ -84,11 +89,14 @@ class DurableObjectStub {
 Object.defineProperty(DurableObjectStub, 'name', { value: 'DurableObject' });
 refuseToClone(DurableObjectStub);
 
+/** `follows`: the object follows one on a server. */
 export function createStub(
   { id, ...rest }: ObjectAddress,
   caller: ObjectCaller,
+  follows = false,
 ): DurableObjectStub {
-  return stubOf(id, { address: toWireAddress({ id, ...rest }), bond: new Bond() }, caller);
+  const address = toWireAddress({ id, ...rest });
+  return stubOf(id, { address, bond: new Bond(), ...(follows && { follows }) }, caller);
 }
 
 /** How the members of whatever a stub calls are reached. */
@@ -117,6 +125,7 @@ function stubOf(
   });
   setAddress(stub, address);
   setCaller(stub, caller);
+  if (callee.follows === true) setFollowed(stub, { address, ask: caller.follow });
   if (caller.live !== undefined) setLiveCalls(stub, caller.live(address, signal));
   setWithSignal(stub, (added) =>
     stubOf(id, { ...callee, signal: bothSignals(signal, added) }, caller),

@@ -1,0 +1,130 @@
+// Makes the content of a copy that of its original, from what has changed there.
+//
+// Rows that have changed are deleted before any is inserted, and nothing is replaced: two rows with one value of a unique
+// column, of which the changes have only one, are an error here and not a row that is missing silently.
+//
+// Invariant: it runs inside `replicate`, which undoes everything if it throws.
+//
+// Does not know positions, nor where the changes come from.
+
+import type {
+  Changes,
+  SchemaEntry,
+  SentCell,
+  TableChanges,
+} from '../../src/follow/changes/changes.ts';
+import type { Database } from '../engine/sql/database.ts';
+import type { PreparedStatement } from '../engine/sql/statement.ts';
+import type { Copy } from '../engine/storage/copied-content.ts';
+
+/** Everything but tables of this package, shadow tables, and what SQLite makes by itself. */
+const OBJECTS =
+  "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND sql IS NOT NULL AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' " +
+  "AND name NOT LIKE '\\_follow\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+const HAS_SEQUENCES = "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'";
+/** What depends on others comes first. */
+const DROPPED = ['view', 'trigger', 'index', 'table'] as const;
+const CREATED = ['table', 'index', 'view', 'trigger'] as const;
+
+/** `isNew`: what the changes have is not there yet, as after a wipe. @throws SQL: the changes do not fit the copy */
+export function applyChanges({ database, kv }: Copy, changes: Changes, isNew = false): void {
+  const { isWiped, schema, tables, sequences } = changes;
+  if (isWiped) {
+    dropOthers(database, []);
+    kv.clear();
+  }
+  if (schema !== null) becomeSchema(database, schema);
+  if (!isNew && !isWiped) for (const table of tables) removeRows(database, table);
+  for (const table of tables) insertRows(database, table);
+  if (changes.kv.length > 0) kv.put(changes.kv);
+  for (const key of changes.kvGone) kv.delete(key);
+  if (isWiped || sequences !== null) setSequences(database, sequences ?? []);
+}
+
+function becomeSchema(database: Database, wanted: readonly SchemaEntry[]): void {
+  dropOthers(database, wanted);
+  const names = (type: SchemaEntry['type']) => objectsOf(database, type).map(({ name }) => name);
+  for (const type of CREATED) {
+    // A table that was dropped took its indexes and triggers along.
+    const there = new Set(names(type));
+    for (const object of wanted) {
+      if (object.type === type && !there.has(object.name)) database.exec(object.sql, []);
+    }
+  }
+}
+
+/** Drops what is not wanted, or not as it is. */
+function dropOthers(database: Database, wanted: readonly SchemaEntry[]): void {
+  const kept = new Set(wanted.map(({ type, name, sql }) => `${type} ${name} ${sql}`));
+  for (const type of DROPPED) {
+    for (const { name, sql } of objectsOf(database, type)) {
+      if (!kept.has(`${type} ${name} ${sql}`)) {
+        database.exec(`DROP ${type} IF EXISTS ${quoted(name)}`, []);
+      }
+    }
+  }
+}
+
+function objectsOf(database: Database, type: SchemaEntry['type']): Omit<SchemaEntry, 'type'>[] {
+  const objects = [];
+  const list = database.statement(OBJECTS);
+  list.bindText(1, type);
+  while (list.step()) objects.push({ name: list.columnText(0), sql: list.columnText(1) });
+  return objects;
+}
+
+function removeRows(
+  database: Database,
+  { name, keys, columns, isWhole, rows, gone }: TableChanges,
+): void {
+  if (isWhole) {
+    database.run(`DELETE FROM ${quoted(name)}`);
+    return;
+  }
+  const where = keys.map((key, i) => `${quoted(key)} = ?${i + 1}`).join(' AND ');
+  const remove = database.statement(`DELETE FROM ${quoted(name)} WHERE ${where}`);
+  for (const row of gone) run(remove, row);
+  const places = keys.map((key) => columns.indexOf(key));
+  for (const row of rows) {
+    run(
+      remove,
+      places.map((place) => row[place]!),
+    );
+  }
+}
+
+function insertRows(database: Database, { name, columns, rows }: TableChanges): void {
+  if (rows.length === 0) return;
+  const values = columns.map((_, i) => `?${i + 1}`);
+  const insert = database.statement(
+    `INSERT INTO ${quoted(name)} (${columns.map(quoted).join()}) VALUES (${values.join()})`,
+  );
+  for (const row of rows) run(insert, row);
+}
+
+function setSequences(database: Database, sequences: NonNullable<Changes['sequences']>): void {
+  const exist = database.statement(HAS_SEQUENCES);
+  const exists = exist.step();
+  exist.reset();
+  if (!exists) return;
+  database.run('DELETE FROM sqlite_sequence');
+  const insert = database.statement('INSERT INTO sqlite_sequence VALUES (?1, ?2)');
+  for (const [table, sequence] of sequences) run(insert, [table, BigInt(sequence)]);
+}
+
+function run(statement: PreparedStatement, cells: readonly SentCell[]): void {
+  for (let i = 0; i < cells.length; i++) bind(statement, i + 1, cells[i]!);
+  statement.step();
+}
+
+function bind(statement: PreparedStatement, index: number, cell: SentCell): void {
+  if (cell === null) statement.bindNull(index);
+  else if (typeof cell === 'number') statement.bindNumber(index, cell);
+  else if (typeof cell === 'bigint') statement.bindInt64(index, cell);
+  else if (typeof cell === 'string') statement.bindText(index, cell);
+  else statement.bindBlob(index, cell);
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,247 @@
+// The changes of an object, applied to a copy of it after each statement: the copy is equal.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Capture } from '../../src/follow/capture/capture.ts';
+import type { Changes } from '../../src/follow/changes/changes.ts';
+import { decodeChanges } from '../../src/follow/changes/decode.ts';
+import type { Position } from '../../src/follow/protocol/messages.ts';
+import type { DurableObjectStorage } from '../../src/shared/contract/storage.ts';
+import { deserialize } from '../../src/shared/values/decode.ts';
+import { serialize } from '../../src/shared/values/encode.ts';
+import { NO_FOLLOWERS } from '../objects/host/followers.ts';
+import type { ObjectInstance } from '../objects/instance/object-instance.ts';
+import { DurableObject } from '../realm/library/base-classes.ts';
+import { contentDump } from '../testing/content-dump.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { applyChanges } from './apply-changes.ts';
+import { STATEMENTS } from './capture-statements.ts';
+
+let capture: Capture;
+let life = 1;
+
+class Captured extends DurableObject {
+  constructor(ctx: never, env: never) {
+    super(ctx, env);
+    const storage = this.ctx.storage as unknown as DurableObjectStorage;
+    capture = new Capture(storage, { life, notesMax: 10_000, onWrite() {} });
+  }
+}
+
+let server: TestHost;
+let mirror: TestHost;
+beforeEach(async () => {
+  life = 1;
+  server = await createTestHost({}, { Captured });
+  mirror = await createTestHost({}, { Captured });
+  mirror.host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Captured']) };
+  position = { id: 0, life: 0 };
+});
+afterEach(async () => {
+  await server.close();
+  await mirror.close();
+});
+
+let position: Position;
+
+function onServer<T>(run: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> {
+  return server.run(({ storage }) => run(storage as unknown as DurableObjectStorage));
+}
+
+/** Runs a text that may fail; the earlier statements of a text that does have taken effect. */
+async function exec(text: string, ...bindings: unknown[]): Promise<void> {
+  const run = onServer(({ sql }) => {
+    try {
+      sql.exec(text, ...bindings).toArray();
+    } catch {
+      // It was to fail.
+    }
+  });
+  await run.catch(() => {
+    life += 1; // it has ended the instance
+  });
+}
+
+/** Brings the copy up to date, as a message would. */
+async function catchUp(): Promise<void> {
+  const changes = await onServer(() => {
+    const head = capture.head();
+    if (head.id === position.id) return [];
+    const isKnown = capture.lifeAt(position.id) === position.life;
+    const found = isKnown ? [capture.changesSince(position)] : [...capture.snapshot()];
+    position = head;
+    return found;
+  });
+  await apply(changes);
+}
+
+function apply(changes: readonly Changes[]): Promise<void> {
+  return mirror.host.deliver(mirror.address(), ({ storage }) =>
+    storage.replicate((copy) => {
+      for (const one of changes) applyChanges(copy, decodeChanges(deserialize(serialize(one))));
+    }),
+  );
+}
+
+async function expectEqual(): Promise<void> {
+  await catchUp();
+  expect(await dumpOf(mirror)).toEqual(await dumpOf(server));
+}
+
+/** Schema, rows with their types and rowids, sequences and keys. */
+function dumpOf(host: TestHost): Promise<unknown> {
+  return host.host.deliver(host.address(), async ({ storage }) => {
+    const content = await contentDump((query) => [...storage.exec(query, []).raw()]);
+    return [content, keysOf(storage)];
+  });
+}
+
+function keysOf(storage: ObjectInstance['storage']): unknown[] {
+  const keys: unknown[] = [];
+  const list = storage.list({ start: new Uint8Array(), end: null, reverse: false, limit: null });
+  for (let entry = list.next(); entry !== undefined; entry = list.next()) {
+    keys.push([entry.key, deserialize(entry.value.slice())]);
+  }
+  return keys;
+}
+
+describe('the changes of an object', () => {
+  test('[FOLC1] make a copy equal after each statement', { timeout: 60_000 }, async () => {
+    for (const statement of STATEMENTS) {
+      await exec(statement);
+      await catchUp();
+      expect([statement, await dumpOf(mirror)]).toEqual([statement, await dumpOf(server)]);
+    }
+  });
+
+  test('[FOLC2] make it equal after all statements at once, and so does a snapshot', async () => {
+    for (const statement of STATEMENTS) await exec(statement);
+    await expectEqual();
+    position = { id: 1, life: 99 };
+    await expectEqual();
+  });
+
+  test('[FOLC3] hold what keys were put and deleted, by each interface', async () => {
+    await onServer(async (storage) => {
+      storage.kv.put('a', { deep: [1, new Date(5)] });
+      await storage.put('b', 1);
+      await storage.put({ c: 1, d: new Map([['x', 1n]]) });
+    });
+    await expectEqual();
+    await onServer(async (storage) => {
+      await storage.delete(['b', 'missing']);
+      storage.kv.delete('a');
+      await storage.transaction(async (txn) => {
+        await txn.put('e', 'in');
+        await txn.delete('c');
+      });
+    });
+    await expectEqual();
+  });
+
+  test('[FOLC4] hold nothing that was undone, and what was written again after it', async () => {
+    await onServer(async (storage) => {
+      storage.sql.exec('CREATE TABLE t (a)');
+      const failed = storage.transaction(async (txn) => {
+        await txn.put('k', 1);
+        storage.sql.exec('CREATE TABLE u (a); INSERT INTO t VALUES (1)');
+        throw new Error('undone');
+      });
+      await failed.catch(() => {});
+      try {
+        storage.transactionSync(() => {
+          storage.kv.put('k', 2);
+          throw new Error('undone');
+        });
+      } catch {
+        // as it was made to
+      }
+      await storage.transaction(async (txn) => {
+        await txn.put('m', 1);
+        txn.rollback();
+      });
+      storage.kv.put('k', 3);
+      await storage.put('m', 3);
+    });
+    await expectEqual();
+    await exec('CREATE TABLE u (b); INSERT INTO u VALUES (2); INSERT INTO t VALUES (2)');
+    await expectEqual();
+  });
+
+  test('[FOLC5] of an object that was emptied are everything, and earlier positions have no life', async () => {
+    await exec('CREATE TABLE t (a); INSERT INTO t VALUES (1)');
+    await onServer(({ kv }) => kv.put('k', 1));
+    await expectEqual();
+    const before = position;
+    await onServer((storage) => storage.deleteAll());
+    await expectEqual();
+    expect(await onServer(() => capture.lifeAt(before.id))).toBeNull();
+    await exec('CREATE TABLE t (other)');
+    await exec('INSERT INTO t VALUES (2)');
+    await expectEqual();
+  });
+
+  test('[FOLC6] a position is of the instance that wrote its last note', async () => {
+    await exec('CREATE TABLE t (a)');
+    await catchUp();
+    expect(position.life).toBe(1);
+    life = 2;
+    await server.host.evict(server.address());
+    expect(await onServer(() => capture.head())).toEqual(position);
+    await exec('INSERT INTO t VALUES (1)');
+    const head = await onServer(() => capture.head());
+    expect(head).toEqual({ id: position.id + 1, life: 2 });
+    expect(await onServer(() => [capture.lifeAt(position.id), capture.lifeAt(head.id)])).toEqual([
+      1, 2,
+    ]);
+    await expectEqual();
+  });
+
+  test('[FOLC7] what cannot be noted is refused, and last_insert_rowid stays that of the class', async () => {
+    const refused = [
+      'CREATE VIRTUAL TABLE f USING fts5(body)',
+      'CREATE TABLE e (a); CREATE UNIQUE INDEX ee ON e (lower(a))',
+      'CREATE TABLE k (a, b, c, d, e, PRIMARY KEY (a, b, c, d, e)) WITHOUT ROWID',
+      'CREATE TABLE r (rowid, _rowid_, oid)',
+      'CREATE TABLE _FOLLOW_x (a)',
+    ];
+    for (const text of refused) {
+      const failed = onServer((storage) =>
+        storage.transactionSync(() => void storage.sql.exec(text)),
+      );
+      await expect(failed).rejects.toMatchObject({ code: 'FOLLOW_UNSUPPORTED' });
+    }
+    const rowid = await onServer((storage) => {
+      storage.sql.exec('CREATE TABLE t (a)');
+      storage.sql.exec('INSERT INTO t (rowid, a) VALUES (4242, 1)');
+      storage.kv.put('z', 1);
+      return storage.sql.exec('SELECT last_insert_rowid() AS r').one();
+    });
+    expect(rowid).toEqual({ r: 4242 });
+    await expectEqual();
+  });
+
+  test('[FOLC8] notes are kept up to a bound; a follower further behind gets a snapshot', async () => {
+    await exec('CREATE TABLE t (a)');
+    await catchUp();
+    const behind = position;
+    for (life = 2; life < 5; life++) {
+      await server.host.evict(server.address());
+      await exec('INSERT INTO t VALUES (-1)');
+      await catchUp();
+    }
+    await exec(
+      'WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 12000) INSERT INTO t SELECT i FROM c',
+    );
+    await catchUp();
+    expect(await onServer(() => [capture.lifeAt(behind.id), capture.lifeAt(position.id)])).toEqual([
+      null,
+      4,
+    ]);
+    const lives = await onServer(({ sql }) =>
+      sql.exec('SELECT count(*) AS n FROM _follow_life').one(),
+    );
+    expect(lives).toEqual({ n: 1 });
+    await exec('INSERT INTO t VALUES (0)');
+    await expectEqual();
+  });
+});

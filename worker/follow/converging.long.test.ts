@@ -1,0 +1,13 @@
+// As converging.test.ts. `SEED` is the first world, `WORLDS` says how many.
+
+import { test } from 'vitest';
+import { convergeHere } from '../testing/converging-here.ts';
+
+const FIRST = Number(process.env.SEED ?? 100);
+const WORLDS = Number(process.env.WORLDS ?? 15);
+
+test.for(Array.from({ length: WORLDS }, (_, i) => FIRST + i))(
+  '[FOLP10] copies converge with their object: world %i',
+  { timeout: 180_000 },
+  (seed) => convergeHere(seed, 60),
+);

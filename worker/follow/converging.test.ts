@@ -1,0 +1,8 @@
+// Copies of an object converge with it, whatever is lost on the way: a few worlds. More: converging.long.test.ts.
+
+import { test } from 'vitest';
+import { convergeHere } from '../testing/converging-here.ts';
+
+test.for([1, 2])('[FOLP10] copies converge with their object: world %i', (seed) =>
+  convergeHere(seed, 60),
+);

@@ -1,0 +1,304 @@
+// Objects that follow, as an app uses them: beside a server in the same process.
+
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { followed, settled } from '../../src/follow/app/followed.ts';
+import { followable } from '../../src/follow/server/index.ts';
+import type { FollowableOptions } from '../../src/follow/server/options.ts';
+import type { DurableObjectStub } from '../../src/shared/contract/object.ts';
+import { live } from '../../src/shared/live/live-stub.ts';
+import { DurableObject } from '../realm/library/base-classes.ts';
+import { createObjects } from '../start/entries/node-objects.ts';
+import { type FollowedServer, followedServer } from '../testing/followed-server.ts';
+import { follow } from './follow.ts';
+
+class Room extends DurableObject {
+  constructor(ctx: never, env: never) {
+    super(ctx, env);
+    this.ctx.storage.sql.exec(
+      'CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, name TEXT UNIQUE)',
+    );
+  }
+  add(name: string) {
+    this.ctx.storage.sql.exec('INSERT INTO item (name) VALUES (?)', name);
+    return this.names().length;
+  }
+  names(): string[] {
+    const rows = this.ctx.storage.sql.exec('SELECT name FROM item ORDER BY id').raw();
+    return [...rows].map(([name]) => String(name));
+  }
+  async fetched(name: string) {
+    this.add(name);
+    await fetch('http://localhost:1/');
+  }
+  fails(): never {
+    throw new RangeError('no');
+  }
+  get count() {
+    return this.names().length;
+  }
+  get tools() {
+    return { add: (name: string) => this.add(name) };
+  }
+  fetch() {
+    this.add('fetched');
+    return new Response();
+  }
+}
+
+interface Env {
+  readonly Room: { getByName(name: string): DurableObjectStub<Room> };
+}
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function serverOf(
+  options: Pick<Partial<FollowableOptions>, 'authorize'> = {},
+): Promise<FollowedServer> {
+  const methods = ['add', 'fetched', 'fails'];
+  const server = await followedServer(Room, { methods, ...options });
+  ends.push(() => server.close());
+  return server;
+}
+
+/** Objects that follow those of the server. */
+async function app(server: FollowedServer) {
+  const options = { url: (name: string) => `wss://server/${name}`, connect: server.connect };
+  const objects = await createObjects({ Room }, { follow: follow({ Room: options }) });
+  ends.push(() => objects.close());
+  return { objects, env: objects.env as unknown as Env };
+}
+
+describe('an object that follows', () => {
+  test('[FOLP3] a call is the forecast at once; settled is the answer of the server', async () => {
+    const server = await serverOf();
+    await server.call('add', 'theirs');
+    server.isDown = true;
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    const call = room.add('mine');
+    expect(await call).toBe(1);
+    expect(followed(room)).toBe(followed(env.Room.getByName('a')));
+    expect(await followed(room).read()).toMatchObject({ state: 'offline', pending: 1 });
+    server.isDown = false;
+    expect(await settled(call)).toBe(2);
+    expect(await room.names()).toEqual(['theirs', 'mine']);
+    expect(await followed(room).read()).toMatchObject({ state: 'current', pending: 0 });
+  });
+
+  test('[FOLP4] live methods show forecasts, and what others change', async () => {
+    const server = await serverOf();
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    const seen: unknown[] = [];
+    const failures: unknown[] = [];
+    const names = live(room).names();
+    const stop = names.subscribe(
+      (shown) => {
+        if (shown !== undefined) seen.push(shown);
+      },
+      { onError: (error) => failures.push(error) },
+    );
+    await settled(room.add('mine'));
+    await server.call('add', 'theirs');
+    await expect.poll(() => seen.at(-1)).toEqual(['mine', 'theirs']);
+    for (const value of seen) expect([[], ['mine'], ['mine', 'theirs']]).toContainEqual(value);
+    // Many forecasts, one after the other: the live read goes on with each.
+    const many = Array.from({ length: 40 }, (_, i) => `more ${i}`);
+    await Promise.all(many.map((name) => server.call('add', name)));
+    await expect.poll(() => seen.at(-1)).toHaveLength(42);
+    expect(failures).toEqual([]);
+    stop();
+  });
+
+  test('[FOLP5] a refused call is in refusals until it is dismissed or tried again', async () => {
+    const server = await serverOf();
+    await server.call('add', 'same');
+    server.isDown = true;
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    const status = followed(room);
+    const call = room.add('same');
+    expect(await call).toBe(1);
+    server.isDown = false;
+    await expect(settled(call)).rejects.toThrow(/UNIQUE/);
+    const [refusal] = await status.refusals();
+    expect(refusal).toMatchObject({ method: 'add', args: ['same'] });
+    await expect(status.retry(refusal!)).rejects.toThrow(/UNIQUE/); // it fails here already
+    expect(await status.refusals()).toHaveLength(1);
+    await status.dismiss(refusal!);
+    expect(await status.refusals()).toEqual([]);
+  });
+
+  test('[FOLP28] a copy whose server refuses it tells why, and goes on once it may', async () => {
+    let user: string | null = null;
+    const server = await serverOf({ authorize: () => user });
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    const call = room.add('mine');
+    expect(await call).toBe(1);
+    const refused = { state: 'offline', reason: 'NOT_AUTHORIZED', pending: 1 };
+    await vi.waitUntil(async () => (await followed(room).read()).reason !== null);
+    expect(await followed(room).read()).toMatchObject(refused);
+    user = 'ann';
+    expect(await settled(call)).toBe(1);
+    const current = { state: 'current', reason: null, pending: 0 };
+    expect(await followed(room).read()).toMatchObject(current);
+  });
+
+  test('[FOLP30] calls of a copy that has stopped do not wait for the server, and stay', async () => {
+    let user = 'ann';
+    const server = await serverOf({ authorize: () => user });
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    await settled(room.add('mine'));
+    user = 'ben';
+    server.isDown = true;
+    const [before, after] = [room.add('before'), room.fetched('nowhere')];
+    expect(await before).toBe(2);
+    server.isDown = false;
+    const stopped = { code: 'FOLLOW_STOPPED', message: expect.stringContaining('CLIENT_TAKEN') };
+    await expect(settled(before)).rejects.toMatchObject(stopped);
+    await expect(after).rejects.toMatchObject(stopped);
+    await expect(settled(room.add('after'))).rejects.toMatchObject(stopped);
+    expect(await followed(room).read()).toMatchObject({ state: 'stopped', pending: 3 });
+    expect(await followed(room).forget()).toHaveLength(3);
+  });
+
+  test('[FOLP6] a call that reaches outside is not forecast: the server answers it', async () => {
+    const server = await serverOf();
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    await expect(room.fetched('once')).rejects.toThrow();
+    expect(await room.names()).toEqual(['once']);
+  });
+
+  test('[FOLP7] reads and errors that change nothing are answered here, offline', async () => {
+    const server = await serverOf();
+    server.isDown = true;
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    expect(await settled(room.names())).toEqual([]);
+    await expect(room.fails()).rejects.toThrow(RangeError);
+    expect(await followed(room).read()).toMatchObject({ pending: 0 });
+  });
+
+  test('[FOLP8] functions cannot be passed, and nothing but calls changes the copy', async () => {
+    const server = await serverOf();
+    server.isDown = true;
+    const { objects, env } = await app(server);
+    const room = env.Room.getByName('a');
+    await expect(room.add((() => {}) as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await room.add('mine');
+    const storage = await objects.storage(room);
+    await expect(storage.put('k', 1)).rejects.toMatchObject({ code: 'READ_ONLY' });
+    await expect(storage.sql.exec('CREATE TABLE t (a)').toArray()).rejects.toMatchObject({
+      code: 'READ_ONLY',
+    });
+  });
+
+  test('[FOLP13] a live read goes on after the instance of its copy has ended', async () => {
+    const server = await serverOf();
+    const { objects, env } = await app(server);
+    const room = env.Room.getByName('a');
+    await settled(room.add('mine'));
+    const storage = await objects.storage(room);
+    await storage.abort('by the test').catch(() => {});
+    const seen: unknown[] = [];
+    const stop = live(room)
+      .names()
+      .subscribe((names) => seen.push(names), { onError: () => {} });
+    await expect.poll(() => seen.at(-1)).toEqual(['mine']);
+    stop();
+  });
+
+  test('[FOLP27] a handle reads a followed object, and does not write to it', async () => {
+    const server = await createObjects({
+      Room: followable(Room, {
+        authorize: () => 'someone',
+        methods: ['add'],
+        version: 1,
+      }) as never,
+    });
+    ends.push(() => server.close());
+    const stub = (server.env as unknown as Env).Room.getByName('a');
+    await stub.add('by the class');
+    const handle = await server.storage(stub);
+    const names = handle.sql.exec('SELECT name FROM item').toArray();
+    expect(await names).toEqual([{ name: 'by the class' }]);
+    const bookmark = await handle.getCurrentBookmark();
+    const writes = [
+      () => handle.put('key', 1),
+      () => handle.delete('key'),
+      () => handle.deleteAll(),
+      () => handle.sql.exec("INSERT INTO item (name) VALUES ('x')").toArray(),
+      () => handle.sql.exec('CREATE TABLE other (a)').toArray(),
+      () => handle.batch([["INSERT INTO item (name) VALUES ('x')"]]),
+      () => handle.revert(bookmark),
+      () => handle.transaction(async (txn) => void (await txn.put('key', 1))),
+    ];
+    for (const write of writes) {
+      await expect(write()).rejects.toMatchObject({ code: 'READ_ONLY' });
+    }
+    await stub.add('again');
+    expect(await stub.names()).toEqual(['by the class', 'again']);
+    await handle.restore(bookmark);
+    expect(await stub.names()).toEqual(['by the class']);
+  });
+
+  test('[FOLP16] nothing but a method runs here: what it wrote would be here only', async () => {
+    const server = await serverOf();
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    const refused = { code: 'INVALID_ARGUMENT', message: expect.stringContaining('that follows') };
+    await expect(room.fetch('http://room/')).rejects.toMatchObject(refused);
+    await expect(room.tools.add('deep')).rejects.toMatchObject(refused);
+    await expect((async () => await room.tools)()).rejects.toThrow(/could not be cloned/);
+    expect(await room.names()).toEqual([]);
+    await settled(room.add('mine'));
+    expect(await room.count).toBe(1);
+  });
+
+  test('[FOLP17] a call that the server would not take is refused at once, and blocks no other', async () => {
+    const server = await serverOf();
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    const much = 'x'.repeat(2 ** 20 - 5000);
+    expect(await settled(room.add(much))).toBe(1);
+    await expect(room.add(`${much}${'x'.repeat(2000)}`)).rejects.toMatchObject({
+      code: 'MESSAGE_TOO_LARGE',
+    });
+    expect(await settled(room.add('more'))).toBe(2);
+  });
+
+  test('[FOLP9] forget removes the copy, and tells which calls the server has not answered', async () => {
+    const server = await serverOf();
+    server.isDown = true;
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    await room.add('mine');
+    expect(await followed(room).forget()).toMatchObject([{ n: 1, args: ['mine'], reason: null }]);
+    expect(await room.names()).toEqual([]);
+    expect(await followed(room).read()).toMatchObject({ pending: 0 });
+  });
+
+  test('[FOLP13] a copy that is deleted, or whose instance ends, comes back with its calls', async () => {
+    const server = await serverOf();
+    await server.call('add', 'theirs');
+    const { objects, env } = await app(server);
+    const room = env.Room.getByName('a');
+    await settled(room.add('mine'));
+    server.isDown = true;
+    await room.add('waits');
+    await objects.deleteObject(room as never);
+    await expect.poll(() => room.names().catch(() => [])).toEqual(['waits']);
+    server.isDown = false;
+    await expect.poll(() => room.names().catch(() => [])).toEqual(['theirs', 'mine', 'waits']);
+    const storage = await objects.storage(room);
+    await storage.abort('by the test').catch(() => {});
+    await expect.poll(() => room.names().catch(() => [])).toEqual(['theirs', 'mine', 'waits']);
+    expect(await settled(room.add('last'))).toBe(4);
+  });
+});

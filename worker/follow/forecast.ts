@@ -1,0 +1,156 @@
+// The forecast of a replica: a branch of the base, on which the class runs the calls that the server has not answered.
+//
+// A branch is never taken back: the next base has a new one, on which the calls run again.
+//
+// Invariant: a call that has reached outside of the branch, has ended its instance or has not ended in time leaves
+// nothing: the branch is made again without it.
+//
+// Does not know the queue, nor what was sent.
+
+import type { QueuedCall } from '../../src/follow/protocol/follower.ts';
+import { callEntry } from '../../src/shared/calls/stubs/invoke.ts';
+import { storageError } from '../../src/shared/contract/errors.ts';
+import {
+  addressKey,
+  branchAddress,
+  type ObjectAddress,
+} from '../../src/shared/contract/object-id.ts';
+import { mustBeCallable } from '../../src/shared/contract/rpc-class.ts';
+import { deserialize } from '../../src/shared/values/decode.ts';
+import { serialize } from '../../src/shared/values/encode.ts';
+import type { ObjectHost } from '../objects/host/object-host.ts';
+import type { ObjectInstance } from '../objects/instance/object-instance.ts';
+
+/** How long a call may wait for something before it is left to the server (our choice). */
+const FORECAST_MS = 500;
+const FORK = { at: null, name: null, isKept: false, sends: false } as const;
+
+export type ForecastAnswer =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'error'; readonly error: unknown };
+
+/** `outside`: only the server can run it, and nothing of it is left here. */
+export type ForecastRun =
+  | { readonly kind: 'read' | 'wrote'; readonly answer: ForecastAnswer }
+  | { readonly kind: 'outside' };
+
+interface Environment {
+  /** Runs the task after the delay, in real time; the result cancels it. */
+  afterRealTime(delayMs: number, task: () => void): () => void;
+}
+
+export class Forecast {
+  readonly #host: ObjectHost;
+  readonly #base: ObjectInstance;
+  readonly #environment: Environment;
+  /** The calls that it has run, or has found to be the server's. */
+  #calls: readonly QueuedCall[] = [];
+  readonly #outside = new Set<number>();
+  #branch: { readonly address: ObjectAddress; readonly release: () => void } | null = null;
+
+  constructor(host: ObjectHost, base: ObjectInstance, environment: Environment) {
+    this.#host = host;
+    this.#base = base;
+    this.#environment = environment;
+  }
+
+  /** The branch, on which reads and live reads run. */
+  get address(): ObjectAddress {
+    return this.#mustBeMade().address;
+  }
+
+  /** True while it is made, and no call and no live read holds it. */
+  get isUnused(): boolean {
+    if (this.#branch === null) return false;
+    return this.#host.instances.live(addressKey(this.#branch.address))?.context.isIdle ?? true;
+  }
+
+  /** Makes the branch on the base as it is now, and runs the calls. @throws errors of opening it */
+  async remake(calls: readonly QueuedCall[] = this.#calls): Promise<void> {
+    this.#calls = calls;
+    while (!(await this.#tryRemake())); // each time, one more call is left out
+  }
+
+  /** Runs a call of the app, whose arguments the method may change. @throws errors of opening the branch */
+  async run(method: string, args: readonly unknown[]): Promise<ForecastRun> {
+    const run = await this.#run(method, args);
+    if (run.kind === 'outside') await this.remake();
+    return run;
+  }
+
+  /** The call that has just run is in the queue. */
+  keep(call: QueuedCall): void {
+    this.#calls = [...this.#calls, call];
+  }
+
+  close(): void {
+    this.#branch?.release();
+    this.#branch = null;
+  }
+
+  async #tryRemake(): Promise<boolean> {
+    this.close();
+    const { id } = await this.#base.deliver(() => this.#host.branches.fork(this.#base, FORK));
+    const address = branchAddress(this.#base.address, id);
+    this.#branch = { address, release: this.#host.branches.hold(address) };
+    for (const { n, method, args } of this.#calls) {
+      if (this.#outside.has(n)) continue;
+      const run = await this.#run(method, copyOf(args) as unknown[]);
+      if (run.kind !== 'outside') continue;
+      this.#outside.add(n);
+      return false;
+    }
+    return true;
+  }
+
+  async #run(method: string, args: readonly unknown[]): Promise<ForecastRun> {
+    const instance = await this.#host.instance(this.#mustBeMade().address);
+    const release = instance.retain();
+    try {
+      const run = await this.#inTime(instance.deliver(() => runOf(instance, method, args)));
+      return run === null || instance.hasEnded ? { kind: 'outside' } : run;
+    } catch (error) {
+      if (!instance.hasEnded) throw error;
+      return { kind: 'outside' };
+    } finally {
+      release();
+    }
+  }
+
+  /** Null: it has not ended in time. */
+  #inTime<T>(work: Promise<T>): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#environment.afterRealTime(FORECAST_MS, () => resolve(null));
+      work.then(resolve, reject).finally(cancel);
+    });
+  }
+
+  #mustBeMade() {
+    if (this.#branch !== null) return this.#branch;
+    throw storageError('INTERNAL', 'follow: the forecast is not made.');
+  }
+}
+
+/** Runs a method as an event of the instance, and finds out whether it has written or reached outside. */
+async function runOf(
+  { object, storage, context }: ObjectInstance,
+  method: string,
+  args: readonly unknown[],
+): Promise<ForecastRun> {
+  const before = storage.currentBookmark();
+  const { refusedSends } = context;
+  let answer: ForecastAnswer;
+  try {
+    mustBeCallable(object!);
+    answer = { kind: 'value', value: copyOf(await callEntry(object!, [method], args)) };
+  } catch (error) {
+    answer = { kind: 'error', error };
+  }
+  if (context.refusedSends !== refusedSends) return { kind: 'outside' };
+  return { kind: storage.currentBookmark() === before ? 'read' : 'wrote', answer };
+}
+
+/** A value as it arrives elsewhere. @throws DataCloneError */
+function copyOf(value: unknown): unknown {
+  return deserialize(serialize(value));
+}

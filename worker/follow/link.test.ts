@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest';
+import { FollowLink, type LinkSocket } from './link.ts';
+import type { Replica } from './replica.ts';
+
+/** Timers that run when the test says so. */
+class Timers {
+  readonly set: { delayMs: number; task: () => void; keepsAlive: boolean }[] = [];
+
+  readonly after = (delayMs: number, task: () => void, keepsAlive: boolean) => {
+    const timer = { delayMs, task, keepsAlive };
+    this.set.push(timer);
+    return () => {
+      const at = this.set.indexOf(timer);
+      if (at >= 0) this.set.splice(at, 1);
+    };
+  };
+
+  /** Runs the only timer, and returns its delay. */
+  async run(): Promise<number> {
+    expect(this.set).toHaveLength(1);
+    const [{ delayMs, task }] = this.set.splice(0) as [(typeof this.set)[0]];
+    task();
+    await new Promise((resolve) => setImmediate(resolve));
+    return delayMs;
+  }
+}
+
+class FakeSocket extends EventTarget implements LinkSocket {
+  binaryType = '';
+  readyState = 0;
+  readonly sent: unknown[] = [];
+
+  open(): void {
+    this.readyState = 1;
+    this.dispatchEvent(new Event('open'));
+  }
+
+  send(data: Uint8Array | string): void {
+    this.sent.push(data);
+  }
+
+  close(): void {
+    this.end();
+  }
+
+  /** The server closes it. */
+  end(code?: number): void {
+    this.readyState = 3;
+    this.dispatchEvent(Object.assign(new Event('close'), { code }));
+  }
+}
+
+function world(open: () => LinkSocket) {
+  const timers = new Timers();
+  const told: string[] = [];
+  const replica = {
+    pending: [] as unknown[],
+    connected() {
+      told.push('connected');
+      return {
+        received: ({ length }: Uint8Array) => told.push(`received ${length}`),
+        closed: () => told.push('closed'),
+      };
+    },
+  };
+  const link = new FollowLink(replica as unknown as Replica, {
+    open: async () => open(),
+    afterRealTime: timers.after,
+    random: () => 1,
+    refused: () => told.push(`refused ${link.refusal}`),
+  });
+  return { link, timers, told, replica };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('the connection of a copy', () => {
+  test('[FOLP14] is tried again after pauses that double up to 30 s', async () => {
+    const { timers, link } = world(() => {
+      throw new Error('no network');
+    });
+    await turn();
+    const delays: number[] = [];
+    for (let i = 0; i < 10; i++) delays.push(await timers.run());
+    expect(delays).toEqual([200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+    link.stop();
+    expect(timers.set).toEqual([]);
+  });
+
+  test('[FOLP14] a server that is silent is asked, and given up when it does not answer', async () => {
+    const sockets: FakeSocket[] = [];
+    const { timers, told, link } = world(() => {
+      sockets.push(new FakeSocket());
+      return sockets.at(-1)!;
+    });
+    await turn();
+    sockets[0]!.open();
+    expect(await timers.run()).toBe(25_000);
+    expect(sockets[0]!.sent).toEqual(['_follow_ping']);
+    sockets[0]!.dispatchEvent(new MessageEvent('message', { data: '_follow_pong' }));
+    expect(await timers.run()).toBe(25_000);
+    expect(await timers.run()).toBe(10_000);
+    expect(told).toEqual(['connected', 'closed']);
+    expect(await timers.run()).toBe(200);
+    sockets[1]!.open();
+    sockets[1]!.dispatchEvent(new MessageEvent('message', { data: new ArrayBuffer(3) }));
+    expect(told).toEqual(['connected', 'closed', 'connected', 'received 3']);
+    link.stop();
+  });
+
+  test('[FOLP21] pauses grow each time that this side ends the connection', async () => {
+    const ends: ((reason: string) => void)[] = [];
+    const timers = new Timers();
+    const replica = {
+      pending: [],
+      connected: ({ close }: { close(reason: string): void }) => {
+        ends.push(close);
+        return { received() {}, closed() {} };
+      },
+    };
+    let socket = new FakeSocket();
+    const link = new FollowLink(replica as unknown as Replica, {
+      open: async () => {
+        socket = new FakeSocket();
+        return socket;
+      },
+      afterRealTime: timers.after,
+      random: () => 1,
+      refused() {},
+    });
+    await turn();
+    const delays: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      socket.open();
+      socket.dispatchEvent(new MessageEvent('message', { data: new ArrayBuffer(1) }));
+      ends.at(-1)!('a part is missing');
+      delays.push(await timers.run());
+    }
+    expect(delays).toEqual([400, 800, 1600, 3200]);
+    link.stop();
+  });
+
+  test('[FOLP28] a refusal of the server is told once, and tried again after longer and longer pauses', async () => {
+    let socket = new FakeSocket();
+    const { timers, told, link } = world(() => {
+      socket = new FakeSocket();
+      return socket;
+    });
+    await turn();
+    const delays: number[] = [];
+    for (const code of [4013, 4013, 4014, undefined]) {
+      socket.open();
+      socket.end(code);
+      delays.push(await timers.run());
+    }
+    expect(delays).toEqual([200, 400, 800, 1600]);
+    expect(told.filter((line) => line.startsWith('refused'))).toEqual([
+      'refused NOT_AUTHORIZED',
+      'refused TOO_MANY_FOLLOWERS',
+    ]);
+    expect(link.refusal).toBe('TOO_MANY_FOLLOWERS');
+    socket.open();
+    socket.dispatchEvent(new MessageEvent('message', { data: new ArrayBuffer(1) }));
+    expect(link.refusal).toBeNull();
+    link.stop();
+  });
+
+  test('[FOLP29] when the network comes back, the next attempt is made at once', async () => {
+    let attempts = 0;
+    const { timers, link } = world(() => {
+      attempts += 1;
+      throw new Error('no network');
+    });
+    await turn();
+    for (let i = 0; i < 8; i++) await timers.run();
+    expect([attempts, timers.set[0]!.delayMs]).toEqual([9, 30_000]);
+    link.online();
+    await turn();
+    expect([attempts, timers.set.length]).toEqual([10, 1]);
+    link.stop();
+    link.online();
+    await turn();
+    expect([attempts, timers.set.length]).toEqual([10, 0]);
+  });
+
+  test('[FOLP14] keeps a process of Node alive while calls wait', async () => {
+    const { timers, link, replica } = world(() => {
+      throw new Error('no network');
+    });
+    await turn();
+    expect(timers.set.map(({ keepsAlive }) => keepsAlive)).toEqual([false]);
+    replica.pending.push({});
+    link.needed();
+    expect(timers.set.map(({ delayMs, keepsAlive }) => [delayMs, keepsAlive])).toEqual([
+      [200, true],
+    ]);
+    link.stop();
+  });
+
+  test('[FOLP14] a socket that opens after the end is closed', async () => {
+    const socket = new FakeSocket();
+    const { link, timers, told } = world(() => socket);
+    link.stop();
+    await turn();
+    expect([socket.readyState, told, timers.set]).toEqual([3, [], []]);
+  });
+});

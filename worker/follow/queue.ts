@@ -1,0 +1,161 @@
+// The queue of a replica: its durable calls, and the refusals that the app has not seen, in an object of its own.
+//
+// Invariant: each method is one commit, durable when it resolves. The client's name is made once, with the queue.
+//
+// Does not know when calls are sent, nor what they mean.
+
+import type { QueuedCall, RefusedCall, StoredQueue } from '../../src/follow/protocol/follower.ts';
+import { idOfStorage, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
+import { deserialize } from '../../src/shared/values/decode.ts';
+import { serialize } from '../../src/shared/values/encode.ts';
+import type { ObjectHost } from '../objects/host/object-host.ts';
+import type { ObjectInstance } from '../objects/instance/object-instance.ts';
+import { HeldObject } from './held-object.ts';
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS client (name TEXT NOT NULL, issued INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS call (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS refusal
+    (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL, outcome BLOB NOT NULL)`;
+
+type Row = [
+  n: number,
+  method: string,
+  args: ArrayBuffer,
+  isForecast: number,
+  outcome?: ArrayBuffer,
+];
+
+export class ReplicaQueue {
+  readonly #held: HeldObject;
+  readonly client: string;
+  readonly stored: StoredQueue;
+
+  /** The queue of a replica, which is made if there is none. @throws as `ObjectHost.instance` */
+  static async open(host: ObjectHost, key: string, newClient: () => string): Promise<ReplicaQueue> {
+    const held = await HeldObject.open(host, addressOf(key));
+    try {
+      const { client, stored } = await held.event((storage) => read(storage, newClient));
+      return new ReplicaQueue(held, client, stored);
+    } catch (error) {
+      held.release();
+      throw error;
+    }
+  }
+
+  /** False also if there is no queue. */
+  static hasCalls(host: ObjectHost, key: string): Promise<boolean> {
+    return host.deliver(addressOf(key), ({ storage }) => {
+      if (storage.isUnwritten) return false;
+      const [[calls]] = [...storage.exec('SELECT count(*) FROM call', []).raw()] as [[number]];
+      return calls > 0;
+    });
+  }
+
+  static remove(host: ObjectHost, key: string): Promise<void> {
+    return host.erase(addressOf(key));
+  }
+
+  private constructor(held: HeldObject, client: string, stored: StoredQueue) {
+    this.#held = held;
+    this.client = client;
+    this.stored = stored;
+  }
+
+  enqueue(call: QueuedCall): Promise<void> {
+    return this.#held.event((storage) => {
+      storage.exec('INSERT INTO call VALUES (?, ?, ?, ?)', cellsOf(call));
+      storage.exec('UPDATE client SET issued = ?', [call.n]);
+    });
+  }
+
+  dequeue(last: number, refusals: readonly RefusedCall[]): Promise<void> {
+    return this.#held.event((storage) => {
+      storage.exec('DELETE FROM call WHERE n <= ?', [last]);
+      for (const { call, outcome } of refusals) {
+        const cells = [...cellsOf(call), serialize(outcome)];
+        storage.exec('INSERT INTO refusal VALUES (?, ?, ?, ?, ?)', cells);
+      }
+    });
+  }
+
+  dismiss(n: number): Promise<void> {
+    return this.#held.event((storage) => {
+      storage.exec('DELETE FROM refusal WHERE n = ?', [n]);
+    });
+  }
+
+  close(): void {
+    this.#held.release();
+  }
+}
+
+/** Where the parts of a snapshot wait for the cut that completes it: on the disk, one in memory at a time. */
+export class StagedParts {
+  readonly #host: ObjectHost;
+  readonly #address: ObjectAddress;
+
+  constructor(host: ObjectHost, key: string) {
+    this.#host = host;
+    this.#address = addressOf(`${key}.parts`);
+  }
+
+  /** The first part replaces any others. @throws DISK_FULL, IO */
+  async add(index: number, changes: unknown): Promise<void> {
+    if (index === 0) await this.clear();
+    const part = serialize(changes);
+    await this.#host.deliver(this.#address, ({ storage }) => {
+      storage.exec('CREATE TABLE IF NOT EXISTS part (i INTEGER PRIMARY KEY, changes BLOB)', []);
+      storage.exec('INSERT INTO part VALUES (?, ?)', [index, part]);
+    });
+  }
+
+  /** Uses all parts, in order, which are read one by one meanwhile. */
+  use<T>(action: (parts: Iterable<unknown>) => Promise<T>): Promise<T> {
+    return this.#host.deliver(this.#address, ({ storage }) => action(partsOf(storage)));
+  }
+
+  clear(): Promise<void> {
+    return this.#host.erase(this.#address);
+  }
+}
+
+function* partsOf(storage: ObjectInstance['storage']): Iterable<unknown> {
+  for (const [part] of storage.exec('SELECT changes FROM part ORDER BY i', []).raw()) {
+    yield deserialize(new Uint8Array(part as ArrayBuffer));
+  }
+}
+
+function read(storage: ObjectInstance['storage'], newClient: () => string) {
+  storage.exec(TABLES, []);
+  const select = (query: string) => [...storage.exec(query, []).raw()];
+  let [client] = select('SELECT name, issued FROM client') as [string, number][];
+  if (client === undefined) {
+    client = [newClient(), 0];
+    storage.exec('INSERT INTO client VALUES (?, ?)', client);
+  }
+  const [name, issued] = client;
+  const calls = (select('SELECT * FROM call ORDER BY n') as Row[]).map(callOf);
+  const refusals = (select('SELECT * FROM refusal ORDER BY n') as Row[]).map((row) => ({
+    call: callOf(row),
+    outcome: storedValue(row[4]!) as RefusedCall['outcome'],
+  }));
+  return { client: name, stored: { issued, calls, refusals } };
+}
+
+function callOf([n, method, args, isForecast]: Row): QueuedCall {
+  return { n, method, args: storedValue(args), isForecast: isForecast === 1 };
+}
+
+function cellsOf({ n, method, args, isForecast }: QueuedCall): unknown[] {
+  return [n, method, serialize(args), isForecast ? 1 : 0];
+}
+
+function storedValue(bytes: ArrayBuffer): unknown {
+  return deserialize(new Uint8Array(bytes));
+}
+
+/** Objects without a class, beside those of the app. */
+function addressOf(name: string): ObjectAddress {
+  return { className: null, id: idOfStorage(`_follow/${name}`) };
+}

@@ -1,0 +1,405 @@
+// A replica: an object here that follows one on a server. Performs the effects of the protocol (follower.ts) on its
+// base, queue and forecast, one after the other, and runs the app's calls between them.
+//
+// Invariants:
+//   if an effect fails, nothing more is done: what is in memory may not be what is on the disk. The replica has ended, and
+//   is opened again from its files
+//   a call of the app, and a read, meet a forecast of everything that was received before. Between them the forecast of
+//   several messages is made once: it runs all calls that wait, and each message answers one of them
+//
+// Does not know how a connection is made, nor when again.
+
+import { MESSAGE_BYTES_MAX } from '../../src/follow/protocol/connection.ts';
+import { decodeToFollower } from '../../src/follow/protocol/decode.ts';
+import {
+  type Follower,
+  type FollowerEffect,
+  type FollowerEvent,
+  openFollower,
+  type QueuedCall,
+  type RefusedCall,
+  type SettledOutcome,
+  stepFollower,
+} from '../../src/follow/protocol/follower.ts';
+import type { MessageToFollower, MessageToServer } from '../../src/follow/protocol/messages.ts';
+import { isStorageError, storageError } from '../../src/shared/contract/errors.ts';
+import type { FollowState } from '../../src/shared/contract/followed.ts';
+import { addressKey, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
+import { deserialize } from '../../src/shared/values/decode.ts';
+import { serialize } from '../../src/shared/values/encode.ts';
+import type { ObjectHost } from '../objects/host/object-host.ts';
+import { Base } from './base.ts';
+import { Forecast, type ForecastAnswer } from './forecast.ts';
+import { ReplicaQueue, StagedParts } from './queue.ts';
+
+export interface ReplicaEnvironment {
+  now(): number;
+  afterRealTime(delayMs: number, task: () => void): () => void;
+  /** Runs one opening of files after the other: one that waits for files has others already. */
+  inTurn<T>(open: () => Promise<T>): Promise<T>;
+  /** A new name, which no other replica has. */
+  newClient(): string;
+}
+
+/** A connection to the server. */
+export interface ReplicaSocket {
+  send(bytes: Uint8Array): void;
+  close(reason: string): void;
+}
+
+/** Hears from the connection. */
+export interface ReplicaEnd {
+  received(bytes: Uint8Array): void;
+  /** `isTaken`: by the server, because the client belongs to another identity. */
+  closed(isTaken?: boolean): void;
+}
+
+/** A call that was made. */
+export interface FollowedCall {
+  /** Its number in the queue; null: it has changed nothing. */
+  readonly n: number | null;
+  /** Of the forecast; null: only the server can run the call. */
+  readonly answer: ForecastAnswer | null;
+}
+
+export interface ReplicaEvents {
+  /** The state, the base or the forecast has changed. */
+  onChange(): void;
+  /** The server has answered a call. */
+  onSettled(n: number, outcome: SettledOutcome): void;
+  onRefused(refusal: RefusedCall): void;
+  /** It has ended by an error, and is to be opened again. */
+  onEnded(reason: unknown): void;
+}
+
+/** The parts of a replica. */
+interface Parts {
+  readonly base: Base;
+  readonly queue: ReplicaQueue;
+  readonly staged: StagedParts;
+  readonly forecast: Forecast;
+}
+
+/** So that the message of a call, with its other members, is one that the server takes. */
+const ARGS_BYTES_MAX = MESSAGE_BYTES_MAX - 4096;
+
+/** Messages that may be received until the forecast is made again, although further ones wait (our choice). */
+const MESSAGES_UNSHOWN_MAX = 64;
+
+/** Removes a replica that is not open: the copy, its calls and refusals. @throws IO */
+export async function removeReplica(host: ObjectHost, address: ObjectAddress): Promise<void> {
+  const key = addressKey(address);
+  await ReplicaQueue.remove(host, key);
+  await new StagedParts(host, key).clear();
+  await host.erase(address);
+}
+
+export class Replica {
+  readonly #parts: Parts;
+  readonly #environment: ReplicaEnvironment;
+  readonly #events: ReplicaEvents;
+  #core: Follower;
+  /** The core as of the forecast: an answered call is in the base, and has its outcome. */
+  #shown: Follower;
+  /** The calls to be run on the base as it is now; null: the forecast has them. */
+  #due: readonly QueuedCall[] | null = null;
+  /** Messages that were received, and wait for those before them. */
+  #waiting = 0;
+  #unshown = 0;
+  #lastSyncAtMs: number | null = null;
+  #socket: { readonly connection: number; readonly link: ReplicaSocket } | null = null;
+  #connections = 0;
+  /** Of those below, how many have not ended. */
+  #tasks = 0;
+  /** Events and calls, one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+  #end: { readonly reason: unknown } | null = null;
+
+  /**
+   * Opens the replica of an object, which is made if there is none. `version` is that of the class here.
+   *
+   * @throws CONFLICT if the object has data of its own; errors of opening the object
+   */
+  static async open(
+    host: ObjectHost,
+    address: ObjectAddress,
+    version: number,
+    environment: ReplicaEnvironment,
+    events: ReplicaEvents,
+  ): Promise<Replica> {
+    const key = addressKey(address);
+    const open = async () => {
+      const base = await Base.open(host, address);
+      try {
+        return { base, queue: await ReplicaQueue.open(host, key, environment.newClient) };
+      } catch (error) {
+        base.close();
+        throw error;
+      }
+    };
+    const { base, queue } = await environment.inTurn(open);
+    try {
+      const staged = new StagedParts(host, key);
+      const forecast = new Forecast(host, base.instance, environment);
+      const replica = new Replica({ base, queue, staged, forecast }, version, environment, events);
+      await replica.#last;
+      if (replica.#end !== null) throw replica.#end.reason;
+      return replica;
+    } catch (error) {
+      base.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    parts: Parts,
+    version: number,
+    environment: ReplicaEnvironment,
+    events: ReplicaEvents,
+  ) {
+    this.#parts = parts;
+    this.#environment = environment;
+    this.#events = events;
+    const { base, queue } = parts;
+    const stored = { base: base.mark, queue: queue.stored };
+    const { state, effects } = openFollower(stored, { client: queue.client, version });
+    this.#core = state;
+    this.#shown = state;
+    void this.#next(async () => {
+      await this.#performAll(effects);
+      await this.#show();
+    });
+  }
+
+  get state(): FollowState {
+    const { link, queue } = this.#shown;
+    return {
+      state: link.kind === 'greeting' ? 'offline' : link.kind,
+      reason: link.kind === 'stopped' ? link.reason : null,
+      progress: link.kind === 'catchingUp' && link.parts > 0 ? link.progress : null,
+      pending: queue.calls.length,
+      lastSyncAtMs: this.#lastSyncAtMs,
+      refused: queue.refusals.length,
+    };
+  }
+
+  get refusals(): readonly RefusedCall[] {
+    return this.#shown.queue.refusals;
+  }
+
+  /** Calls that the server has not answered. */
+  get pending(): readonly QueuedCall[] {
+    return this.#shown.queue.calls;
+  }
+
+  /** True while nothing is under way, no snapshot is received, and nobody uses the forecast. Calls may wait. */
+  get isUnused(): boolean {
+    const isAtWork = this.#tasks > 0 || this.#core.link.kind === 'catchingUp';
+    return !isAtWork && this.#parts.forecast.isUnused;
+  }
+
+  /** Where reads and live reads run, when the earlier calls have. */
+  forecast(): Promise<ObjectAddress> {
+    return this.#next(async () => {
+      await this.#show();
+      return this.#parts.forecast.address;
+    });
+  }
+
+  /**
+   * Runs a call of the app. Resolves when it is durable, also without a connection.
+   *
+   * @throws DataCloneError for arguments that cannot be stored; MESSAGE_TOO_LARGE; the reason of the end
+   */
+  async call(method: string, args: readonly unknown[]): Promise<FollowedCall> {
+    const stored = serialize(args);
+    if (stored.length > ARGS_BYTES_MAX) throw tooLarge(method, stored.length);
+    return this.#next(async () => {
+      await this.#show();
+      const { forecast } = this.#parts;
+      const run = await forecast.run(method, deserialize(stored) as unknown[]);
+      if (run.kind === 'read') return { n: null, answer: run.answer };
+      const isForecast = run.kind === 'wrote' && this.#core.isForecasting;
+      if (run.kind === 'wrote' && !isForecast) await forecast.remake();
+      const call = { method, args: deserialize(stored), isForecast };
+      const n = this.#core.queue.issued + 1;
+      await this.#step({ kind: 'called', call });
+      if (isForecast) forecast.keep(this.#core.queue.calls.find((queued) => queued.n === n)!);
+      return { n, answer: run.kind === 'wrote' && isForecast ? run.answer : null };
+    });
+  }
+
+  /** The app has seen a refusal. */
+  dismiss(n: number): Promise<void> {
+    return this.#next(() => this.#step({ kind: 'dismissed', n }));
+  }
+
+  /** There is a connection, which replaces an earlier one. The result tells what happens to it. */
+  connected(link: ReplicaSocket): ReplicaEnd {
+    const connection = ++this.#connections;
+    const next = (task: () => Promise<void>) => {
+      this.#next(task).catch(() => {}); // the end was told
+    };
+    next(() => {
+      this.#socket = { connection, link };
+      return this.#step({ kind: 'connected', connection });
+    });
+    return {
+      received: (bytes) => {
+        this.#waiting++;
+        next(() => {
+          this.#waiting--;
+          return this.#received(connection, bytes);
+        });
+      },
+      closed: (isTaken) => next(() => this.#closed(connection, isTaken)),
+    };
+  }
+
+  /** Lets go of everything, once what is under way has ended. Nothing is lost. */
+  async close(): Promise<void> {
+    await this.#last.catch(() => {});
+    this.#finish(storageError('CONNECTION_CLOSED', 'The replica was closed.'));
+  }
+
+  #received(connection: number, bytes: Uint8Array): Promise<void> {
+    let message: MessageToFollower;
+    try {
+      message = decodeToFollower(deserialize(bytes));
+    } catch (error) {
+      this.#disconnect(connection, String(error));
+      return this.#closed(connection);
+    }
+    const isNews = message.kind === 'cut' || message.kind === 'ended';
+    if (isNews) this.#lastSyncAtMs = this.#environment.now();
+    const areMore = this.#waiting > 0 && ++this.#unshown < MESSAGES_UNSHOWN_MAX;
+    return this.#step({ kind: 'received', connection, message }, !areMore);
+  }
+
+  #closed(connection: number, isTaken = false): Promise<void> {
+    if (this.#socket?.connection === connection) this.#socket = null;
+    return this.#step({ kind: 'disconnected', connection, isTaken });
+  }
+
+  /** Runs the task after the earlier ones. A task that fails ends the replica, unless it has done nothing. */
+  #next<T>(task: () => Promise<T>): Promise<T> {
+    this.#tasks += 1;
+    const result = this.#last.then(() => {
+      if (this.#end !== null) throw this.#end.reason;
+      return task();
+    });
+    const ended = result.catch((error) => this.#fail(error));
+    this.#last = ended.finally(() => {
+      this.#tasks -= 1;
+    });
+    return result;
+  }
+
+  async #step(event: FollowerEvent, isShown = true): Promise<void> {
+    const { state, effects } = stepFollower(this.#core, event);
+    this.#core = state;
+    await this.#performAll(effects);
+    if (isShown || this.#due === null) await this.#show();
+  }
+
+  /** Makes the forecast that is due. */
+  async #show(): Promise<void> {
+    this.#unshown = 0;
+    if (this.#due !== null) await this.#parts.forecast.remake(this.#due);
+    this.#due = null;
+    if (this.#shown === this.#core) return;
+    this.#shown = this.#core;
+    this.#events.onChange();
+  }
+
+  async #performAll(effects: readonly FollowerEffect[]): Promise<void> {
+    for (const effect of effects) await this.#perform(effect);
+  }
+
+  async #perform(effect: FollowerEffect): Promise<void> {
+    const { queue, staged } = this.#parts;
+    switch (effect.kind) {
+      case 'enqueue':
+        return queue.enqueue(effect.call);
+      case 'dequeue':
+        return queue.dequeue(effect.last, effect.refusals);
+      case 'dismiss':
+        return queue.dismiss(effect.n);
+      case 'stagePart':
+        return staged.add(effect.index, effect.changes);
+      case 'applyCut':
+        return this.#apply(effect);
+      case 'forecast':
+        this.#due = effect.calls;
+        return;
+      case 'settle':
+        return this.#events.onSettled(effect.n, effect.outcome);
+      case 'reportRefusal':
+        return this.#events.onRefused(effect.refusal);
+      case 'send':
+        return this.#send(effect.connection, effect.message);
+      case 'disconnect':
+        return this.#disconnect(effect.connection, effect.reason);
+      // What they ask for was done by the commit before: an event of an object ends when it is durable.
+      case 'flushQueue':
+      case 'flushBase':
+      case 'acknowledge':
+        return;
+    }
+  }
+
+  async #apply({
+    isSnapshot,
+    changes,
+    mark,
+  }: Extract<FollowerEffect, { kind: 'applyCut' }>): Promise<void> {
+    const { base, staged } = this.#parts;
+    try {
+      if (isSnapshot) {
+        await staged.use((parts) => base.apply(parts, mark));
+        await staged.clear();
+      } else {
+        await base.apply([changes], mark);
+      }
+    } catch (error) {
+      const isMisfit = isStorageError(error) && ['SQL', 'INVALID_ARGUMENT'].includes(error.code);
+      if (isMisfit) await base.forgetPosition(mark);
+      throw error;
+    }
+  }
+
+  #send(connection: number, message: MessageToServer): void {
+    if (this.#socket?.connection === connection) this.#socket.link.send(serialize(message));
+  }
+
+  #disconnect(connection: number, reason: string): void {
+    if (this.#socket?.connection !== connection) return;
+    this.#socket.link.close(reason);
+    this.#socket = null;
+  }
+
+  #fail(error: unknown): void {
+    if (this.#end !== null) return;
+    this.#finish(error);
+    this.#events.onEnded(error);
+  }
+
+  #finish(reason: unknown): void {
+    if (this.#end !== null) return;
+    this.#end = { reason };
+    this.#socket?.link.close('the replica has ended');
+    this.#socket = null;
+    const { base, queue, forecast } = this.#parts;
+    forecast.close();
+    queue.close();
+    base.close();
+  }
+}
+
+function tooLarge(method: string, sizeBytes: number): Error {
+  return storageError(
+    'MESSAGE_TOO_LARGE',
+    `${method}(): the arguments of a call that follows have at most ${ARGS_BYTES_MAX} bytes, these ${sizeBytes}. ` +
+      'Pass them in several calls.',
+  );
+}

@@ -1,0 +1,19 @@
+// For tests: a world of converging.ts whose server is in the same process.
+
+import { readFileSync } from 'node:fs';
+import { DurableObject } from '../realm/library/base-classes.ts';
+import { converge } from './converging.ts';
+import { followedServer } from './followed-server.ts';
+import { MIXED_METHODS, mixedClass } from './mixed-class.ts';
+
+const Base = DurableObject as never;
+const wasm = new Uint8Array(readFileSync(new URL('../engine/vfs/sqlite3.wasm', import.meta.url)));
+
+export async function convergeHere(seed: number, steps: number): Promise<void> {
+  const server = await followedServer(mixedClass(Base) as never, { methods: MIXED_METHODS });
+  try {
+    await converge(seed, steps, server, Base, wasm);
+  } finally {
+    await server.close();
+  }
+}

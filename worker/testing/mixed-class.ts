@@ -1,0 +1,183 @@
+// For tests: a class that uses keys, SQL, transactions, triggers, cascades and REPLACE, and whose calls refuse, fail,
+// wait and reach outside. Runs on any platform.
+
+type Ctx = {
+  storage: {
+    sql: {
+      exec(
+        query: string,
+        ...bindings: unknown[]
+      ): Iterable<Record<string, unknown>> & { raw(): Iterable<unknown[]> };
+    };
+    kv: {
+      get(key: string): unknown;
+      put(key: string, value: unknown): void;
+      delete(key: string): boolean;
+      list(): Iterable<[string, unknown]>;
+    };
+    transaction<T>(closure: (txn: { rollback(): void }) => Promise<T>): Promise<T>;
+    transactionSync<T>(callback: () => T): T;
+    deleteAll(): Promise<void>;
+  };
+};
+
+/** The methods that followers may call. */
+export const MIXED_METHODS = [
+  ...['add', 'rename', 'replace', 'remove', 'refuse', 'keys', 'together', 'undone', 'slow'],
+  ...['grow', 'outside', 'empty', 'log', 'dump'],
+] as const;
+
+/** A random call of one of them, which `dump` shows under the id. `pick`: a number below another one. */
+export function mixedCall(id: string, pick: (count: number) => number): [string, ...unknown[]] {
+  const name = () => 'abcdefgh'[pick(8)]!.repeat(1 + pick(2));
+  const calls: [string, ...unknown[]][] = [
+    ...Array.from({ length: 4 }, (): [string, ...unknown[]] => ['add', id, name()]),
+    ['rename', id, name(), name()],
+    ['replace', id, 1 + pick(6), name()],
+    ['remove', id, name()],
+    ['refuse', id, name()],
+    ['keys', id, name(), pick(3) === 0 ? null : [pick(9), 'x'.repeat(pick(2000))]],
+    ['together', id, [name(), name()]],
+    ['undone', id, name()],
+    ['slow', id, name()],
+  ];
+  const rare: [string, ...unknown[]][] = [
+    ['grow', id, name()],
+    ['outside', id],
+    ['empty', id],
+  ];
+  return pick(12) === 0 ? rare[pick(rare.length)]! : calls[pick(calls.length)]!;
+}
+
+/** On the base class of the platform. */
+export function mixedClass(Base: new (ctx: never, env: never) => object) {
+  return class Mixed extends Base {
+    declare ctx: Ctx;
+
+    constructor(ctx: never, env: never) {
+      super(ctx, env);
+      this.prepare();
+    }
+
+    prepare() {
+      const { sql } = this.ctx.storage;
+      sql.exec(`
+        CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, n INTEGER DEFAULT 0);
+        CREATE TABLE IF NOT EXISTS part (a TEXT, b, item INTEGER REFERENCES item ON DELETE CASCADE, PRIMARY KEY (a, b)) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS done (call TEXT, UNIQUE (call));
+        CREATE TRIGGER IF NOT EXISTS touched AFTER UPDATE OF name ON item BEGIN UPDATE item SET n = n + 1 WHERE id = NEW.id; END;`);
+    }
+
+    log(call: string) {
+      this.ctx.storage.sql.exec('INSERT INTO done VALUES (?)', call);
+      return call;
+    }
+
+    add(call: string, name: string) {
+      this.ctx.storage.sql.exec('INSERT OR IGNORE INTO item (name) VALUES (?)', name);
+      this.ctx.storage.sql.exec(
+        'INSERT OR REPLACE INTO part SELECT ?, id, id FROM item WHERE name = ?',
+        name.slice(0, 1),
+        name,
+      );
+      return this.log(call);
+    }
+
+    rename(call: string, from: string, to: string) {
+      this.ctx.storage.sql.exec('UPDATE OR REPLACE item SET name = ? WHERE name = ?', to, from);
+      return this.log(call);
+    }
+
+    replace(call: string, id: number, name: string) {
+      const { sql } = this.ctx.storage;
+      sql.exec('REPLACE INTO item (id, name) VALUES (?, ?)', id, name);
+      return this.log(call);
+    }
+
+    remove(call: string, name: string) {
+      this.ctx.storage.sql.exec('DELETE FROM item WHERE name >= ?', name);
+      return this.log(call);
+    }
+
+    refuse(call: string, name: string) {
+      this.log(call);
+      this.ctx.storage.sql.exec('INSERT INTO item (name) VALUES (?)', name); // it may exist
+      return call;
+    }
+
+    keys(call: string, key: string, value: unknown) {
+      const { kv } = this.ctx.storage;
+      if (value === null) kv.delete(key);
+      else kv.put(key, { value, was: kv.get(key) === undefined });
+      return this.log(call);
+    }
+
+    async together(call: string, names: string[]) {
+      await this.ctx.storage.transaction(async () => {
+        for (const name of names) {
+          this.ctx.storage.sql.exec('INSERT OR IGNORE INTO item (name) VALUES (?)', name);
+          await Promise.resolve();
+        }
+      });
+      return this.log(call);
+    }
+
+    undone(call: string, name: string) {
+      try {
+        this.ctx.storage.transactionSync(() => {
+          this.ctx.storage.kv.put('undone', name);
+          this.ctx.storage.sql.exec('DELETE FROM item');
+          throw new Error('undone');
+        });
+      } catch {
+        // as it was made to
+      }
+      return this.log(call);
+    }
+
+    async slow(call: string, name: string) {
+      this.ctx.storage.kv.put(`slow ${name}`, call);
+      await new Promise((resolve) => setTimeout(resolve, 3));
+      return this.log(call);
+    }
+
+    grow(call: string, column: string) {
+      const { sql } = this.ctx.storage;
+      const has = [
+        ...sql.exec("SELECT 1 AS one FROM pragma_table_info('item') WHERE name = ?", column),
+      ];
+      if (has.length === 0) sql.exec(`ALTER TABLE item ADD COLUMN "${column}" DEFAULT 7`);
+      return this.log(call);
+    }
+
+    async outside(call: string) {
+      this.log(call);
+      await fetch('http://127.0.0.1:1/').catch(() => {});
+      return call;
+    }
+
+    async empty(call: string) {
+      const done = [...this.ctx.storage.sql.exec('SELECT call FROM done').raw()];
+      await this.ctx.storage.deleteAll();
+      this.prepare();
+      for (const [known] of done) this.log(String(known));
+      return this.log(call);
+    }
+
+    dump() {
+      const { sql, kv } = this.ctx.storage;
+      const rows = (query: string) => [...sql.exec(query).raw()].map((row) => JSON.stringify(row));
+      const own = "name NOT LIKE '\\_follow%' ESCAPE '\\' AND name NOT LIKE '\\_cf%' ESCAPE '\\'";
+      return {
+        schema: rows(`SELECT type, name, sql FROM sqlite_master WHERE ${own} ORDER BY type, name`),
+        item: rows('SELECT * FROM item ORDER BY id'),
+        part: rows('SELECT * FROM part ORDER BY a, b'),
+        done: rows('SELECT rowid, call FROM done ORDER BY call'),
+        sequences: rows(
+          "SELECT * FROM sqlite_sequence WHERE name NOT LIKE '\\_follow%' ESCAPE '\\'",
+        ),
+        kv: [...kv.list()].map((entry) => JSON.stringify(entry)),
+      };
+    }
+  };
+}
