@@ -1,0 +1,38 @@
+// A server of the worlds of converging.ts in workerd.
+
+import type { ConvergingServer } from '../../../worker/testing/converging.ts';
+import { connectionsOf } from '../../../worker/testing/followed-server.ts';
+import { roomsInWorkerd } from './rooms.ts';
+
+const ROOM = `
+  import { followable } from '../../../src/follow/server/index.ts';
+  import { MIXED_METHODS, mixedClass } from '../../../worker/testing/mixed-class.ts';
+  class Mixed extends mixedClass(DurableObject) {
+    end() {
+      this.ctx.abort('ended by the test');
+    }
+  }
+  const options = { authorize: () => 'someone', methods: MIXED_METHODS, version: 1 };
+  export const Room = followable(Mixed, options);`;
+
+export interface ServerInWorkerd {
+  /** A server of an object of its own. */
+  server(name: string): ConvergingServer;
+  close(): Promise<void>;
+}
+
+export async function serveInWorkerd(): Promise<ServerInWorkerd> {
+  const rooms = await roomsInWorkerd(ROOM);
+  return {
+    server(name) {
+      const { fetch, call } = rooms.room(name);
+      return Object.assign(connectionsOf(fetch), {
+        call,
+        restart: async () => {
+          await call('end').catch(() => {});
+        },
+      });
+    },
+    close: rooms.close,
+  };
+}

@@ -1,0 +1,42 @@
+// The class of the tests, made followable: small limits, and the identity from a header.
+
+import { Capture } from '../../../src/follow/capture/capture.ts';
+import type { Changes } from '../../../src/follow/changes/changes.ts';
+import type { Position } from '../../../src/follow/protocol/messages.ts';
+import { followableOn } from '../../../src/follow/server/followable.ts';
+import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
+import { METHODS, roomOf } from './room.ts';
+
+/** Fails the next cut. */
+export const FAULT: { next: Error | null } = { next: null };
+
+class FailingCapture extends Capture {
+  override changesSince(position: Position): Changes {
+    const error = FAULT.next;
+    FAULT.next = null;
+    if (error !== null) throw error;
+    return super.changesSince(position);
+  }
+}
+
+export const LIMITS = { followers: 3, messagesPerSecond: 200, objectBytes: 2 ** 20 };
+
+export function followedRoom(Base: Parameters<typeof roomOf>[0]) {
+  const environment = {
+    capture: (storage: DurableObjectStorage, life: number, onWrite: () => void) =>
+      new FailingCapture(storage, { life, onWrite }),
+    now: () => Date.now(),
+    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
+  };
+  return followableOn(environment, roomOf(Base), {
+    // A user named "later" is looked up first.
+    async authorize(request) {
+      const user = request.headers.get('user');
+      if (user === 'later') await Promise.resolve();
+      return user === 'nobody' ? null : user;
+    },
+    methods: METHODS,
+    version: 3,
+    limits: LIMITS,
+  });
+}

@@ -1,0 +1,107 @@
+// Connections, records and calls when the instance of a followed object ends: here, where a test can end it.
+
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { followable } from '../../../src/follow/server/index.ts';
+import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
+import { createObjects } from '../../../worker/start/entries/node-objects.ts';
+import { FollowClient, type FollowRoom } from './client.ts';
+import { FAULT } from './followed-room.ts';
+import { type RoomsInNode, roomsInNode } from './rooms.ts';
+
+let rooms: RoomsInNode;
+let room: FollowRoom;
+beforeEach(async () => {
+  rooms = await roomsInNode();
+  room = rooms.room('a');
+});
+afterEach(() => rooms.close());
+
+const follow = async (name: string) => (await FollowClient.connect(room, name)).hello();
+const value = (of: unknown) => ({ kind: 'value', value: of });
+
+test('[FOLS12] a connection outlives its instance: calls and cuts go on where they were', async () => {
+  const [client, other] = [await follow('A'), await follow('B')];
+  client.call(1, 'add', ['one']);
+  await client.outcome(1);
+  await other.untilItems('one');
+  const { position } = other;
+  await rooms.evict('a');
+  client.call(1, 'add', ['one'], true);
+  client.call(2, 'add', ['two']);
+  expect(await client.outcome(2)).toEqual(value(2));
+  expect(await other.next()).toMatchObject({
+    kind: 'cut',
+    onto: { kind: 'position', position },
+    outcomes: [],
+  });
+  expect(other.items).toEqual(['one', 'two']);
+});
+
+test('[FOLS12] a socket without hello outlives its instance with its identity', async () => {
+  await follow('A');
+  const silent = await FollowClient.connect(room, 'A', 'B');
+  await rooms.evict('a');
+  void silent.hello().catch(String);
+  expect(await silent.closed).toEqual([4010, 'CLIENT_TAKEN']);
+  await room.call('names'); // after the event of the close
+});
+
+test('[FOLS8] writes of the constructor reach the followers of the instance before', async () => {
+  const client = await follow('A');
+  await room.call('addAtStart', 'again');
+  await rooms.evict('a');
+  await room.call('names');
+  await client.untilItems('again');
+});
+
+test('[FOLS12] a connection that is ahead of the storage is closed', async () => {
+  const client = await follow('A');
+  client.call(1, 'add', ['lost']);
+  await client.outcome(1);
+  await room.call('loseNotes');
+  await rooms.evict('a');
+  await room.call('names');
+  expect(await client.closed).toEqual([4011, 'STALE']);
+  await room.call('names'); // after the event of the close
+});
+
+test('[FOLS14] after a restore a follower gets a snapshot, and its later calls run again', async () => {
+  const client = await follow('A');
+  await rooms.undone('a', async () => {
+    client.call(1, 'add', ['undone']);
+    await client.outcome(1);
+  });
+  await room.call('add', 'other');
+  const next = await FollowClient.connect(room, 'A');
+  next.position = client.position;
+  await next.hello();
+  expect(await next.next()).toMatchObject({ kind: 'part' });
+  expect(await next.nextOf('cut')).toMatchObject({ onto: { kind: 'parts' }, last: 0 });
+  next.call(1, 'add', ['undone'], true);
+  expect(await next.outcome(1)).toEqual(value(2));
+  expect(next.items).toEqual(['other', 'undone']);
+});
+
+test('[FOLS16] a cut that cannot be read ends the instance, and the call runs again', async () => {
+  const reported = vi.spyOn(console, 'error').mockImplementation(() => {});
+  onTestFinished(() => reported.mockRestore());
+  const client = await follow('A');
+  FAULT.next = new Error('no cut');
+  client.call(1, 'add', ['x']);
+  expect(await client.closed).toEqual([1006, '']);
+  expect(await room.call('names')).toEqual([]);
+  const next = await follow('A');
+  next.call(1, 'add', ['x'], true);
+  expect(await next.outcome(1)).toEqual(value(1));
+});
+
+test('[FOLS17] a class whose handler is a field cannot be followed', async () => {
+  class Fields extends DurableObject {
+    fetch = () => new Response('field');
+  }
+  const options = { authorize: () => 'A', methods: [], version: 1 };
+  const { env, close } = await createObjects({ Fields: followable(Fields as never, options) });
+  onTestFinished(() => close());
+  const stub = env.Fields.getByName('a') as { fetch(address: string): Promise<Response> };
+  await expect(stub.fetch('https://a/')).rejects.toMatchObject({ code: 'CLASS_INVALID' });
+});
