@@ -7,6 +7,7 @@ import { nameIn, type SiteName } from './site-names.ts';
 const PAGES = [
   { href: './', label: 'Playground' },
   { href: './notes.html', label: 'Notes app' },
+  { href: './devices.html', label: 'Two devices' },
   { href: './api.html', label: 'Emulated API' },
   { href: './bench.html', label: 'Benchmark' },
 ] as const;

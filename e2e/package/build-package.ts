@@ -54,7 +54,7 @@ await bundle(
     splitting: true,
     // The inspector is in the same build because it shares their modules for handles and signals.
     entryPoints: {
-      ...entryModules('index', 'connect', 'inspector', 'source'),
+      ...entryModules('index', 'connect', 'follow', 'inspector', 'source'),
       'dev-inspector': 'src/tools/inspector/dev-page.ts',
     },
   },
@@ -77,7 +77,7 @@ await bundle({
   entryPoints: {
     ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'socket', 'undo'),
     ...entryModules('bindings', 'async-hooks', 'cloudflare-email', 'diagnostics-channel'),
-    ...entryModules('html-rewriter'),
+    ...entryModules('html-rewriter', 'followable', 'worker-follow'),
     // Entries of their own, so that a bundler takes only the files that are used.
     serve: 'worker/start/entries/serve.ts',
     'base-classes': 'worker/realm/library/base-classes.ts',

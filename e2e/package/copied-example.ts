@@ -50,12 +50,19 @@ export function removeExample(folder: string): void {
  * Runs one of the example's scripts to its end, and returns its output. @throws Error with the output when it fails
  */
 export function runScript(folder: string, script: string): string {
-  // As in a shell: a test's process may have the NODE_ENV of a development server.
-  const { PATH, NODE_ENV: _ours, ...rest } = process.env;
-  const env = { ...rest, PATH: `${join(REPOSITORY, 'node_modules/.bin')}:${PATH}` };
-  const run = spawnSync('npm', ['run', '--silent', script], { cwd: folder, env, encoding: 'utf8' });
+  const run = spawnSync('npm', ['run', '--silent', script], {
+    cwd: folder,
+    env: shellEnvironment(),
+    encoding: 'utf8',
+  });
   if (run.status === 0) return run.stdout;
   throw new Error(`${folder}: npm run ${script}:\n${run.stdout}${run.stderr}`);
+}
+
+/** As in a shell: a test's process may have the NODE_ENV of a development server. */
+function shellEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, NODE_ENV: _ours, ...rest } = process.env;
+  return { ...rest, PATH: `${join(REPOSITORY, 'node_modules/.bin')}:${PATH}` };
 }
 
 /** Starts a script that serves, and returns the address that it prints. Ends it after the task. */
@@ -64,14 +71,46 @@ export async function whileServing(
   file: string,
   task: (address: string) => Promise<void>,
 ): Promise<void> {
-  const env = { ...process.env, NO_COLOR: '1' }; // the test runner asks for colours
-  const child = spawn(process.execPath, [file], { cwd: folder, env });
-  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  const server = await startServer(folder, [file], process.env);
   try {
-    await task(await addressPrintedBy(child));
+    await task(server.address);
   } finally {
+    await server.stop();
+  }
+}
+
+export interface ExampleServer {
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the server of `npm run dev:follow`, which keeps its data in the folder. `address`: that of an earlier one.
+ */
+export function startFollowed(folder: string, address?: string): Promise<ExampleServer> {
+  const [, ...parameters] = manifestIn(folder).scripts['dev:follow']!.split(' ');
+  const port = address === undefined ? '0' : new URL(address).port;
+  const program = 'node_modules/ctx-storage/dist/cli.js';
+  return startServer(folder, [program, ...parameters, '--port', port], shellEnvironment());
+}
+
+async function startServer(
+  folder: string,
+  parameters: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<ExampleServer> {
+  const env = { ...environment, NO_COLOR: '1' }; // the test runner asks for colours
+  const child = spawn(process.execPath, parameters, { cwd: folder, env });
+  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  const stop = () => {
     child.kill();
-    await ended;
+    return ended;
+  };
+  try {
+    return { address: await addressPrintedBy(child), stop };
+  } catch (error) {
+    await stop();
+    throw error;
   }
 }
 
@@ -81,8 +120,8 @@ function addressPrintedBy(child: ReturnType<typeof spawn>): Promise<string> {
     for (const output of [child.stdout!, child.stderr!]) {
       output.setEncoding('utf8').on('data', (text: string) => {
         printed += text;
-        const [address] = /http:\/\/localhost:\d+\//.exec(printed) ?? [];
-        if (address !== undefined) resolve(address);
+        const [address] = /http:\/\/(?:localhost|127\.0\.0\.1):\d+(?=\/|\n)/.exec(printed) ?? [];
+        if (address !== undefined) resolve(`${address}/`);
       });
     }
     child.on('close', () => reject(new Error(`It ended before it served:\n${printed}`)));

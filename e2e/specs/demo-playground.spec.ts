@@ -452,7 +452,13 @@ test('[DEMO6] the navigation of every page shows all its links, on a phone too',
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 800 });
       const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-      await expect(links).toHaveText(['Playground', 'Notes app', 'Emulated API', 'Benchmark']);
+      await expect(links).toHaveText([
+        'Playground',
+        'Notes app',
+        'Two devices',
+        'Emulated API',
+        'Benchmark',
+      ]);
       await expect(links.last()).toBeInViewport({ ratio: 1 });
       await expect(links.and(page.locator('[aria-current="page"]'))).toHaveCount(1);
     }

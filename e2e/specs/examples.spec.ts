@@ -4,6 +4,7 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from '@playwright/test';
+import { WebSocket } from 'ws';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
 import {
@@ -11,6 +12,7 @@ import {
   exampleNames,
   removeExample,
   runScript,
+  startFollowed,
   whileServing,
 } from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
@@ -47,6 +49,41 @@ test.describe('chat', { tag: ONCE }, async () => {
       await expect(other.getByRole('listitem')).toHaveText([/Adahello/, /Bobhi/, /Bobalone/]);
     });
   });
+});
+
+test('[APP7] two devices talk in rooms that follow a server, also while it is stopped, and meet a socket', {
+  tag: [LONG, ONCE],
+}, async ({ context, profile }) => {
+  const folder = await copyExample('chat');
+  let server = await startFollowed(folder);
+  try {
+    const phone = await enter(await profile.launch(), server.address, 'Ada');
+    const laptop = await enter(context, server.address, 'Bob');
+    await say(phone, 'hello');
+    await expect(laptop.getByRole('listitem')).toHaveText([/Adahello/]);
+    const heard: string[] = [];
+    const socket = new WebSocket(new URL('room/lobby?author=Eve', server.address));
+    socket.on('message', (data) => heard.push(JSON.parse(String(data)).text));
+    socket.on('open', () => socket.send('by a socket'));
+    for (const device of [phone, laptop])
+      await expect(device.getByRole('listitem')).toHaveText([/Adahello/, /Eveby a socket/]);
+    await say(laptop, 'hi');
+    await expect.poll(() => heard).toEqual(['hello', 'by a socket', 'hi']);
+
+    await server.stop();
+    await say(phone, 'later');
+    await expect(phone.getByRole('listitem').last()).toHaveText(/Adalater/);
+    await expect(phone.getByRole('status')).toHaveText('Offline, 1 to send');
+    server = await startFollowed(folder, server.address);
+    const all = [/Adahello/, /Eveby a socket/, /Bobhi/, /Adalater/];
+    for (const device of [phone, laptop]) {
+      await expect(device.getByRole('listitem')).toHaveText(all);
+      await expect(device.getByRole('status')).toHaveText('Connected');
+    }
+  } finally {
+    await server.stop();
+    removeExample(folder);
+  }
 });
 
 test('[APP2] the tests of the API client pass', { tag: ONCE }, async () => {

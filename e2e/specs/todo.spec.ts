@@ -1,4 +1,5 @@
-// The todo app of docs/examples/todo, built from the packed package: two tabs, no network, undo.
+// The todo app of docs/examples/todo, built from the packed package: two tabs, no network, undo; two devices that follow
+// a server.
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +8,7 @@ import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { keptOffline } from '../browsers/kept-offline.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
-import { copyExample, removeExample, runScript } from '../package/copied-example.ts';
+import { copyExample, removeExample, runScript, startFollowed } from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
 
 let directory: string;
@@ -77,6 +78,64 @@ test('[APP2] the todo app goes on without its server, and opens again without it
   await add(page, 'eggs');
   await expect(page.locator('li')).toHaveCount(3);
   expect(await fetchFails(page)).toBe(true);
+});
+
+test('[APP7] the todo app follows a server on two devices: offline, through a reload, and with a refused call', {
+  tag: [LONG, ONCE],
+}, async ({ context, profile }) => {
+  const folder = await copyExample('todo');
+  let server = await startFollowed(folder);
+  try {
+    let phone = await (await profile.launch()).newPage();
+    const laptop = await context.newPage();
+    for (const device of [phone, laptop]) {
+      await device.goto(server.address);
+      await expect(device.getByRole('status')).toHaveText('Up to date');
+    }
+    await add(phone, 'milk');
+    await expect(laptop.locator('li')).toHaveText([/milk/]);
+    await laptop.getByRole('checkbox').click();
+    await expect(phone.getByRole('checkbox')).toBeChecked();
+    await add(laptop, 'milk');
+    await expect(laptop.getByRole('alert')).toHaveText('Error: "milk" is on the list already.');
+    await keptOffline(phone);
+
+    await server.stop();
+    for (const text of ['salt', 'bread']) await add(phone, text);
+    await expect(phone.locator('li')).toHaveText([/milk/, /salt/, /bread/]);
+    await expect(phone.getByRole('status')).toHaveText('Offline, 2 to send');
+    await phone.reload();
+    await expect(phone.locator('li')).toHaveText([/milk/, /salt/, /bread/]);
+    await expect(phone.getByRole('status')).toHaveText('Offline, 2 to send');
+    await profile.quit();
+    await add(laptop, 'bread');
+    await expect(laptop.getByRole('status')).toHaveText('Offline, 1 to send');
+
+    server = await startFollowed(folder, server.address);
+    await expect(laptop.getByRole('status')).toHaveText('Up to date');
+    await add(laptop, 'salt');
+    await expect(laptop.getByRole('status')).toHaveText('Up to date');
+    phone = await (await profile.launch()).newPage();
+    await phone.goto(server.address);
+    await expect(phone.getByRole('status')).toHaveText('Up to date');
+    for (const device of [phone, laptop])
+      await expect(device.locator('li')).toHaveText([/milk/, /bread/, /salt/]);
+    const refused = (text: string) => phone.getByRole('alert').filter({ hasText: `["${text}"]` });
+    await expect(refused('salt')).toContainText('Refused: add ["salt"]. Error: "salt" is on the');
+    await refused('salt').getByRole('button', { name: 'Dismiss' }).click();
+    await expect(phone.getByRole('alert')).toHaveText([/bread/]);
+
+    await laptop.locator('li', { hasText: 'bread' }).getByRole('button').click();
+    await expect(phone.locator('li')).toHaveText([/milk/, /salt/]);
+    await phone.reload();
+    await refused('bread').getByRole('button', { name: 'Try again' }).click();
+    for (const device of [phone, laptop])
+      await expect(device.locator('li')).toHaveText([/milk/, /salt/, /bread/]);
+    await expect(phone.getByRole('alert')).toHaveCount(0);
+  } finally {
+    await server.stop();
+    removeExample(folder);
+  }
 });
 
 /** Runs the task while the app is served. */

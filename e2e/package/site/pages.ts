@@ -38,6 +38,7 @@ export const SECTIONS: readonly SiteSection[] = [
       doc('deployments', 'Tabs and deployments'),
       doc('history', 'Undo and history'),
       doc('branches', 'Branches and differences'),
+      doc('follow', 'Follow an object on a server'),
       doc('migrations', 'Migrations'),
       doc('storage-care', 'Persistence and quota'),
       doc('offline', 'Offline'),

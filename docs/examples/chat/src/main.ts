@@ -3,10 +3,10 @@
 import type { Message } from './message.ts';
 
 // The build keeps one of them.
-const { openSocket } =
+const rooms = () =>
   import.meta.env.MODE === 'workerd'
-    ? await import('./rooms-on-server.ts')
-    : await import('./rooms-in-browser.ts');
+    ? import('./rooms-on-server.ts')
+    : import('./rooms-in-browser.ts');
 
 /** A WebSocket of the browser, or one of the package: what both have. */
 type Socket = EventTarget & { send(text: string): void };
@@ -23,7 +23,8 @@ const address = new URLSearchParams(location.search);
 const author = address.get('author');
 const room = address.get('room');
 
-let socket: Socket | undefined;
+/** Undefined: it cannot be said now. */
+let send: ((text: string) => void) | undefined;
 let lastId = 0;
 
 if (author && room) {
@@ -32,30 +33,53 @@ if (author && room) {
   element('title').textContent = room;
   say.addEventListener('submit', (event) => {
     event.preventDefault();
-    if (socket === undefined) return; // the text stays until there is one
-    socket.send(text.value);
+    if (send === undefined) return; // the text stays until it can be
+    send(text.value);
     say.reset();
   });
-  void stay(author, room);
+  if (import.meta.env.MODE === 'follow') void followRoom(author, room);
+  else void stay(author, room);
 }
 
 /** Opens a socket, and the next one when it ends: when a server restarts, or the tab whose worker serves is closed. */
 async function stay(author: string, room: string): Promise<void> {
   const again = (reason: string) => {
-    socket = undefined;
+    send = undefined;
     status.textContent = reason;
     setTimeout(() => stay(author, room), RETRY_MS);
   };
   try {
     const query = new URLSearchParams({ author, after: String(lastId) });
-    socket = await openSocket(room, query);
+    const { openSocket } = await rooms();
+    const socket: Socket = await openSocket(room, query);
     socket.addEventListener('message', (event) => {
       show(JSON.parse((event as MessageEvent<string>).data));
     });
     socket.addEventListener('close', () => again('Connecting again …'));
+    send = (text) => socket.send(text);
     status.textContent = 'Connected';
   } catch (error) {
     again(String(error));
+  }
+}
+
+/** Shows a copy of the room: the server may put right what was said here, so each time all is shown again. */
+async function followRoom(author: string, room: string): Promise<void> {
+  const showAll = (messages: Message[]) => {
+    element('messages').replaceChildren();
+    messages.forEach(show);
+  };
+  const tell = (text: string) => {
+    status.textContent = text;
+  };
+  try {
+    const { openFollowed } = await import('./follow/followed-room.ts');
+    const copy = await openFollowed(room, showAll, tell);
+    send = (text) => {
+      copy.say(author, text).catch((error) => tell(String(error)));
+    };
+  } catch (error) {
+    tell(String(error));
   }
 }
 

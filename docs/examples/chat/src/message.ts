@@ -8,3 +8,9 @@ export type Message = {
   /** When it was said, in milliseconds. */
   at: number;
 };
+
+/** What a page calls of a room that it follows. */
+export interface FollowedRoom {
+  say(author: string, text: string): void;
+  messages(): Message[];
+}

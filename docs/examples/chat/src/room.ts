@@ -1,6 +1,6 @@
 // A chat room: its sockets are the people in it, its table is what they have said.
 //
-// The same class runs in a worker of the page and on workerd.
+// The same class runs in a worker of the page and on workerd, and as a copy that follows the one on the server.
 
 import { DurableObject } from 'cloudflare:workers';
 import type { Message } from './message.ts';
@@ -8,6 +8,7 @@ import type { Message } from './message.ts';
 const HISTORY_LENGTH_MAX = 100;
 const TEXT_LENGTH_MAX = 1000;
 const MESSAGE_TOO_BIG = 1009;
+const TOO_BIG = `A message has at most ${TEXT_LENGTH_MAX} characters.`;
 
 export class Room extends DurableObject {
   constructor(ctx: DurableObjectState, env: object) {
@@ -28,22 +29,27 @@ export class Room extends DurableObject {
     // The socket stays open while the object is out of memory; its next message wakes the object.
     this.ctx.acceptWebSocket(socket);
     socket.serializeAttachment(searchParams.get('author') ?? 'Somebody');
-    for (const message of this.#messagesAfter(Number(searchParams.get('after')))) {
+    for (const message of this.messages(Number(searchParams.get('after')))) {
       socket.send(JSON.stringify(message));
     }
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Stores what somebody says, and sends it to all. Nothing leaves the object before it is on disk. */
   override webSocketMessage(socket: WebSocket, text: string | ArrayBuffer): void {
     if (typeof text !== 'string' || text.length > TEXT_LENGTH_MAX) {
-      socket.close(MESSAGE_TOO_BIG, `A message has at most ${TEXT_LENGTH_MAX} characters.`);
+      socket.close(MESSAGE_TOO_BIG, TOO_BIG);
       return;
     }
+    this.say(socket.deserializeAttachment(), text);
+  }
+
+  /** Stores what somebody says, and sends it to all. Nothing leaves the object before it is on disk. */
+  say(author: string, text: string): void {
+    if (text.length > TEXT_LENGTH_MAX) throw new RangeError(TOO_BIG);
     const message = this.ctx.storage.sql
       .exec<Message>(
         'INSERT INTO message(author, text, at) VALUES (?, ?, ?) RETURNING *',
-        socket.deserializeAttachment(),
+        author,
         text,
         Date.now(),
       )
@@ -52,7 +58,7 @@ export class Room extends DurableObject {
   }
 
   /** The newest messages after this one, the oldest first. */
-  #messagesAfter(id: number): Message[] {
+  messages(id = 0): Message[] {
     return this.ctx.storage.sql
       .exec<Message>(
         `SELECT * FROM (SELECT * FROM message WHERE id > ? ORDER BY id DESC LIMIT ?) ORDER BY id`,

@@ -1,14 +1,31 @@
 // The list, the form for a new item, and the line that says whether everything is saved.
 
+import type { Live } from 'ctx-storage';
 import { useConnectionStatus, useLive, useLiveValue, useUndo } from 'ctx-storage/react';
-import { useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import type { Todo, Todos } from './todos.ts';
 
 export function App({ todos }: { todos: Todos }) {
   const all = useMemo(() => todos.all(), [todos]);
+  return (
+    <TodoList all={all} todos={todos} undo={useUndo(todos.undoStack)}>
+      <Badge todos={todos} />
+    </TodoList>
+  );
+}
+
+interface TodoListProps {
+  readonly all: Live<Todo[]>;
+  /** What changes the list. */
+  readonly todos: Pick<Todos, 'add' | 'setDone' | 'remove'>;
+  readonly undo?: { readonly canUndo: boolean; undo(): Promise<unknown> };
+  /** Whether it is saved. */
+  readonly children: ReactNode;
+}
+
+export function TodoList({ all, todos, undo, children }: TodoListProps) {
   const list = useLiveValue(all);
   const isStale = useLive(all).status === 'stale';
-  const { canUndo, undo } = useUndo(todos.undoStack);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState('');
 
@@ -35,9 +52,11 @@ export function App({ todos }: { todos: Todos }) {
           onChange={({ target }) => setText(target.value)}
         />{' '}
         <button type="submit">Add</button>{' '}
-        <button type="button" disabled={!canUndo} onClick={() => change(undo())}>
-          Undo
-        </button>
+        {undo && (
+          <button type="button" disabled={!undo.canUndo} onClick={() => change(undo.undo())}>
+            Undo
+          </button>
+        )}
       </form>
       <ul aria-busy={isStale}>
         {list.map((todo) => (
@@ -45,14 +64,14 @@ export function App({ todos }: { todos: Todos }) {
         ))}
       </ul>
       {problem !== '' && <p role="alert">{problem}</p>}
-      <Badge todos={todos} />
+      {children}
     </main>
   );
 }
 
 interface ItemProps {
   readonly todo: Todo;
-  readonly todos: Todos;
+  readonly todos: TodoListProps['todos'];
   readonly change: (made: Promise<unknown>) => void;
 }
 

@@ -10,17 +10,15 @@ import { MIGRATIONS, Todos } from './todos.ts';
 
 const root = createRoot(document.getElementById('app')!);
 try {
-  // Early: the list of the last visit is shown while the worker is still loading.
-  const storage = await openStorage('todos', {
-    early: true,
-    prepare: (opened) => migrate(opened, MIGRATIONS),
-  });
+  // The build keeps one of them.
+  const app =
+    import.meta.env.MODE === 'follow'
+      ? await (await import('./follow/app.tsx')).openFollowed()
+      : await openHere();
   root.render(
     <StrictMode>
       <ErrorBoundary>
-        <Suspense fallback={<p>Loading</p>}>
-          <App todos={new Todos(storage)} />
-        </Suspense>
+        <Suspense fallback={<p>Loading</p>}>{app}</Suspense>
       </ErrorBoundary>
     </StrictMode>,
   );
@@ -30,3 +28,12 @@ try {
 
 // Not awaited: the app does not depend on it. In development, there is no list of files.
 if (import.meta.env.PROD) void navigator.serviceWorker?.register('./service-worker.js');
+
+async function openHere() {
+  // Early: the list of the last visit is shown while the worker is still loading.
+  const storage = await openStorage('todos', {
+    early: true,
+    prepare: (opened) => migrate(opened, MIGRATIONS),
+  });
+  return <App todos={new Todos(storage)} />;
+}

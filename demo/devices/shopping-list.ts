@@ -1,0 +1,37 @@
+// A shopping list as a Durable Object: the same class on the server and on each device.
+
+import { DurableObject } from '../../worker/start/entries/objects.ts';
+
+export interface Item {
+  readonly id: number;
+  readonly title: string;
+  readonly done: number;
+}
+
+export class ShoppingList extends DurableObject {
+  constructor(ctx: never, env: never) {
+    super(ctx, env);
+    this.ctx.storage.sql.exec(
+      'CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, title TEXT UNIQUE, done INTEGER DEFAULT 0)',
+    );
+  }
+
+  /** Refused if the list has the item already. */
+  add(title: string): void {
+    this.ctx.storage.sql.exec('INSERT INTO item (title) VALUES (?)', title);
+  }
+
+  tick(title: string): void {
+    this.ctx.storage.sql.exec('UPDATE item SET done = 1 - done WHERE title = ?', title);
+  }
+
+  remove(title: string): void {
+    this.ctx.storage.sql.exec('DELETE FROM item WHERE title = ?', title);
+  }
+
+  items(): Item[] {
+    return this.ctx.storage.sql
+      .exec('SELECT * FROM item ORDER BY id')
+      .toArray() as unknown as Item[];
+  }
+}

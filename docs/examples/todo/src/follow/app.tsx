@@ -1,0 +1,58 @@
+// The list of many devices: what is sent to the server, and what the server has refused.
+
+import { connect, type DurableObjectStub, live } from 'ctx-storage';
+import { type FollowRefusal, followed } from 'ctx-storage/follow';
+import { useFollowedState } from 'ctx-storage/react';
+import { useEffect, useState } from 'react';
+import { TodoList } from '../app.tsx';
+import type { TodoObject } from './todo-object.ts';
+
+const start = () => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+
+export async function openFollowed() {
+  const { env } = await connect<{ TodoObject: TodoObject }>(start);
+  const list = env.TodoObject.getByName('home');
+  return (
+    <TodoList all={live(list).all()} todos={list}>
+      <Sent list={list} />
+    </TodoList>
+  );
+}
+
+const STATES = {
+  offline: 'Offline',
+  catchingUp: 'Catching up',
+  current: 'Up to date',
+  stopped: 'Stopped: load the page again',
+};
+
+function Sent({ list }: { list: DurableObjectStub<TodoObject> }) {
+  const status = followed(list);
+  const state = useFollowedState(status);
+  const [refusals, setRefusals] = useState<readonly FollowRefusal[]>([]);
+  useEffect(() => {
+    status.refusals().then(setRefusals, () => {}); // else at the next change of the state
+  }, [status, state]);
+  const retry = (refusal: FollowRefusal) => {
+    status.retry(refusal).catch(() => {}); // refused again: it stays
+  };
+  return (
+    <>
+      <p role="status">
+        {STATES[state.state]}
+        {state.pending > 0 && `, ${state.pending} to send`}
+      </p>
+      {refusals.map((refusal) => (
+        <p role="alert" key={refusal.n}>
+          Refused: {refusal.method} {JSON.stringify(refusal.args)}. {String(refusal.reason)}{' '}
+          <button type="button" onClick={() => retry(refusal)}>
+            Try again
+          </button>{' '}
+          <button type="button" onClick={() => void status.dismiss(refusal)}>
+            Dismiss
+          </button>
+        </p>
+      ))}
+    </>
+  );
+}
