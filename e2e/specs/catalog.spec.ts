@@ -4,6 +4,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 import type {} from './pages/catalog.ts';
 
 async function loadCatalogs(page: Page): Promise<void> {
@@ -135,10 +136,9 @@ for (const [name, message, freeBytes] of [
 }
 
 for (const what of ['every database of the origin', 'the catalog alone']) {
-  test(`[CAT9] another tab deletes ${what}: calls answer, alarms ring, and nothing is lost`, async ({
-    profile,
-    server,
-  }) => {
+  test(`[CAT9] another tab deletes ${what}: calls answer, alarms ring, and nothing is lost`, {
+    tag: LONG,
+  }, async ({ profile, server }) => {
     test.setTimeout(90_000);
     const context = await profile.launch();
     const one = await openBlank(await context.newPage(), server);

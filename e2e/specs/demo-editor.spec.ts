@@ -29,10 +29,9 @@ async function seriousFindings(builder: AxeBuilder): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
 }
 
-test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggestion with its documentation repairs it', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggestion with its documentation repairs it', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/index.html`);
   await expect(said(page)).toHaveText(CLEAN);
@@ -156,7 +155,12 @@ for (const scheme of ['light', 'dark'] as const) {
       await page.locator('.cm-content').click();
       await page.keyboard.press('ControlOrMeta+End');
       await page.keyboard.type('\nnew Date().');
-      await expect(page.getByRole('listbox')).toContainText('getTime');
+      const suggested = page.getByRole('listbox').filter({ hasText: 'getTime' });
+      await expect(async () => {
+        // The list closes if TypeScript answers late; a person asks for it again.
+        if (!(await suggested.isVisible())) await page.keyboard.press('Control+Space');
+        await expect(suggested).toBeVisible({ timeout: 5000 });
+      }).toPass();
       // The editor keeps the focus and names the option that arrow keys choose, so that the list needs none.
       const builder = new AxeBuilder({ page }).disableRules('scrollable-region-focusable');
       expect(await seriousFindings(builder)).toEqual([]);

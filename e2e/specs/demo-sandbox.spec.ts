@@ -131,10 +131,9 @@ test('[DEMO12] code that sends the page too much is ended, and the page says why
   }
 });
 
-test('[DEMO12] Stop ends whatever runs before it returns; long errors are shown', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO12] Stop ends whatever runs before it returns; long errors are shown', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const letters = `const error = new Error('y'.repeat(1e6)); error.stack = 'x'.repeat(1e6); throw error;`;
   await openLink(page, demoSite, codeOf(letters));

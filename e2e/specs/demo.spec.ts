@@ -367,9 +367,9 @@ test('[DEMO15] the inspector is loaded when it comes into view, not before', asy
   expect(later.filter((name) => name.endsWith('.js'))).not.toEqual([]);
 });
 
-test('[TAB6] a note being saved when the worker is lost is saved by the next worker', async ({
-  openDemo,
-}) => {
+test('[TAB6] a note being saved when the worker is lost is saved by the next worker', {
+  tag: LONG,
+}, async ({ openDemo }) => {
   const demo = await openDemo(() => {
     const started: Worker[] = [];
     window.Worker = class extends Worker {

@@ -206,10 +206,9 @@ test('[LIVE20] nothing is shown of an object that was emptied, restored or impor
   }
 });
 
-test('[LIVE21] a result is shown to nobody but the user for whom it was kept, and deleted for others', async ({
-  profile,
-  server,
-}) => {
+test('[LIVE21] a result is shown to nobody but the user for whom it was kept, and deleted for others', {
+  tag: LONG,
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   let page = await openPage(context, server);
   await firstVisit(page, { identity: 'alice' });

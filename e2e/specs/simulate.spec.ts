@@ -83,7 +83,11 @@ test('[SIMU20] the packed entry runs in node:test', { tag: ONCE }, async () => {
 test('[SIMU20] Jest finds the seed that node:test finds', { tag: [LONG, ONCE] }, async () => {
   writeSuite('bank.test.mjs', BANK);
   npmInstall(directory, JEST, await packedFile());
-  const config = JSON.stringify({ testMatch: ['**/bank.test.mjs'], testEnvironment: 'node' });
+  const config = JSON.stringify({
+    testMatch: ['**/bank.test.mjs'],
+    testEnvironment: 'node',
+    testTimeout: 240_000,
+  });
   const inJest = seedIn('npx', 'jest', '--config', config);
   writeSuite('node.test.mjs', `import { test } from 'node:test';${BANK}`);
   expect(seedIn(process.execPath, '--test', 'node.test.mjs')).toBe(inJest);

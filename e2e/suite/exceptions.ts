@@ -10,6 +10,7 @@ const REALM = 'the one of this global scope';
 
 /** Module-level mutable state of the product, `file name`, and why it is not a parameter. */
 export const MODULE_STATE: Readonly<Record<string, string>> = {
+  'src/follow/app/followed.ts known': BY_OBJECT,
   'src/page/leader/browser.ts collected': COLLECTED,
   'src/page/start/client-code.ts client': 'a page has one client',
   'src/page/start/client-code.ts loading': 'a page loads its client once',
@@ -94,6 +95,7 @@ const PLATFORM = 'the same export of the entry of each platform';
 
 /** Names that two modules of a product declare and export. */
 export const SHARED_NAMES: Readonly<Record<string, string>> = {
+  settled: 'an entry of the package, and a wait of the simulator, which no app sees',
   AlarmInvocationInfo: PUBLIC_TYPE,
   Comment: PUBLIC_TYPE,
   Doctype: PUBLIC_TYPE,
@@ -154,6 +156,8 @@ export const SLOW_EXPRESSIONS: Readonly<Record<string, string>> = {
 export const MADE_EXPRESSIONS: Readonly<Record<string, string>> = {
   "src/tools/inspector/sql-completion.ts new RegExp(`\\\\b(\\\\w+)\"?\\\\s+(?:AS\\\\s+)?${owner}\\\\b`, 'giu')":
     'the owner is a word of letters and digits; each match begins at the start of a word',
+  'src/tools/dev/asset-rules.ts new RegExp(`^${source}${escaped(pattern.slice(end))}$`)':
+    'a rule of the project’s own folder, matched with paths that its developer’s browser asks for',
   'src/tools/playwright/test-faults.ts new RegExp(`[?&]${FAULTS_PARAMETER}(?:&|$)`)': 'a constant',
   'src/shared/values/decode.ts new RegExp(source, flags)':
     'a stored value: it is made and never run here, and its cost is bounded (VAL8)',

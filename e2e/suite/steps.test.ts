@@ -27,7 +27,14 @@ describe('steps of npm test', () => {
   });
 
   test('a step whose command failed has failed, whatever its report says', () => {
-    expect(settle(1, () => ({ passed: 5, failed: 0 }))).toMatchObject({ passed: 5, failed: 1 });
+    const errors = `${'noise\n'.repeat(40)}\nUnhandled Error\nError: lost\n\n`;
+    const tally = settle(1, () => ({ passed: 5, failed: 0 }), errors);
+    expect(tally).toMatchObject({ passed: 5, failed: 1 });
+    // The report names no test: the end of the error output is all that tells why.
+    const lines = summary([{ title: 'unit', seconds: 1, ...tally }]).split('\n');
+    expect(lines[1]).toBe('failed, unit: its command ended with 1');
+    expect(lines.filter((line) => line.startsWith('  '))).toHaveLength(12);
+    expect(lines).toContain('  Error: lost');
   });
 
   test('a step without a report has failed, whatever its exit code says', () => {

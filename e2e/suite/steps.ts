@@ -48,13 +48,18 @@ export async function runStep(
   print: PrintLines,
 ): Promise<StepResult> {
   const startMs = performance.now();
-  const { exitCode, output } = await stream(step, { cwd: directory }, print);
+  const { exitCode, output, errors } = await stream(step, { cwd: directory }, print);
   const seconds = (performance.now() - startMs) / 1000;
-  return { title: step.title, seconds, ...settle(exitCode, () => step.tally(output, exitCode)) };
+  const tally = () => step.tally(output, exitCode);
+  return { title: step.title, seconds, ...settle(exitCode, tally, errors) };
 }
 
-/** The tally of a step by its exit code and its report. */
-export function settle(exitCode: number, tally: () => Tally): Tally & { fault?: string } {
+/** The tally of a step by its exit code, its report, and the end of its error output. */
+export function settle(
+  exitCode: number,
+  tally: () => Tally,
+  errors = '',
+): Tally & { fault?: string } {
   let counted: Tally;
   try {
     counted = tally();
@@ -64,7 +69,10 @@ export function settle(exitCode: number, tally: () => Tally): Tally & { fault?: 
   const { passed, failed } = counted;
   if (passed + failed === 0) return { ...counted, failed: 1, fault: 'it ran nothing' };
   if (exitCode !== 0 && failed === 0) {
-    return { ...counted, failed: 1, fault: `its command ended with ${exitCode}` };
+    const fault = `its command ended with ${exitCode}`;
+    const last = errors.split('\n').filter((line) => line.trim() !== '');
+    const reason = last.slice(-ERROR_LINES_MAX).join('\n');
+    return { ...counted, failed: 1, fault, failures: [failure(fault, reason)] };
   }
   return counted;
 }
@@ -223,13 +231,14 @@ function stream(
   { command, parameters, env }: Step,
   options: SpawnOptions,
   print: PrintLines,
-): Promise<{ exitCode: number; output: string }> {
+): Promise<{ exitCode: number; output: string; errors: string }> {
   const child = spawn(command, parameters, {
     ...options,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
+  let errors = '';
   let printed = 0;
   const printUpTo = (end: number) => {
     if (end > printed) print(output.slice(printed, end));
@@ -239,11 +248,15 @@ function stream(
     output += text;
     printUpTo(output.lastIndexOf('\n') + 1);
   });
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-ERROR_LINES_MAX * ERROR_LINE_LENGTH_MAX);
+    process.stderr.write(text);
+  });
   return new Promise((resolve) => {
-    child.on('error', (error) => resolve({ exitCode: 1, output: `${output}\n${error.message}` }));
+    child.on('error', (error) => resolve({ exitCode: 1, output, errors: error.message }));
     child.on('close', (exitCode) => {
       printUpTo(output.length);
-      resolve({ exitCode: exitCode ?? 1, output });
+      resolve({ exitCode: exitCode ?? 1, output, errors });
     });
   });
 }

@@ -145,6 +145,7 @@ describe('source', () => {
       'demo/main.tsx',
       'demo/bench/main.tsx',
       'demo/playground/main.tsx',
+      'demo/devices/main.tsx',
       'demo/provider/main.tsx',
       'demo/sandbox/sandbox-worker.ts',
       'demo/sandbox/sandbox-plugin.ts',

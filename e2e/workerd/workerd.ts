@@ -25,6 +25,10 @@ export interface Script {
   readonly rateLimits?: Readonly<
     Record<string, { readonly limit: number; readonly period: 10 | 60 }>
   >;
+  /** Where it listens. @default on a free port */
+  readonly port?: number;
+  /** The folder that keeps its objects. @default they end with it */
+  readonly persist?: string;
   /** Scripts beside it, without objects. */
   readonly others?: readonly OtherScript[];
   readonly bundling?: Pick<
@@ -63,6 +67,8 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     r2Buckets,
     queues,
     rateLimits,
+    port,
+    persist,
     others = [],
   } = script;
   const dated = { modules: true, compatibilityDate, compatibilityFlags: [...compatibilityFlags] };
@@ -70,6 +76,8 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     ...(name !== undefined && { name }),
     ...dated,
     script: await bundled(main, script),
+    ...(port !== undefined && { port }),
+    ...(persist !== undefined && { durableObjectsPersist: persist }),
     ...(variables && { bindings: variables }),
     ...(kvNamespaces && { kvNamespaces: [...kvNamespaces] }),
     ...(d1Databases && { d1Databases: [...d1Databases] }),

@@ -42,7 +42,7 @@ const dev = devCommand({
       const makers = await import('../../../worker/bindings/index.ts');
       return {
         makers,
-        library: import.meta.resolve('ctx-storage/worker'),
+        addressOf: (specifier) => import.meta.resolve(specifier),
         scripts: fileURLToPath(new URL('.', import.meta.url)),
         holdGlobals,
         start: startApp,

@@ -44,7 +44,8 @@ export class TestFaults {
     });
     await this.#context.route(MARKED, async (route) => {
       const address = route.request().url().replace(MARKED, '');
-      const response = await route.fetch({ url: address });
+      // An idle connection that the server closes just then is no answer of the server.
+      const response = await route.fetch({ url: address, maxRetries: 2 });
       if (!response.ok()) return await route.fulfill({ response });
       const fault = `(${failOnDemand})(${JSON.stringify(FAULTS_CHANNEL)}, ${JSON.stringify(this.#lasting)});`;
       await route.fulfill({ response, body: `${fault}\n${await response.text()}` });
