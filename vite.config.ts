@@ -129,7 +129,7 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2023',
     rollupOptions: {
-      input: ['index', 'notes', 'api', 'bench'].map((name) => file(`demo/${name}.html`)),
+      input: ['index', 'notes', 'devices', 'api', 'bench'].map((name) => file(`demo/${name}.html`)),
     },
   },
   test: {
