@@ -3,6 +3,9 @@
 // Rows that have changed are deleted before any is inserted, and nothing is replaced: two rows with one value of a unique
 // column, of which the changes have only one, are an error here and not a row that is missing silently.
 //
+// Parts of a copy are read at different times, and two rows of them may have one value of a unique column. Of two such
+// rows, one at least was written meanwhile, and is left out here: the changes since the first part have it.
+//
 // Invariant: it runs inside `replicate`, which undoes everything if it throws.
 //
 // Does not know positions, nor where the changes come from.
@@ -26,15 +29,54 @@ const HAS_SEQUENCES = "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence
 const DROPPED = ['view', 'trigger', 'index', 'table'] as const;
 const CREATED = ['table', 'index', 'view', 'trigger'] as const;
 
-/** `isNew`: what the changes have is not there yet, as after a wipe. @throws SQL: the changes do not fit the copy */
-export function applyChanges({ database, kv }: Copy, changes: Changes, isNew = false): void {
+/** @throws SQL: the changes do not fit the copy */
+export function applyChanges(copy: Copy, changes: Changes): void {
+  apply(copy, changes, changes.isWiped);
+}
+
+/** The parts of a copy, and the changes since its first part. @throws SQL: they do not fit */
+export function applyCopy(copy: Copy, parts: Iterable<Changes>, changes: Changes): void {
+  const written = new Map(changes.tables.map((table) => [table.name, writtenRows(table)]));
+  for (const part of parts) {
+    const tables = part.tables.map((table) => without(table, written.get(table.name)));
+    apply(copy, { ...part, tables }, true);
+  }
+  apply(copy, changes, false);
+}
+
+/** Names of the keys of a table's rows that were written or deleted. */
+function writtenRows({ keys, columns, rows, gone }: TableChanges): ReadonlySet<string> {
+  const places = keys.map((key) => columns.indexOf(key));
+  const written = rows.map((row) => places.map((place) => row[place]!));
+  return new Set([...written, ...gone].map(keyName));
+}
+
+function without(table: TableChanges, written: ReadonlySet<string> | undefined): TableChanges {
+  if (written === undefined) return table;
+  const places = table.keys.map((key) => table.columns.indexOf(key));
+  const isKept = (row: readonly SentCell[]) =>
+    !written.has(keyName(places.map((place) => row[place]!)));
+  return { ...table, rows: table.rows.filter(isKept) };
+}
+
+/** The same for equal keys: 1 and 1.0 are one key. */
+function keyName(cells: readonly SentCell[]): string {
+  const named = cells.map((cell) => {
+    if (cell === null || typeof cell === 'string') return cell;
+    return cell instanceof Uint8Array ? [...cell] : [String(cell), 0];
+  });
+  return JSON.stringify(named);
+}
+
+/** `isNew`: no row of the changes is there yet, as after a wipe. */
+function apply({ database, kv }: Copy, changes: Changes, isNew: boolean): void {
   const { isWiped, schema, tables, sequences } = changes;
   if (isWiped) {
     dropOthers(database, []);
     kv.clear();
   }
   if (schema !== null) becomeSchema(database, schema);
-  if (!isNew && !isWiped) for (const table of tables) removeRows(database, table);
+  if (!isNew) for (const table of tables) removeRows(database, table);
   for (const table of tables) insertRows(database, table);
   if (changes.kv.length > 0) kv.put(changes.kv);
   for (const key of changes.kvGone) kv.delete(key);

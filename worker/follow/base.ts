@@ -6,6 +6,7 @@
 //
 // Does not know the protocol, nor the class of the object, which runs on branches of it.
 
+import type { Changes } from '../../src/follow/changes/changes.ts';
 import { decodeChanges } from '../../src/follow/changes/decode.ts';
 import type { BaseMark } from '../../src/follow/protocol/follower.ts';
 import { storageError } from '../../src/shared/contract/errors.ts';
@@ -14,7 +15,7 @@ import { annotationOf } from '../engine/log/annotation.ts';
 import type { Database } from '../engine/sql/database.ts';
 import type { ObjectHost } from '../objects/host/object-host.ts';
 import type { ObjectInstance } from '../objects/instance/object-instance.ts';
-import { applyChanges } from './apply-changes.ts';
+import { applyChanges, applyCopy } from './apply-changes.ts';
 import { HeldObject } from './held-object.ts';
 
 const MARK_TABLE =
@@ -54,19 +55,22 @@ export class Base {
   }
 
   /**
-   * Applies changes, one after the other, with the mark, as one durable commit.
+   * Applies changes with the mark, as one durable commit.
    *
    * @throws INVALID_ARGUMENT, SQL: they do not fit, and nothing was applied
    */
-  apply(changes: Iterable<unknown>, { position, last }: BaseMark): Promise<void> {
+  apply(changes: unknown, mark: BaseMark): Promise<void> {
     return this.#write((copy) => {
-      let wasWiped = false;
-      for (const one of changes) {
-        const decoded = decodeChanges(one);
-        applyChanges(copy, decoded, wasWiped);
-        wasWiped ||= decoded.isWiped;
-      }
-      setMark(copy.database, { position, last });
+      applyChanges(copy, decodeChanges(changes));
+      setMark(copy.database, mark);
+    });
+  }
+
+  /** Becomes what the parts of a copy are, with the changes since its first part. @throws as apply */
+  replace(parts: Iterable<unknown>, changes: unknown, mark: BaseMark): Promise<void> {
+    return this.#write((copy) => {
+      applyCopy(copy, decoded(parts), decodeChanges(changes));
+      setMark(copy.database, mark);
     });
   }
 
@@ -85,6 +89,10 @@ export class Base {
       storage.replicate(write);
     });
   }
+}
+
+function* decoded(parts: Iterable<unknown>): Iterable<Changes> {
+  for (const part of parts) yield decodeChanges(part);
 }
 
 function setMark(database: Database, { position, last }: BaseMark): void {

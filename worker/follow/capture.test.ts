@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Capture } from '../../src/follow/capture/capture.ts';
-import type { Changes } from '../../src/follow/changes/changes.ts';
+import type { Changes, CopyPart, CopyPlace } from '../../src/follow/changes/changes.ts';
 import { decodeChanges } from '../../src/follow/changes/decode.ts';
 import type { Position } from '../../src/follow/protocol/messages.ts';
 import type { DurableObjectStorage } from '../../src/shared/contract/storage.ts';
@@ -11,19 +11,22 @@ import { serialize } from '../../src/shared/values/encode.ts';
 import { NO_FOLLOWERS } from '../objects/host/followers.ts';
 import type { ObjectInstance } from '../objects/instance/object-instance.ts';
 import { DurableObject } from '../realm/library/base-classes.ts';
+import { Random } from '../simulate/world/random.ts';
 import { contentDump } from '../testing/content-dump.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';
-import { applyChanges } from './apply-changes.ts';
+import { wholeCopy } from '../testing/whole-copy.ts';
+import { applyChanges, applyCopy } from './apply-changes.ts';
 import { STATEMENTS } from './capture-statements.ts';
 
 let capture: Capture;
 let life = 1;
+let partBytes: number;
 
 class Captured extends DurableObject {
   constructor(ctx: never, env: never) {
     super(ctx, env);
     const storage = this.ctx.storage as unknown as DurableObjectStorage;
-    capture = new Capture(storage, { life, notesMax: 10_000, onWrite() {} });
+    capture = new Capture(storage, { life, notesMax: 10_000, partBytes, onWrite() {} });
   }
 }
 
@@ -31,6 +34,7 @@ let server: TestHost;
 let mirror: TestHost;
 beforeEach(async () => {
   life = 1;
+  partBytes = 400_000;
   server = await createTestHost({}, { Captured });
   mirror = await createTestHost({}, { Captured });
   mirror.host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Captured']) };
@@ -67,7 +71,8 @@ async function catchUp(): Promise<void> {
     const head = capture.head();
     if (head.id === position.id) return [];
     const isKnown = capture.lifeAt(position.id) === position.life;
-    const found = isKnown ? [capture.changesSince(position)] : [...capture.snapshot()];
+    const found = isKnown ? [capture.changesSince(position)] : wholeCopy(capture);
+    capture.prune(head.id);
     position = head;
     return found;
   });
@@ -80,6 +85,12 @@ function apply(changes: readonly Changes[]): Promise<void> {
       for (const one of changes) applyChanges(copy, decodeChanges(deserialize(serialize(one))));
     }),
   );
+}
+
+/** Both objects, as new ones. */
+async function emptied(): Promise<void> {
+  await onServer((storage) => storage.deleteAll());
+  for (const host of [server, mirror]) await host.host.erase(host.address());
 }
 
 async function expectEqual(): Promise<void> {
@@ -244,4 +255,123 @@ describe('the changes of an object', () => {
     await exec('INSERT INTO t VALUES (0)');
     await expectEqual();
   });
+
+  test('[FOLC9] parts read at different times, and the changes since the first, make a copy equal', async () => {
+    const random = new Random(2611);
+    for (let round = 0; round < 150; round++) {
+      partBytes = random.pick([1, 60, 200]);
+      await emptied();
+      await exec(TABLES);
+      await write(random, random.below(200));
+      const before = await onServer(() => capture.head());
+      const parts: Changes[] = [];
+      let place: CopyPlace | null = null;
+      do {
+        const from: CopyPlace | null = place;
+        const part: CopyPart = await onServer(() => capture.copyPart(from));
+        parts.push(part.changes);
+        place = part.next;
+        await write(random, random.below(8));
+      } while (place !== null);
+      expect(await onServer(() => capture.canGoOn(before, null))).toBe(true);
+      const changes = await onServer(() => capture.changesSince(before));
+      await mirror.host.deliver(mirror.address(), ({ storage }) =>
+        storage.replicate((copy) => applyCopy(copy, parts.map(sent), sent(changes))),
+      );
+      expect([round, await dumpOf(mirror)]).toEqual([round, await dumpOf(server)]);
+    }
+  });
+
+  test('[FOLC9] no part follows when tables have changed, the object was emptied, or the place is none of it', async () => {
+    await exec(TABLES);
+    const from = await onServer(() => capture.head());
+    const place = { table: 'named', after: null, sentBytes: 0 };
+    const canGoOn = (given: CopyPlace | null, since = from) =>
+      onServer(() => capture.canGoOn(since, given));
+    expect(await canGoOn(null)).toBe(true);
+    expect(await canGoOn(place)).toBe(true);
+    expect(await canGoOn({ ...place, after: [5] })).toBe(true);
+    expect(await canGoOn({ ...place, after: [5, 5] })).toBe(false);
+    expect(await canGoOn({ ...place, table: 'other' })).toBe(false);
+    expect(await canGoOn({ ...place, table: '_follow_client' })).toBe(false);
+    expect(await canGoOn({ ...place, table: null, after: ['key'] })).toBe(true);
+    expect(await canGoOn({ ...place, table: null, after: [1] })).toBe(false);
+    await exec("INSERT INTO named VALUES (1, 'a')");
+    expect(await canGoOn(place)).toBe(true);
+    await exec('CREATE TABLE further (a)');
+    expect(await canGoOn(place)).toBe(false);
+    const since = await onServer(() => capture.head());
+    expect(await canGoOn(place, since)).toBe(true);
+    await onServer((storage) => storage.deleteAll());
+    expect(await canGoOn(place, since)).toBe(false);
+  });
+
+  test('[FOLC9] a part ends soon after its bytes, and leaves no statement open', async () => {
+    await exec('CREATE TABLE t (a)');
+    await exec(
+      'WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) ' +
+        "INSERT INTO t SELECT iif(i % 1000 = 0, zeroblob(300000), 'x') FROM c",
+    );
+    let place: CopyPlace | null = null;
+    let rows = 0;
+    do {
+      const from: CopyPlace | null = place;
+      const part: CopyPart = await onServer(() => capture.copyPart(from));
+      rows += part.changes.tables[0]?.rows.length ?? 0;
+      expect(serialize(part.changes).length).toBeLessThan(1_000_000);
+      place = part.next;
+    } while (place !== null);
+    expect(rows).toBe(5000);
+    await onServer(({ sql }) => {
+      capture.copyPart(null);
+      sql.exec('DROP TABLE t');
+    });
+    await expectEqual();
+  });
 });
+
+const sent = (changes: Changes): Changes => decodeChanges(deserialize(serialize(changes)));
+
+/** Keys of each kind, unique columns, and a collation. */
+const TABLES = `
+  CREATE TABLE named (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+  CREATE TABLE bare (a, b, UNIQUE (a, b));
+  CREATE TABLE pair (a TEXT COLLATE NOCASE, b, c INTEGER UNIQUE, PRIMARY KEY (a, b)) WITHOUT ROWID;
+  CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, x REAL)`;
+
+/** Random writes, some of which fail. */
+function write(random: Random, count: number): Promise<void> {
+  return onServer(({ sql, kv }) => {
+    for (let i = 0; i < count; i++) {
+      if (random.below(3) === 0) kv.put(`key ${random.below(80)}`, i);
+      if (random.below(12) === 0) kv.delete(`key ${random.below(80)}`);
+      try {
+        sql.exec(writeOf(random)).toArray();
+      } catch {
+        // A unique column has the value already.
+      }
+    }
+  });
+}
+
+function writeOf(random: Random): string {
+  const large = ['9007199254740993', '9007199254740992', '-9007199254740995', '-1'];
+  const n = () => random.pick([...Array.from({ length: 16 }, (_, i) => `${i}`), ...large]);
+  const name = () =>
+    random.pick(["'a'", "'A'", "'b'", "'B'", "'5'", "'7'", "'15'", "'é'", "'😀'", "''"]);
+  const any = () => random.pick([n(), name(), '2.5', '5.0', "x'35'"]);
+  return random.pick([
+    `INSERT OR REPLACE INTO named VALUES (${n()}, ${name()})`,
+    `UPDATE OR IGNORE named SET id = id + 1, name = ${name()} WHERE id = ${n()}`,
+    `UPDATE OR REPLACE named SET name = ${name()} WHERE id > ${n()}`,
+    `DELETE FROM named WHERE id <= ${n()}`,
+    `INSERT OR REPLACE INTO bare VALUES (${any()}, ${any()})`,
+    `UPDATE OR IGNORE bare SET rowid = ${n()} WHERE a = ${any()}`,
+    `DELETE FROM bare WHERE b = ${any()}`,
+    `INSERT OR REPLACE INTO pair VALUES (${name()}, ${any()}, ${n()})`,
+    `UPDATE OR REPLACE pair SET a = ${name()} WHERE b = ${any()}`,
+    `UPDATE OR REPLACE pair SET b = ${any()}, c = ${n()} WHERE a = ${name()}`,
+    `INSERT INTO counted (x) VALUES (${n()})`,
+    'DELETE FROM counted WHERE id = (SELECT max(id) FROM counted)',
+  ]);
+}

@@ -3,6 +3,6 @@
 import { test } from 'vitest';
 import { convergeHere } from '../testing/converging-here.ts';
 
-test.for([1, 2])('[FOLP10] copies converge with their object: world %i', (seed) =>
+test.for([1, 2, 4])('[FOLP10] copies converge with their object: world %i', (seed) =>
   convergeHere(seed, 60),
 );

@@ -36,6 +36,27 @@ const METHODS = [
 ];
 const NAMES = ['one', 'two', 'x'.repeat(64), 'x'.repeat(65), '__proto__'];
 
+/** Of a copy of the object, or of something else. */
+function copyMark(random: Random): unknown {
+  const odd = () => random.pick<unknown>([...NUMBERS, ...ODD]);
+  const table = random.pick<unknown>([
+    'item',
+    'log',
+    '_follow_client',
+    'sqlite_master',
+    null,
+    odd(),
+  ]);
+  const after = random.pick<unknown>([null, [], [1], ['x'], [1n, 2n], [new Uint8Array(3)], odd()]);
+  const place = { table, after, sentBytes: random.pick<unknown>([0, 1e15, odd()]) };
+  const position = { id: random.pick(NUMBERS), life: random.pick(NUMBERS) };
+  return {
+    from: random.pick<unknown>([{ id: 0, life: 0 }, position, odd()]),
+    parts: random.pick<unknown>([1, 2, Number.MAX_SAFE_INTEGER, odd()]),
+    next: random.pick<unknown>([place, place, null, odd()]),
+  };
+}
+
 /** A message that was made by somebody else. */
 function message(random: Random): Uint8Array {
   const odd = () => random.pick<unknown>([...NUMBERS, ...ODD]);
@@ -45,8 +66,10 @@ function message(random: Random): Uint8Array {
     protocol: random.onceIn(4) ? odd() : { oldest: some([1, 0]), newest: some([1, 2, 99]) },
     client: some(NAMES),
     position: random.onceIn(3) ? odd() : { id: some(NUMBERS), life: some(NUMBERS) },
+    copy: random.onceIn(3) ? null : copyMark(random),
     ack: some([0, 1, 2]),
   };
+  const next = { kind: 'next', copy: copyMark(random) };
   const call = {
     kind: 'call',
     n: some([1, 2, 3, 4, 70]),
@@ -55,7 +78,9 @@ function message(random: Random): Uint8Array {
     again: some([true, false]),
     ack: some([0, 0, 1]),
   };
-  const bytes = serialize(random.pick<unknown>([hello, call, call, call, odd(), { kind: odd() }]));
+  const bytes = serialize(
+    random.pick<unknown>([hello, call, call, call, next, odd(), { kind: odd() }]),
+  );
   if (random.onceIn(8)) bytes[random.below(bytes.length)] = random.below(256);
   return random.onceIn(12) ? bytes.subarray(0, random.below(bytes.length)) : bytes;
 }

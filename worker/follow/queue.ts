@@ -1,10 +1,13 @@
-// The queue of a replica: its durable calls, and the refusals that the app has not seen, in an object of its own.
+// The queue of a replica: its durable calls, and the refusals that the app has not seen, in an object of its own. Also how
+// far a snapshot has come whose parts are staged in another object.
 //
 // Invariant: each method is one commit, durable when it resolves. The client's name is made once, with the queue.
 //
 // Does not know when calls are sent, nor what they mean.
 
 import type { QueuedCall, RefusedCall, StoredQueue } from '../../src/follow/protocol/follower.ts';
+import type { CopyMark } from '../../src/follow/protocol/messages.ts';
+import { storageError } from '../../src/shared/contract/errors.ts';
 import { idOfStorage, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
 import { deserialize } from '../../src/shared/values/decode.ts';
 import { serialize } from '../../src/shared/values/encode.ts';
@@ -16,7 +19,10 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS client (name TEXT NOT NULL, issued INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS call (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS refusal
-    (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL, outcome BLOB NOT NULL)`;
+    (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL, outcome BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), mark BLOB NOT NULL)`;
+
+const COUNTED = 'SELECT count(*), coalesce(max(n), 0) FROM part';
 
 type Row = [
   n: number,
@@ -30,13 +36,14 @@ export class ReplicaQueue {
   readonly #held: HeldObject;
   readonly client: string;
   readonly stored: StoredQueue;
+  /** As of opening. */
+  readonly copy: CopyMark | null;
 
   /** The queue of a replica, which is made if there is none. @throws as `ObjectHost.instance` */
   static async open(host: ObjectHost, key: string, newClient: () => string): Promise<ReplicaQueue> {
     const held = await HeldObject.open(host, addressOf(key));
     try {
-      const { client, stored } = await held.event((storage) => read(storage, newClient));
-      return new ReplicaQueue(held, client, stored);
+      return new ReplicaQueue(held, await held.event((storage) => read(storage, newClient)));
     } catch (error) {
       held.release();
       throw error;
@@ -56,10 +63,11 @@ export class ReplicaQueue {
     return host.erase(addressOf(key));
   }
 
-  private constructor(held: HeldObject, client: string, stored: StoredQueue) {
+  private constructor(held: HeldObject, { client, stored, copy }: ReturnType<typeof read>) {
     this.#held = held;
     this.client = client;
     this.stored = stored;
+    this.copy = copy;
   }
 
   enqueue(call: QueuedCall): Promise<void> {
@@ -85,6 +93,14 @@ export class ReplicaQueue {
     });
   }
 
+  /** Null: no parts are to be kept. */
+  keepCopy(mark: CopyMark | null): Promise<void> {
+    return this.#held.event((storage) => {
+      if (mark === null) storage.exec('DELETE FROM copy', []);
+      else storage.exec('INSERT OR REPLACE INTO copy VALUES (1, ?)', [serialize(mark)]);
+    });
+  }
+
   close(): void {
     this.#held.release();
   }
@@ -100,19 +116,20 @@ export class StagedParts {
     this.#address = addressOf(`${key}.parts`);
   }
 
-  /** The first part replaces any others. @throws DISK_FULL, IO */
-  async add(index: number, changes: unknown): Promise<void> {
-    if (index === 0) await this.clear();
+  /** Keeps the part with this number, from 1 on, instead of it and any after it. @throws DISK_FULL, IO */
+  async add(number: number, changes: unknown): Promise<void> {
+    if (number === 1) await this.clear();
     const part = serialize(changes);
     await this.#host.deliver(this.#address, ({ storage }) => {
-      storage.exec('CREATE TABLE IF NOT EXISTS part (i INTEGER PRIMARY KEY, changes BLOB)', []);
-      storage.exec('INSERT INTO part VALUES (?, ?)', [index, part]);
+      storage.exec('CREATE TABLE IF NOT EXISTS part (n INTEGER PRIMARY KEY, changes BLOB)', []);
+      storage.exec('DELETE FROM part WHERE n >= ?', [number]);
+      storage.exec('INSERT INTO part VALUES (?, ?)', [number, part]);
     });
   }
 
-  /** Uses all parts, in order, which are read one by one meanwhile. */
-  use<T>(action: (parts: Iterable<unknown>) => Promise<T>): Promise<T> {
-    return this.#host.deliver(this.#address, ({ storage }) => action(partsOf(storage)));
+  /** Uses so many parts, in order, which are read one by one meanwhile. @throws INVALID_ARGUMENT: there are others */
+  use<T>(count: number, action: (parts: Iterable<unknown>) => Promise<T>): Promise<T> {
+    return this.#host.deliver(this.#address, ({ storage }) => action(partsOf(storage, count)));
   }
 
   clear(): Promise<void> {
@@ -120,8 +137,15 @@ export class StagedParts {
   }
 }
 
-function* partsOf(storage: ObjectInstance['storage']): Iterable<unknown> {
-  for (const [part] of storage.exec('SELECT changes FROM part ORDER BY i', []).raw()) {
+function* partsOf(storage: ObjectInstance['storage'], count: number): Iterable<unknown> {
+  const [found] = [...storage.exec(COUNTED, []).raw()] as [[number, number]];
+  if (found.join() !== [count, count].join()) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `follow: ${count} parts are expected, ${found[0]} are here.`,
+    );
+  }
+  for (const [part] of storage.exec('SELECT changes FROM part ORDER BY n', []).raw()) {
     yield deserialize(new Uint8Array(part as ArrayBuffer));
   }
 }
@@ -140,7 +164,9 @@ function read(storage: ObjectInstance['storage'], newClient: () => string) {
     call: callOf(row),
     outcome: storedValue(row[4]!) as RefusedCall['outcome'],
   }));
-  return { client: name, stored: { issued, calls, refusals } };
+  const [copied] = select('SELECT mark FROM copy') as [ArrayBuffer][];
+  const copy = copied === undefined ? null : (storedValue(copied[0]) as CopyMark);
+  return { client: name, stored: { issued, calls, refusals }, copy };
 }
 
 function callOf([n, method, args, isForecast]: Row): QueuedCall {

@@ -1,6 +1,9 @@
 // A replica beside a server in the same process, with the protocol's own server core and whole cuts.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { decodeToFollower } from '../../src/follow/protocol/decode.ts';
+import type { MessageToFollower } from '../../src/follow/protocol/messages.ts';
+import { deserialize } from '../../src/shared/values/decode.ts';
 import { NO_FOLLOWERS } from '../objects/host/followers.ts';
 import { DurableObject } from '../realm/library/base-classes.ts';
 import { type FollowedServer, followedServer } from '../testing/followed-server.ts';
@@ -26,6 +29,16 @@ class Room extends DurableObject {
     return [...this.ctx.storage.sql.exec('SELECT name FROM item ORDER BY id').raw()].map(([name]) =>
       String(name),
     );
+  }
+  addMany(name: string, count: number) {
+    for (let i = 0; i < count; i++) this.add(`${name} ${i}`);
+  }
+  index() {
+    this.ctx.storage.sql.exec('CREATE INDEX IF NOT EXISTS by_name ON item (name)');
+  }
+  async empty() {
+    await this.ctx.storage.deleteAll();
+    this.ctx.storage.sql.exec('CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE)');
   }
   count() {
     return this.ctx.storage.kv.get('count');
@@ -55,8 +68,12 @@ async function copyHost(): Promise<TestHost> {
   return host;
 }
 
-/** `held` gets the arriving messages, if the test hands them over. */
-function connect(server: FollowedServer, replica: Replica, held?: (() => void)[]): void {
+/** `held` gets the arriving messages, if the test hands them over; or tells which of them arrive. */
+function connect(
+  server: FollowedServer,
+  replica: Replica,
+  held?: (() => void)[] | ((message: MessageToFollower) => boolean),
+): void {
   const socket = server.connect();
   let end: ReturnType<Replica['connected']> | undefined;
   socket.addEventListener('open', () => {
@@ -66,13 +83,14 @@ function connect(server: FollowedServer, replica: Replica, held?: (() => void)[]
     const { data } = event as MessageEvent<ArrayBuffer>;
     const hand = () => end?.received(new Uint8Array(data));
     if (held === undefined) hand();
-    else held.push(hand);
+    else if (typeof held !== 'function') held.push(hand);
+    else if (held(decodeToFollower(deserialize(new Uint8Array(data))))) hand();
   });
   socket.addEventListener('close', () => end?.closed());
 }
 
-async function serverOf(): Promise<FollowedServer> {
-  const server = await followedServer(Room, { methods: ['add'] });
+async function serverOf(bounds?: Parameters<typeof followedServer>[2]): Promise<FollowedServer> {
+  const server = await followedServer(Room, { methods: ['add'] }, bounds);
   hosts.push(server);
   return server;
 }
@@ -187,6 +205,75 @@ describe('a replica', () => {
     expect(parts.toSorted((one, other) => one - other)).toEqual(parts);
     expect(parts.some((progress) => progress > 0.2 && progress < 1)).toBe(true);
     expect(seen.at(-1)).toBeNull();
+    await replica.close();
+  });
+
+  test('[FOLP31] a whole copy goes on where it stopped: after a lost connection, and when it is opened again', async () => {
+    const here = await copyHost();
+    const server = await serverOf({ partBytes: 100 });
+    for (let i = 0; i < 12; i++) await server.call('add', `${i} `.repeat(40));
+    let parts: number[] = [];
+    const take = (one: Replica, count: number) =>
+      connect(server, one, (message) => {
+        if (message.kind !== 'part') return true;
+        parts.push(message.copy.parts);
+        return parts.length <= count;
+      });
+    let replica = await open(here);
+    take(replica, 4);
+    await until(() => parts.length === 5); // the fifth is lost
+    server.drop();
+    await server.call('add', 'meanwhile');
+    take(replica, 7);
+    await until(() => parts.length === 8);
+    await replica.close();
+    server.drop();
+    replica = await open(here);
+    take(replica, Number.POSITIVE_INFINITY);
+    await until(() => replica.state.state === 'current');
+    expect(parts.slice(0, 10)).toEqual([1, 2, 3, 4, 5, 5, 6, 7, 7, 8]);
+    expect(await read(replica, 'names')).toEqual(await server.call('names'));
+    // Nothing is left of it.
+    await server.call('empty');
+    await until(() => replica.state.state === 'current');
+    parts = [];
+    server.drop();
+    take(replica, Number.POSITIVE_INFINITY);
+    await until(() => replica.state.state === 'current');
+    expect(parts).toEqual([]);
+    await replica.close();
+  });
+
+  test('[FOLP31] begins again if the server has other tables meanwhile, or was restored', async () => {
+    const here = await copyHost();
+    const server = await serverOf({ partBytes: 100 });
+    for (let i = 0; i < 12; i++) await server.call('add', `${i} `.repeat(40));
+    const replica = await open(here);
+    const parts: number[] = [];
+    connect(server, replica, (message) => {
+      if (message.kind === 'part') parts.push(message.copy.parts);
+      if (parts.length === 3) void server.call('index');
+      if (parts.length === 6) void server.call('empty');
+      return true;
+    });
+    await until(() => replica.state.state === 'current' && parts.length > 6);
+    expect(parts.filter((number) => number === 1).length).toBeGreaterThan(1);
+    await until(() => replica.state.pending === 0);
+    expect(await read(replica, 'names')).toEqual(await server.call('names'));
+    await replica.close();
+  });
+
+  test('[FOLC8] one change of more rows than notes are kept reaches those who are connected', async () => {
+    const here = await copyHost();
+    const server = await serverOf({ notesMax: 20 });
+    const replica = await open(here);
+    connect(server, replica);
+    await until(() => replica.state.state === 'current');
+    for (let round = 0; round < 3; round++) {
+      await server.call('addMany', `round ${round}`, 50);
+      const names = await server.call('names');
+      await expect.poll(() => read(replica, 'names')).toEqual(names);
+    }
     await replica.close();
   });
 

@@ -21,7 +21,11 @@ import {
   type SettledOutcome,
   stepFollower,
 } from '../../src/follow/protocol/follower.ts';
-import type { MessageToFollower, MessageToServer } from '../../src/follow/protocol/messages.ts';
+import type {
+  CopyMark,
+  MessageToFollower,
+  MessageToServer,
+} from '../../src/follow/protocol/messages.ts';
 import { isStorageError, storageError } from '../../src/shared/contract/errors.ts';
 import type { FollowState } from '../../src/shared/contract/followed.ts';
 import { addressKey, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
@@ -72,6 +76,8 @@ export interface ReplicaEvents {
   onEnded(reason: unknown): void;
 }
 
+type Effect<Kind> = Extract<FollowerEffect, { kind: Kind }>;
+
 /** The parts of a replica. */
 interface Parts {
   readonly base: Base;
@@ -106,6 +112,8 @@ export class Replica {
   /** Messages that were received, and wait for those before them. */
   #waiting = 0;
   #unshown = 0;
+  /** The queue has a mark of a copy. */
+  #isCopyKept: boolean;
   #lastSyncAtMs: number | null = null;
   #socket: { readonly connection: number; readonly link: ReplicaSocket } | null = null;
   #connections = 0;
@@ -161,8 +169,9 @@ export class Replica {
     this.#environment = environment;
     this.#events = events;
     const { base, queue } = parts;
-    const stored = { base: base.mark, queue: queue.stored };
+    const stored = { base: base.mark, queue: queue.stored, copy: queue.copy };
     const { state, effects } = openFollower(stored, { client: queue.client, version });
+    this.#isCopyKept = queue.copy !== null;
     this.#core = state;
     this.#shown = state;
     void this.#next(async () => {
@@ -176,7 +185,7 @@ export class Replica {
     return {
       state: link.kind === 'greeting' ? 'offline' : link.kind,
       reason: link.kind === 'stopped' ? link.reason : null,
-      progress: link.kind === 'catchingUp' && link.parts > 0 ? link.progress : null,
+      progress: link.kind === 'catchingUp' ? link.progress : null,
       pending: queue.calls.length,
       lastSyncAtMs: this.#lastSyncAtMs,
       refused: queue.refusals.length,
@@ -317,7 +326,7 @@ export class Replica {
   }
 
   async #perform(effect: FollowerEffect): Promise<void> {
-    const { queue, staged } = this.#parts;
+    const { queue } = this.#parts;
     switch (effect.kind) {
       case 'enqueue':
         return queue.enqueue(effect.call);
@@ -326,7 +335,7 @@ export class Replica {
       case 'dismiss':
         return queue.dismiss(effect.n);
       case 'stagePart':
-        return staged.add(effect.index, effect.changes);
+        return this.#stage(effect);
       case 'applyCut':
         return this.#apply(effect);
       case 'forecast':
@@ -348,24 +357,35 @@ export class Replica {
     }
   }
 
-  async #apply({
-    isSnapshot,
-    changes,
-    mark,
-  }: Extract<FollowerEffect, { kind: 'applyCut' }>): Promise<void> {
+  /** The parts are the mark's whenever there is one: it is removed before the first part, and stored after each. */
+  async #stage({ copy, changes }: Effect<'stagePart'>): Promise<void> {
+    const { staged } = this.#parts;
+    if (copy.parts === 1) await this.#keepCopy(null);
+    await staged.add(copy.parts, changes);
+    // The cut is behind the last part. If it does not come, that part is asked for again.
+    if (copy.next !== null) await this.#keepCopy(copy);
+  }
+
+  async #apply({ parts, changes, mark }: Effect<'applyCut'>): Promise<void> {
     const { base, staged } = this.#parts;
     try {
-      if (isSnapshot) {
-        await staged.use((parts) => base.apply(parts, mark));
-        await staged.clear();
-      } else {
-        await base.apply([changes], mark);
-      }
+      if (parts === null) await base.apply(changes, mark);
+      else await staged.use(parts, (found) => base.replace(found, changes, mark));
     } catch (error) {
       const isMisfit = isStorageError(error) && ['SQL', 'INVALID_ARGUMENT'].includes(error.code);
       if (isMisfit) await base.forgetPosition(mark);
+      if (isMisfit) await this.#keepCopy(null);
       throw error;
     }
+    if (parts === null) return;
+    await this.#keepCopy(null);
+    await staged.clear();
+  }
+
+  async #keepCopy(mark: CopyMark | null): Promise<void> {
+    if (mark === null && !this.#isCopyKept) return;
+    await this.#parts.queue.keepCopy(mark);
+    this.#isCopyKept = mark !== null;
   }
 
   #send(connection: number, message: MessageToServer): void {

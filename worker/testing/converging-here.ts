@@ -9,8 +9,14 @@ import { MIXED_METHODS, mixedClass } from './mixed-class.ts';
 const Base = DurableObject as never;
 const wasm = new Uint8Array(readFileSync(new URL('../engine/vfs/sqlite3.wasm', import.meta.url)));
 
+/** Few notes are kept, so that a follower that was away needs a copy; it comes in many parts. */
+const TIGHT = { notesMax: 40, partBytes: 100 };
+
+/** Every second world is tight. */
 export async function convergeHere(seed: number, steps: number): Promise<void> {
-  const server = await followedServer(mixedClass(Base) as never, { methods: MIXED_METHODS });
+  const options = { methods: MIXED_METHODS };
+  const bounds = seed % 2 === 0 ? TIGHT : {};
+  const server = await followedServer(mixedClass(Base) as never, options, bounds);
   try {
     await converge(seed, steps, server, Base, wasm);
   } finally {

@@ -3,7 +3,7 @@
 //
 // The class is in mixed-class.ts.
 
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { followed } from '../../src/follow/app/followed.ts';
 import { follow } from '../follow/follow.ts';
 import type { LinkSocket } from '../follow/link.ts';
@@ -54,6 +54,7 @@ export async function converge(
     clients.push({ name, medium, objects, acknowledged: [], calls: [] });
   }
   let made = 0;
+  const failures = watchFailures();
   try {
     for (let step = 0; step < steps; step++) {
       const client = clients[pick(2)]!;
@@ -74,10 +75,23 @@ export async function converge(
       else make(client, `${client.name} ${made++}`, pick);
     }
     server.isDown = false;
-    return await expectEqual(clients, server);
+    const converged = await expectEqual(clients, server);
+    expect(failures()).toEqual([]);
+    return converged;
   } finally {
     for (const { objects } of clients) await objects.close();
   }
+}
+
+/** Reasons for which copies ended, the loss of power apart. A copy that is made anew would hide that it had diverged. */
+function watchFailures(): () => unknown[] {
+  const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
+  return () => {
+    const reasons = heard.mock.calls.map((words) => words.map(String).join(' '));
+    heard.mockRestore();
+    const isOfCopy = (reason: string) => reason.startsWith('The copy of');
+    return reasons.filter((reason) => isOfCopy(reason) && !reason.includes('The power is off'));
+  };
 }
 
 /** The device loses power: now, or during one of the next calls of its files. */

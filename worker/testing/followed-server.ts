@@ -1,7 +1,9 @@
 // For tests: a server of followable objects in the same process, and connections to them without a network.
 
-import { followable } from '../../src/follow/server/index.ts';
+import { Capture, type CaptureOptions } from '../../src/follow/capture/capture.ts';
+import { followableOn } from '../../src/follow/server/followable.ts';
 import type { FollowableOptions } from '../../src/follow/server/options.ts';
+import type { ServedEnvironment } from '../../src/follow/server/served-object.ts';
 import type { LinkSocket } from '../follow/link.ts';
 import { createObjects } from '../start/entries/node-objects.ts';
 
@@ -50,12 +52,19 @@ export function connectionsOf(ask: ConstructorParameters<typeof ServerSocket>[0]
   };
 }
 
-/** A server of one object of the class. */
+/** A server of one object of the class. `bounds`: smaller ones than usual. */
 export async function followedServer(
   Class: ObjectClass,
   options: Partial<FollowableOptions> & Pick<FollowableOptions, 'methods'>,
+  bounds: Pick<CaptureOptions, 'notesMax' | 'partBytes'> = {},
 ): Promise<FollowedServer> {
-  const Room = followable(Class, { authorize: () => 'someone', version: 1, ...options } as never);
+  const environment: ServedEnvironment = {
+    capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite, ...bounds }),
+    now: () => Date.now(),
+    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
+  };
+  const given = { authorize: () => 'someone', version: 1, ...options };
+  const Room = followableOn(environment, Class, given as never);
   const objects = await createObjects({ Room: Room as never });
   const stub = () =>
     (objects.env as { Room: { getByName(name: string): Stub } }).Room.getByName('a');

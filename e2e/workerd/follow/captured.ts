@@ -5,6 +5,7 @@ import type { Position } from '../../../src/follow/protocol/messages.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import { contentDump } from '../../../worker/testing/content-dump.ts';
+import { wholeCopy } from '../../../worker/testing/whole-copy.ts';
 
 interface ObjectBase {
   readonly ctx: { readonly storage: DurableObjectStorage };
@@ -33,7 +34,7 @@ export function capturedOn(Base: new (ctx: never, env: never) => ObjectBase) {
     changes(since: Position | null): { to: Position; bytes: string } {
       const to = this.#capture.head();
       const isKnown = since !== null && this.#capture.lifeAt(since.id) === since.life;
-      const found = isKnown ? [this.#capture.changesSince(since)] : [...this.#capture.snapshot()];
+      const found = isKnown ? [this.#capture.changesSince(since)] : wholeCopy(this.#capture);
       return { to, bytes: hexOf(serialize(found)) };
     }
 

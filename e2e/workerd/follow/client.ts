@@ -87,6 +87,9 @@ export class FollowClient {
     if (typeof message === 'string') return message;
     if (message.kind === 'part' || message.kind === 'cut') this.#apply(message.changes);
     if (message.kind === 'cut') this.position = message.to;
+    if (message.kind === 'part' && message.copy.next !== null) {
+      this.say({ kind: 'next', copy: message.copy });
+    }
     return message;
   }
 
@@ -126,10 +129,16 @@ export class FollowClient {
     }
   }
 
+  /** What another connection of this follower has received. */
+  take(other: FollowClient): void {
+    for (const [rowid, name] of other.#names) this.#names.set(rowid, name);
+  }
+
   /** Says hello; resolves when everything up to now has come. */
   async hello(more: Record<string, unknown> = {}): Promise<this> {
     const { name: client, position } = this;
-    const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS, client, position, ack: this.#ack };
+    const own = { client, position, copy: null, ack: this.#ack };
+    const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS, ...own };
     this.say({ ...hello, ...more });
     await this.nextOf('welcome');
     return this;

@@ -374,10 +374,33 @@ describe.each([
     await client.untilItems('x'.repeat(LIMITS.objectBytes));
     const late = await FollowClient.connect(room, 'B');
     const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS, client: 'B', position: null };
-    late.say({ ...hello, ack: 0 });
+    late.say({ ...hello, copy: null, ack: 0 });
     expect(await late.next()).toMatchObject({ kind: 'rejected', reason: 'OBJECT_TOO_LARGE' });
     expect(await late.closed).toEqual([4012, 'OBJECT_TOO_LARGE']);
     expect(await (await again(client)).next()).toMatchObject({ kind: 'ended' });
+  });
+
+  test('[FOLW17] a snapshot goes on over another connection, with what was written since it began', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await room.call('add', name.repeat(120_000));
+    const first = await follow('A');
+    const { copy } = await first.nextOf('part');
+    expect(copy).toMatchObject({ parts: 1, next: { table: 'item' } });
+    first.close();
+    await room.call('rename', 'a'.repeat(120_000), 'renamed');
+    await room.call('add', 'late');
+    const second = await follow('A', { copy });
+    second.take(first);
+    expect(await second.nextOf('part')).toMatchObject({ copy: { parts: 2, next: null } });
+    const { onto } = await second.nextOf('cut');
+    expect(onto).toEqual({ kind: 'parts', from: copy.from, count: 2 });
+    expect(second.items).toEqual(['renamed', ...[...'bcde'].map((n) => n.repeat(120_000)), 'late']);
+  });
+
+  test('[FOLS10] a part that is not due closes the connection with 4015 NOT_COPYING', async () => {
+    const client = await follow('A');
+    await client.nextOf('cut');
+    client.say({ kind: 'next', copy: { from: { id: 0, life: 0 }, parts: 1, next: null } });
+    expect(await client.closed).toEqual([4015, 'NOT_COPYING']);
   });
 
   test('[FOLS14] a position of another life, or one that never was, gets a snapshot', async () => {
@@ -389,7 +412,7 @@ describe.each([
       { id: 999, life: client.position!.life },
     ]) {
       const forged = await follow('A', { position });
-      expect((await forged.next()) as object).toMatchObject({ kind: 'part', index: 0 });
+      expect((await forged.next()) as object).toMatchObject({ kind: 'part', copy: { parts: 1 } });
     }
     const known = await again(client);
     expect(await known.next()).toMatchObject({ kind: 'ended', last: 0 });

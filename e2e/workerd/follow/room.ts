@@ -42,6 +42,10 @@ export function roomOf(Base: BaseClass) {
       return this.names().length;
     }
 
+    rename(name: string, to: string): void {
+      this.ctx.storage.sql.exec('UPDATE item SET name = ? WHERE name = ?', to, name);
+    }
+
     /** One implicit transaction, though it awaits. */
     async addTwice(name: string): Promise<number> {
       this.add(`${name} 1`);

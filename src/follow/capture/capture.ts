@@ -8,14 +8,24 @@
 
 import type { DurableObjectStorage, SqlStorageValue } from '../../shared/contract/storage.ts';
 import { serialize } from '../../shared/values/encode.ts';
-import type { ChangeSource, Changes, SentCell, TableChanges } from '../changes/changes.ts';
+import type {
+  ChangeSource,
+  Changes,
+  CopyPart,
+  CopyPlace,
+  SentCell,
+  TableChanges,
+} from '../changes/changes.ts';
 import type { Position } from '../protocol/messages.ts';
+import { PART_BYTES, readPart } from './copy-parts.ts';
 import { noteWrites } from './noted-storage.ts';
 import { type OwnSql, ownSql } from './own-sql.ts';
 import {
   cellOf,
+  cellsOf,
   marked,
   type NotedTable,
+  nameOf,
   readSchema,
   type Schema,
   sqlName,
@@ -24,8 +34,6 @@ import { NOTE_KEYS, triggersOf } from './triggers.ts';
 
 /** Notes that are kept: a follower that is further behind gets a snapshot (our choice). */
 export const NOTES_MAX = 200_000;
-/** Bytes of a part of a snapshot, about. */
-const PART_BYTES = 400_000;
 
 const TABLES = [
   // k to k3: the key of a row. t: the name of its table, NULL for a key of the key-value storage, or one of NOTE.
@@ -54,6 +62,8 @@ export interface CaptureOptions {
   readonly life: number;
   /** @default NOTES_MAX */
   readonly notesMax?: number;
+  /** @default PART_BYTES */
+  readonly partBytes?: number;
   /** Something may have been written. */
   onWrite(): void;
 }
@@ -100,7 +110,6 @@ export class Capture implements ChangeSource {
       this.#sql.rows('INSERT OR REPLACE INTO _follow_life VALUES (?, ?)', this.#earlier + 1, life);
     }
     this.#head = { id, life: isOurs ? life : (stored ?? 0) };
-    this.#prune(id);
     return this.#head;
   }
 
@@ -159,21 +168,37 @@ export class Capture implements ChangeSource {
     };
   }
 
-  /** The statements that read it are open between its parts: nothing may be written until it has ended. */
-  *snapshot(): Iterable<Changes> {
-    const { objects, tables } = this.#schemaNow();
-    const empty = { isWiped: false, schema: null, tables: [], sequences: null, kv: [], kvGone: [] };
-    yield { ...empty, isWiped: true, schema: objects };
-    for (const shape of tables.values()) {
-      for (const rows of parts(this.#rowsOf(shape), sizeOfRow)) {
-        yield { ...empty, tables: [{ ...nameOf(shape), isWhole: false, rows, gone: [] }] };
-      }
-    }
-    for (const kv of parts(this.#entries(), ([key, value]) => key.length + value.length)) {
-      yield { ...empty, kv };
-    }
-    const sequences = this.#sequences();
-    if (sequences !== null) yield { ...empty, sequences };
+  copyPart(place: CopyPlace | null): CopyPart {
+    const schema = this.#schemaNow();
+    const [first = null] = schema.tables.keys();
+    const from = place ?? { table: first, after: null, sentBytes: 0 };
+    const { partBytes = PART_BYTES } = this.#options;
+    const { kv } = this.#storage;
+    const { tables, kv: entries, next } = readPart(this.#sql, kv, schema, from, partBytes);
+    const changes: Changes = {
+      isWiped: place === null,
+      schema: place === null ? schema.objects : null,
+      tables,
+      sequences: next === null ? this.#sequences() : null,
+      kv: entries,
+      kvGone: [],
+    };
+    return { changes, next };
+  }
+
+  canGoOn({ id }: Position, place: CopyPlace | null): boolean {
+    const { wipe, schema, table } = NOTE;
+    const others = this.#sql.rows(
+      'SELECT 1 FROM _follow_note WHERE id > ? AND t IN (?, ?, ?) LIMIT 1',
+      ...[id, wipe, schema, table],
+    );
+    return others.length === 0 && (place === null || this.#isPlace(place));
+  }
+
+  #isPlace({ table, after }: CopyPlace): boolean {
+    if (table === null) return after === null || (after.length === 1 && isString(after[0]));
+    const shape = this.#schemaNow().tables.get(table);
+    return shape !== undefined && (after === null || after.length === shape.keys.length);
   }
 
   // ---- Notes.
@@ -217,11 +242,13 @@ export class Capture implements ChangeSource {
     this.#head = undefined;
   }
 
-  /** Forgets notes beyond the bound, half of them at once. The last one stays: it has the position. */
-  #prune(last: number): void {
+  prune(oldest: number): void {
     const { notesMax = NOTES_MAX } = this.#options;
+    const last = this.#head?.id ?? 0;
     if (last - this.#first < notesMax) return;
-    this.#first = last - Math.floor(notesMax / 2);
+    const first = Math.min(oldest - 1, last - Math.floor(notesMax / 2));
+    if (first <= this.#first) return;
+    this.#first = first;
     this.#sql.rows('DELETE FROM _follow_note WHERE id <= ?', this.#first);
     this.#sql.rows(
       'DELETE FROM _follow_life WHERE first < (SELECT max(first) FROM _follow_life WHERE first <= ?)',
@@ -366,38 +393,6 @@ export class Capture implements ChangeSource {
   }
 }
 
-function nameOf({
-  name,
-  keys,
-  columns,
-}: NotedTable): Pick<TableChanges, 'name' | 'keys' | 'columns'> {
-  return { name, keys, columns: columns.map((column) => column.name) };
-}
-
-function cellsOf({ columns }: NotedTable, values: readonly SqlStorageValue[]): SentCell[] {
-  return values.map((value, i) => cellOf(value, columns[i]!.isMarked));
-}
-
-/** Collects elements until their size is that of a part. */
-function* parts<T>(elements: Iterable<T>, sizeOf: (element: T) => number): Iterable<T[]> {
-  let part: T[] = [];
-  let sizeBytes = 0;
-  for (const element of elements) {
-    part.push(element);
-    sizeBytes += sizeOf(element);
-    if (sizeBytes < PART_BYTES) continue;
-    yield part;
-    part = [];
-    sizeBytes = 0;
-  }
-  if (part.length > 0) yield part;
-}
-
-function sizeOfRow(row: readonly SentCell[]): number {
-  let sizeBytes = 0;
-  for (const cell of row) {
-    const isLong = typeof cell === 'string' || cell instanceof Uint8Array;
-    sizeBytes += 9 + (isLong ? cell.length : 0);
-  }
-  return sizeBytes;
+function isString(value: unknown): value is string {
+  return typeof value === 'string';
 }

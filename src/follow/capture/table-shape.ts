@@ -6,11 +6,13 @@
 
 import { storageError } from '../../shared/contract/errors.ts';
 import type { SqlStorageValue } from '../../shared/contract/storage.ts';
-import type { SchemaEntry, SentCell } from '../changes/changes.ts';
+import {
+  KEY_COLUMNS_MAX,
+  type SchemaEntry,
+  type SentCell,
+  type TableChanges,
+} from '../changes/changes.ts';
 import type { OwnSql } from './own-sql.ts';
-
-/** Most key columns of a table WITHOUT ROWID: the notes have as many (our choice). */
-export const KEY_COLUMNS_MAX = 4;
 
 /** What this package's own tables, triggers and views are called. */
 export const OWN_PREFIX = '_follow_';
@@ -169,6 +171,18 @@ export function cellOf(value: SqlStorageValue, isMarked: boolean): SentCell {
   if (!isMarked || typeof value !== 'string') return value;
   const content = value.slice(1);
   return value[0] === 'i' ? BigInt(content) : content;
+}
+
+export function cellsOf({ columns }: NotedTable, values: readonly SqlStorageValue[]): SentCell[] {
+  return values.map((value, i) => cellOf(value, columns[i]!.isMarked));
+}
+
+export function nameOf({
+  name,
+  keys,
+  columns,
+}: NotedTable): Pick<TableChanges, 'name' | 'keys' | 'columns'> {
+  return { name, keys, columns: columns.map((column) => column.name) };
 }
 
 export function sqlName(name: string): string {

@@ -3,9 +3,16 @@
 // Changes are the present content of all rows and keys that were written, not a list of the writes: rows and keys with their values, or
 // that they are gone. Applied twice, they give the same.
 //
+// A copy is made of parts, each of which is read at its own time, and of the changes since the position before the first
+// part. Rows and keys of these changes are to be taken from them: what is left of the parts was not written meanwhile, so
+// it is as it was at that position, whenever it was read.
+//
 // Does not know how writes are noted, nor how changes are applied.
 
 import type { Position } from '../protocol/messages.ts';
+
+/** Most key columns of a table WITHOUT ROWID: the notes have as many (our choice). */
+export const KEY_COLUMNS_MAX = 4;
 
 /**
  * A value of a column. A bigint is an INTEGER. A number is a REAL, and the affinity of its column may make it an
@@ -46,14 +53,37 @@ export interface Changes {
   readonly kvGone: readonly string[];
 }
 
+/** Where the next part of a copy begins: after a row of a table, or after a key of the key-value storage. */
+export interface CopyPlace {
+  /** Null: all tables were read, and keys are. */
+  readonly table: string | null;
+  /** Of the last row, in the order of `TableChanges.keys`, or the last key alone; null: none was read. */
+  readonly after: readonly SentCell[] | null;
+  /** Bytes of content before it, about. */
+  readonly sentBytes: number;
+}
+
+export interface CopyPart {
+  readonly changes: Changes;
+  /** Null: there are no more. */
+  readonly next: CopyPlace | null;
+}
+
 /** The object, to the server's side of the protocol. Each method reads the present state, uncommitted writes included. */
 export interface ChangeSource {
   /** {id: 0, life: 0} if nothing was ever written. */
   head(): Position;
   /** The life of the note with this number; 0 of number 0 while every note is kept; null: there is no such note. */
   lifeAt(id: number): number | null;
+  /** Forgets the oldest notes beyond a bound, half of them at once; none from the one with this number on. After `head`. */
+  prune(oldest: number): void;
   /** What was written after a position whose life is `lifeAt` of its number. */
   changesSince(position: Position): Changes;
-  /** The whole object in parts of a bounded size; at least one. The first has `isWiped` and the schema. */
-  snapshot(): Iterable<Changes>;
+  /**
+   * The part of a copy at a place; null: the first, which has `isWiped` and the schema. Has one row or key at least, and
+   * ends soon after `partBytes`.
+   */
+  copyPart(place: CopyPlace | null): CopyPart;
+  /** Whether a copy that began at this position can go on there: its tables are the same ones, and nothing was emptied. */
+  canGoOn(from: Position, place: CopyPlace | null): boolean;
 }

@@ -8,11 +8,19 @@ import {
   checkBoolean,
   checkBytes,
   checkFields,
+  checkNumberOf,
   checkString,
   eachOf,
   malformed,
 } from '../../shared/contract/arguments.ts';
-import type { Changes, SchemaEntry, SentCell, TableChanges } from './changes.ts';
+import {
+  type Changes,
+  type CopyPlace,
+  KEY_COLUMNS_MAX,
+  type SchemaEntry,
+  type SentCell,
+  type TableChanges,
+} from './changes.ts';
 
 const TYPES = ['table', 'index', 'trigger', 'view'] as const;
 const LENGTH_MAX = 2 ** 32 - 1;
@@ -28,6 +36,20 @@ export function decodeChanges(value: unknown): Changes {
     kv: listOf('kv', kv, entry),
     kvGone: listOf('kvGone', kvGone, (key) => checkString('key', key)),
   };
+}
+
+/** Null if it is none: a follower with other code can send anything. */
+export function decodeCopyPlace(value: unknown): CopyPlace | null {
+  try {
+    const { table, after, sentBytes } = checkFields('place', value);
+    return {
+      table: table === null ? null : checkString('table', table),
+      after: after === null ? null : eachOf(checkArray('after', after, KEY_COLUMNS_MAX), cell),
+      sentBytes: checkNumberOf('sentBytes', sentBytes),
+    };
+  } catch {
+    return null;
+  }
 }
 
 function schemaObject(value: unknown): SchemaEntry {

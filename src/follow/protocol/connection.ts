@@ -37,6 +37,7 @@ export const FOLLOWER_CLOSE_CODES: Readonly<Record<FollowerCloseReason, number>>
   OBJECT_TOO_LARGE: 4012,
   NOT_AUTHORIZED: 4013,
   TOO_MANY_FOLLOWERS: 4014,
+  NOT_COPYING: 4015,
 };
 
 /** The subprotocol of the WebSocket, by which a server tells followers from other sockets. */

@@ -1,7 +1,7 @@
 // The check of each message: any peer can send anything.
 //
-// Invariant: a decoded message has exactly the fields of its type. `args`, `changes`, `value` and `error` stay as they
-// are; whoever reads them checks them.
+// Invariant: a decoded message has exactly the fields of its type. `args`, `changes`, `value`, `error` and `next`
+// stay as they are; whoever reads them checks them.
 //
 // Does not know how a message becomes bytes.
 
@@ -19,6 +19,7 @@ import {
 import {
   CALL_FAILURES,
   type CallAnswers,
+  type CopyMark,
   type CutBase,
   type FollowedOutcome,
   type MessageToFollower,
@@ -46,8 +47,11 @@ export function decodeToServer(value: unknown): MessageToServer {
         protocol: protocolRange(fields.protocol),
         client: text('client', fields.client, CLIENT_UNITS_MAX),
         position: fields.position === null ? null : position('position', fields.position),
+        copy: fields.copy === null ? null : copyMark(fields.copy),
         ack: checkNumberOf('ack', fields.ack),
       };
+    case 'next':
+      return { kind: 'next', copy: copyMark(fields.copy) };
     case 'call':
       return {
         kind: 'call',
@@ -58,7 +62,7 @@ export function decodeToServer(value: unknown): MessageToServer {
         ack: checkNumberOf('ack', fields.ack),
       };
     default:
-      throw malformed('kind', 'hello or call');
+      throw malformed('kind', 'hello, next or call');
   }
 }
 
@@ -81,7 +85,7 @@ export function decodeToFollower(value: unknown): MessageToFollower {
     case 'part':
       return {
         kind: 'part',
-        index: checkNumberOf('index', fields.index),
+        copy: copyMark(fields.copy),
         progress: fraction('progress', fields.progress),
         changes: fields.changes,
       };
@@ -131,7 +135,17 @@ function cutBase(value: unknown): CutBase {
     return { kind: 'position', position: position('position', fields.position) };
   }
   if (fields.kind !== 'parts') throw malformed('onto.kind', 'position or parts');
-  return { kind: 'parts', count: checkInteger('count', fields.count, 1, Number.MAX_SAFE_INTEGER) };
+  return { kind: 'parts', from: position('from', fields.from), count: partCount(fields.count) };
+}
+
+/** Whoever reads `next` checks it. */
+function copyMark(value: unknown): CopyMark {
+  const { from, parts, next } = checkFields('copy', value);
+  return { from: position('from', from), parts: partCount(parts), next };
+}
+
+function partCount(value: unknown): number {
+  return checkInteger('parts', value, 1, Number.MAX_SAFE_INTEGER);
 }
 
 function answers({ last, outcomes }: Fields): CallAnswers {

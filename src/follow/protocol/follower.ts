@@ -6,7 +6,7 @@
 //
 // The caller performs the effects of an event in order, before the next event. If an effect fails, or the process ends
 // between two effects, the replica is opened again from its files. Base and queue are two logs: a crash keeps, of each,
-// its flushed commits and possibly later ones, in order.
+// its flushed commits and possibly later ones, in order. A part of a snapshot is durable when it is staged.
 //
 // Invariants:
 //   a call is durable before it is acknowledged or sent
@@ -19,6 +19,7 @@
 import {
   CALLS_IN_FLIGHT_MAX,
   type CallAnswers,
+  type CopyMark,
   type CutMessage,
   FOLLOW_PROTOCOLS,
   type FollowedOutcome,
@@ -26,6 +27,7 @@ import {
   isSamePosition,
   type MessageToFollower,
   type MessageToServer,
+  type PartMessage,
   type Position,
   type RejectReason,
   type Transition,
@@ -69,12 +71,11 @@ export type FollowerLink =
   | { readonly kind: 'offline' }
   /** Hello was sent. */
   | { readonly kind: 'greeting'; readonly connection: number }
-  /** `parts` of a snapshot have come, about `progress` of it; the next cut or `ended` completes the base. */
+  /** The next cut or `ended` completes the base. `progress` of a snapshot, about; null: no part of one has come on this connection. */
   | {
       readonly kind: 'catchingUp';
       readonly connection: number;
-      readonly parts: number;
-      readonly progress: number;
+      readonly progress: number | null;
     }
   /** `sentTo`: the last call that was sent on this connection. */
   | { readonly kind: 'current'; readonly connection: number; readonly sentTo: number }
@@ -94,6 +95,8 @@ export interface Follower {
   readonly version: number;
   readonly base: BaseMark;
   readonly queue: StoredQueue;
+  /** The parts of a snapshot that are staged. */
+  readonly copy: CopyMark | null;
   readonly link: FollowerLink;
   /** Calls up to it may have been sent: by this process, or by an earlier one. */
   readonly attempted: number;
@@ -119,16 +122,19 @@ export type FollowerEffect =
   /** One commit in the queue. */
   | { readonly kind: 'dismiss'; readonly n: number }
   | { readonly kind: 'flushQueue' }
-  /** One commit in the base: the changes, applied to the staged parts if `isSnapshot`, and the mark. */
+  /**
+   * One commit in the base: the changes, and the mark. With `parts`, the base becomes what so many staged parts have, and
+   * the changes: of these come all rows and keys that they name. The parts may then be removed.
+   */
   | {
       readonly kind: 'applyCut';
-      readonly isSnapshot: boolean;
+      readonly parts: number | null;
       readonly changes: unknown;
       readonly mark: BaseMark;
     }
   | { readonly kind: 'flushBase' }
-  /** Keeps a part for the cut that completes the snapshot. The first part replaces any others. */
-  | { readonly kind: 'stagePart'; readonly index: number; readonly changes: unknown }
+  /** Keeps a part for the cut that completes the snapshot, and the mark with it, durably. The first part replaces any others. */
+  | { readonly kind: 'stagePart'; readonly copy: CopyMark; readonly changes: unknown }
   /** Makes the forecast again: the base, and these calls over it. */
   | { readonly kind: 'forecast'; readonly calls: readonly QueuedCall[] }
   /** The call is durable: the app gets the result of the forecast. */
@@ -144,7 +150,7 @@ type Connected = Exclude<FollowerLink, { kind: 'offline' | 'stopped' }>;
 
 /** A replica as its files have it. */
 export function openFollower(
-  stored: Pick<Follower, 'base' | 'queue'>,
+  stored: Pick<Follower, 'base' | 'queue' | 'copy'>,
   code: Pick<Follower, 'client' | 'version'>,
 ): Step {
   const { queue } = stored;
@@ -198,9 +204,9 @@ function dismissed(state: Follower, n: number): Step {
 }
 
 function connected(state: Follower, connection: number): Step {
-  const { client, queue, base } = state;
+  const { client, queue, base, copy } = state;
   const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS, client, ack: ackOf(queue) } as const;
-  const message: HelloMessage = { ...hello, position: base.position };
+  const message: HelloMessage = { ...hello, position: base.position, copy };
   const greeting: Follower = { ...state, link: { kind: 'greeting', connection } };
   return { state: greeting, effects: [{ kind: 'send', connection, message }] };
 }
@@ -212,38 +218,55 @@ function received(state: Follower, link: Connected, message: MessageToFollower):
   } else if (message.kind === 'cut') {
     return cut(state, link, message);
   } else if (message.kind === 'ended') {
-    const isWhole = state.base.position !== null && !(link.kind === 'catchingUp' && link.parts > 0);
+    const isWhole = state.base.position !== null && !isCopying(link);
     if (!isWhole) return hangUp(state, link, 'a snapshot was not completed');
     return answered(state, link, message, state.base.last, []);
   } else if (message.kind === 'part' && link.kind === 'catchingUp') {
-    const { index, progress, changes } = message;
-    if (index !== link.parts) return hangUp(state, link, 'a part is missing');
-    const further = { ...state, link: { ...link, parts: index + 1, progress } };
-    return { state: further, effects: [{ kind: 'stagePart', index, changes }] };
+    return part(state, link, message);
   }
   return hangUp(state, link, `"${message.kind}" is not expected while ${link.kind}`);
 }
 
 function welcomed(state: Follower, connection: number, version: number): Step {
   const isForecasting = version === state.version;
-  const link = { kind: 'catchingUp', connection, parts: 0, progress: 0 } as const;
+  const link = { kind: 'catchingUp', connection, progress: null } as const;
   const next = { ...state, isForecasting, link };
   return { state: next, effects: isForecasting === state.isForecasting ? [] : [forecastOf(next)] };
+}
+
+function part(state: Follower, link: Connected, { copy, progress, changes }: PartMessage): Step {
+  const before = state.copy;
+  const isFirst = copy.parts === 1;
+  const isNext = before?.parts === copy.parts - 1 && isSamePosition(before.from, copy.from);
+  if (!isFirst && !isNext) return hangUp(state, link, 'a part is missing');
+  const { connection } = link;
+  const further = { ...state, copy, link: { kind: 'catchingUp', connection, progress } } as const;
+  const staged = { kind: 'stagePart', copy, changes } as const;
+  // The cut follows the last part without being asked for.
+  if (copy.next === null) return { state: further, effects: [staged] };
+  const message = { kind: 'next', copy } as const;
+  return { state: further, effects: [staged, { kind: 'send', connection, message }] };
+}
+
+function isCopying(link: Connected): boolean {
+  return link.kind === 'catchingUp' && link.progress !== null;
 }
 
 function cut(state: Follower, link: Connected, message: CutMessage): Step {
   const { onto, to: position, last, changes } = message;
   const isSnapshot = onto.kind === 'parts';
-  const parts = link.kind === 'catchingUp' ? link.parts : 0;
+  const { base, copy } = state;
   const isNext = isSnapshot
-    ? onto.count === parts
-    : parts === 0 && isSamePosition(onto.position, state.base.position);
+    ? copy?.next === null && onto.count === copy.parts && isSamePosition(onto.from, copy.from)
+    : !isCopying(link) && isSamePosition(onto.position, base.position);
   if (!isNext) return hangUp(state, link, 'a cut does not follow the base');
   // A snapshot may come from a server that was restored to an earlier moment. Calls after it are pending again.
-  const before = isSnapshot ? 0 : state.base.last;
+  const before = isSnapshot ? 0 : base.last;
   const mark = { position, last };
-  const apply = { kind: 'applyCut', isSnapshot, changes, mark } as const;
-  return answered({ ...state, base: mark }, link, message, before, [apply]);
+  const parts = isSnapshot ? onto.count : null;
+  const apply = { kind: 'applyCut', parts, changes, mark } as const;
+  const applied = { ...state, base: mark, copy: isSnapshot ? null : copy };
+  return answered(applied, link, message, before, [apply]);
 }
 
 /** Takes the answered calls out of the queue, after the base has their writes; then sends further ones. */

@@ -39,6 +39,16 @@ export type FollowedOutcome =
 
 export type NumberedOutcome = readonly [n: number, outcome: FollowedOutcome];
 
+/** How far a copy of the object has come that is sent in parts, each read at its own time. */
+export interface CopyMark {
+  /** The object when the first part was read. What was written since comes with the cut after the last part. */
+  readonly from: Position;
+  /** Parts that have come. */
+  readonly parts: number;
+  /** Where the next part begins, for the server alone; null: there are no more. */
+  readonly next: unknown;
+}
+
 /** The first message of a connection. */
 export interface HelloMessage {
   readonly kind: 'hello';
@@ -46,6 +56,8 @@ export interface HelloMessage {
   readonly client: string;
   /** Of the base; null: there is none. */
   readonly position: Position | null;
+  /** The parts that are on its disk already. */
+  readonly copy: CopyMark | null;
   /** The client will never send calls up to this number again, and needs none of their outcomes. */
   readonly ack: number;
 }
@@ -59,6 +71,12 @@ export interface FollowedCallMessage {
   /** It may have been sent before, so it may have ended the server. */
   readonly again: boolean;
   readonly ack: number;
+}
+
+/** Asks for the part after those that are on the follower's disk: the server sends one at a time, and keeps none. */
+export interface NextPartMessage {
+  readonly kind: 'next';
+  readonly copy: CopyMark;
 }
 
 /** The answer to hello. */
@@ -80,18 +98,18 @@ export interface RejectedMessage {
   readonly protocol: ProtocolRange;
 }
 
-/** A part of a snapshot. The first one has index 0. `progress`: how much of the object was sent before it, about, from 0 to 1. */
+/** A part of a snapshot. `copy` counts it. `progress`: how much of the object was sent before it, about, from 0 to 1. */
 export interface PartMessage {
   readonly kind: 'part';
-  readonly index: number;
+  readonly copy: CopyMark;
   readonly progress: number;
   readonly changes: unknown;
 }
 
-/** The state to which a cut is applied: that of a position, or the parts of a snapshot and nothing else. */
+/** The state to which a cut is applied: that of a position, or all parts of a snapshot and nothing else. */
 export type CutBase =
   | { readonly kind: 'position'; readonly position: Position }
-  | { readonly kind: 'parts'; readonly count: number };
+  | { readonly kind: 'parts'; readonly from: Position; readonly count: number };
 
 /** `last`: the last call of this client that the server has answered. Everything sent contains the writes up to it. */
 export interface CallAnswers {
@@ -112,7 +130,7 @@ export interface EndedMessage extends CallAnswers {
   readonly kind: 'ended';
 }
 
-export type MessageToServer = HelloMessage | FollowedCallMessage;
+export type MessageToServer = HelloMessage | NextPartMessage | FollowedCallMessage;
 export type MessageToFollower =
   | WelcomeMessage
   | RejectedMessage

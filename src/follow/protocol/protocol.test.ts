@@ -26,7 +26,7 @@ const VALUE = { kind: 'value', value: 1 } as const;
 
 function newFollower(): Follower {
   const queue = { issued: 0, calls: [], refusals: [] };
-  const stored = { base: { position: EMPTY, last: 0 }, queue };
+  const stored = { base: { position: EMPTY, last: 0 }, queue, copy: null };
   return openFollower(stored, { client: 'A', version: 1 }).state;
 }
 
@@ -44,15 +44,48 @@ const connecting = (connection: number): FollowerEvent[] => [
   received({ kind: 'welcome', protocol: 1, version: 1 }, connection),
   received({ kind: 'ended', last: 0, outcomes: [] }, connection),
 ];
-const cutTo = (id: number, last: number, outcome: 'value' | 'error' = 'value') =>
-  received({
-    kind: 'cut',
-    onto: { kind: 'position', position: { id: id - 1, life: id === 1 ? 0 : 1 } },
-    to: { id, life: 1 },
-    last,
-    outcomes: last === 0 ? [] : [[last, outcome === 'value' ? VALUE : { kind: 'error', error: 1 }]],
-    changes: [],
-  });
+const cutTo = (
+  id: number,
+  last: number,
+  outcome: 'value' | 'error' = 'value',
+  connection: number = 1,
+) =>
+  received(
+    {
+      kind: 'cut',
+      onto: { kind: 'position', position: { id: id - 1, life: id === 1 ? 0 : 1 } },
+      to: { id, life: 1 },
+      last,
+      outcomes:
+        last === 0 ? [] : [[last, outcome === 'value' ? VALUE : { kind: 'error', error: 1 }]],
+      changes: [],
+    },
+    connection,
+  );
+/** On connection 2, of a copy in two parts. */
+const greeting = (connection: number): FollowerEvent[] => [
+  { kind: 'connected', connection },
+  received({ kind: 'welcome', protocol: 1, version: 1 }, connection),
+];
+const markOf = (parts: number, from = EMPTY) =>
+  ({ from, parts, next: parts < 2 ? parts : null }) as const;
+const part = (parts: number, from = EMPTY) => {
+  const changes = [`part ${parts}`];
+  const message = { kind: 'part', copy: markOf(parts, from), progress: 0.5, changes } as const;
+  return { kind: 'received', connection: 2, message } as const;
+};
+const cutOnParts = (from = EMPTY) =>
+  received(
+    {
+      kind: 'cut',
+      onto: { kind: 'parts', from, count: 2 },
+      to: EMPTY,
+      last: 0,
+      outcomes: [],
+      changes: [],
+    },
+    2,
+  );
 const numbersSent = (effects: readonly FollowerEffect[]) =>
   effects.flatMap((effect) =>
     effect.kind === 'send' && effect.message.kind === 'call' ? [effect.message.n] : [],
@@ -103,30 +136,49 @@ describe('a follower', () => {
   });
 
   test('[FOLW6] takes calls after the snapshot of a restored object as pending', () => {
-    const part = (index: number) =>
-      received({ kind: 'part', index, progress: 0.5, changes: [] }, 2);
     const { state } = followed(newFollower(), ...connecting(1), called, cutTo(1, 1), called);
-    const { effects } = followed(
-      state,
-      { kind: 'connected', connection: 2 },
-      received({ kind: 'welcome', protocol: 1, version: 1 }, 2),
-      part(0),
-      part(1),
-      received(
-        {
-          kind: 'cut',
-          onto: { kind: 'parts', count: 2 },
-          to: EMPTY,
-          last: 0,
-          outcomes: [],
-          changes: [],
-        },
-        2,
-      ),
-    );
+    const { effects } = followed(state, ...greeting(2), part(1), part(2), cutOnParts());
     const [apply, forecast] = effects;
-    expect(apply).toMatchObject({ isSnapshot: true, mark: { position: EMPTY, last: 0 } });
+    expect(apply).toMatchObject({ parts: 2, mark: { position: EMPTY, last: 0 } });
     expect(forecast).toMatchObject({ kind: 'forecast', calls: [{ n: 2 }] });
+  });
+
+  test('[FOLW17] asks for the next part when the one before is on its disk, and not after the last', () => {
+    const first = followed(newFollower(), ...greeting(2), part(1));
+    const { copy } = part(1).message;
+    expect(first.effects).toEqual([
+      { kind: 'stagePart', copy, changes: ['part 1'] },
+      { kind: 'send', connection: 2, message: { kind: 'next', copy } },
+    ]);
+    expect(followed(first.state, part(2)).kinds).toEqual(['stagePart']);
+  });
+
+  test('[FOLW17] tells the next connection the parts that it has, also after a restart', () => {
+    const { state } = followed(newFollower(), ...greeting(2), part(1));
+    const { base, queue, copy } = state;
+    const again = openFollower({ base, queue, copy }, { client: 'A', version: 1 }).state;
+    for (const one of [state, again]) {
+      const [hello] = followed(one, { kind: 'connected', connection: 3 }).effects;
+      expect(hello).toMatchObject({ message: { kind: 'hello', copy: part(1).message.copy } });
+    }
+    const whole = followed(state, part(2), cutOnParts());
+    expect(whole.effects[0]).toMatchObject({ kind: 'applyCut', parts: 2 });
+    expect(whole.state.copy).toBeNull();
+  });
+
+  test.each([
+    ['a part that is not the next one', [part(1), part(3)]],
+    ['a part of another copy', [part(1), part(2, { id: 0, life: 5 })]],
+    ['the end of another copy', [part(1), part(2), cutOnParts({ id: 0, life: 5 })]],
+    ['an end before the last part', [part(1), cutOnParts()]],
+    ['a cut of a position between parts', [part(1), cutTo(1, 0, 'value', 2)]],
+    ['no changes between parts', [part(1), received({ kind: 'ended', last: 0, outcomes: [] }, 2)]],
+  ])('[FOLW17] hangs up at %s, and keeps the parts', (_, messages) => {
+    const { state, kinds } = followed(newFollower(), ...greeting(2), ...messages);
+    expect(kinds).toEqual(['disconnect']);
+    expect(state.copy).toMatchObject({ from: EMPTY, parts: messages.length - 1 || 1 });
+    const begun = followed(state, ...greeting(2), part(1, { id: 4, life: 5 }));
+    expect(begun.state.copy).toMatchObject({ from: { id: 4, life: 5 }, parts: 1 });
   });
 
   test('[FOLW16] stops when its client belongs to another identity, and keeps its queue', () => {
@@ -165,8 +217,8 @@ describe('a follower', () => {
     const refusals = [{ call: { ...CALL, n: 1 }, outcome: { kind: 'error', error: 1 } }];
     expect(refused.effects).toContainEqual({ kind: 'dequeue', last: 1, refusals });
     expect(refused.kinds.filter((kind) => kind === 'reportRefusal')).toHaveLength(1);
-    const { base, queue } = refused.state;
-    const opened = openFollower({ base, queue }, { client: 'A', version: 1 });
+    const { base, queue, copy } = refused.state;
+    const opened = openFollower({ base, queue, copy }, { client: 'A', version: 1 });
     expect(opened.effects).toContainEqual({ kind: 'reportRefusal', refusal: refusals[0] });
     const dismissed = followed(opened.state, { kind: 'dismissed', n: 1 });
     expect(dismissed.kinds).toEqual(['dismiss', 'flushQueue']);
@@ -185,8 +237,10 @@ describe('a follower', () => {
   });
 });
 
-const hello = (position: HelloMessage['position'], protocol = { oldest: 1, newest: 1 }) =>
-  ({ kind: 'hello', protocol, client: 'A', position, ack: 0 }) as const;
+const hello = (
+  position: HelloMessage['position'],
+  protocol = { oldest: 1, newest: 1 },
+): HelloMessage => ({ kind: 'hello', protocol, client: 'A', position, copy: null, ack: 0 });
 const greets = (
   connection: number,
   message = hello(EMPTY),
@@ -197,6 +251,7 @@ const greets = (
   message,
   record: null,
   lifeThere: 0,
+  copyLife: null,
   canSnapshot,
   head: EMPTY,
 });
@@ -250,6 +305,7 @@ describe('a server', () => {
         kind: 'sendCut',
         connection: 1,
         since: EMPTY,
+        parts: null,
         to: { id: 1, life: 1 },
         last: 1,
         outcomes: [[1, VALUE]],
@@ -257,9 +313,56 @@ describe('a server', () => {
     ]);
   });
 
-  test('[FOLW6] sends a snapshot for a position of another life', () => {
-    const { kinds } = served(newServer(), greets(1, hello({ id: 0, life: 9 })));
-    expect(kinds).toEqual(['send', 'sendSnapshot']);
+  test('[FOLW6] sends the first part of a snapshot for a position of another life', () => {
+    const { effects } = served(newServer(), greets(1, hello({ id: 0, life: 9 })));
+    expect(effects).toMatchObject([
+      { kind: 'send', message: { kind: 'welcome' } },
+      { kind: 'sendPart', connection: 1, from: EMPTY, parts: 0, after: null },
+    ]);
+  });
+
+  /** A follower that has these parts greets, or asks for the next one. */
+  const asks = (parts: number, copyLife: number | null): FollowServerEvent => {
+    const message = { kind: 'next', copy: markOf(parts) } as const;
+    return { kind: 'next', connection: 1, message, copyLife, head: { id: 7, life: 1 } };
+  };
+  const returns = (parts: number, copyLife: number | null): FollowServerEvent => {
+    const message = { ...hello({ id: 0, life: 9 }), copy: markOf(parts) };
+    return {
+      ...(greets(1, message, false) as Extract<FollowServerEvent, { kind: 'hello' }>),
+      copyLife,
+    };
+  };
+
+  test('[FOLW17] sends the part after those of the follower, and after all what was written since the first', () => {
+    const { state } = served(newServer(), greets(1, hello({ id: 0, life: 9 })));
+    const further = { kind: 'sendPart', connection: 1, from: EMPTY, parts: 1, after: 1 };
+    const cut = { kind: 'sendCut', since: EMPTY, parts: 2 };
+    expect(served(state, asks(1, 0)).effects).toEqual([further]);
+    expect(served(state, asks(2, 0)).effects).toMatchObject([{ ...cut, to: { id: 7, life: 1 } }]);
+    expect(served(newServer(), returns(1, 0)).effects.at(-1)).toEqual(further);
+    expect(served(newServer(), returns(2, 0)).effects.at(-1)).toMatchObject(cut);
+  });
+
+  test('[FOLW17] begins again in another life, or with other tables', () => {
+    const { state } = served(newServer(), greets(1, hello({ id: 0, life: 9 })));
+    const first = { kind: 'sendPart', from: { id: 7, life: 1 }, parts: 0, after: null };
+    for (const copyLife of [null, 5]) {
+      expect(served(state, asks(1, copyLife)).effects).toMatchObject([first]);
+      expect(served(state, asks(2, copyLife)).effects).toMatchObject([first]);
+      // Of an object that is too large by now, no other snapshot begins.
+      expect(served(newServer(), returns(1, copyLife)).kinds).toEqual(['send', 'close']);
+    }
+  });
+
+  test('[FOLW17] tells nothing between the parts, and closes a connection that asks for parts it does not get', () => {
+    const { state } = served(newServer(), greets(1, hello({ id: 0, life: 9 })));
+    expect(served(state, { kind: 'changed', head: { id: 1, life: 1 } }).effects).toEqual([]);
+    const close = (reason: string) => [{ kind: 'close', connection: 1, reason }];
+    expect(served(newServer(), asks(1, 0)).effects).toEqual(close('HELLO_FIRST'));
+    expect(served(newServer(), greets(1), asks(1, 0)).effects).toEqual(close('NOT_COPYING'));
+    const whole = served(state, asks(2, 0), asks(2, 0));
+    expect(whole.effects).toEqual(close('NOT_COPYING'));
   });
 
   test('[FOLW7] rejects a follower without a common version', () => {
@@ -320,11 +423,15 @@ describe('messages', () => {
     [decodeToServer, { ...hello(null), client: '' }],
     [decodeToServer, { ...hello({ id: 1, life: 2 ** 32 }) }],
     [decodeToServer, { ...hello(null), protocol: { oldest: 2, newest: 1 } }],
+    [decodeToServer, { ...hello(null), copy: { from: EMPTY, parts: 0, next: null } }],
+    [decodeToServer, { kind: 'next', copy: null }],
+    [decodeToServer, { kind: 'next', copy: { from: null, parts: 1, next: null } }],
     [decodeToServer, { kind: 'call', n: 0, method: 'a', args: [], again: false, ack: 0 }],
     [decodeToServer, { kind: 'ended', last: 0, outcomes: [] }],
     [decodeToServer, null],
     [decodeToFollower, { kind: 'ended', last: 1, outcomes: [[1, { kind: 'other' }]] }],
-    [decodeToFollower, { kind: 'cut', onto: { kind: 'parts', count: 0 } }],
+    [decodeToFollower, { kind: 'cut', onto: { kind: 'parts', from: EMPTY, count: 0 } }],
+    [decodeToFollower, { kind: 'part', copy: markOf(0), progress: 0, changes: [] }],
     [decodeToFollower, hello(null)],
   ])('[FOLW11] %o refuses %o', (decode, value) => {
     expect(() => decode(value)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));

@@ -15,12 +15,14 @@
 import {
   CALLS_IN_FLIGHT_MAX,
   type CallAnswers,
+  type CopyMark,
   FOLLOW_PROTOCOLS,
   type FollowedCallMessage,
   type FollowedOutcome,
   type HelloMessage,
   isSamePosition,
   type MessageToFollower,
+  type NextPartMessage,
   type NumberedOutcome,
   type Position,
   type RejectReason,
@@ -56,8 +58,8 @@ export interface FollowClient {
 /** Plain data, to be stored with a connection that outlives the instance (hibernation). */
 export interface FollowerConnection {
   readonly client: string;
-  /** It has the object as of then, and the outcomes of calls up to `told`. */
-  readonly sent: Position;
+  /** It has the object as of then, and the outcomes of calls up to `told`; null: it asks for parts of a snapshot. */
+  readonly sent: Position | null;
   readonly told: number;
 }
 
@@ -86,8 +88,16 @@ export type FollowServerEvent = { readonly head: Position } & (
       readonly record: ClientRecord | null;
       /** Life of the note with the number of the client's position; null: it does not exist, or was deleted. */
       readonly lifeThere: number | null;
+      readonly copyLife: CopyLife;
       /** The object is small enough for a snapshot. */
       readonly canSnapshot: boolean;
+    }
+  /** The follower has the parts up to a mark; or the last part was sent just now, and it will have them. */
+  | {
+      readonly kind: 'next';
+      readonly connection: number;
+      readonly message: NextPartMessage;
+      readonly copyLife: CopyLife;
     }
   | { readonly kind: 'call'; readonly connection: number; readonly message: FollowedCallMessage }
   | { readonly kind: 'attemptStored'; readonly client: string }
@@ -99,6 +109,12 @@ export type FollowServerEvent = { readonly head: Position } & (
   | { readonly kind: 'closed'; readonly connection: number }
 );
 
+/**
+ * Life of the note with the number of a copy's first position; null: it does not exist, no part can follow the mark, or
+ * the tables are other ones since.
+ */
+type CopyLife = number | null;
+
 export type FollowServerEffect =
   /** Stores the record. */
   | { readonly kind: 'record'; readonly client: string; readonly record: ClientRecord }
@@ -107,10 +123,22 @@ export type FollowServerEffect =
   /** Calls the method; `ended` when it has ended. */
   | { readonly kind: 'run'; readonly client: string; readonly call: FollowedCallMessage }
   | { readonly kind: 'send'; readonly connection: number; readonly message: MessageToFollower }
-  /** Sends a cut with the present state of everything noted after `since`. */
-  | ({ readonly kind: 'sendCut'; readonly connection: number; readonly since: Position } & Answers)
-  /** Sends the present state in parts, and a cut onto them without changes. */
-  | ({ readonly kind: 'sendSnapshot'; readonly connection: number } & Answers)
+  /** Sends a cut with the present state of everything noted after `since`: onto that, or onto `parts` of a copy from there. */
+  | ({
+      readonly kind: 'sendCut';
+      readonly connection: number;
+      readonly since: Position;
+      readonly parts: number | null;
+    } & Answers)
+  /** Sends the part that follows `parts` others, as it is now. After the last one, delivers `next` itself. */
+  | {
+      readonly kind: 'sendPart';
+      readonly connection: number;
+      readonly from: Position;
+      readonly parts: number;
+      /** Where it begins; null: at the beginning. */
+      readonly after: unknown;
+    }
   | { readonly kind: 'close'; readonly connection: number; readonly reason: CloseReason };
 
 type Answers = CallAnswers & { readonly to: Position };
@@ -122,6 +150,8 @@ export type CloseReason =
   | 'CALL_GAP'
   | 'TOO_MANY_CALLS'
   | 'ACK_AHEAD'
+  /** A part was asked for, and no snapshot is being sent. */
+  | 'NOT_COPYING'
   /** The client has a newer connection. */
   | 'REPLACED';
 
@@ -150,6 +180,9 @@ export function stepFollowServer(state: FollowServer, event: FollowServerEvent):
   switch (event.kind) {
     case 'hello':
       work.hello(event);
+      break;
+    case 'next':
+      work.next(event);
       break;
     case 'call':
       work.call(event);
@@ -202,7 +235,7 @@ class Work {
     return { state, effects: this.#effects };
   }
 
-  hello({ connection, message, record, lifeThere, canSnapshot }: Of<'hello'>) {
+  hello({ connection, message, record, lifeThere, copyLife, canSnapshot }: Of<'hello'>) {
     const { client, protocol, position, ack } = message;
     if (this.#connections.has(connection)) return this.#close(connection, 'HELLO_TWICE');
     const newest = Math.min(protocol.newest, FOLLOW_PROTOCOLS.newest);
@@ -210,22 +243,42 @@ class Work {
       return this.#reject(connection, 'PROTOCOL');
     }
     const isKnown = position !== null && lifeThere === position.life;
-    if (!isKnown && !canSnapshot) return this.#reject(connection, 'OBJECT_TOO_LARGE');
+    const copy = message.copy?.from.life === copyLife ? message.copy : null;
+    if (!isKnown && copy === null && !canSnapshot) {
+      return this.#reject(connection, 'OBJECT_TOO_LARGE');
+    }
     for (const [older, to] of this.#connections) {
       if (to.client === client) this.#close(older, 'REPLACED');
     }
     if (!this.#clients.has(client)) this.#clients.set(client, newClient(record));
     if (!this.#acknowledge(client, ack)) return this.#close(connection, 'ACK_AHEAD');
     this.#send(connection, { kind: 'welcome', protocol: newest, version: this.#version });
-    if (!isKnown) {
-      this.#effects.push({
-        kind: 'sendSnapshot',
-        connection,
-        ...this.#answers(connection, client, 0),
-      });
-    } else {
+    if (isKnown) {
       this.#connections.set(connection, { client, sent: position, told: 0 });
       this.#tell(connection, true);
+    } else {
+      this.#connections.set(connection, { client, sent: null, told: 0 });
+      this.#copy(connection, copy);
+    }
+  }
+
+  next({ connection, message, copyLife }: Of<'next'>) {
+    const known = this.#connections.get(connection);
+    if (known === undefined) return this.#close(connection, 'HELLO_FIRST');
+    if (known.sent !== null) return this.#close(connection, 'NOT_COPYING');
+    this.#copy(connection, message.copy.from.life === copyLife ? message.copy : null);
+  }
+
+  /** Goes on with a copy; null: one begins. */
+  #copy(connection: number, copy: CopyMark | null) {
+    if (copy?.next === null) {
+      const { client } = this.#connections.get(connection)!;
+      const { from: since, parts } = copy;
+      const answers = this.#answers(connection, client, 0);
+      this.#effects.push({ kind: 'sendCut', connection, since, parts, ...answers });
+    } else {
+      const { from, parts, next: after } = copy ?? { from: this.#head, parts: 0, next: null };
+      this.#effects.push({ kind: 'sendPart', connection, from, parts, after });
     }
   }
 
@@ -287,11 +340,12 @@ class Work {
 
   #tell(connection: number, isHello: boolean): void {
     const { client, sent, told } = this.#connections.get(connection)!;
+    if (sent === null) return;
     const isChanged = !isSamePosition(this.#head, sent);
     if (!isChanged && !isHello && this.#clients.get(client)!.record.last === told) return;
     const answers = this.#answers(connection, client, told);
     if (isChanged) {
-      this.#effects.push({ kind: 'sendCut', connection, since: sent, ...answers });
+      this.#effects.push({ kind: 'sendCut', connection, since: sent, parts: null, ...answers });
     } else {
       const { last, outcomes } = answers;
       this.#send(connection, { kind: 'ended', last, outcomes });

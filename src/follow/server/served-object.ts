@@ -18,6 +18,7 @@ import type { DurableObjectState, ObjectWebSocket } from '../../shared/contract/
 import { deserialize } from '../../shared/values/decode.ts';
 import { serialize } from '../../shared/values/encode.ts';
 import type { ChangeSource, Changes } from '../changes/changes.ts';
+import { decodeCopyPlace } from '../changes/decode.ts';
 import {
   FOLLOW_PING,
   FOLLOW_PONG,
@@ -26,6 +27,8 @@ import {
 } from '../protocol/connection.ts';
 import { decodeToServer } from '../protocol/decode.ts';
 import {
+  type CopyMark,
+  type CutBase,
   type FollowedCallMessage,
   type FollowedOutcome,
   type HelloMessage,
@@ -59,11 +62,6 @@ export interface ServedEnvironment {
   now(): number;
   randomUint32(): number;
 }
-
-const NO_CHANGES: Changes = {
-  ...{ isWiped: false, schema: null, tables: [], sequences: null },
-  ...{ kv: [], kvGone: [] },
-};
 
 type Effect<Kind> = Extract<FollowServerEffect, { kind: Kind }>;
 /** Without the position, which is read when the event is delivered. */
@@ -140,8 +138,15 @@ export class ServedObject {
       return this.#refuse(number, 'MALFORMED');
     }
     this.#orEnd(() => {
-      if (message.kind === 'hello') this.#hello(from, message);
-      else this.#deliver({ kind: 'call', connection: number, message });
+      const connection = number;
+      if (message.kind === 'hello') {
+        this.#hello(from, message);
+      } else if (message.kind === 'next') {
+        const copyLife = this.#copyLife(message.copy);
+        this.#deliver({ kind: 'next', connection, message, copyLife });
+      } else {
+        this.#deliver({ kind: 'call', connection, message });
+      }
     });
   }
 
@@ -161,9 +166,19 @@ export class ServedObject {
     else if (known.identity !== identity) return this.#refuse(number, 'CLIENT_TAKEN');
     const lifeThere = position === null ? null : this.#source.lifeAt(position.id);
     const record = known?.record ?? null;
+    const copyLife = this.#copyLife(message.copy);
     const canSnapshot = this.#ctx.storage.sql.databaseSize <= this.#options.limits.objectBytes;
-    const facts = { record, lifeThere, canSnapshot };
+    const facts = { record, lifeThere, copyLife, canSnapshot };
     this.#deliver({ kind: 'hello', connection: number, message, ...facts });
+  }
+
+  /** Null: no part can follow those of the mark. */
+  #copyLife(mark: CopyMark | null): number | null {
+    if (mark === null) return null;
+    const { from, next } = mark;
+    const place = next === null ? null : decodeCopyPlace(next);
+    const isBroken = next !== null && place === null;
+    return isBroken || !this.#source.canGoOn(from, place) ? null : this.#source.lifeAt(from.id);
   }
 
   /** Closes a connection for a reason that the protocol does not know. */
@@ -189,7 +204,7 @@ export class ServedObject {
       if (
         record !== undefined &&
         record.last >= told &&
-        this.#source.lifeAt(sent.id) === sent.life
+        (sent === null || this.#source.lifeAt(sent.id) === sent.life)
       ) {
         records.set(client, record);
         continue;
@@ -229,6 +244,13 @@ export class ServedObject {
       this.#perform(due);
     this.#isPerforming = false;
     this.#lastChanges = null;
+    this.#source.prune(this.#oldestSent());
+  }
+
+  /** A follower that is being told of each change needs the notes after its position. One that copies may begin again. */
+  #oldestSent(): number {
+    const connections = [...this.#core!.connections.values()];
+    return Math.min(...connections.map(({ sent }) => sent?.id ?? Number.POSITIVE_INFINITY));
   }
 
   #perform(effect: FollowServerEffect) {
@@ -242,26 +264,25 @@ export class ServedObject {
       case 'run':
         return this.#run(effect.client, effect.call);
       case 'send':
-        this.#send(effect.connection, effect.message);
-        return;
+        return this.#send(effect.connection, effect.message);
       case 'sendCut':
         return this.#sendCut(effect);
-      case 'sendSnapshot':
-        return this.#sendSnapshot(effect);
+      case 'sendPart':
+        return this.#sendPart(effect);
       case 'close':
         return this.#sockets.close(effect.connection, effect.reason);
     }
   }
 
-  /** Returns the bytes of the message. */
-  #send(connection: number, message: MessageToFollower): number {
-    const bytes = serialize(message);
-    this.#sockets.send(connection, bytes);
-    return bytes.length;
+  #send(connection: number, message: MessageToFollower): void {
+    this.#sockets.send(connection, serialize(message));
   }
 
-  #sendCut({ connection, since, to, last, outcomes }: Effect<'sendCut'>): void {
-    const onto = { kind: 'position', position: since } as const;
+  #sendCut({ connection, since, parts, to, last, outcomes }: Effect<'sendCut'>): void {
+    const onto: CutBase =
+      parts === null
+        ? { kind: 'position', position: since }
+        : { kind: 'parts', from: since, count: parts };
     const changes = this.#changesSince(since, to);
     this.#send(connection, { kind: 'cut', onto, to, last, outcomes, changes });
   }
@@ -277,16 +298,14 @@ export class ServedObject {
     return read;
   }
 
-  #sendSnapshot({ connection, to, last, outcomes }: Effect<'sendSnapshot'>): void {
-    const sizeBytes = this.#ctx.storage.sql.databaseSize;
-    let count = 0;
-    let sentBytes = 0;
-    for (const changes of this.#source.snapshot()) {
-      const progress = Math.min(1, sentBytes / sizeBytes);
-      sentBytes += this.#send(connection, { kind: 'part', index: count++, progress, changes });
-    }
-    const onto = { kind: 'parts', count } as const;
-    this.#send(connection, { kind: 'cut', onto, to, last, outcomes, changes: NO_CHANGES });
+  #sendPart({ connection, from, parts, after }: Effect<'sendPart'>): void {
+    const place = after === null ? null : decodeCopyPlace(after);
+    const { changes, next } = this.#source.copyPart(place);
+    const progress = Math.min(1, (place?.sentBytes ?? 0) / this.#ctx.storage.sql.databaseSize);
+    const copy = { from, parts: parts + 1, next };
+    this.#send(connection, { kind: 'part', copy, progress, changes });
+    if (next !== null) return;
+    this.#step({ kind: 'next', connection, message: { kind: 'next', copy }, copyLife: from.life });
   }
 
   #run(client: string, { method, args }: FollowedCallMessage) {

@@ -5,6 +5,7 @@
 // Invariant: only a committed transaction changes `storage`.
 
 import type {
+  CopyMark,
   FollowedCallMessage,
   FollowedOutcome,
   MessageToFollower,
@@ -49,7 +50,7 @@ export interface Committed {
 }
 
 const VERSION = 1;
-/** Parts of a snapshot: the notes with an even number, then the others. */
+/** Parts of a snapshot, each as it is when it is sent: the notes with an even number, then the others. */
 const PARTS = 2;
 
 export function startCloud(
@@ -123,8 +124,23 @@ function finish(
         effects = [...effects, ...(defects.serverEffects?.(next.effects) ?? next.effects)];
         break;
       }
+      case 'sendPart': {
+        const { connection, from, parts } = effect;
+        const copy = { from, parts: parts + 1, next: parts + 1 < PARTS ? parts + 1 : null };
+        const changes = rowsOf(cloud.storage).filter(([i]) => i % PARTS === parts);
+        const message = { kind: 'part', copy, progress: 1, changes } as const;
+        departures.push({ connection, message });
+        if (copy.next !== null) break;
+        const asked = { kind: 'next', copy } as const;
+        const facts = { copyLife: from.life, head: headOf(cloud.storage) };
+        const event = { kind: 'next', connection, message: asked, ...facts } as const;
+        const next = stepFollowServer(cloud.core, event);
+        cloud = { ...cloud, core: next.state };
+        effects = [...effects, ...(defects.serverEffects?.(next.effects) ?? next.effects)];
+        break;
+      }
       default:
-        departures.push(...departuresOf(cloud.storage, effect));
+        departures.push(departureOf(cloud.storage, effect));
     }
   }
   return { cloud, departures };
@@ -158,27 +174,30 @@ export function lifeAt(notes: readonly string[], id: number): number | null {
   return note === undefined ? null : Number(note.split('@')[1]);
 }
 
+/** Life of the copy's first position, as the core gets it: every mark of this model can be followed. */
+export function copyLifeOf(storage: Storage, copy: CopyMark | null): number | null {
+  return copy === null ? null : lifeAt(storage.notes, copy.from.id);
+}
+
 /** Changes are read when the effect is performed: later effects may write. */
-function departuresOf(
+function departureOf(
   storage: Storage,
-  effect: Extract<FollowServerEffect, { connection: number }>,
-): Departure[] {
+  effect: Extract<FollowServerEffect, { kind: 'send' | 'sendCut' | 'close' }>,
+): Departure {
   const { connection } = effect;
-  if (effect.kind === 'close') return [{ connection, message: null }];
-  if (effect.kind === 'send') return [{ connection, message: effect.message }];
-  const rows = storage.notes.map((note, index): Row => [index, note]);
-  const { to, last, outcomes } = effect;
-  const cut = { kind: 'cut', to, last, outcomes } as const;
-  if (effect.kind === 'sendCut') {
-    const onto = { kind: 'position', position: effect.since } as const;
-    return [{ connection, message: { ...cut, onto, changes: rows.slice(effect.since.id) } }];
-  }
-  const parts = Array.from({ length: PARTS }, (_, index): Departure => {
-    const changes = rows.filter(([i]) => i % PARTS === index);
-    return { connection, message: { kind: 'part', index, progress: 1, changes } };
-  });
-  const onto = { kind: 'parts', count: PARTS } as const;
-  return [...parts, { connection, message: { ...cut, onto, changes: [] } }];
+  if (effect.kind === 'close') return { connection, message: null };
+  if (effect.kind === 'send') return { connection, message: effect.message };
+  const { since, parts, to, last, outcomes } = effect;
+  const onto =
+    parts === null
+      ? ({ kind: 'position', position: since } as const)
+      : ({ kind: 'parts', from: since, count: parts } as const);
+  const changes = rowsOf(storage).slice(since.id);
+  return { connection, message: { kind: 'cut', onto, to, last, outcomes, changes } };
+}
+
+function rowsOf({ notes }: Storage): Row[] {
+  return notes.map((note, index): Row => [index, note]);
 }
 
 function outcomeOf(kind: CallKind, tag: string): FollowedOutcome {

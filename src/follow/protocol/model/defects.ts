@@ -59,6 +59,28 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
         ? { ...event, lifeThere: event.message.position?.life ?? null }
         : event,
   },
+  'copy goes on in another life': {
+    serverEvent: (event) =>
+      (event.kind === 'hello' || event.kind === 'next') && event.copyLife !== null
+        ? { ...event, copyLife: event.message.copy!.from.life }
+        : event,
+  },
+  'changes of the time between two parts not sent': {
+    serverEffects: (effects) =>
+      effects.map((effect) =>
+        effect.kind === 'sendCut' && effect.parts !== null
+          ? { ...effect, since: effect.to }
+          : effect,
+      ),
+  },
+  'parts of an earlier copy kept': {
+    followerEffects: (effects) =>
+      effects.map((effect) =>
+        effect.kind === 'stagePart' && effect.copy.parts === 1
+          ? { ...effect, copy: { ...effect.copy, parts: 2 } }
+          : effect,
+      ),
+  },
   'outcomes delivered without their cut': {
     serverEffects: (effects) =>
       effects.flatMap((effect): FollowServerEffect[] => {
@@ -102,15 +124,13 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
   },
   'snapshot that does not reset the base of the pending calls': {
     followerEffects: (effects) =>
-      effects.some((effect) => effect.kind === 'applyCut' && effect.isSnapshot)
+      effects.some((effect) => effect.kind === 'applyCut' && effect.parts !== null)
         ? without(effects, 'forecast')
         : effects,
   },
   'snapshot added to the old base': {
     followerEffects: (effects) =>
-      effects.map((effect) =>
-        effect.kind === 'applyCut' && effect.isSnapshot ? { ...effect, isSnapshot: false } : effect,
-      ),
+      effects.map((effect) => (effect.kind === 'applyCut' ? { ...effect, parts: null } : effect)),
   },
   'messages leave before the commit': { sendsBeforeCommit: true },
   'interrupted call runs again': {

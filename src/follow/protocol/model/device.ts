@@ -13,6 +13,7 @@ import {
   type QueuedCall,
   type StoredQueue,
 } from '../follower.ts';
+import type { CopyMark } from '../messages.ts';
 import type { CallKind } from './scenario.ts';
 import { outcomeInWords } from './words.ts';
 
@@ -20,6 +21,11 @@ export type Row = readonly [index: number, text: string];
 
 export interface BaseState {
   readonly mark: BaseMark;
+  readonly rows: readonly Row[];
+}
+
+export interface Staged {
+  readonly copy: CopyMark;
   readonly rows: readonly Row[];
 }
 
@@ -39,7 +45,8 @@ export interface Device {
   readonly core: Follower;
   readonly base: readonly BaseState[];
   readonly queue: readonly StoredQueue[];
-  readonly staged: readonly Row[];
+  /** The parts of a snapshot, with their mark. They outlive a crash, also one after they were applied. */
+  readonly staged: Staged | null;
   /** Texts of the base's rows, and tags of the calls over them. */
   readonly forecast: readonly string[];
   readonly app: App;
@@ -74,24 +81,35 @@ const NEW_APP: App = {
 };
 
 export function newDevice(client: string): Device {
-  return start(client, NEW_BASE, NEW_QUEUE, NEW_APP);
+  return start(client, NEW_BASE, NEW_QUEUE, null, NEW_APP);
 }
 
 /** The device after a crash that kept these states of its logs. */
-export function crashed({ core, app }: Device, base: BaseState, queue: StoredQueue): Device {
+export function crashed(
+  { core, app, staged }: Device,
+  base: BaseState,
+  queue: StoredQueue,
+): Device {
   const isKept = (tag: string) => queue.refusals.some(({ call }) => tagOf(call) === tag);
   // A crash may also keep the commit of a dismissal.
   const dismissed = app.dismissing.filter((tag) => !isKept(tag)).reduce(added, app.dismissed);
-  return start(core.client, base, queue, { ...app, dismissed, shown: [], dismissing: [] });
+  return start(core.client, base, queue, staged, { ...app, dismissed, shown: [], dismissing: [] });
 }
 
-function start(client: string, base: BaseState, queue: StoredQueue, app: App): Device {
-  const { state, effects } = openFollower({ base: base.mark, queue }, { client, version: VERSION });
+function start(
+  client: string,
+  base: BaseState,
+  queue: StoredQueue,
+  staged: Staged | null,
+  app: App,
+): Device {
+  const stored = { base: base.mark, queue, copy: staged?.copy ?? null };
+  const { state, effects } = openFollower(stored, { client, version: VERSION });
   const device: Device = {
     core: state,
     base: [base],
     queue: [queue],
-    staged: [],
+    staged,
     forecast: [],
     app,
   };
@@ -147,15 +165,16 @@ export function perform(device: Device, effect: FollowerEffect): Device {
       return { ...device, queue: [queueOf(device)], app: flushed };
     }
     case 'applyCut': {
-      const before = effect.isSnapshot ? device.staged : baseOf(device).rows;
+      const before = effect.parts === null ? baseOf(device).rows : device.staged!.rows;
       const rows = merged(before, effect.changes as readonly Row[]);
-      return { ...device, staged: [], base: [...device.base, { mark: effect.mark, rows }] };
+      return { ...device, base: [...device.base, { mark: effect.mark, rows }] };
     }
     case 'flushBase':
       return { ...device, base: [baseOf(device)] };
     case 'stagePart': {
-      const before = effect.index === 0 ? [] : device.staged;
-      return { ...device, staged: merged(before, effect.changes as readonly Row[]) };
+      const { copy, changes } = effect;
+      const before = copy.parts === 1 ? [] : (device.staged?.rows ?? []);
+      return { ...device, staged: { copy, rows: merged(before, changes as readonly Row[]) } };
     }
     case 'forecast': {
       const rows = baseOf(device).rows.map(([, text]) => text);

@@ -197,12 +197,10 @@ function normal(world: World): World {
     ({ isOpenAtDevice, isOpenAtServer }) => isOpenAtDevice || isOpenAtServer,
   );
   const [a, b] = world.devices.map((device) => {
-    const isStaging = device.core.link.kind === 'catchingUp';
-    const isOnDisk = device.base.length === 1 && device.queue.length === 1;
-    const isNormal = (faults.crashes > 0 || isOnDisk) && (isStaging || device.staged.length === 0);
-    if (isNormal) return device;
-    const staged = isStaging ? device.staged : [];
-    if (faults.crashes > 0) return { ...device, staged };
+    if (faults.crashes > 0) return device;
+    const isStaging = device.core.copy !== null || device.staged === null;
+    if (isStaging && device.base.length === 1 && device.queue.length === 1) return device;
+    const staged = isStaging ? device.staged : null;
     return { ...device, staged, base: device.base.slice(-1), queue: device.queue.slice(-1) };
   });
   const commits = faults.restores > 0 ? ghost.commits : [];
@@ -249,10 +247,11 @@ class Names {
 
   #device(device: Device): string {
     return this.#part(device, 'device', ({ core, base, queue, staged, forecast, app }) => {
-      const parts = [core.base, core.queue, core.link, ...base, ...queue, staged, forecast, app];
+      const parts = [core.base, core.queue, core.link, ...base, ...queue, forecast, app];
       const names = parts.map((part) => this.#part<object>(part));
       const { client, attempted, isForecasting } = core;
-      return `${names.join('')}${base.length} ${attempted} ${isForecasting} ${client}`;
+      const copies = JSON.stringify([core.copy, staged]);
+      return `${names.join('')}${base.length} ${copies} ${attempted} ${isForecasting} ${client}`;
     });
   }
 

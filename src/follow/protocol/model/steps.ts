@@ -10,6 +10,7 @@ import { type FollowerEvent, stepFollower } from '../follower.ts';
 import type { FollowServerEvent } from '../server.ts';
 import {
   type Committed,
+  copyLifeOf,
   deliver,
   endSlow,
   headOf,
@@ -309,11 +310,15 @@ class Steps {
       const text = `the server receives from ${name}: ${messageInWords(message)}`;
       if (message.kind === 'call') {
         this.#server(text, { kind: 'call', connection, message, head }, prepare);
+      } else if (message.kind === 'next') {
+        const copyLife = copyLifeOf(storage, message.copy);
+        this.#server(text, { kind: 'next', connection, message, copyLife, head }, prepare);
       } else {
-        const { client, position } = message;
+        const { client, position, copy } = message;
         const lifeThere = position === null ? null : lifeAt(storage.notes, position.id);
         const record = storage.records.get(client) ?? null;
-        const facts = { record, lifeThere, canSnapshot: true, head };
+        const copyLife = copyLifeOf(storage, copy);
+        const facts = { record, lifeThere, copyLife, canSnapshot: true, head };
         const event = { kind: 'hello', connection, message, ...facts } as const;
         this.#server(text, event, prepare);
       }

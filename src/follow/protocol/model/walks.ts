@@ -27,6 +27,8 @@ export const SMALL_WALKS: readonly Scenario[] = [
   scenario('A write, B write', { restores: 1 }),
   scenario('A write', { losses: 1, late: 1, restores: 1 }, { at: 'A' }),
   scenario('A write', { losses: 1, late: 1 }, { isConnected: false, at: 'A' }),
+  scenario('B write', { crashes: 1, losses: 1 }, { isConnected: false, at: 'A' }),
+  scenario('B write, B write', { restores: 1 }, { isConnected: false }),
 ];
 
 /** A minute together. */
@@ -37,6 +39,7 @@ export const LARGE_WALKS: readonly Scenario[] = [
   scenario('A fatal, B write', { losses: 1 }, { at: 'A' }),
   scenario('A write, B write', { restores: 1, losses: 1, late: 1 }, { at: 'A' }),
   scenario('A write, B refused', { crashes: 1, losses: 1 }, { isConnected: false, at: 'A' }),
+  scenario('B write, B write', { restores: 1, losses: 1 }, { isConnected: false, at: 'A' }),
 ];
 
 /** Minutes together: for `npm run model:follow`, after a change of the core. */

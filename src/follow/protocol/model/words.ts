@@ -3,12 +3,20 @@
 // Does not decide anything: two different messages may have the same text.
 
 import type { FollowerEffect, SettledOutcome } from '../follower.ts';
-import type { MessageToFollower, MessageToServer, NumberedOutcome, Position } from '../messages.ts';
+import type {
+  CopyMark,
+  MessageToFollower,
+  MessageToServer,
+  NumberedOutcome,
+  Position,
+} from '../messages.ts';
 
 export function messageInWords(message: MessageToServer | MessageToFollower): string {
   switch (message.kind) {
     case 'hello':
-      return `hello (${positionInWords(message.position)}, ack ${message.ack})`;
+      return `hello (${positionInWords(message.position)}, ${copyInWords(message.copy)}, ack ${message.ack})`;
+    case 'next':
+      return `next after ${copyInWords(message.copy)}`;
     case 'call': {
       const again = message.again ? 'again ' : '';
       return `${again}call ${message.n} ${String(message.args)} (ack ${message.ack})`;
@@ -17,10 +25,13 @@ export function messageInWords(message: MessageToServer | MessageToFollower): st
     case 'rejected':
       return message.kind;
     case 'part':
-      return `part ${message.index}`;
+      return `part: ${copyInWords(message.copy)}`;
     case 'cut': {
       const { onto, to } = message;
-      const from = onto.kind === 'parts' ? `${onto.count} parts` : positionInWords(onto.position);
+      const from =
+        onto.kind === 'parts'
+          ? `${onto.count} parts since ${positionInWords(onto.from)}`
+          : positionInWords(onto.position);
       return `cut from ${from} to ${positionInWords(to)}${answersInWords(message)}`;
     }
     case 'ended':
@@ -60,6 +71,10 @@ function answersInWords({
 
 export function outcomeInWords(outcome: SettledOutcome): string {
   return outcome.kind === 'failed' ? outcome.code : outcome.kind;
+}
+
+function copyInWords(copy: CopyMark | null): string {
+  return copy === null ? 'no parts' : `${copy.parts} parts since ${positionInWords(copy.from)}`;
 }
 
 function positionInWords(position: Position | null): string {
