@@ -52,6 +52,7 @@ function copyMark(random: Random): unknown {
   const position = { id: random.pick(NUMBERS), life: random.pick(NUMBERS) };
   return {
     from: random.pick<unknown>([{ id: 0, life: 0 }, position, odd()]),
+    at: random.pick<unknown>([{ id: 0, life: 0 }, { id: 0, life: 0 }, position, odd()]),
     parts: random.pick<unknown>([1, 2, Number.MAX_SAFE_INTEGER, odd()]),
     next: random.pick<unknown>([place, place, null, odd()]),
   };

@@ -244,7 +244,7 @@ describe('a replica', () => {
     await replica.close();
   });
 
-  test('[FOLP31] begins again if the server has other tables meanwhile, or was restored', async () => {
+  test('[FOLP31] begins again if the server has other tables meanwhile, or is emptied', async () => {
     const here = await copyHost();
     const server = await serverOf({ partBytes: 100 });
     for (let i = 0; i < 12; i++) await server.call('add', `${i} `.repeat(40));

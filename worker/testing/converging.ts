@@ -83,7 +83,7 @@ export async function converge(
   }
 }
 
-/** Reasons for which copies ended, the loss of power apart. A copy that is made anew would hide that it had diverged. */
+/** Reasons for which copies ended, the loss of power apart. A copy that is received again would hide that it had diverged. */
 function watchFailures(): () => unknown[] {
   const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
   return () => {

@@ -24,6 +24,9 @@ import { type Rooms, roomsInNode, roomsInWorkerd } from './rooms.ts';
 const value = (of: unknown) => ({ kind: 'value', value: of });
 const failed = (code: string) => ({ kind: 'failed', code });
 
+const EMPTY = { id: 0, life: 0 };
+const NOWHERE = { from: EMPTY, at: EMPTY };
+
 describe.each([
   ['here', roomsInNode],
   ['in workerd', roomsInWorkerd],
@@ -399,7 +402,7 @@ describe.each([
   test('[FOLS10] a part that is not due closes the connection with 4015 NOT_COPYING', async () => {
     const client = await follow('A');
     await client.nextOf('cut');
-    client.say({ kind: 'next', copy: { from: { id: 0, life: 0 }, parts: 1, next: null } });
+    client.say({ kind: 'next', copy: { ...NOWHERE, parts: 1, next: null } });
     expect(await client.closed).toEqual([4015, 'NOT_COPYING']);
   });
 

@@ -17,7 +17,7 @@ import type {
   TableChanges,
 } from '../changes/changes.ts';
 import type { Position } from '../protocol/messages.ts';
-import { PART_BYTES, readPart } from './copy-parts.ts';
+import { COPY_PART_BYTES, readPart } from './copy-parts.ts';
 import { noteWrites } from './noted-storage.ts';
 import { type OwnSql, ownSql } from './own-sql.ts';
 import {
@@ -25,7 +25,7 @@ import {
   cellsOf,
   marked,
   type NotedTable,
-  nameOf,
+  namesInChanges,
   readSchema,
   type Schema,
   sqlName,
@@ -62,7 +62,7 @@ export interface CaptureOptions {
   readonly life: number;
   /** @default NOTES_MAX */
   readonly notesMax?: number;
-  /** @default PART_BYTES */
+  /** @default COPY_PART_BYTES */
   readonly partBytes?: number;
   /** Something may have been written. */
   onWrite(): void;
@@ -172,7 +172,7 @@ export class Capture implements ChangeSource {
     const schema = this.#schemaNow();
     const [first = null] = schema.tables.keys();
     const from = place ?? { table: first, after: null, sentBytes: 0 };
-    const { partBytes = PART_BYTES } = this.#options;
+    const { partBytes = COPY_PART_BYTES } = this.#options;
     const { kv } = this.#storage;
     const { tables, kv: entries, next } = readPart(this.#sql, kv, schema, from, partBytes);
     const changes: Changes = {
@@ -352,7 +352,7 @@ export class Capture implements ChangeSource {
         gone.push(values.slice(0, notes.length).map((value) => cellOf(value, true)));
       else rows.push(cellsOf(shape, values.slice(notes.length)));
     }
-    return { ...nameOf(shape), isWhole: false, rows, gone };
+    return { ...namesInChanges(shape), isWhole: false, rows, gone };
   }
 
   /** Everything, as one. */
@@ -369,7 +369,7 @@ export class Capture implements ChangeSource {
   }
 
   #wholeTable(shape: NotedTable): TableChanges {
-    return { ...nameOf(shape), isWhole: true, rows: [...this.#rowsOf(shape)], gone: [] };
+    return { ...namesInChanges(shape), isWhole: true, rows: [...this.#rowsOf(shape)], gone: [] };
   }
 
   *#rowsOf(shape: NotedTable): Iterable<SentCell[]> {

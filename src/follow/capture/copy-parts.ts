@@ -6,21 +6,21 @@
 //   no statement is left open: the next one may drop the table
 //   a part holds one row more than its bytes, at most, in memory
 //
-// Does not know what was written meanwhile.
+// Does not know the writes of the time between two parts.
 
 import type { DurableObjectStorage } from '../../shared/contract/storage.ts';
 import { serialize } from '../../shared/values/encode.ts';
 import type { CopyPlace, SentCell, TableChanges } from '../changes/changes.ts';
 import type { OwnSql } from './own-sql.ts';
-import { cellsOf, type NotedTable, nameOf, type Schema, sqlName } from './table-shape.ts';
+import { cellsOf, type NotedTable, namesInChanges, type Schema, sqlName } from './table-shape.ts';
 
 /** Bytes of a part, about (our choice: a message of this size is sent in a moment, and asked for in few turns). */
-export const PART_BYTES = 400_000;
+export const COPY_PART_BYTES = 400_000;
 /** Rows of which the sizes are read at once. */
 const SIZES_MAX = 2000;
 /** Keys that are read at once: a value has up to 2 MiB. */
 const KEYS_MAX = 32;
-/** About what a value of a row costs beside its text or bytes. */
+/** The cost of a value beside its text or bytes, about. */
 const CELL_BYTES = 9;
 
 export interface PartContent {
@@ -47,7 +47,7 @@ export function readPart(
     const shape = shapes.get(table)!;
     const read = rowsAfter(sql, shape, after, partBytes - sizeBytes);
     const { rows } = read;
-    if (rows.length > 0) tables.push({ ...nameOf(shape), isWhole: false, rows, gone: [] });
+    if (rows.length > 0) tables.push({ ...namesInChanges(shape), isWhole: false, rows, gone: [] });
     sizeBytes += read.sizeBytes;
     table = read.isLast ? (names[names.indexOf(table) + 1] ?? null) : table;
     after = read.isLast ? null : keyOf(shape, rows.at(-1)!);

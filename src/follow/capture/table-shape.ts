@@ -177,7 +177,7 @@ export function cellsOf({ columns }: NotedTable, values: readonly SqlStorageValu
   return values.map((value, i) => cellOf(value, columns[i]!.isMarked));
 }
 
-export function nameOf({
+export function namesInChanges({
   name,
   keys,
   columns,

@@ -4,8 +4,8 @@
 // that they are gone. Applied twice, they give the same.
 //
 // A copy is made of parts, each of which is read at its own time, and of the changes since the position before the first
-// part. Rows and keys of these changes are to be taken from them: what is left of the parts was not written meanwhile, so
-// it is as it was at that position, whenever it was read.
+// part. Rows and keys of these changes are to be taken from them: all others of the parts were not written meanwhile, so
+// they are as they were at that position, whenever they were read.
 //
 // Does not know how writes are noted, nor how changes are applied.
 

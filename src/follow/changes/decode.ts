@@ -38,7 +38,7 @@ export function decodeChanges(value: unknown): Changes {
   };
 }
 
-/** Null if it is none: a follower with other code can send anything. */
+/** Null for anything else: a follower with other code can send it. */
 export function decodeCopyPlace(value: unknown): CopyPlace | null {
   try {
     const { table, after, sentBytes } = checkFields('place', value);

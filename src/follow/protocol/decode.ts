@@ -140,8 +140,8 @@ function cutBase(value: unknown): CutBase {
 
 /** Whoever reads `next` checks it. */
 function copyMark(value: unknown): CopyMark {
-  const { from, parts, next } = checkFields('copy', value);
-  return { from: position('from', from), parts: partCount(parts), next };
+  const { from, at, parts, next } = checkFields('copy', value);
+  return { from: position('from', from), at: position('at', at), parts: partCount(parts), next };
 }
 
 function partCount(value: unknown): number {

@@ -123,7 +123,7 @@ export type FollowerEffect =
   | { readonly kind: 'dismiss'; readonly n: number }
   | { readonly kind: 'flushQueue' }
   /**
-   * One commit in the base: the changes, and the mark. With `parts`, the base becomes what so many staged parts have, and
+   * One commit in the base: the changes, and the mark. With `parts`, the base becomes that of so many staged parts and
    * the changes: of these come all rows and keys that they name. The parts may then be removed.
    */
   | {

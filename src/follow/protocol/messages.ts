@@ -43,6 +43,8 @@ export type NumberedOutcome = readonly [n: number, outcome: FollowedOutcome];
 export interface CopyMark {
   /** The object when the first part was read. What was written since comes with the cut after the last part. */
   readonly from: Position;
+  /** The object when the last of them was read: a restore may have taken back what it has. */
+  readonly at: Position;
   /** Parts that have come. */
   readonly parts: number;
   /** Where the next part begins, for the server alone; null: there are no more. */

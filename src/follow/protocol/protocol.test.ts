@@ -68,7 +68,7 @@ const greeting = (connection: number): FollowerEvent[] => [
   received({ kind: 'welcome', protocol: 1, version: 1 }, connection),
 ];
 const markOf = (parts: number, from = EMPTY) =>
-  ({ from, parts, next: parts < 2 ? parts : null }) as const;
+  ({ from, at: from, parts, next: parts < 2 ? parts : null }) as const;
 const part = (parts: number, from = EMPTY) => {
   const changes = [`part ${parts}`];
   const message = { kind: 'part', copy: markOf(parts, from), progress: 0.5, changes } as const;
@@ -251,7 +251,7 @@ const greets = (
   message,
   record: null,
   lifeThere: 0,
-  copyLife: null,
+  copyLives: null,
   canSnapshot,
   head: EMPTY,
 });
@@ -322,15 +322,25 @@ describe('a server', () => {
   });
 
   /** A follower that has these parts greets, or asks for the next one. */
-  const asks = (parts: number, copyLife: number | null): FollowServerEvent => {
+  const asks = (parts: number, at: number | null, from: number | null = 0): FollowServerEvent => {
     const message = { kind: 'next', copy: markOf(parts) } as const;
-    return { kind: 'next', connection: 1, message, copyLife, head: { id: 7, life: 1 } };
+    return {
+      kind: 'next',
+      connection: 1,
+      message,
+      copyLives: { from, at },
+      head: { id: 7, life: 1 },
+    };
   };
-  const returns = (parts: number, copyLife: number | null): FollowServerEvent => {
+  const returns = (
+    parts: number,
+    at: number | null,
+    from: number | null = 0,
+  ): FollowServerEvent => {
     const message = { ...hello({ id: 0, life: 9 }), copy: markOf(parts) };
     return {
       ...(greets(1, message, false) as Extract<FollowServerEvent, { kind: 'hello' }>),
-      copyLife,
+      copyLives: { from, at },
     };
   };
 
@@ -338,20 +348,23 @@ describe('a server', () => {
     const { state } = served(newServer(), greets(1, hello({ id: 0, life: 9 })));
     const further = { kind: 'sendPart', connection: 1, from: EMPTY, parts: 1, after: 1 };
     const cut = { kind: 'sendCut', since: EMPTY, parts: 2 };
-    expect(served(state, asks(1, 0)).effects).toEqual([further]);
+    expect(served(state, asks(1, 0)).effects).toMatchObject([
+      { ...further, at: { id: 7, life: 1 } },
+    ]);
     expect(served(state, asks(2, 0)).effects).toMatchObject([{ ...cut, to: { id: 7, life: 1 } }]);
-    expect(served(newServer(), returns(1, 0)).effects.at(-1)).toEqual(further);
+    expect(served(newServer(), returns(1, 0)).effects.at(-1)).toMatchObject(further);
     expect(served(newServer(), returns(2, 0)).effects.at(-1)).toMatchObject(cut);
   });
 
   test('[FOLW17] begins again in another life, or with other tables', () => {
     const { state } = served(newServer(), greets(1, hello({ id: 0, life: 9 })));
-    const first = { kind: 'sendPart', from: { id: 7, life: 1 }, parts: 0, after: null };
-    for (const copyLife of [null, 5]) {
-      expect(served(state, asks(1, copyLife)).effects).toMatchObject([first]);
-      expect(served(state, asks(2, copyLife)).effects).toMatchObject([first]);
+    const head = { id: 7, life: 1 };
+    const first = { kind: 'sendPart', from: head, at: head, parts: 0, after: null };
+    for (const lives of [[null], [5], [0, null], [0, 5]] as [number | null, number?][]) {
+      expect(served(state, asks(1, ...lives)).effects).toMatchObject([first]);
+      expect(served(state, asks(2, ...lives)).effects).toMatchObject([first]);
       // Of an object that is too large by now, no other snapshot begins.
-      expect(served(newServer(), returns(1, copyLife)).kinds).toEqual(['send', 'close']);
+      expect(served(newServer(), returns(1, ...lives)).kinds).toEqual(['send', 'close']);
     }
   });
 
@@ -423,9 +436,10 @@ describe('messages', () => {
     [decodeToServer, { ...hello(null), client: '' }],
     [decodeToServer, { ...hello({ id: 1, life: 2 ** 32 }) }],
     [decodeToServer, { ...hello(null), protocol: { oldest: 2, newest: 1 } }],
-    [decodeToServer, { ...hello(null), copy: { from: EMPTY, parts: 0, next: null } }],
+    [decodeToServer, { ...hello(null), copy: { from: EMPTY, at: EMPTY, parts: 0, next: null } }],
     [decodeToServer, { kind: 'next', copy: null }],
-    [decodeToServer, { kind: 'next', copy: { from: null, parts: 1, next: null } }],
+    [decodeToServer, { kind: 'next', copy: { from: null, at: EMPTY, parts: 1, next: null } }],
+    [decodeToServer, { kind: 'next', copy: { from: EMPTY, at: null, parts: 1, next: null } }],
     [decodeToServer, { kind: 'call', n: 0, method: 'a', args: [], again: false, ack: 0 }],
     [decodeToServer, { kind: 'ended', last: 0, outcomes: [] }],
     [decodeToServer, null],

@@ -88,7 +88,7 @@ export type FollowServerEvent = { readonly head: Position } & (
       readonly record: ClientRecord | null;
       /** Life of the note with the number of the client's position; null: it does not exist, or was deleted. */
       readonly lifeThere: number | null;
-      readonly copyLife: CopyLife;
+      readonly copyLives: CopyLives | null;
       /** The object is small enough for a snapshot. */
       readonly canSnapshot: boolean;
     }
@@ -97,7 +97,7 @@ export type FollowServerEvent = { readonly head: Position } & (
       readonly kind: 'next';
       readonly connection: number;
       readonly message: NextPartMessage;
-      readonly copyLife: CopyLife;
+      readonly copyLives: CopyLives | null;
     }
   | { readonly kind: 'call'; readonly connection: number; readonly message: FollowedCallMessage }
   | { readonly kind: 'attemptStored'; readonly client: string }
@@ -110,10 +110,10 @@ export type FollowServerEvent = { readonly head: Position } & (
 );
 
 /**
- * Life of the note with the number of a copy's first position; null: it does not exist, no part can follow the mark, or
- * the tables are other ones since.
+ * Lives of the notes with the numbers of a copy's positions; null: the note does not exist. Null instead of both: there is
+ * no copy, no part can follow its mark, or the tables are other ones since it began.
  */
-type CopyLife = number | null;
+export type CopyLives = Readonly<Record<'from' | 'at', number | null>>;
 
 export type FollowServerEffect =
   /** Stores the record. */
@@ -135,6 +135,7 @@ export type FollowServerEffect =
       readonly kind: 'sendPart';
       readonly connection: number;
       readonly from: Position;
+      readonly at: Position;
       readonly parts: number;
       /** Where it begins; null: at the beginning. */
       readonly after: unknown;
@@ -235,7 +236,7 @@ class Work {
     return { state, effects: this.#effects };
   }
 
-  hello({ connection, message, record, lifeThere, copyLife, canSnapshot }: Of<'hello'>) {
+  hello({ connection, message, record, lifeThere, copyLives, canSnapshot }: Of<'hello'>) {
     const { client, protocol, position, ack } = message;
     if (this.#connections.has(connection)) return this.#close(connection, 'HELLO_TWICE');
     const newest = Math.min(protocol.newest, FOLLOW_PROTOCOLS.newest);
@@ -243,7 +244,7 @@ class Work {
       return this.#reject(connection, 'PROTOCOL');
     }
     const isKnown = position !== null && lifeThere === position.life;
-    const copy = message.copy?.from.life === copyLife ? message.copy : null;
+    const copy = continued(message.copy, copyLives);
     if (!isKnown && copy === null && !canSnapshot) {
       return this.#reject(connection, 'OBJECT_TOO_LARGE');
     }
@@ -262,11 +263,11 @@ class Work {
     }
   }
 
-  next({ connection, message, copyLife }: Of<'next'>) {
+  next({ connection, message, copyLives }: Of<'next'>) {
     const known = this.#connections.get(connection);
     if (known === undefined) return this.#close(connection, 'HELLO_FIRST');
     if (known.sent !== null) return this.#close(connection, 'NOT_COPYING');
-    this.#copy(connection, message.copy.from.life === copyLife ? message.copy : null);
+    this.#copy(connection, continued(message.copy, copyLives));
   }
 
   /** Goes on with a copy; null: one begins. */
@@ -277,8 +278,9 @@ class Work {
       const answers = this.#answers(connection, client, 0);
       this.#effects.push({ kind: 'sendCut', connection, since, parts, ...answers });
     } else {
-      const { from, parts, next: after } = copy ?? { from: this.#head, parts: 0, next: null };
-      this.#effects.push({ kind: 'sendPart', connection, from, parts, after });
+      const at = this.#head;
+      const { from, parts, next: after } = copy ?? { from: at, parts: 0, next: null };
+      this.#effects.push({ kind: 'sendPart', connection, from, at, parts, after });
     }
   }
 
@@ -415,6 +417,12 @@ class Work {
     this.#effects.push({ kind: 'close', connection, reason });
     this.closed(connection);
   }
+}
+
+/** The copy, if the object still has the history of its parts. */
+function continued(copy: CopyMark | null, lives: CopyLives | null): CopyMark | null {
+  if (copy === null || lives === null) return null;
+  return copy.from.life === lives.from && copy.at.life === lives.at ? copy : null;
 }
 
 function newClient(record: ClientRecord | null): FollowClient {

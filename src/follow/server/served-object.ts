@@ -38,6 +38,7 @@ import {
   type Position,
 } from '../protocol/messages.ts';
 import {
+  type CopyLives,
   type FollowServer,
   type FollowServerEffect,
   type FollowServerEvent,
@@ -142,8 +143,8 @@ export class ServedObject {
       if (message.kind === 'hello') {
         this.#hello(from, message);
       } else if (message.kind === 'next') {
-        const copyLife = this.#copyLife(message.copy);
-        this.#deliver({ kind: 'next', connection, message, copyLife });
+        const copyLives = this.#copyLives(message.copy);
+        this.#deliver({ kind: 'next', connection, message, copyLives });
       } else {
         this.#deliver({ kind: 'call', connection, message });
       }
@@ -166,19 +167,20 @@ export class ServedObject {
     else if (known.identity !== identity) return this.#refuse(number, 'CLIENT_TAKEN');
     const lifeThere = position === null ? null : this.#source.lifeAt(position.id);
     const record = known?.record ?? null;
-    const copyLife = this.#copyLife(message.copy);
+    const copyLives = this.#copyLives(message.copy);
     const canSnapshot = this.#ctx.storage.sql.databaseSize <= this.#options.limits.objectBytes;
-    const facts = { record, lifeThere, copyLife, canSnapshot };
+    const facts = { record, lifeThere, copyLives, canSnapshot };
     this.#deliver({ kind: 'hello', connection: number, message, ...facts });
   }
 
   /** Null: no part can follow those of the mark. */
-  #copyLife(mark: CopyMark | null): number | null {
+  #copyLives(mark: CopyMark | null): CopyLives | null {
     if (mark === null) return null;
-    const { from, next } = mark;
+    const { from, at, next } = mark;
     const place = next === null ? null : decodeCopyPlace(next);
     const isBroken = next !== null && place === null;
-    return isBroken || !this.#source.canGoOn(from, place) ? null : this.#source.lifeAt(from.id);
+    if (isBroken || !this.#source.canGoOn(from, place)) return null;
+    return { from: this.#source.lifeAt(from.id), at: this.#source.lifeAt(at.id) };
   }
 
   /** Closes a connection for a reason that the protocol does not know. */
@@ -298,14 +300,15 @@ export class ServedObject {
     return read;
   }
 
-  #sendPart({ connection, from, parts, after }: Effect<'sendPart'>): void {
+  #sendPart({ connection, from, at, parts, after }: Effect<'sendPart'>): void {
     const place = after === null ? null : decodeCopyPlace(after);
     const { changes, next } = this.#source.copyPart(place);
     const progress = Math.min(1, (place?.sentBytes ?? 0) / this.#ctx.storage.sql.databaseSize);
-    const copy = { from, parts: parts + 1, next };
+    const copy = { from, at, parts: parts + 1, next };
     this.#send(connection, { kind: 'part', copy, progress, changes });
     if (next !== null) return;
-    this.#step({ kind: 'next', connection, message: { kind: 'next', copy }, copyLife: from.life });
+    const copyLives = { from: from.life, at: at.life };
+    this.#step({ kind: 'next', connection, message: { kind: 'next', copy }, copyLives });
   }
 
   #run(client: string, { method, args }: FollowedCallMessage) {

@@ -13,6 +13,7 @@ import type {
 } from '../messages.ts';
 import {
   type ClientRecord,
+  type CopyLives,
   type FollowerConnection,
   type FollowServer,
   type FollowServerEffect,
@@ -125,14 +126,15 @@ function finish(
         break;
       }
       case 'sendPart': {
-        const { connection, from, parts } = effect;
-        const copy = { from, parts: parts + 1, next: parts + 1 < PARTS ? parts + 1 : null };
+        const { connection, from, at, parts } = effect;
+        const copy = { from, at, parts: parts + 1, next: parts + 1 < PARTS ? parts + 1 : null };
         const changes = rowsOf(cloud.storage).filter(([i]) => i % PARTS === parts);
         const message = { kind: 'part', copy, progress: 1, changes } as const;
         departures.push({ connection, message });
         if (copy.next !== null) break;
         const asked = { kind: 'next', copy } as const;
-        const facts = { copyLife: from.life, head: headOf(cloud.storage) };
+        const copyLives = { from: from.life, at: at.life };
+        const facts = { copyLives, head: headOf(cloud.storage) };
         const event = { kind: 'next', connection, message: asked, ...facts } as const;
         const next = stepFollowServer(cloud.core, event);
         cloud = { ...cloud, core: next.state };
@@ -174,9 +176,10 @@ export function lifeAt(notes: readonly string[], id: number): number | null {
   return note === undefined ? null : Number(note.split('@')[1]);
 }
 
-/** Life of the copy's first position, as the core gets it: every mark of this model can be followed. */
-export function copyLifeOf(storage: Storage, copy: CopyMark | null): number | null {
-  return copy === null ? null : lifeAt(storage.notes, copy.from.id);
+/** Lives of the copy's positions, as the core gets them: every mark of this model can be followed. */
+export function copyLivesOf({ notes }: Storage, copy: CopyMark | null): CopyLives | null {
+  if (copy === null) return null;
+  return { from: lifeAt(notes, copy.from.id), at: lifeAt(notes, copy.at.id) };
 }
 
 /** Changes are read when the effect is performed: later effects may write. */

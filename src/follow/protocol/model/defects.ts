@@ -60,10 +60,10 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
         : event,
   },
   'copy goes on in another life': {
-    serverEvent: (event) =>
-      (event.kind === 'hello' || event.kind === 'next') && event.copyLife !== null
-        ? { ...event, copyLife: event.message.copy!.from.life }
-        : event,
+    serverEvent: (event) => copyLivesOf(event, ['from', 'at']),
+  },
+  'copy goes on after its last part was taken back': {
+    serverEvent: (event) => copyLivesOf(event, ['at']),
   },
   'changes of the time between two parts not sent': {
     serverEffects: (effects) =>
@@ -145,6 +145,14 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
     }),
   },
 };
+
+/** As if these positions of a copy were of the object's history. */
+function copyLivesOf(event: FollowServerEvent, ignored: readonly ('from' | 'at')[]) {
+  if ((event.kind !== 'hello' && event.kind !== 'next') || event.copyLives === null) return event;
+  const copy = event.message.copy!;
+  const lives = ignored.map((name) => [name, copy[name].life] as const);
+  return { ...event, copyLives: { ...event.copyLives, ...Object.fromEntries(lives) } };
+}
 
 function without(effects: readonly FollowerEffect[], kind: FollowerEffect['kind']) {
   return effects.filter((effect) => effect.kind !== kind);

@@ -10,7 +10,7 @@ import { type FollowerEvent, stepFollower } from '../follower.ts';
 import type { FollowServerEvent } from '../server.ts';
 import {
   type Committed,
-  copyLifeOf,
+  copyLivesOf,
   deliver,
   endSlow,
   headOf,
@@ -311,14 +311,14 @@ class Steps {
       if (message.kind === 'call') {
         this.#server(text, { kind: 'call', connection, message, head }, prepare);
       } else if (message.kind === 'next') {
-        const copyLife = copyLifeOf(storage, message.copy);
-        this.#server(text, { kind: 'next', connection, message, copyLife, head }, prepare);
+        const copyLives = copyLivesOf(storage, message.copy);
+        this.#server(text, { kind: 'next', connection, message, copyLives, head }, prepare);
       } else {
         const { client, position, copy } = message;
         const lifeThere = position === null ? null : lifeAt(storage.notes, position.id);
         const record = storage.records.get(client) ?? null;
-        const copyLife = copyLifeOf(storage, copy);
-        const facts = { record, lifeThere, copyLife, canSnapshot: true, head };
+        const copyLives = copyLivesOf(storage, copy);
+        const facts = { record, lifeThere, copyLives, canSnapshot: true, head };
         const event = { kind: 'hello', connection, message, ...facts } as const;
         this.#server(text, event, prepare);
       }
