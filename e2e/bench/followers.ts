@@ -1,20 +1,35 @@
-// Many followers of one object on workerd: how long a change takes until all of them have it, and the part of one.
+// Many followers of one object on workerd: how long a change takes until all of them have it, and the part of one. And a
+// whole copy of a large object: how long it takes, and the memory of workerd while it is made.
 //
-//   npx tsx e2e/bench/followers.ts [--rounds 15]
+//   npx tsx e2e/bench/followers.ts [--rounds 15] [--megabytes 200]
 
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { browserIds as processIds } from '../browsers/processes.ts';
 import { FollowClient } from '../workerd/follow/client.ts';
 import { roomsInWorkerd } from '../workerd/follow/rooms.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '15' } } });
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '15' },
+    megabytes: { type: 'string', default: '200' },
+  },
+});
 const rounds = Number(values.rounds);
+const megabytes = Number(values.megabytes);
 const COUNTS = [1, 100, 1000];
 
 const ROOM = `
   import { followable } from '../../../src/follow/server/index.ts';
   import { METHODS, roomOf } from './room.ts';
-  const options = { authorize: (request) => request.headers.get('user'), methods: METHODS, version: 1 };
-  export const Room = followable(roomOf(DurableObject), options);`;
+  const options = { authorize: (request) => request.headers.get('user'), methods: METHODS, version: 1,
+    limits: { objectBytes: 2 ** 31 } };
+  class Filled extends roomOf(DurableObject) {
+    fill(count) {
+      for (let i = 0; i < count; i++) this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', 'x'.repeat(1e6));
+    }
+  }
+  export const Room = followable(Filled, options);`;
 
 const median = (numbers: readonly number[]) =>
   numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)]!;
@@ -43,5 +58,28 @@ for (const count of COUNTS) {
   const ms = median(times);
   console.log(`| ${count} | ${ms.toFixed(1)} ms | ${((ms / count) * 1000).toFixed(0)} µs |`);
 }
+
+const residentMb = () =>
+  processIds('workerd').reduce((sum, pid) => {
+    const [, pages] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ');
+    return sum + (Number(pages) * 4096) / 1e6;
+  }, 0);
+const large = rooms.room('large');
+for (let i = 0; i < megabytes; i += 10) await large.call('fill', 10);
+await new Promise((resolve) => setTimeout(resolve, 5000));
+const beforeMb = residentMb();
+let mostMb = beforeMb;
+const watch = setInterval(() => {
+  mostMb = Math.max(mostMb, residentMb());
+}, 20);
+const beginMs = performance.now();
+const follower = await (await FollowClient.connect(large, 'large')).hello();
+await follower.nextOf('cut');
+clearInterval(watch);
+const seconds = (performance.now() - beginMs) / 1000;
+console.log(
+  `\na copy of ${megabytes} MB: ${seconds.toFixed(1)} s; memory of workerd ${beforeMb.toFixed(0)} MB before, ` +
+    `${mostMb.toFixed(0)} MB at most (${follower.items.length} items)`,
+);
 await rooms.close();
 process.exit();

@@ -1,6 +1,7 @@
 // Connections, records and calls when the instance of a followed object ends: here, where a test can end it.
 
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import type { PartMessage } from '../../../src/follow/protocol/messages.ts';
 import { followable } from '../../../src/follow/server/index.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
@@ -16,7 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => rooms.close());
 
-const follow = async (name: string) => (await FollowClient.connect(room, name)).hello();
+const follow = async (name: string, more = {}) =>
+  (await FollowClient.connect(room, name)).hello(more);
 const value = (of: unknown) => ({ kind: 'value', value: of });
 
 test('[FOLS12] a connection outlives its instance: calls and cuts go on where they were', async () => {
@@ -80,6 +82,23 @@ test('[FOLS14] after a restore a follower gets a snapshot, and its later calls r
   next.call(1, 'add', ['undone'], true);
   expect(await next.outcome(1)).toEqual(value(2));
   expect(next.items).toEqual(['other', 'undone']);
+});
+
+test('[FOLW17] a snapshot begins again if a restore has taken back a part of it', async () => {
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await room.call('add', name.repeat(120_000));
+  const taken: PartMessage['copy'][] = [];
+  await rooms.undone('a', async () => {
+    const first = await follow('A');
+    await room.call('rename', 'e'.repeat(120_000), 'taken back');
+    taken.push((await first.nextOf('part')).copy, (await first.nextOf('part')).copy);
+    first.close();
+  });
+  const [begun, whole] = taken;
+  expect(whole).toMatchObject({ from: begun!.from, parts: 2, next: null });
+  const second = await follow('A', { copy: whole });
+  expect(await second.nextOf('part')).toMatchObject({ copy: { parts: 1 } });
+  await second.nextOf('cut');
+  expect(second.items).toEqual([...'abcde'].map((name) => name.repeat(120_000)));
 });
 
 test('[FOLS16] a cut that cannot be read ends the instance, and the call runs again', async () => {
