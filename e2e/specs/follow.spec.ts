@@ -18,6 +18,21 @@ const MIXED = `
   class Mixed extends mixedClass(DurableObject) {}
   export const Room = followable(Mixed, { authorize: () => 'someone', methods: MIXED_METHODS, version: 1 });`;
 
+const LARGE = `
+  import { roomClass } from '../specs/pages/follow-room.ts';
+  class Large extends roomClass(DurableObject) {
+    fill(count) {
+      for (let i = 0; i < count; i++) {
+        this.note((i + ' ').padEnd(1_000_000, 'x'));
+      }
+    }
+    note(name) {
+      this.ctx.storage.sql.exec('INSERT INTO item (name) VALUES (?)', name);
+    }
+  }
+  const limits = { objectBytes: 2 ** 30 };
+  export const Room = followable(Large, { authorize: () => 'someone', methods: ['add'], version: 1, limits });`;
+
 interface Device {
   readonly room: Record<'add' | 'names', (...args: unknown[]) => Promise<string[]>>;
   readonly seen: string[][];
@@ -145,6 +160,57 @@ test('[FOLP19] a call that was made offline is sent by the next page, which does
       await (env.Room as { getByName(name: string): Device['room'] }).getByName('other').names();
     }, remote.port);
     await expect.poll(() => remote.call('names'), { timeout: 60_000 }).toEqual(['milk']);
+  } finally {
+    await remote.end();
+  }
+});
+
+/** Follows a room, and tells how much of its copy has come, change by change: until so much, or all, and its texts' length. */
+function watchCopy(page: Page, port: number, until = 1): Promise<[seen: number[], units: unknown]> {
+  return page.evaluate(
+    async ([port, until]) => {
+      const start = () =>
+        new Worker(`/e2e/specs/pages/follow-worker.ts?port=${port}`, { type: 'module' });
+      const options = { directory: 'large' };
+      const { env, storage } = await window.api.connect<{ Room: never }>(start, options);
+      const room = (env.Room as { getByName(name: string): never }).getByName('a');
+      const status = window.api.followed(room);
+      const seen: number[] = [];
+      await new Promise<void>((resolve) => {
+        status.addEventListener('change', () => {
+          const { state, progress } = status;
+          if (progress !== null) seen.push(progress);
+          if (state === 'current' || (progress ?? 0) > until) resolve();
+        });
+      });
+      if (status.state !== 'current') return [seen, null];
+      const { sql } = await storage(room);
+      const units = await sql.exec('SELECT count(*), sum(length(name)) FROM item').raw().toArray();
+      return [seen, units];
+    },
+    [port, until] as const,
+  );
+}
+
+test('[FOLP31] a copy of an object of 80 MB goes on in the next page, after the server was killed', {
+  tag: LONG,
+}, async ({ context, server }) => {
+  const remote = await FollowedServer.of(LARGE);
+  try {
+    await remote.start();
+    await remote.call('fill', 80);
+    const page = await openBlank(await context.newPage(), server);
+    const [before] = await watchCopy(page, remote.port, 0.3);
+    await remote.stop();
+    await page.close();
+    expect(before.at(-1)).toBeLessThan(0.9);
+    await remote.start();
+    await remote.call('note', 'last');
+    const next = await openBlank(await context.newPage(), server);
+    const [after, units] = await watchCopy(next, remote.port);
+    expect(after[0]).toBeGreaterThan(0.3);
+    expect(after).toEqual(after.toSorted((one, other) => one - other));
+    expect(units).toEqual([[81, 80_000_004]]);
   } finally {
     await remote.end();
   }
