@@ -17,7 +17,7 @@ const GOOD = { authorize: () => 'A', methods: ['add'], version: 1 };
 test('[FOLS2] methods may be inherited, and limits have defaults', () => {
   const { methods, limits } = checkOptions(Hall, { ...GOOD, limits: { followers: 2 } });
   expect([...methods]).toEqual(['add']);
-  expect(limits).toEqual({ followers: 2, messagesPerSecond: 1000, objectBytes: 52_428_800 });
+  expect(limits).toEqual({ followers: 2, messagesPerSecond: 1000, objectBytes: 256 * 2 ** 20 });
 });
 
 test.each([

@@ -30,13 +30,13 @@ export interface FollowableOptions<Method extends string = string, Env = unknown
 }
 
 export interface FollowLimits {
-  /** Connections to one object. A further request is answered with 503. @default 1,000 */
+  /** Connections to one object. A further one is closed (TOO_MANY_FOLLOWERS). @default 1,000 */
   readonly followers?: number;
   /** Messages a second of one connection, and at once. More of them close it. @default 1,000 */
   readonly messagesPerSecond?: number;
   /**
-   * Bytes of an object's database of which snapshots are made: a snapshot is in memory until it is sent, with a third
-   * more. A follower that would need one of a larger object stops with OBJECT_TOO_LARGE. @default 50 MiB
+   * Bytes of an object's database of which whole copies are begun: each page keeps one on its disk, and receives it first.
+   * A follower that would need one of a larger object stops with OBJECT_TOO_LARGE. @default 256 MiB
    */
   readonly objectBytes?: number;
 }
@@ -54,7 +54,7 @@ export interface CheckedOptions extends Pick<FollowableOptions<string, never>, '
 const LIMITS: Required<FollowLimits> = {
   followers: 1000,
   messagesPerSecond: 1000,
-  objectBytes: 50 * 2 ** 20,
+  objectBytes: 256 * 2 ** 20,
 };
 
 const IDENTITY_UNITS_MAX = 256;
