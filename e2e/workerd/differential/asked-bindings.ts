@@ -3,6 +3,7 @@
 import { d1, type EnvBinding, kv, r2, rateLimit } from '../../../worker/bindings/index.ts';
 import { askWorkerd, type Script } from '../workerd.ts';
 import { d1All } from './d1.ts';
+import { d1Libraries } from './d1-libraries.ts';
 import { kvAll } from './kv.ts';
 import { r2All } from './r2-more.ts';
 import { RATE_LIMITS, rateLimitsAll } from './rate-limits.ts';
@@ -14,7 +15,7 @@ type Untyped = any;
 
 export interface AskedBinding {
   /** As the list of differences names them. */
-  readonly kind: 'kv' | 'd1' | 'r2' | 'rate limits';
+  readonly kind: 'kv' | 'd1' | 'd1 libraries' | 'r2' | 'rate limits';
   /** Asks everything. */
   readonly ask: (env: Untyped) => Promise<Answers>;
   /** The same for workerd: a file, and an expression with one of its exports. */
@@ -35,6 +36,13 @@ export const ASKED_BINDINGS: readonly AskedBinding[] = [
     kind: 'd1',
     ask: ({ DB }) => d1All(DB),
     there: { file: 'd1.ts', expression: 'd1All(env.DB)' },
+    script: { d1Databases: ['DB'] },
+    bindings: { DB: d1() },
+  },
+  {
+    kind: 'd1 libraries',
+    ask: ({ DB }) => d1Libraries(DB),
+    there: { file: 'd1-libraries.ts', expression: 'd1Libraries(env.DB)' },
     script: { d1Databases: ['DB'] },
     bindings: { DB: d1() },
   },

@@ -20,7 +20,13 @@ async function askInNode({ ask, bindings }: AskedBinding): Promise<Answers> {
   }
 }
 
-const RULES = { kv: '[BKV1]', d1: '[BDB1]', r2: '[BRT1]', 'rate limits': '[BRL1]' } as const;
+const RULES = {
+  kv: '[BKV1]',
+  d1: '[BDB1]',
+  'd1 libraries': '[BDB1]',
+  r2: '[BRT1]',
+  'rate limits': '[BRL1]',
+} as const;
 
 for (const asked of ASKED_BINDINGS) {
   describe(asked.kind, async () => {
