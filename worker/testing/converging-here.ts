@@ -7,7 +7,9 @@ import { followedServer } from './followed-server.ts';
 import { MIXED_METHODS, mixedClass } from './mixed-class.ts';
 
 const Base = DurableObject as never;
-const wasm = new Uint8Array(readFileSync(new URL('../engine/vfs/sqlite3.wasm', import.meta.url)));
+const wasm = new WebAssembly.Module(
+  readFileSync(new URL('../engine/vfs/sqlite3.wasm', import.meta.url)),
+);
 
 /** Few notes are kept, so that a follower that was away needs a copy; it comes in many parts. */
 const TIGHT = { notesMax: 40, partBytes: 100 };

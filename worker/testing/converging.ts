@@ -15,6 +15,8 @@ import { mixedCall, mixedClass } from './mixed-class.ts';
 
 export type ConvergingServer = Omit<FollowedServer, 'close'>;
 
+const WAIT = { timeout: 60_000, interval: 2 };
+
 interface Opened {
   readonly env: object;
   close(): Promise<void>;
@@ -36,13 +38,13 @@ export interface Converged {
   readonly refused: number;
 }
 
-/** Runs one world. `wasm`: sqlite3.wasm. @throws when a copy differs or a call was not answered once */
+/** Runs one world. `wasm`: sqlite3.wasm, compiled once for all devices. @throws when a copy differs or a call was not answered once */
 export async function converge(
   seed: number,
   steps: number,
   server: ConvergingServer,
   Base: new (ctx: never, env: never) => object,
-  wasm: Uint8Array<ArrayBuffer>,
+  wasm: WebAssembly.Module,
 ): Promise<Converged> {
   const random = new Random(seed);
   const pick = (count: number) => random.below(count);
@@ -113,7 +115,7 @@ async function open(
   Base: new (ctx: never, env: never) => object,
   medium: CrashMedium,
   server: ConvergingServer,
-  wasm: Uint8Array<ArrayBuffer>,
+  wasm: WebAssembly.Module,
 ): Promise<Opened> {
   const sockets: LinkSocket[] = [];
   let isLost = false;
@@ -162,16 +164,14 @@ async function expectEqual(
 ): Promise<Converged> {
   for (const client of clients) {
     await Promise.all(client.calls);
-    await expect
-      .poll(async () => (await followed(stubOf(client)).read()).pending, { timeout: 60_000 })
-      .toBe(0);
+    await expect.poll(async () => (await followed(stubOf(client)).read()).pending, WAIT).toBe(0);
   }
   const theirs = (await server.call('dump')) as { done: string[] };
   const done = theirs.done.map((row) => JSON.parse(row)[1] as string);
   expect(new Set(done).size).toBe(done.length);
   let refused = 0;
   for (const client of clients) {
-    await expect.poll(() => callsOf(client).dump!(), { timeout: 60_000 }).toEqual(theirs);
+    await expect.poll(() => callsOf(client).dump!(), WAIT).toEqual(theirs);
     const refusals = await followed(stubOf(client)).refusals();
     const refusedIds = refusals.map(({ args }) => args[0] as string);
     expect(new Set(refusedIds).size).toBe(refusedIds.length);

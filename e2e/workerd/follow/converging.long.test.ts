@@ -6,7 +6,7 @@ import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { converge } from '../../../worker/testing/converging.ts';
 import { type ServerInWorkerd, serveInWorkerd } from './converging-rooms.ts';
 
-const wasm = new Uint8Array(
+const wasm = new WebAssembly.Module(
   readFileSync(new URL('../../../worker/engine/vfs/sqlite3.wasm', import.meta.url)),
 );
 const FIRST = Number(process.env.SEED ?? 1);
