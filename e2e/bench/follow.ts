@@ -150,7 +150,7 @@ for (const [pending, goal] of [
     const mark = { position: { id: round, life: 1 }, last: 0 };
     times.push(
       await timed(async () => {
-        await base.apply([cut], mark);
+        await base.apply(cut, mark);
         await forecast.remake(calls);
       }),
     );

@@ -245,7 +245,8 @@ function part(state: Follower, link: Connected, { copy, progress, changes }: Par
   // The cut follows the last part without being asked for.
   if (copy.next === null) return { state: further, effects: [staged] };
   const message = { kind: 'next', copy } as const;
-  return { state: further, effects: [staged, { kind: 'send', connection, message }] };
+  // It is on its way while this one is staged. After a crash before that, this one is asked for again.
+  return { state: further, effects: [{ kind: 'send', connection, message }, staged] };
 }
 
 function isCopying(link: Connected): boolean {

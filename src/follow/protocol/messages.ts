@@ -75,7 +75,7 @@ export interface FollowedCallMessage {
   readonly ack: number;
 }
 
-/** Asks for the part after those that are on the follower's disk: the server sends one at a time, and keeps none. */
+/** Asks for the part after those that have come: the server sends one at a time, and keeps none. */
 export interface NextPartMessage {
   readonly kind: 'next';
   readonly copy: CopyMark;
