@@ -1,6 +1,7 @@
 // Addresses of assets: the same paths asked of miniflare and of a folder here.
 
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { askMiniflare, folderOf } from '../../testing/assets-in-miniflare.ts';
 import { Assets, type HtmlHandling, type NotFound } from './assets.ts';
@@ -72,6 +73,51 @@ test.for(HTML.flatMap((html) => NOT_FOUND.map((notFound) => [html, notFound] as 
       }
       expect(here).toEqual(there);
     });
+  },
+);
+
+/** `.assetsignore`, and whether pages may be missing. */
+const IGNORED: readonly [patterns: string, notFound: NotFound][] = [
+  ['', 'none'],
+  ['# a comment\r\n*.txt\n!x.txt\n\ndir/\n', '404-page'],
+  ['/404.html\nLICENSE\n/no/*.json', '404-page'],
+  ['index.html\n!/index.html', '404-page'],
+  ['ABOUT.html\n!/_headers\n!.assetsignore', 'none'],
+  ['*', 'single-page-application'],
+  ['!_redirects\nboth*\n/no\\ file', 'single-page-application'],
+];
+
+test.for(IGNORED)(
+  '[DEV11] files that .assetsignore names are no assets: %j, %s',
+  async ([patterns, notFound]) => {
+    const ignoring = folderOf([
+      ...FILES,
+      '_headers',
+      '_redirects',
+      'dir/_headers',
+      'dir/deep/a.js',
+    ]);
+    writeFileSync(join(ignoring, '_redirects'), '');
+    writeFileSync(join(ignoring, '.assetsignore'), patterns);
+    const html = 'auto-trailing-slash';
+    const assets = new Assets(ignoring, { html, notFound, workerFirst: [], warn: () => {} });
+    const own = ['/_headers', '/_redirects', '/.assetsignore', '/dir/_headers', '/dir/deep/a.js'];
+    try {
+      await askMiniflare(ignoring, { html, notFound, isWorkerFirst: true }, async (origin) => {
+        const [there, here]: unknown[][] = [[], []];
+        for (const path of [...PATHS, ...own]) {
+          there!.push([path, ...(await seen(await fetch(origin + path, { redirect: 'manual' })))]);
+          here!.push([path, ...(await seen(await assets.fetch(origin + path)))]);
+        }
+        expect(here).toEqual(there);
+      });
+      // It is read again when it has changed.
+      writeFileSync(join(ignoring, '.assetsignore'), 'x.txt');
+      expect((await assets.fetch('http://a/about')).status).toBe(200);
+      expect(await (await assets.fetch('http://a/x.txt')).text()).not.toContain('file x.txt');
+    } finally {
+      rmSync(ignoring, { recursive: true });
+    }
   },
 );
 

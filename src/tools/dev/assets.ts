@@ -4,7 +4,8 @@
 // lead there. The rules of the folder are read again for each request, so a change counts at once.
 
 import { readFile, realpath } from 'node:fs/promises';
-import { extname, join, resolve, sep } from 'node:path';
+import { extname, join, posix, resolve, sep } from 'node:path';
+import ignore, { type Ignore } from 'ignore';
 import { lookup } from 'mrmime';
 import {
   addHeaders,
@@ -46,6 +47,7 @@ export class Assets {
   readonly #isWorkerFirst: (pathname: string) => boolean;
   readonly #redirects: RuleFile<RedirectRule>;
   readonly #headers: RuleFile<HeaderRule>;
+  readonly #ignored: RuleFile<Ignore>;
 
   constructor(folder: string, options: AssetsOptions) {
     const { html, notFound, workerFirst, warn = console.warn } = options;
@@ -56,6 +58,7 @@ export class Assets {
       warn,
     });
     this.#headers = new RuleFile('/_headers', parseHeaders, { read, warn });
+    this.#ignored = new RuleFile('/.assetsignore', parseIgnored, { read, warn });
     this.#folder = resolve(folder);
     this.#html = html;
     this.#notFound = notFound;
@@ -122,8 +125,7 @@ export class Assets {
 
   /** The file that a path leads to, and its address. */
   async #place(path: string): Promise<Place | undefined> {
-    const isThere = async (file: string) =>
-      !RULE_FILES.has(file) && (await this.#read(file)) !== undefined;
+    const isThere = async (file: string) => (await this.#content(file)) !== undefined;
     const isExact = this.#html === 'none' || !path.endsWith('.html');
     if (isExact && (await isThere(path))) return { file: path, address: path };
     if (this.#html === 'none') return undefined;
@@ -178,6 +180,14 @@ export class Assets {
     return undefined;
   }
 
+  /** Of an asset. */
+  async #content(path: string): Promise<Uint8Array | undefined> {
+    const bytes = await this.#read(path);
+    if (bytes === undefined) return undefined;
+    const [ignored = RULE_FILES] = await this.#ignored.rules();
+    return ignored.ignores(posix.normalize(path).slice(1)) ? undefined : bytes;
+  }
+
   async #read(path: string): Promise<Uint8Array | undefined> {
     try {
       const file = join(this.#folder, path);
@@ -190,7 +200,7 @@ export class Assets {
   }
 
   async #answer(path: string, status: number): Promise<Response | undefined> {
-    const bytes = await this.#read(path);
+    const bytes = await this.#content(path);
     if (bytes === undefined) return undefined;
     const type = lookup(extname(path)) ?? 'application/octet-stream';
     const isText = type.startsWith('text/') || type === 'application/json';
@@ -244,8 +254,14 @@ interface RuleFolder {
 /** Methods of requests that an asset answers. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** They are no assets. */
-const RULE_FILES: ReadonlySet<string> = new Set(['/_redirects', '/_headers']);
+/** They are no assets, unless `.assetsignore` takes them out again. */
+const OF_RULES = ['/.assetsignore', '/_redirects', '/_headers'];
+const RULE_FILES = ignore().add(OF_RULES);
+
+/** Patterns as in `.gitignore`. */
+function parseIgnored(text: string): Rules<Ignore> {
+  return { rules: [ignore().add([...OF_RULES, ...text.split('\n')])], problems: [] };
+}
 
 function notThere(): Response {
   return new Response('not found', { status: 404 });
