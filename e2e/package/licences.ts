@@ -72,7 +72,9 @@ export function licenceOf(name: string, modules = MODULES): string {
     readonly version: string;
     readonly license: string;
   };
-  const own = readdirSync(folder).find((file) => /^(licen[cs]e|copying)(\.(md|txt))?$/i.test(file));
+  const own = readdirSync(folder).find((file) =>
+    /^(licen[cs]e(-mit)?|copying)(\.(md|txt))?$/i.test(file),
+  );
   if (own === undefined && license !== 'Apache-2.0') {
     throw new Error(`${name} ${version} (${license}) is bundled and has no text of its licence.`);
   }
