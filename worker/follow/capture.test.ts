@@ -306,6 +306,31 @@ describe('the changes of an object', () => {
     expect(await canGoOn(place, since)).toBe(false);
   });
 
+  test('[FOLC7] a table whose rows and keys a statement cannot read together is refused', async () => {
+    const columns = (count: number) => Array.from({ length: count }, (_, i) => `c${i}`).join();
+    const make = (text: string) => onServer(({ sql }) => void sql.exec(text));
+    const refused = { code: 'FOLLOW_UNSUPPORTED', message: expect.stringContaining('at most') };
+    await make(`CREATE TABLE bare (${columns(97)})`);
+    await make(`CREATE TABLE named (id INTEGER PRIMARY KEY, ${columns(97)})`);
+    for (const text of [
+      `CREATE TABLE bare2 (${columns(98)})`,
+      `CREATE TABLE named2 (id INTEGER PRIMARY KEY, ${columns(98)})`,
+      `CREATE TABLE pair (a, b, ${columns(97)}, PRIMARY KEY (a, b)) WITHOUT ROWID`,
+    ]) {
+      const failed = onServer((storage) =>
+        storage.transactionSync(() => void storage.sql.exec(text)),
+      );
+      await expect(failed).rejects.toMatchObject(refused);
+    }
+    await onServer(({ sql }) => {
+      const before = capture.head();
+      sql.exec('INSERT INTO bare (c96) VALUES (1)');
+      sql.exec('INSERT INTO named (c96) VALUES (1)');
+      expect(capture.changesSince(before).tables.map(({ rows }) => rows.length)).toEqual([1, 1]);
+      expect(capture.copyPart(null).changes.tables).toHaveLength(2);
+    });
+  });
+
   test('[FOLC9] a part ends soon after its bytes, and leaves no statement open', async () => {
     await exec('CREATE TABLE t (a)');
     await exec(

@@ -399,6 +399,16 @@ describe.each([
     expect(second.items).toEqual(['renamed', ...[...'bcde'].map((n) => n.repeat(120_000)), 'late']);
   });
 
+  test('[FOLC9] a table with as many columns as a table may have is copied', async () => {
+    await room.call('addColumns', 97);
+    await room.call('add', 'wide');
+    const client = await follow('A');
+    await client.nextOf('cut');
+    expect(client.items).toEqual(['wide']);
+    await room.call('add', 'changed');
+    await client.untilItems('wide', 'changed');
+  });
+
   test('[FOLS10] a part that is not due closes the connection with 4015 NOT_COPYING', async () => {
     const client = await follow('A');
     await client.nextOf('cut');

@@ -38,8 +38,16 @@ export function roomOf(Base: BaseClass) {
     }
 
     add(name: string): number {
-      this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
+      this.ctx.storage.sql.exec('INSERT INTO item (name) VALUES (?)', name);
       return this.names().length;
+    }
+
+    addColumns(count: number): void {
+      const columns = Array.from({ length: count - 1 }, (_, i) => `c${i}`);
+      this.ctx.storage.sql.exec('DROP TABLE item');
+      this.ctx.storage.sql.exec(
+        `CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, ${columns})`,
+      );
     }
 
     rename(name: string, to: string): void {

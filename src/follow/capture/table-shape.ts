@@ -40,6 +40,9 @@ export interface UniqueIndex {
   readonly columns: readonly { readonly name: string; readonly collation: string }[];
 }
 
+/** Of a statement in workerd. That of the changes has the row's columns, its key in the notes, and whether it is gone. */
+const RESULT_COLUMNS_MAX = 100;
+
 /** Without objects that SQLite makes by itself, and the storage's own tables. */
 const OBJECTS =
   'SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND ' +
@@ -93,11 +96,18 @@ function shapeOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolea
     .filter(([, , , hidden]) => hidden === 0)
     .map(([column, type]) => columnOf(column, type));
   const isApart = !isWithoutRowid && !columns.some((column) => column.name === keys[0]);
+  const sent = isApart ? [columnOf(keys[0]!, 'INTEGER'), ...columns] : columns;
+  const excess = sent.length + keys.length + 1 - RESULT_COLUMNS_MAX;
+  if (excess > 0) {
+    throw unsupported(
+      `${name} has ${columns.length} columns, at most ${columns.length - excess}: a statement reads them with the row's key`,
+    );
+  }
   return {
     name,
     keys,
     hasRowid: !isWithoutRowid,
-    columns: isApart ? [columnOf(keys[0]!, 'INTEGER'), ...columns] : columns,
+    columns: sent,
     uniques,
     signature: JSON.stringify([text, uniques]),
   };
