@@ -15,6 +15,9 @@ import { installPacked, linkPackages, whileServed } from '../package/installed.t
 
 const PROGRAM = 'node_modules/ctx-storage/dist/cli.js';
 
+/** Another Node runs the program in `npm run without-glibc`. */
+const NODE = process.env.NODE_OF_DEV ?? process.execPath;
+
 const CONFIG = {
   name: 'shop',
   main: 'src/index.ts',
@@ -114,7 +117,7 @@ function write(path: string, text: string): void {
 
 /** Starts the program; resolves to its address. */
 async function start(...parameters: string[]): Promise<{ address: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [PROGRAM, 'dev', '--port', '0', ...parameters], {
+  const child = spawn(NODE, [PROGRAM, 'dev', '--port', '0', ...parameters], {
     cwd: folder,
   });
   running.add(child);
@@ -188,6 +191,32 @@ test('[DEV3] changed code runs on the same data; a mistake is told with its plac
   await expect.poll(() => textOf(`${address}/room`)).toContain('thrown at import');
   write('src/index.ts', CODE);
   await expect.poll(() => textOf(`${address}/room`)).toMatch(/^visit \d+$/);
+});
+
+test('[DEV12] requests under way when the code changes: made again, or 503', {
+  tag: ONCE,
+}, async () => {
+  const slow = (answer: string) => `
+    export default {
+      async fetch(request, env) {
+        if (new URL(request.url).pathname === '/keys') {
+          return Response.json((await env.CACHE.list()).keys.map(({ name }) => name));
+        }
+        await env.CACHE.put(request.method, '1');
+        ${answer}
+      },
+    };`;
+  write('wrangler.jsonc', JSON.stringify({ ...CONFIG, durable_objects: {}, services: [] }));
+  write('src/index.ts', slow(`await scheduler.wait(600_000);`));
+  const { address } = await start();
+  const answers = ['GET', 'POST'].map((method) => fetch(address, { method }));
+  const begun = () => textOf(`${address}/keys`);
+  await expect.poll(begun).toBe('["GET","POST"]');
+  write('src/index.ts', slow(`return new Response('new');`));
+  const [read, written] = await Promise.all(answers);
+  expect([read!.status, await read!.text()]).toEqual([200, 'new']);
+  expect([written!.status, written!.headers.get('retry-after')]).toEqual([503, '0']);
+  expect(await written!.text()).toContain('POST');
 });
 
 test('[DEV4] WebSockets reach the objects, and are closed from both sides', {
@@ -432,7 +461,7 @@ test('[DEV6] mistakes end the program with one line: the file, the environment, 
 
 /** The line with which the program ends. */
 function failure(...parameters: string[]): string {
-  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'dev', ...parameters], {
+  const { status, stderr } = spawnSync(NODE, [PROGRAM, 'dev', ...parameters], {
     cwd: folder,
     encoding: 'utf8',
   });

@@ -142,7 +142,23 @@ async function answer(
     return;
   }
   const file = inspectorFile(pathname, scripts) ?? (await assets?.before(request));
-  await write(file ?? (await (await app()).worker.fetch(request)), outgoing);
+  await write(file ?? (await fetchFrom(app, request)), outgoing);
+}
+
+/**
+ * The worker's answer. If new code replaces the app before it, a request without a body is made again, as wrangler does;
+ * any other may have had its effect, and is the caller's to repeat.
+ */
+async function fetchFrom(app: ServerOptions['app'], request: Request): Promise<Response> {
+  const running = await app();
+  try {
+    return await running.worker.fetch(request);
+  } catch (error) {
+    if ((await app()) === running) throw error;
+    if (request.method === 'GET' || request.method === 'HEAD') return fetchFrom(app, request);
+    const text = `The worker's code changed while it answered this ${request.method}; send it again.\n`;
+    return new Response(text, { status: 503, headers: { 'retry-after': '0' } });
+  }
 }
 
 /** The inspector's answer for a path; undefined if it is no path of it. `folder`: of this package's scripts. */
@@ -199,13 +215,12 @@ async function upgrade(
   app: ServerOptions['app'],
 ): Promise<void> {
   if (sockets === undefined) throw new Error('WebSockets need the package ws: npm install -D ws');
-  const running = await app();
   if (new URL(incoming.url ?? '/', 'http://localhost').pathname === INSPECTOR) {
-    if (isOfOwnPage(incoming)) sockets.handleUpgrade(incoming, duplex, head, inspect(running));
+    if (isOfOwnPage(incoming)) sockets.handleUpgrade(incoming, duplex, head, inspect(await app()));
     else duplex.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     return;
   }
-  const response = (await running.worker.fetch(requestOf(incoming))) as unknown as {
+  const response = (await fetchFrom(app, requestOf(incoming))) as unknown as {
     readonly status: number;
     readonly webSocket?: Accepted | null;
     text(): Promise<string>;
