@@ -1,13 +1,17 @@
-// As converging.test.ts. `SEED` is the first world, `WORLDS` says how many.
+// As converging.test.ts. `SEED` is the first world, `WORLDS` says how many, `ROUNDS` and `STEPS` how large each is.
 
 import { test } from 'vitest';
 import { convergeHere } from '../testing/converging-here.ts';
 
 const FIRST = Number(process.env.SEED ?? 100);
 const WORLDS = Number(process.env.WORLDS ?? 15);
+const SIZE = {
+  rounds: Number(process.env.ROUNDS ?? 1),
+  steps: Number(process.env.STEPS ?? 60),
+};
 
 test.for(Array.from({ length: WORLDS }, (_, i) => FIRST + i))(
   '[FOLP10] copies converge with their object: world %i',
   { timeout: 180_000 },
-  (seed) => convergeHere(seed, 60),
+  (seed) => convergeHere(seed, SIZE),
 );

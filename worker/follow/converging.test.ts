@@ -4,5 +4,5 @@ import { test } from 'vitest';
 import { convergeHere } from '../testing/converging-here.ts';
 
 test.for([1, 2, 4])('[FOLP10] copies converge with their object: world %i', (seed) =>
-  convergeHere(seed, 60),
+  convergeHere(seed, { rounds: 1, steps: 60 }),
 );

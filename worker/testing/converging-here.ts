@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { DurableObject } from '../realm/library/base-classes.ts';
-import { converge } from './converging.ts';
+import { converge, type WorldSize } from './converging.ts';
 import { followedServer } from './followed-server.ts';
 import { MIXED_METHODS, mixedClass } from './mixed-class.ts';
 
@@ -15,12 +15,12 @@ const wasm = new WebAssembly.Module(
 const TIGHT = { notesMax: 40, partBytes: 100 };
 
 /** Every second world is tight. */
-export async function convergeHere(seed: number, steps: number): Promise<void> {
+export async function convergeHere(seed: number, size: WorldSize): Promise<void> {
   const options = { methods: MIXED_METHODS };
   const bounds = seed % 2 === 0 ? TIGHT : {};
   const server = await followedServer(mixedClass(Base) as never, options, bounds);
   try {
-    await converge(seed, steps, server, Base, wasm);
+    await converge(seed, size, server, Base, wasm);
   } finally {
     await server.close();
   }

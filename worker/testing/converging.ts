@@ -17,6 +17,9 @@ export type ConvergingServer = Omit<FollowedServer, 'close'>;
 
 const WAIT = { timeout: 60_000, interval: 2 };
 
+/** Tells devices that the network has come back, so that they connect without a pause. */
+const network = new EventTarget();
+
 interface Opened {
   readonly env: object;
   close(): Promise<void>;
@@ -38,10 +41,16 @@ export interface Converged {
   readonly refused: number;
 }
 
+/** How many steps are made before the copies must be equal, and how often. */
+export interface WorldSize {
+  readonly rounds: number;
+  readonly steps: number;
+}
+
 /** Runs one world. `wasm`: sqlite3.wasm, compiled once for all devices. @throws when a copy differs or a call was not answered once */
 export async function converge(
   seed: number,
-  steps: number,
+  { rounds, steps }: WorldSize,
   server: ConvergingServer,
   Base: new (ctx: never, env: never) => object,
   wasm: WebAssembly.Module,
@@ -55,10 +64,13 @@ export async function converge(
     const objects = await openOn(medium);
     clients.push({ name, medium, objects, acknowledged: [], calls: [] });
   }
+  vi.stubGlobal('addEventListener', network.addEventListener.bind(network));
+  vi.stubGlobal('removeEventListener', network.removeEventListener.bind(network));
   let made = 0;
+  let converged: Converged = { calls: 0, refused: 0 };
   const failures = watchFailures();
   try {
-    for (let step = 0; step < steps; step++) {
+    for (let step = 1; step <= rounds * steps; step++) {
       const client = clients[pick(2)]!;
       const chance = pick(1000) / 1000;
       if (chance < 0.04) server.isDown = !server.isDown;
@@ -75,13 +87,15 @@ export async function converge(
         await server.call(...mixedCall(`s${made++}`, pick)).catch(() => {}); // it may be refused
       } else if (chance < 0.27) await new Promise((resolve) => setTimeout(resolve, pick(6)));
       else make(client, `${client.name} ${made++}`, pick);
+      if (step % steps > 0) continue;
+      server.isDown = false;
+      converged = await expectEqual(clients, server);
     }
-    server.isDown = false;
-    const converged = await expectEqual(clients, server);
     expect(failures()).toEqual([]);
     return converged;
   } finally {
     for (const { objects } of clients) await objects.close();
+    vi.unstubAllGlobals();
   }
 }
 
@@ -158,20 +172,26 @@ function make(client: Client, id: string, pick: (count: number) => number): void
   client.calls.push(call);
 }
 
+function whileOnline<T>(read: () => Promise<T>): Promise<T> {
+  network.dispatchEvent(new Event('online'));
+  return read();
+}
+
 async function expectEqual(
   clients: readonly Client[],
   server: ConvergingServer,
 ): Promise<Converged> {
   for (const client of clients) {
     await Promise.all(client.calls);
-    await expect.poll(async () => (await followed(stubOf(client)).read()).pending, WAIT).toBe(0);
+    const pending = async () => (await followed(stubOf(client)).read()).pending;
+    await expect.poll(() => whileOnline(pending), WAIT).toBe(0);
   }
   const theirs = (await server.call('dump')) as { done: string[] };
   const done = theirs.done.map((row) => JSON.parse(row)[1] as string);
   expect(new Set(done).size).toBe(done.length);
   let refused = 0;
   for (const client of clients) {
-    await expect.poll(() => callsOf(client).dump!(), WAIT).toEqual(theirs);
+    await expect.poll(() => whileOnline(callsOf(client).dump!), WAIT).toEqual(theirs);
     const refusals = await followed(stubOf(client)).refusals();
     const refusedIds = refusals.map(({ args }) => args[0] as string);
     expect(new Set(refusedIds).size).toBe(refusedIds.length);

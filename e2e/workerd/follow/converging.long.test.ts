@@ -11,6 +11,7 @@ const wasm = new WebAssembly.Module(
 );
 const FIRST = Number(process.env.SEED ?? 1);
 const WORLDS = Number(process.env.WORLDS ?? 2);
+const SIZE = { rounds: 1, steps: 60 };
 
 let workerd: ServerInWorkerd;
 beforeAll(async () => {
@@ -22,6 +23,6 @@ test.for(Array.from({ length: WORLDS }, (_, i) => FIRST + i))(
   '[FOLP10] copies converge with their object on workerd: world %i',
   { timeout: 180_000 },
   async (seed) => {
-    await converge(seed, 60, workerd.server(`world${seed}`), DurableObject as never, wasm);
+    await converge(seed, SIZE, workerd.server(`world${seed}`), DurableObject as never, wasm);
   },
 );
