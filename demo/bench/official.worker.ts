@@ -36,8 +36,11 @@ serveStore(async ({ name, journal = 'delete' }) => {
   const driver: Driver = {
     run: (name, values) => {
       const statement = bound(name, values);
-      statement.step();
-      statement.reset();
+      try {
+        statement.step();
+      } finally {
+        statement.reset(); // also after a full disk, or it could not be used again
+      }
     },
     one: (name, values) => {
       const statement = bound(name, values);

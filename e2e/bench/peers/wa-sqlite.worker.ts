@@ -74,8 +74,11 @@ function driverOf(sqlite3: SQLiteAPI, db: number): Driver {
   return {
     run: async (name, values) => {
       const statement = await bound(name, values);
-      await sqlite3.step(statement);
-      await sqlite3.reset(statement);
+      try {
+        await sqlite3.step(statement);
+      } finally {
+        await sqlite3.reset(statement); // also after a full disk, or it could not be used again
+      }
     },
     one: async (name, values) => {
       const statement = await bound(name, values);
