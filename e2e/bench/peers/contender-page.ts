@@ -4,6 +4,15 @@ import { freshValue, key } from '../../../demo/bench/data.ts';
 import { fillStores, type Opened, type TimeRow, timerOf } from '../../../demo/bench/opened.ts';
 import type { Configuration, Store } from '../../../demo/bench/store.ts';
 
+export interface Burst {
+  readonly ms: number;
+  readonly accepted: number;
+  /** Of the first refused commit. */
+  readonly refusal: string | null;
+}
+
+const BURST_ENTRIES = 100;
+
 declare global {
   interface Window {
     readonly contender: {
@@ -11,6 +20,10 @@ declare global {
       fill(): Promise<void>;
       /** Commits so many entries, one after the other. */
       write(count: number): Promise<void>;
+      /** Commits new values of so many bytes over 100 entries, one after the other, and goes on after a refusal. */
+      burst(count: number, sizeBytes: number): Promise<Burst>;
+      /** How many entries of the bursts are not as they were accepted last. */
+      lost(): Promise<number>;
       readonly time: TimeRow;
     };
     /** Milliseconds from the navigation to the first answer, of a page opened with `?` and a configuration. */
@@ -27,6 +40,7 @@ export function serveContender<T extends { readonly page: Store }>(
 ): void {
   let opened: Opened;
   let timeRow: TimeRow;
+  const accepted = new Map<string, number>();
   const contender: Window['contender'] = {
     async open(configuration) {
       opened = await equip(await open(configuration), configuration);
@@ -36,10 +50,41 @@ export function serveContender<T extends { readonly page: Store }>(
     async write(count) {
       for (let i = 0; i < count; i++) await opened.page.put(key(i), freshValue());
     },
+    async burst(count, sizeBytes) {
+      let acceptedCount = 0;
+      let refusal: string | null = null;
+      const beginMs = performance.now();
+      for (let i = 0; i < count; i++) {
+        const name = key(i % BURST_ENTRIES);
+        const value = freshValue(sizeBytes);
+        const mark = markOf(value);
+        try {
+          await opened.page.put(name, value);
+          accepted.set(name, mark);
+          acceptedCount += 1;
+        } catch (error) {
+          refusal ??= String(error);
+        }
+      }
+      return { ms: performance.now() - beginMs, accepted: acceptedCount, refusal };
+    },
+    async lost() {
+      let count = 0;
+      for (const [name, mark] of accepted) {
+        const value = await opened.page.get(name);
+        if (value === undefined || markOf(value) !== mark) count += 1;
+      }
+      return count;
+    },
     time: (row, place) => timeRow(row, place),
   };
   Object.assign(window, { contender });
   if (location.search !== '') void answerFirst(open);
+}
+
+/** What distinguishes a fresh value from others. */
+function markOf({ buffer, byteOffset }: Uint8Array): number {
+  return new DataView(buffer, byteOffset).getFloat64(0);
 }
 
 async function answerFirst(open: (configuration: Configuration) => Promise<{ page: Store }>) {
