@@ -3,11 +3,13 @@
 // The page starts its own worker, which queues to lead, and asks the other workers which of them leads. Its own
 // worker hears the answer too, and judges it: it may have to take over from a leader of an older deployment,
 // whose code this page never calls. When the worker that leads dies or steps down, the connection fails; the
-// next request for a connection finds the worker that leads then, which may be the page's own.
+// next request for a connection finds the worker that leads then, which may be the page's own. A page that
+// follows its own deployment may end its worker meanwhile (reserve.ts).
 //
 // Invariant: there is one connection at a time, shared by all handles, and a search for the leader
 // ends within CONNECT_WAIT_MS.
 
+import { deploymentIn } from '../../shared/contract/deployment.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import { acceptsMedium, mediumIn, type StorageMedium } from '../../shared/contract/medium.ts';
 import { ChannelEndpoint } from '../../shared/wire/channel-endpoint.ts';
@@ -39,6 +41,7 @@ import {
   SILENT_WAIT_MS,
 } from './leader-search.ts';
 import { OwnWorker } from './own-worker.ts';
+import { Reserve, WAKE_MS } from './reserve.ts';
 import { PageStanding } from './status.ts';
 import { Succession } from './succession.ts';
 
@@ -75,6 +78,7 @@ export class LeaderFinder {
   readonly #control: BroadcastChannel;
   /** How the page is connected now, and why it is not. */
   readonly standing: PageStanding;
+  readonly #reserve: Reserve;
   #worker: OwnWorker | null = null;
   #wasGiven = false;
   /** The latest connection, which may have failed; null: there was none. */
@@ -87,6 +91,10 @@ export class LeaderFinder {
     this.#environment = environment;
     this.standing = new PageStanding(environment.persistence);
     this.#names = namesOf(options.directory);
+    this.#reserve = new Reserve(environment, this.#names, {
+      rest: () => this.#rest(),
+      wake: () => this.#startWorker(),
+    });
     this.#client = environment.randomId();
     this.client = this.#client.slice(-12);
     this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
@@ -139,11 +147,12 @@ export class LeaderFinder {
   /** True while nothing depends on this page's worker, so that another may be used instead. */
   get mayChange(): boolean {
     if (this.#state.kind === 'connecting') return false;
-    return this.#worker === null || !this.#isConnected;
+    return (this.#worker === null && !this.#reserve.isResting) || !this.#isConnected;
   }
 
   /** From now on, this page's worker comes from another source. Only while it may change. */
   use(options: LeaderOptions): void {
+    this.#replaceReserve();
     this.#abandonWorker();
     this.#wasGiven = false;
     this.#options = options;
@@ -157,6 +166,7 @@ export class LeaderFinder {
    */
   async succeed(source: WorkerSource): Promise<void> {
     if (this.end !== undefined) throw this.end;
+    this.#replaceReserve();
     const [before, options] = [this.#worker, this.#options];
     const succession = new Succession(before, {
       standing: this.standing,
@@ -207,6 +217,7 @@ export class LeaderFinder {
     search?.failed(reason);
     this.#succession?.fail(reason);
     this.#control.close();
+    this.#replaceReserve();
     this.#abandonWorker();
   }
 
@@ -221,7 +232,8 @@ export class LeaderFinder {
         search = { found, failed, asked: null, isAlone: false, ...timing };
         if (this.#state.kind === 'connecting') this.#state.search = search;
         this.#endSearchAfter(search, waitMs);
-        this.#startWorker();
+        if (this.#reserve.isResting) this.#wakeUnlessFound(search);
+        else this.#startWorker();
         this.#tell({ type: 'who' });
       });
     } catch (error) {
@@ -230,6 +242,28 @@ export class LeaderFinder {
     } finally {
       this.#endSearch(search!);
     }
+  }
+
+  /** Workers that could lead may all be unable to. */
+  #wakeUnlessFound(search: Search): void {
+    this.#environment.after(WAKE_MS, () => {
+      if (this.#search === search) this.#reserve.wake();
+    });
+  }
+
+  /** Ends the page's worker, which can be started again, while another leads. */
+  #rest(): boolean {
+    const isNeeded =
+      this.#state.kind !== 'ready' || !this.#isConnected || this.#succession?.isOver === false;
+    if (isNeeded || this.#worker === null || this.#leader === this.#worker.id) return false;
+    this.#abandonWorker();
+    return true;
+  }
+
+  /** Another worker, or none, is the page's from now on. */
+  #replaceReserve(): void {
+    this.#reserve.leave();
+    this.#reserve.isResting = false;
   }
 
   #endSearchAfter(search: Search, waitMs: number): void {
@@ -284,6 +318,7 @@ export class LeaderFinder {
         if (this.#worker?.id === id) this.#judge(leader);
       },
       leads: (channel, versions, medium) => {
+        this.#reserve.leave();
         this.#supersede(id);
         const endpoint = new ChannelEndpoint(channel);
         if (commonVersion(OWN_VERSIONS, versions) === null) {
@@ -296,8 +331,12 @@ export class LeaderFinder {
         new PageEnd(endpoint).leave(connectionClosed('the page already has one'));
         this.#seek();
       },
-      failed: (error) => this.#leaveToOthers(error, id),
+      failed: (error) => {
+        this.#reserve.leave();
+        this.#leaveToOthers(error, id);
+      },
       gone: (error) => {
+        this.#reserve.leave();
         if (this.#worker?.id === id) this.#worker = null;
         if (this.#link?.leader === id) {
           const [search, wasSilent] = [this.#search, this.#link.isSilent];
@@ -337,7 +376,12 @@ export class LeaderFinder {
     if (worker === this.#worker?.id) return; // it brings a connection along, which is faster
     this.#supersede(worker);
     this.#seek();
-    if (!this.#search?.isAlone) return;
+    const isResting = this.#reserve.isResting;
+    if (isResting && !this.#reserve.isOfOwn(deploymentIn(leads.deployment))) {
+      this.#reserve.wake(); // it judges this leader
+      return;
+    }
+    if (!isResting && !this.#search?.isAlone) return;
     this.#follow({
       worker,
       versions: versionsIn(leads),
@@ -346,7 +390,8 @@ export class LeaderFinder {
     });
   }
 
-  #judge({ order, worker, build, medium, ...versions }: OtherLeader): void {
+  #judge({ order, own, worker, build, medium, ...versions }: OtherLeader): void {
+    this.#reserve.judged(own);
     if (order === 'newer') this.standing.outdate();
     // The page's own worker takes over from one of an older deployment.
     if (order !== 'older') this.#follow({ worker, versions, build, medium });
@@ -408,6 +453,8 @@ export class LeaderFinder {
       this.#tell({ type: 'silent', worker });
     });
     if (worker !== this.#worker?.id) {
+      // A worker that the caller started cannot be started again.
+      if (this.#options.source.kind === 'spawned') this.#reserve.enter();
       const watch = new AbortController();
       const { locks } = this.#environment;
       whenReleased(locks, this.#names.workerLock(worker), watch.signal, () => {
@@ -423,7 +470,8 @@ export class LeaderFinder {
   #lose(worker: string, connection: PageEnd, reason: Error): void {
     if (isStorageError(reason) && reason.code === 'SITE_DATA_CLEARED') this.#clear(reason);
     if (this.end !== undefined || connection !== this.#link?.connection) return;
-    const isOwn = this.#worker === null || this.#worker.id === worker;
+    const isOwn =
+      (this.#worker === null && !this.#reserve.isResting) || this.#worker?.id === worker;
     if (isOwn && connection.heardCount <= 1) {
       this.standing.change('lost', reason);
       return;
@@ -446,6 +494,7 @@ export class LeaderFinder {
     this.standing.change('lost', error);
     search?.failed(error);
     this.#control.close();
+    this.#replaceReserve();
     // A worker that led ends itself, after it has told every page.
     if (this.#leader !== this.#worker?.id) this.#worker?.terminate();
   }

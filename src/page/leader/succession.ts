@@ -18,6 +18,7 @@ export interface SuccessionEnvironment {
 
 export class Succession {
   readonly done: Promise<void>;
+  isOver = false;
   #settle!: (error: Error | null) => void;
 
   constructor(before: OwnWorker | null, environment: SuccessionEnvironment) {
@@ -31,6 +32,7 @@ export class Succession {
       if (now !== null && now !== before?.id) this.#settle(null);
     });
     this.done = settled.then((error) => {
+      this.isOver = true;
       cancel();
       stop();
       if (error !== null) {

@@ -109,6 +109,8 @@ export interface OtherLeader extends Versions {
   readonly medium: StorageMedium;
   /** How its deployment compares with this worker's. `older`: this worker takes over from it. */
   readonly order: Order;
+  /** This worker's deployment; null: that of the other is not known to be the same. */
+  readonly own: Deployment | null;
 }
 
 export type ControlMessage =
@@ -158,6 +160,9 @@ export function namesOf(directory: string) {
     leaderLock: leaderLockOf(directory),
     /** Followed by the candidate, as JSON; held while it waits for its turn to lead, and while it leads. */
     candidateLock: `${prefix}/candidate/`,
+    /** Held by the page that keeps its worker to lead next, of those of one deployment. */
+    reserveLock: ({ build, code }: Deployment) =>
+      `${prefix}/reserve/${build === null ? `code ${code}` : `build ${build}`}`,
     /** Held by a worker from before it becomes a candidate until it dies. */
     workerLock: (worker: string) => `${prefix}/worker/${worker}`,
     /** Held by a page from before it connects until it is closed. */

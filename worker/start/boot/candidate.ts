@@ -344,6 +344,7 @@ class Candidate {
       worker,
       build: other?.build ?? null,
       order,
+      own: order === 'same' && other !== null ? introduced.deployment : null,
       medium: mediumIn(leads.medium),
       ...versionsIn(leads),
     });
