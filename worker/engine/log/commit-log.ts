@@ -24,8 +24,15 @@ import {
 } from './sealed-segments.ts';
 import { Segment, segmentName } from './segment.ts';
 
-/** A segment that has grown beyond this is followed by a new one. */
+/**
+ * A segment that has nearly this size is followed by a new one: Chromium counts an open file, against the quota, as the
+ * next power of two.
+ */
 export const SEGMENT_BYTES = 8 << 20;
+/** The part of it that is left for the last record. */
+const LAST_RECORD_PART = 1 / 16;
+/** From this part on, the next segment is opened ahead: on a full disk, this one ends early. */
+const SPARE_PART = 1 / 32;
 /** A wall clock that was set back by less is waited for: commits have the time of the last one meanwhile. */
 export const CLOCK_BACK_MS = 10_000;
 /** After a record of this size, no zeros are written ahead: they cost more than a flush that records a new file size. */
@@ -240,30 +247,39 @@ export class CommitLog {
 
   /** Extends the file with zeros when the log approaches its end. Not after a large record: others may follow. */
   growAhead(): void {
-    if (this.#recordBytes < LARGE_RECORD_BYTES) this.#active.growAhead(this.#end);
+    if (this.#recordBytes < LARGE_RECORD_BYTES)
+      this.#active.growAhead(this.#end, this.#parts.segmentBytes);
+  }
+
+  /** True if the active segment is to end. */
+  get isSegmentFull(): boolean {
+    return this.#position.offset >= this.#parts.segmentBytes * (1 - LAST_RECORD_PART);
   }
 
   /** True if the active segment may end, once it is flushed. */
   get canRotate(): boolean {
-    const isFull = this.#position.offset >= this.#parts.segmentBytes;
-    return isFull && this.#spare !== null && this.isDurable && this.#open === null;
+    const isEmpty = this.#position.offset === this.#active.base.offset;
+    return !isEmpty && this.#spare !== null && this.isDurable && this.#open === null;
   }
 
   /**
    * Begins the next segment. Requires `canRotate`, a flushed segment, and a main file that contains every page:
-   * nothing may refer to an image in the segment that ends. On a full disk, the active segment continues.
+   * nothing may refer to an image in the segment that ends. On a full disk, history is pruned; then the active segment
+   * continues.
    */
   rotate(): void {
     assert(this.canRotate && this.#active.isFlushed, 'a segment ended before it was durable');
     const { number, file } = this.#spare!;
     assert(number === this.#active.number + 1, 'a segment would be missing in the log');
     const precedingBytes = this.#active.precedingBytes + this.#active.sizeBytes;
-    let next: Segment;
-    try {
-      next = Segment.create(number, file, this.#position, this.checksum, precedingBytes);
-    } catch (error) {
-      if (isDiskFull(error)) return;
-      throw error;
+    let next: Segment | undefined;
+    while (next === undefined) {
+      try {
+        next = Segment.create(number, file, this.#position, this.checksum, precedingBytes);
+      } catch (error) {
+        if (!isDiskFull(error)) throw error;
+        if (!this.pruneOldest()) return;
+      }
     }
     const sealed = this.#active;
     this.#spare = null;
@@ -333,7 +349,7 @@ export class CommitLog {
   }
 
   get #needsSpare(): boolean {
-    return this.#spare === null && this.#position.offset >= this.#parts.segmentBytes / 2;
+    return this.#spare === null && this.#position.offset >= this.#parts.segmentBytes * SPARE_PART;
   }
 
   /** The time of a commit made now. */

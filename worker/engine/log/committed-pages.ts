@@ -176,10 +176,17 @@ export class CommittedPages implements PageLayer {
 
   /**
    * Copies every committed page into the main file; the last commit must be durable. `mayCut`:
-   * nothing after the committed pages is in use. Returns false if the disk is too full: nothing is
-   * lost, and it can be retried.
+   * nothing after the committed pages is in use. On a full disk, history is pruned. Returns false if the disk is too
+   * full nevertheless: nothing is lost, and it can be retried.
    */
   *checkpoint(pending: PendingRestore | null, mayCut: boolean): Flushing<boolean> {
+    for (;;) {
+      if (yield* this.#checkpoint(pending, mayCut)) return true;
+      if (!this.#log.isDurable || !this.#log.pruneOldest()) return false;
+    }
+  }
+
+  *#checkpoint(pending: PendingRestore | null, mayCut: boolean): Flushing<boolean> {
     assert(this.#log.isDurable, 'a checkpoint began before the log was durable');
     assert(!this.isCheckpointing, 'a checkpoint began during another one');
     this.#pendingRestore = pending;

@@ -102,6 +102,7 @@ export class ObjectFiles {
     const { history, loadFolding } = environment;
     const isThinned = history?.thin === true && loadFolding !== undefined;
     this.#thinning = isThinned ? new Thinning(recovered.log, loadFolding) : null;
+    this.#pages.makeRoom = () => this.#track(runFlushing(this.#giveUpHistory())) === true;
   }
 
   /**
@@ -570,13 +571,39 @@ export class ObjectFiles {
     yield* this.#log.flush();
     if (this.#closed !== undefined) return;
     if (isRestore || this.needsFlush || this.#pages.committed.isCheckpointing) return;
-    if (this.#pages.committed.isCheckpointDue || this.#log.canRotate) {
+    if (this.#pages.committed.isCheckpointDue || this.#log.isSegmentFull) {
       yield* this.#pages.checkpoint(this.#restore.pending);
       if (this.#closed !== undefined || this.needsFlush) return;
-      yield* this.#pages.rotateLog();
+      if (this.#log.isSegmentFull) yield* this.#pages.rotateLog();
       if (this.#closed !== undefined) return;
     }
     this.#log.growAhead();
+  }
+
+  /**
+   * On a full disk: the oldest segment is given up, even if the checkpoint before the last one needs it, or the commits
+   * are all in the active one, which ends then. False if there is no history, or the files are busy.
+   */
+  *#giveUpHistory(): Flushing<boolean> {
+    const isBusy = () =>
+      this.#closed !== undefined || this.needsFlush || this.#pages.committed.isCheckpointing;
+    const { sealed } = this.#log;
+    const isAll = () => sealed.oldest === this.#log.active.number;
+    if (this.#restore.isShown || this.#restore.isRequested) return false;
+    // A disk that takes no cut either is not only full.
+    if (this.#log.active.hasUncutRemains) return false;
+    yield* this.#log.flush();
+    if (isAll()) {
+      if (isBusy() || !(yield* this.#pages.checkpoint(this.#restore.pending)) || isBusy())
+        return false;
+      yield* this.#pages.rotateLog();
+      if (isAll()) return false;
+    }
+    // Either slot may survive, so both must name a later segment.
+    for (let slots = 0; slots < 2; slots++) {
+      if (isBusy() || !(yield* this.#pages.checkpoint(this.#restore.pending))) return false;
+    }
+    return !isBusy() && this.#log.pruneOldest();
   }
 }
 

@@ -529,9 +529,9 @@ test('[LOG14] a checkpoint writes the index of the segment', async () => {
   expect(await indexCount()).toBe(1);
 });
 
-test('[LOG14] the next segment is opened once half of one is full, and only once', async () => {
+test('[LOG14] the next segment is opened once a part of one is full, and only once', async () => {
   const directory = new WatchedDirectory();
-  const files = await open(directory, { segmentBytes: 2 * (4096 + 4176) });
+  const files = await open(directory, { segmentBytes: 32 * (4096 + 4176) });
   const names = async () => (await directory.names()).filter((name) => name.startsWith('log-'));
   expect(files.needsMaintenance).toBe(false);
   await files.maintain();

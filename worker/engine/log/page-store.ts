@@ -5,7 +5,7 @@
 // a file.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { DatabaseFile, Flushing } from '../file/file.ts';
+import { type DatabaseFile, type Flushing, isDiskFull } from '../file/file.ts';
 import { assert } from '../file/invariant.ts';
 
 import type { PendingRestore } from './checkpoint-file.ts';
@@ -54,6 +54,8 @@ export class PageStore implements DatabaseFile {
   readonly past: PastStates;
   /** Bytes of earlier pages that a restore collects. */
   readonly undoBytes: number;
+  /** Makes room on a full disk, by giving up history that the log alone cannot; false if it cannot, or not within this call. */
+  makeRoom: () => boolean = () => false;
   /** Of the next commit; null: it has none. */
   annotation: Uint8Array | null = null;
   readonly #log: CommitLog;
@@ -180,8 +182,7 @@ export class PageStore implements DatabaseFile {
       this.#dropUnchanged();
       return;
     }
-    this.committed.refuseWhenBlocked();
-    if (!this.#transaction.append(flags, sequence, annotation)) {
+    if (!this.#append(flags, sequence, annotation)) {
       this.#dropUnchanged();
       return;
     }
@@ -195,6 +196,21 @@ export class PageStore implements DatabaseFile {
       this.#transaction.pageCount === this.committed.pageCount,
       'a commit lost or added pages',
     );
+  }
+
+  #append(flags: number, sequence: number, annotation: Uint8Array | null): boolean {
+    // Nothing of it is in the active segment, which may end then.
+    const mayEnd = !this.#log.hasOpenParts;
+    for (;;) {
+      try {
+        this.committed.refuseWhenBlocked();
+        return this.#transaction.append(flags, sequence, annotation);
+      } catch (error) {
+        if (!mayEnd || !isDiskFull(error)) throw error;
+        this.#log.dropOpenParts();
+        if (!this.makeRoom()) throw error;
+      }
+    }
   }
 
   /** Number of pages as SQLite sees them. */

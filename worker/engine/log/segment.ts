@@ -200,6 +200,11 @@ export class Segment {
     return this.#flushed === this.#changes;
   }
 
+  /** True while the remains of a failed write could not be cut off. */
+  get hasUncutRemains(): boolean {
+    return this.#remains.kind === 'uncut';
+  }
+
   /** True until nothing that a failed write left can come back after a power failure. */
   get hasRemains(): boolean {
     return this.#remains.kind !== 'none';
@@ -238,11 +243,12 @@ export class Segment {
     this.#remains = { kind: 'cut', change };
   }
 
-  /** Extends the file with zeros when the log approaches its end. Ignored when the disk is full. */
-  growAhead(end: number): void {
+  /** Extends the file with zeros when the log approaches its end, up to a size. Ignored when the disk is full. */
+  growAhead(end: number, sizeBytesMax: number): void {
     const capacity = this.#readCapacity();
-    if (capacity - end >= AHEAD_BYTES_MIN / 4) return;
-    const bytes = Math.min(AHEAD_BYTES_MAX, Math.max(AHEAD_BYTES_MIN, end));
+    if (capacity - end >= AHEAD_BYTES_MIN / 4 || capacity >= sizeBytesMax) return;
+    const wanted = Math.min(AHEAD_BYTES_MAX, Math.max(AHEAD_BYTES_MIN, end));
+    const bytes = Math.min(wanted, sizeBytesMax - capacity);
     this.#changes++;
     try {
       this.file.write(ZEROS.subarray(0, bytes), capacity);
