@@ -2,6 +2,7 @@
 // wait and reach outside. Runs on any platform.
 
 type Ctx = {
+  abort(reason: string): void;
   storage: {
     sql: {
       exec(
@@ -18,6 +19,7 @@ type Ctx = {
     transaction<T>(closure: (txn: { rollback(): void }) => Promise<T>): Promise<T>;
     transactionSync<T>(callback: () => T): T;
     deleteAll(): Promise<void>;
+    sync(): Promise<void>;
   };
 };
 
@@ -53,6 +55,8 @@ export function mixedCall(id: string, pick: (count: number) => number): [string,
 export function mixedClass(Base: new (ctx: never, env: never) => object) {
   return class Mixed extends Base {
     declare ctx: Ctx;
+    /** How many calls have deleted the rows of calls, and have not stored them durably again. */
+    emptying = 0;
 
     constructor(ctx: never, env: never) {
       super(ctx, env);
@@ -158,10 +162,20 @@ export function mixedClass(Base: new (ctx: never, env: never) => object) {
 
     async empty(call: string) {
       const done = [...this.ctx.storage.sql.exec('SELECT call FROM done').raw()];
+      this.emptying += 1;
       await this.ctx.storage.deleteAll();
       this.prepare();
       for (const [known] of done) this.log(String(known));
-      return this.log(call);
+      this.log(call);
+      await this.ctx.storage.sync();
+      this.emptying -= 1;
+      return call;
+    }
+
+    /** Ends the instance: commits that are not durable are lost, but not between the two of `empty`. */
+    async end() {
+      while (this.emptying > 0) await new Promise((resolve) => setTimeout(resolve));
+      this.ctx.abort('ended by the test');
     }
 
     dump() {

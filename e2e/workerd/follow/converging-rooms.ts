@@ -7,13 +7,8 @@ import { roomsInWorkerd } from './rooms.ts';
 const ROOM = `
   import { followable } from '../../../src/follow/server/index.ts';
   import { MIXED_METHODS, mixedClass } from '../../../worker/testing/mixed-class.ts';
-  class Mixed extends mixedClass(DurableObject) {
-    end() {
-      this.ctx.abort('ended by the test');
-    }
-  }
   const options = { authorize: () => 'someone', methods: MIXED_METHODS, version: 1 };
-  export const Room = followable(Mixed, options);`;
+  export const Room = followable(mixedClass(DurableObject), options);`;
 
 export interface ServerInWorkerd {
   /** A server of an object of its own. */
@@ -26,12 +21,7 @@ export async function serveInWorkerd(): Promise<ServerInWorkerd> {
   return {
     server(name) {
       const { fetch, call } = rooms.room(name);
-      return Object.assign(connectionsOf(fetch), {
-        call,
-        restart: async () => {
-          await call('end').catch(() => {});
-        },
-      });
+      return Object.assign(connectionsOf(fetch), { call });
     },
     close: rooms.close,
   };
