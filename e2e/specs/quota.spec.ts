@@ -101,45 +101,48 @@ test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the obj
   expect(await page.evaluate(look)).toEqual(['ok', full.written + 2, 'before']);
 });
 
-test('[LOG13] bursts of writes near the quota give up history, and none is refused', {
-  tag: LONG,
-}, async ({ profile, server }) => {
-  const context = await profile.launch();
-  const page = await openBlank(await profile.newPage(), server);
-  const cdp = await context.newCDPSession(page);
-  const { origin } = server;
-  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 80_000_000 });
-  const { outcomes, prunedCount, last } = await page.evaluate(async () => {
-    const storage = await window.api.openStorage('bursts');
-    let prunedCount = 0;
-    storage.addEventListener('historypruned', () => {
-      prunedCount += 1;
-    });
-    const noise = new Uint8Array(50_000);
-    /** 200 commits over 100 keys: a database of 5 MB, and 20 MB of history. */
-    const burst = async (number: number) => {
-      for (let i = 0; i < 200; i++) {
-        crypto.getRandomValues(noise);
-        noise[0] = number;
-        await storage.put(`key${i % 100}`, noise);
+// Chromium counts an open file as the next power of two: where the last doubling of the log does not fit differs.
+for (const megabytes of [80, 60, 20]) {
+  test(`[LOG13] bursts of writes near a quota of ${megabytes} MB give up history, and none is refused`, {
+    tag: LONG,
+  }, async ({ profile, server }) => {
+    const context = await profile.launch();
+    const page = await openBlank(await profile.newPage(), server);
+    const cdp = await context.newCDPSession(page);
+    const { origin } = server;
+    await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: megabytes * 1_000_000 });
+    const { outcomes, prunedCount, last } = await page.evaluate(async () => {
+      const storage = await window.api.openStorage('bursts');
+      let prunedCount = 0;
+      storage.addEventListener('historypruned', () => {
+        prunedCount += 1;
+      });
+      const noise = new Uint8Array(50_000);
+      /** 200 commits over 100 keys: a database of 5 MB, and 20 MB of history. */
+      const burst = async (number: number) => {
+        for (let i = 0; i < 200; i++) {
+          crypto.getRandomValues(noise);
+          noise[0] = number;
+          await storage.put(`key${i % 100}`, noise);
+        }
+      };
+      const outcomes: string[] = [];
+      for (let number = 1; number <= 12; number++) {
+        outcomes.push(
+          await burst(number).then(
+            () => 'ok',
+            (error) => `${error.code}: ${error.message}`,
+          ),
+        );
       }
-    };
-    const outcomes: string[] = [];
-    for (let number = 1; number <= 12; number++) {
-      outcomes.push(
-        await burst(number).then(
-          () => 'ok',
-          (error) => `${error.code}: ${error.message}`,
-        ),
-      );
-    }
-    const values = await storage.list<Uint8Array>();
-    return { outcomes, prunedCount, last: [...values.values()].map((value) => value[0]) };
+      const values = await storage.list<Uint8Array>();
+      return { outcomes, prunedCount, last: [...values.values()].map((value) => value[0]) };
+    });
+    expect(outcomes).toEqual(Array(12).fill('ok'));
+    expect(prunedCount).toBeGreaterThan(0);
+    expect(last).toEqual(Array(100).fill(12));
   });
-  expect(outcomes).toEqual(Array(12).fill('ok'));
-  expect(prunedCount).toBeGreaterThan(0);
-  expect(last).toEqual(Array(100).fill(12));
-});
+}
 
 for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
   test(`[FULL2] a quota of ${quotaSize} bytes is DISK_FULL or enough, from the first call on`, {

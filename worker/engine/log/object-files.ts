@@ -307,7 +307,9 @@ export class ObjectFiles {
       const { history = {} } = this.#environment;
       const databaseBytes = this.#pages.committed.pageCount * PAGE_BYTES;
       const bytes = historyBytes(history, databaseBytes);
-      await this.#log.maintain({ from: () => this.#keptFrom(), bytes });
+      // What the next opening goes back to is kept, however old it has become.
+      const from = async () => Math.min(await this.#keptFrom(), ...this.#restore.targets);
+      await this.#log.maintain({ from, bytes });
       this.#restore.checkHistory();
       await this.#thinning?.step(() => this.#thinningBounds(bytes));
     });
@@ -598,6 +600,7 @@ export class ObjectFiles {
         return false;
       yield* this.#pages.rotateLog();
       if (isAll()) return false;
+      yield* this.#log.flush(); // a checkpoint may name only a segment whose header is durable
     }
     // Either slot may survive, so both must name a later segment.
     for (let slots = 0; slots < 2; slots++) {
