@@ -162,7 +162,7 @@ export class BranchSimulation {
         const node = this.#pick();
         const handle = await this.#certain(node);
         const bookmark = await this.#call('bookmark', () => handle.getCurrentBookmark());
-        if (node === this.#origin && node.version === 0) return; // it does not exist yet
+        if (node === this.#origin && node.last.size === 0) return; // it may not exist
         return node.mark({ bookmark, keys: node.last, timeMs: this.#time.now() });
       }
       case 'look':

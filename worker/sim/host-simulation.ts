@@ -351,8 +351,16 @@ export class HostSimulation {
     // Operations in progress could be stored before the deletion, or after it.
     await this.#settle(host, LONG_MS);
     this.#check();
-    host.checker.watch('delete', host.delete(name).catch(onlyStorageErrors(host, 'delete')));
-    host.expected.delete(name);
+    const refused = onlyStorageErrors(host, 'delete');
+    const deleted = host.delete(name).then(
+      () => void host.expected.delete(name),
+      (error) => {
+        refused(error);
+        // Its files may be there or not.
+        host.expectedOf(name).acknowledged.clear();
+      },
+    );
+    host.checker.watch('delete', deleted);
     await host.checker.allSettled();
   }
 

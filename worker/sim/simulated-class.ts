@@ -31,7 +31,9 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
   /** Returns at once, and stores it after a delay. */
   noteBehind(operation: string, delayMs: number): void {
     this.#enter('noteBehind');
-    this.#after(delayMs, () => void this.ctx.storage.put(operation, 1));
+    this.#after(delayMs, () => {
+      this.ctx.storage.put(operation, 1).catch(() => {}); // a disk that fails ends the instance as well
+    });
   }
 
   /** Stores it in a transaction that lasts for the delay. */
