@@ -49,6 +49,8 @@ export interface LogEnvironment {
    * read, and a later flush succeeds without storing it.
    */
   readonly hasFailed?: boolean;
+  /** A call on the files has failed, and nobody else is told: the next opening's `hasFailed` must be true. */
+  failed?(): void;
   /** The sequence of the oldest moment that a branch in memory needs; infinite: there is none. */
   pinnedSequence?(): number;
   /** The disk was full, and the oldest segment was given up. */

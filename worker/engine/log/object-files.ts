@@ -241,10 +241,13 @@ export class ObjectFiles {
     this.#restore.discard();
     this.#pages.end();
     // A disk that still fails is reported by the next opening.
+    const failed = () => this.#environment.failed?.();
     try {
-      this.#track(this.#log.cutToDurable());
+      const cut = this.#track(this.#log.cutToDurable());
+      if (cut instanceof Promise) cut.catch(failed);
     } catch (error) {
       if (!isStorageError(error)) throw error;
+      failed();
     }
   }
 

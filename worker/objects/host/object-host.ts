@@ -406,6 +406,7 @@ export class ObjectHost {
     const environment = {
       ...this.#environment,
       hasFailed: this.#failed.has(key),
+      failed: () => void this.#failed.add(key),
       pinnedSequence: () => this.branches.pinnedSequence(key),
       history: { ...this.#environment.history, ...construction?.class.options.history },
       loadFolding: () => lateCode.load('history'),

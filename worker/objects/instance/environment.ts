@@ -39,6 +39,8 @@ export interface HostEnvironment extends Turns {
   readonly medium: ObjectMedium;
   /** For one object: a call on its files has failed in this process; see LogEnvironment. */
   readonly hasFailed?: boolean;
+  /** A call on the object's files has failed, and nobody else is told. */
+  failed?(): void;
   /** For one object: the history that its branches need; see LogEnvironment. */
   pinnedSequence?(): number;
   /** Sizes of the objects' files. @default the usual ones */
