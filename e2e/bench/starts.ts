@@ -34,7 +34,7 @@ const RELEASE_MS = 700;
 const COMMITS = 300;
 const IDLE_MS = 3000;
 /** Until a tab in line has prepared, and what is not needed was freed. */
-const SETTLE_MS = 10_000;
+const SETTLE_MS = 4000;
 const TABS = 4;
 
 interface Visited extends Contender {

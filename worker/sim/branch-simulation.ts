@@ -193,6 +193,8 @@ export class BranchSimulation {
         const node = this.#pick();
         const mark = random.pick([...node.marks, undefined]);
         if (mark === undefined) return;
+        // Its history may be pruned between the request and the opening that restores.
+        if (this.#time.now() - mark.timeMs >= WINDOW_MS) return;
         this.totals.restores++;
         return this.#replace(node, mark.keys, async (handle) => {
           try {

@@ -310,9 +310,7 @@ export class ObjectFiles {
       const { history = {} } = this.#environment;
       const databaseBytes = this.#pages.committed.pageCount * PAGE_BYTES;
       const bytes = historyBytes(history, databaseBytes);
-      // What the next opening goes back to is kept, however old it has become.
-      const from = async () => Math.min(await this.#keptFrom(), ...this.#restore.targets);
-      await this.#log.maintain({ from, bytes });
+      await this.#log.maintain({ from: () => this.#keptFrom(), bytes });
       this.#restore.checkHistory();
       await this.#thinning?.step(() => this.#thinningBounds(bytes));
     });

@@ -27,6 +27,18 @@ export interface PutBack {
 
 export const PUT_BACKS: readonly PutBack[] = [
   {
+    name: 'a flush that fails while commits are discarded is forgotten',
+    layer: 'branches',
+    seed: 60091,
+    edits: [
+      {
+        file: 'worker/engine/log/object-files.ts',
+        from: 'if (!isStorageError(error)) throw error;\n      failed();',
+        to: 'if (!isStorageError(error)) throw error;',
+      },
+    ],
+  },
+  {
     name: 'on a full disk, a checkpoint names a segment whose header is not durable',
     layer: 'objects',
     seed: 5042,
