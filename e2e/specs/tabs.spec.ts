@@ -195,3 +195,27 @@ async function list(page: Page): Promise<string[]> {
     ...(await (await window.api.openStorage('shared')).list()).keys(),
   ]);
 }
+
+test('[TAB15] of three tabs, the third one ends its worker; it leads when the two others have gone', async ({
+  context,
+  server,
+}) => {
+  const tabs: Page[] = [];
+  for (let i = 0; i < 3; i++) tabs.push(await openBlank(await context.newPage(), server));
+  for (const [i, tab] of tabs.entries()) await put(tab, `from ${i}`, i);
+  const [one, two, three] = tabs as [Page, Page, Page];
+  /** A worker holds a lock as long as it lives. */
+  const workers = () =>
+    three.evaluate(async () => {
+      const { held = [] } = await navigator.locks.query();
+      return held.filter(({ name }) => name?.includes('/worker/')).length;
+    });
+  await expect.poll(workers).toBe(2);
+  await put(three, 'without a worker', 1);
+  await one.close();
+  expect(await list(three)).toHaveLength(4);
+  await expect.poll(workers).toBe(2);
+  await two.close();
+  await put(three, 'alone', 1);
+  expect(await list(three)).toHaveLength(5);
+});

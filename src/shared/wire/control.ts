@@ -1,7 +1,7 @@
 // How the pages and workers of one origin find each other: the names of locks and channels, and all messages that
 // are not calls.
 //
-// Every page starts a worker. The workers of one directory queue for one Web Lock; its holder leads and is the only
+// Every page starts a worker, and may end it while it is not the next in line. The workers of one directory queue for one Web Lock; its holder leads and is the only
 // worker that opens the files. It serves its own page over the worker's own channel, or over a message port if the
 // app gave the worker, and every other page over a BroadcastChannel of its own, because ports cannot be sent to
 // another tab.

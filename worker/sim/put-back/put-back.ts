@@ -240,7 +240,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'history of a restore is pruned before the commit of the restore is durable',
     layer: 'objects',
-    seed: 500_409,
+    seed: 500_667,
     edits: [
       {
         file: 'worker/engine/log/commit-log.ts',
@@ -355,7 +355,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'a segment that opening or a restore needs is discarded, because it is too large',
     layer: 'objects',
-    seed: 700_027,
+    seed: 700_009,
     edits: [
       {
         file: 'worker/engine/log/sealed-segments.ts',
