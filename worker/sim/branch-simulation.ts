@@ -121,8 +121,10 @@ export class BranchSimulation {
   }
 
   async #run(kind: BranchStepKind): Promise<void> {
+    const mayBeFull = this.#medium.disks.some((disk) => disk.mayBeFull);
     try {
       await this.#perform(kind);
+      if (mayBeFull) this.#origin.mayBePruned();
       if (this.#medium.isOff) await this.#lose();
     } catch (error) {
       if (!this.#isExpected(error)) throw error;
@@ -193,8 +195,7 @@ export class BranchSimulation {
         const node = this.#pick();
         const mark = random.pick([...node.marks, undefined]);
         if (mark === undefined) return;
-        // Its history may be pruned between the request and the opening that restores.
-        if (this.#time.now() - mark.timeMs >= WINDOW_MS) return;
+        if (this.#time.now() - mark.timeMs >= WINDOW_MS) return; // it may be pruned before the restore
         this.totals.restores++;
         return this.#replace(node, mark.keys, async (handle) => {
           try {

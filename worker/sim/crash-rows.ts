@@ -48,6 +48,11 @@ export class CrashRows implements FileRows {
     return this.#callsLeft < 0;
   }
 
+  /** True if a write may meet a full disk: its room is bounded, or such a fault is to come. */
+  get mayBeFull(): boolean {
+    return this.capacityBytes !== Number.POSITIVE_INFINITY || this.#fault?.code === 'DISK_FULL';
+  }
+
   /** Loses power during a call, after `calls` others. Power that is off stays off. */
   powerOffAfter(calls: number): void {
     if (!this.isOff) this.#callsLeft = calls;

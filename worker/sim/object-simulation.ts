@@ -81,9 +81,11 @@ export class ObjectSimulation {
   async #run(step: Step, index: number): Promise<void> {
     this.#random.reseed(step.seed);
     this.#clock.elapsedMs += 1 + this.#random.below(90_000);
-    if (this.#disk.capacityBytes !== Number.POSITIVE_INFINITY) this.#history.mayBePruned();
+    const { mayBeFull } = this.#disk;
+    if (mayBeFull) this.#history.mayBePruned();
     try {
       await this.#perform(step);
+      if (mayBeFull) this.#history.mayBePruned(); // also of this step
       if (this.#object.isBroken || this.#disk.isOff) await this.#recover();
     } catch (error) {
       if (!this.#isExpected(error)) throw inStep(error, index, step.kind);
@@ -485,7 +487,7 @@ export class ObjectSimulation {
     this.#history.restored(contents, this.#clock.elapsedMs);
     this.#totals('restores');
     if (!isCertain || undo === null) return;
-    const mayBePruned = this.#disk.capacityBytes !== Number.POSITIVE_INFINITY;
+    const mayBePruned = this.#disk.mayBeFull;
     this.#history.known.push({
       text: undo,
       contents: before.map((state) => state.contents),

@@ -37,6 +37,10 @@ export class RowDisk implements FileDirectory {
     this.#rows.capacityBytes = bytes;
   }
 
+  get mayBeFull(): boolean {
+    return this.#rows.mayBeFull;
+  }
+
   powerOffAfter(calls: number): void {
     this.#rows.powerOffAfter(calls);
   }

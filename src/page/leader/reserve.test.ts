@@ -30,7 +30,7 @@ async function openAll(count: number) {
 
 const isRunning = (tab: FakeTab) => tab.workers.at(-1)!.isAlive;
 
-test('[TAB15] of four tabs, the one that leads and the next in line keep their workers; all go on', async () => {
+test('[TAB15] of four tabs, the first two keep their workers; all go on', async () => {
   const opened = await openAll(4);
   expect(opened.map(isRunning)).toEqual([true, true, false, false]);
   for (const tab of opened) {
@@ -55,7 +55,7 @@ test('[TAB15] tabs that leave one by one lose nothing: the next in line leads, a
   }
 });
 
-test('[TAB15] the tab that leads and the next in line end at once: a tab that rests leads, without a timer', async () => {
+test('[TAB15] the first two tabs end at once: a tab that rests leads, without a timer', async () => {
   const [first, second, third, fourth] = await openAll(4);
   const mine = await fourth!.open();
   await mine.put('kept', 1);
@@ -105,7 +105,7 @@ test('[TAB15] the next in line never leads: a tab that rests starts its worker a
   expect(await read).toBe(1);
 });
 
-test('[TAB15] [DEPLOY1] a tab that rests judges a leader of other code again: the newest deployment leads', async () => {
+test('[TAB15] [BUILD1] a tab that rests judges a leader of other code again: the newest deployment leads', async () => {
   const newer = { build: 2 };
   const older = tabs.tab({ build: 1 });
   await older.open();

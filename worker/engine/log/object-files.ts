@@ -241,13 +241,12 @@ export class ObjectFiles {
     this.#restore.discard();
     this.#pages.end();
     // A disk that still fails is reported by the next opening.
-    const failed = () => this.#environment.failed?.();
     try {
       const cut = this.#track(this.#log.cutToDurable());
-      if (cut instanceof Promise) cut.catch(failed);
+      if (cut instanceof Promise) cut.catch(() => this.#environment.failed?.());
     } catch (error) {
       if (!isStorageError(error)) throw error;
-      failed();
+      this.#environment.failed?.();
     }
   }
 
@@ -583,31 +582,10 @@ export class ObjectFiles {
     this.#log.growAhead();
   }
 
-  /**
-   * On a full disk: the oldest segment is given up, even if the checkpoint before the last one needs it, or the commits
-   * are all in the active one, which ends then. False if there is no history, or the files are busy.
-   */
+  /** On a full disk: see PageStore. Not what a restore needs. */
   *#giveUpHistory(): Flushing<boolean> {
-    const isBusy = () =>
-      this.#closed !== undefined || this.needsFlush || this.#pages.committed.isCheckpointing;
-    const { sealed } = this.#log;
-    const isAll = () => sealed.oldest === this.#log.active.number;
-    if (this.#restore.isShown || this.#restore.isRequested) return false;
-    // A disk that takes no cut either is not only full.
-    if (this.#log.active.hasUncutRemains) return false;
-    yield* this.#log.flush();
-    if (isAll()) {
-      if (isBusy() || !(yield* this.#pages.checkpoint(this.#restore.pending)) || isBusy())
-        return false;
-      yield* this.#pages.rotateLog();
-      if (isAll()) return false;
-      yield* this.#log.flush(); // a checkpoint may name only a segment whose header is durable
-    }
-    // Either slot may survive, so both must name a later segment.
-    for (let slots = 0; slots < 2; slots++) {
-      if (isBusy() || !(yield* this.#pages.checkpoint(this.#restore.pending))) return false;
-    }
-    return !isBusy() && this.#log.pruneOldest();
+    if (this.#restore.isShown || this.#restore.targets.length > 0) return false;
+    return yield* this.#pages.giveUpHistory(() => this.#closed !== undefined || this.needsFlush);
   }
 }
 

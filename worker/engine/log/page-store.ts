@@ -296,6 +296,30 @@ export class PageStore implements DatabaseFile {
     return this.#log.canRotate && isCheckpointed && !isCheckpointing && !isEnded;
   }
 
+  /**
+   * Gives up the oldest segment, even if the checkpoint before the last one needs it, or the commits are all in the
+   * active one, which ends then. No restore may be pending. False if there is no history, or if it `isBusy` at a flush.
+   */
+  *giveUpHistory(isBusy: () => boolean): Flushing<boolean> {
+    const log = this.#log;
+    const isAll = () => log.sealed.oldest === log.active.number;
+    const isLate = () => isBusy() || this.committed.isCheckpointing;
+    // A disk that takes no cut either is not only full.
+    if (log.active.hasUncutRemains) return false;
+    yield* log.flush();
+    if (isAll()) {
+      if (isLate() || !(yield* this.checkpoint(null)) || isLate()) return false;
+      yield* this.rotateLog();
+      if (isAll()) return false;
+      yield* log.flush(); // a checkpoint may name only a segment whose header is durable
+    }
+    // Either slot may survive, so both must name a later segment.
+    for (let slots = 0; slots < 2; slots++) {
+      if (isLate() || !(yield* this.checkpoint(null))) return false;
+    }
+    return !isLate() && log.pruneOldest();
+  }
+
   /** A checkpoint that keeps pages which the running transaction has written to the main file. */
   checkpoint(pendingRestore: PendingRestore | null): Flushing<boolean> {
     return this.committed.checkpoint(pendingRestore, !this.#transaction.hasDirect);

@@ -40,6 +40,7 @@ export type SimulatedDisk = FileDirectory &
     | 'failedCalls'
     | 'violations'
     | 'capacityBytes'
+    | 'mayBeFull'
     | 'powerOff'
     | 'powerOffAfter'
     | 'failAfter'
@@ -95,6 +96,11 @@ export class CrashDisk implements FileDirectory {
 
   get isOff(): boolean {
     return this.#power.callsLeft < 0;
+  }
+
+  /** True if a write may meet a full disk: its room is bounded, or such a fault is to come. */
+  get mayBeFull(): boolean {
+    return this.capacityBytes !== Number.POSITIVE_INFINITY || this.#fault?.code === 'DISK_FULL';
   }
 
   /** Loses power during a call, after `calls` others. Power that is off stays off. */
