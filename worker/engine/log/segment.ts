@@ -277,11 +277,13 @@ export class Segment {
     if (remains.kind === 'cut' && remains.change <= this.#flushed) this.#remains = NO_REMAINS;
   }
 
-  /** Writes the file's bytes up to an offset once more, so that the next flush stores them. */
+  /** Writes the file's bytes up to an offset once more, and cuts it there, so that the next flush stores both. */
   rewrite(end: number): void {
     for (let at = 0; at < end; at += REWRITE_BYTES) {
       this.file.write(this.read(at, Math.min(REWRITE_BYTES, end - at)), at);
     }
+    // What was cut off may still be stored, and an opening would find it.
+    this.cutAt(end);
   }
 
   /** Reads a record again, at a known offset. */

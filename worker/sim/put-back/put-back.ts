@@ -27,6 +27,18 @@ export interface PutBack {
 
 export const PUT_BACKS: readonly PutBack[] = [
   {
+    name: 'commits that were cut off come back, because a failed flush dropped the cut',
+    layer: 'objects',
+    seed: 520_099,
+    edits: [
+      {
+        file: 'worker/engine/log/segment.ts',
+        from: 'an opening would find it.\n    this.cutAt(end);',
+        to: 'an opening would find it.',
+      },
+    ],
+  },
+  {
     name: 'a flush that fails while commits are discarded is forgotten',
     layer: 'branches',
     seed: 60091,
