@@ -252,7 +252,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'history of a restore is pruned before the commit of the restore is durable',
     layer: 'objects',
-    seed: 520_099,
+    seed: 501_768,
     edits: [
       {
         file: 'worker/engine/log/commit-log.ts',
