@@ -16,7 +16,6 @@ import { formatBookmark, parseBookmark, sequenceIn } from './bookmark.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import { type CommitRange, type ListedCommit, listCommits } from './commit-list.ts';
 import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';
-
 import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
 import { Corrections } from './corrections.ts';
 import type { ThinningBounds } from './folding.ts';
@@ -573,10 +572,11 @@ export class ObjectFiles {
     yield* this.#log.flush();
     if (this.#closed !== undefined) return;
     if (isRestore || this.needsFlush || this.#pages.committed.isCheckpointing) return;
-    if (this.#pages.committed.isCheckpointDue || this.#log.isSegmentFull) {
+    const isEnding = this.#log.isSegmentFull && this.#log.canRotate;
+    if (this.#pages.committed.isCheckpointDue || isEnding) {
       yield* this.#pages.checkpoint(this.#restore.pending);
       if (this.#closed !== undefined || this.needsFlush) return;
-      if (this.#log.isSegmentFull) yield* this.#pages.rotateLog();
+      if (isEnding) yield* this.#pages.rotateLog();
       if (this.#closed !== undefined) return;
     }
     this.#log.growAhead();
