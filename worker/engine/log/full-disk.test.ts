@@ -2,6 +2,7 @@
 
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import {
   noise,
   type OpenedLog,
@@ -11,6 +12,8 @@ import {
   vfs,
   WatchedDirectory,
 } from '../../testing/test-log.ts';
+import type { SyncFile } from '../file/file.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -152,3 +155,66 @@ test('[LOG5] a checkpoint follows a flush once enough pages, or enough log, have
     await opened.close();
   }
 });
+
+/** A disk that counts an open file as the next power of two above the most that it has had, as Chromium does. */
+class ReservingDirectory extends MemoryDirectory {
+  readonly #reserved = new Map<string, number>();
+  quotaBytes = Number.POSITIVE_INFINITY;
+
+  override async open(name: string): Promise<SyncFile> {
+    const file = await super.open(name);
+    const grow = (sizeBytes: number) => {
+      const before = this.#reserved.get(name) ?? 0;
+      if (sizeBytes <= before) return;
+      this.#reserved.set(name, Math.max(8192, 2 ** Math.ceil(Math.log2(sizeBytes))));
+      if (this.#countedBytes <= this.quotaBytes) return;
+      this.#reserved.set(name, before);
+      throw storageError('DISK_FULL', `"${name}" cannot have ${sizeBytes} bytes.`);
+    };
+    grow(file.sizeBytes());
+    return {
+      read: (target, offset) => file.read(target, offset),
+      write: (bytes, offset) => {
+        if (bytes.length > 0) grow(offset + bytes.length);
+        file.write(bytes, offset);
+      },
+      truncate: (sizeBytes) => {
+        grow(sizeBytes);
+        file.truncate(sizeBytes);
+      },
+      sizeBytes: () => file.sizeBytes(),
+      flush: () => file.flush(),
+      close: () => {
+        this.#reserved.delete(name);
+        file.close();
+      },
+    };
+  }
+
+  get #countedBytes(): number {
+    let bytes = 0;
+    for (const [name, size] of this.sizes()) bytes += this.#reserved.get(name) ?? size;
+    return bytes;
+  }
+}
+
+test.each(Array.from({ length: 16 }, (_, i) => 200_000 + i * 25_000))(
+  '[LOG13] where an open file counts as a power of two, and %i bytes are granted, history is given up and no commit is refused',
+  async (quotaBytes) => {
+    const directory = new ReservingDirectory();
+    directory.quotaBytes = quotaBytes;
+    const sizes = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 13, isChecked: true };
+    const opened = await openLog(directory, new TestEnvironment(), sizes);
+    for (let i = 0; i < 400; i++) {
+      put(opened.db, i % 10, noise(i, ROW_BYTES)); // a database of 40 KB
+      await opened.files.flush();
+      if (opened.files.needsMaintenance) await opened.files.maintain();
+    }
+    const rows = rowsOf(opened.db);
+    await opened.close();
+    const again = await openLog(directory, new TestEnvironment(), sizes);
+    expect(rowsOf(again.db)).toEqual(rows);
+    expect(rows).toHaveLength(10);
+    await again.close();
+  },
+);
