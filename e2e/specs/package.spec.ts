@@ -475,7 +475,7 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
 }, async () => {
   const page = await sizeOf("export * from 'ctx-storage'");
   expect(page.bytes).toBeLessThan(6_000);
-  expect(page.later).toBeLessThan(54_000);
+  expect(page.later).toBeLessThan(55_000);
   const connecting = await sizeOf("export { connect } from 'ctx-storage'");
   expect(connecting.bytes).toBeLessThan(2_000);
   expect(connecting.text).not.toContain('new Worker(');
@@ -484,7 +484,7 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
   expect(classes.bytes + classes.later).toBeLessThan(3_000);
   const dist = join(directory, 'node_modules/ctx-storage/dist');
   const worker = brotliCompressSync(readFileSync(join(dist, 'worker.js')));
-  expect(worker.length).toBeLessThan(117_000);
+  expect(worker.length).toBeLessThan(118_000);
   const late = brotliCompressSync(readFileSync(join(dist, 'late.js')));
   expect(late.length).toBeLessThan(18_000);
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
