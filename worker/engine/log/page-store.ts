@@ -308,6 +308,7 @@ export class PageStore implements DatabaseFile {
     if (log.active.hasUncutRemains) return false;
     yield* log.flush();
     if (isAll()) {
+      if (!log.canRotate) return false; // a checkpoint would be for nothing, at each refused commit
       if (isLate() || !(yield* this.checkpoint(null)) || isLate()) return false;
       yield* this.rotateLog();
       if (isAll()) return false;
