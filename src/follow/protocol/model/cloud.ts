@@ -9,6 +9,7 @@ import type {
   FollowedCallMessage,
   FollowedOutcome,
   MessageToFollower,
+  MessageToServer,
   Position,
 } from '../messages.ts';
 import {
@@ -39,15 +40,26 @@ export interface Cloud {
   readonly slow: ReadonlyMap<string, string>;
 }
 
-/** A message that leaves, or the end of a connection, which has none. */
-export interface Departure {
+/** What can happen to it. `starts`: in another instance, with a storage of now or of an earlier commit. */
+export type CloudEvent =
+  | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToServer }
+  | { readonly kind: 'closed'; readonly connection: number }
+  | { readonly kind: 'attemptStored'; readonly client: string }
+  /** The second turn of a slow call ends. */
+  | { readonly kind: 'slowEnds'; readonly client: string }
+  | { readonly kind: 'starts'; readonly storage: Storage }
+  /** An idle instance leaves memory; its connections stay. */
+  | { readonly kind: 'hibernates' };
+
+/** A message that leaves a side, or the end of a connection, which has none. */
+export interface Departure<Message> {
   readonly connection: number;
-  readonly message: MessageToFollower | null;
+  readonly message: Message | null;
 }
 
 export interface Committed {
   readonly cloud: Cloud;
-  readonly departures: readonly Departure[];
+  readonly departures: readonly Departure<MessageToFollower>[];
 }
 
 const VERSION = 1;
@@ -74,6 +86,45 @@ export function startCloud(
 /** The cloud after an event; null: the event's transaction ended the instance. */
 export function deliver(
   cloud: Cloud,
+  event: CloudEvent,
+  scenario: Scenario,
+  defects: Defects,
+): Committed | null {
+  const { core, storage, life } = cloud;
+  const head = headOf(storage);
+  switch (event.kind) {
+    case 'starts':
+      return startCloud(event.storage, life + 1, new Map(), defects);
+    case 'hibernates':
+      return startCloud(storage, life + 1, core.connections, defects);
+    case 'slowEnds':
+      return endSlow(cloud, event.client, scenario, defects);
+    case 'received':
+      return step(cloud, received(storage, event.connection, event.message), scenario, defects);
+    default:
+      return step(cloud, { ...event, head }, scenario, defects);
+  }
+}
+
+/** With the facts of the storage that the core needs. */
+function received(
+  storage: Storage,
+  connection: number,
+  message: MessageToServer,
+): FollowServerEvent {
+  const head = headOf(storage);
+  if (message.kind === 'call') return { kind: 'call', connection, message, head };
+  const copyLives = copyLivesOf(storage, message.copy);
+  if (message.kind === 'next') return { kind: 'next', connection, message, copyLives, head };
+  const { client, position } = message;
+  const lifeThere = position === null ? null : lifeAt(storage.notes, position.id);
+  const record = storage.records.get(client) ?? null;
+  const facts = { record, lifeThere, copyLives, canSnapshot: true, head };
+  return { kind: 'hello', connection, message, ...facts };
+}
+
+function step(
+  cloud: Cloud,
   event: FollowServerEvent,
   { calls }: Scenario,
   defects: Defects,
@@ -94,7 +145,7 @@ function finish(
   defects: Defects,
   kindOf?: (tag: string) => CallKind,
 ): Committed | null {
-  const departures: Departure[] = [];
+  const departures: Departure<MessageToFollower>[] = [];
   let effects = [...(defects.serverEffects?.(first) ?? first)];
   for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
     switch (effect.kind) {
@@ -148,13 +199,7 @@ function finish(
   return { cloud, departures };
 }
 
-/** The second turn of a slow call. */
-export function endSlow(
-  cloud: Cloud,
-  client: string,
-  scenario: Scenario,
-  defects: Defects,
-): Committed {
+function endSlow(cloud: Cloud, client: string, scenario: Scenario, defects: Defects): Committed {
   const rest = cloud.slow.get(client)!;
   const tag = rest.replace('+', '');
   const slow = new Map(cloud.slow);
@@ -162,22 +207,22 @@ export function endSlow(
   const later = rest === tag ? { ...cloud, slow } : withNote({ ...cloud, slow }, tag);
   const head = headOf(later.storage);
   const event = { kind: 'ended', client, head, outcome: outcomeOf('slow', tag) } as const;
-  return deliver(later, event, scenario, defects)!;
+  return step(later, event, scenario, defects)!;
 }
 
-export function headOf({ notes }: Storage): Position {
+function headOf({ notes }: Storage): Position {
   return { id: notes.length, life: lifeAt(notes, notes.length)! };
 }
 
 /** The life of the note with this number; null: there is none. The empty history is in life 0. */
-export function lifeAt(notes: readonly string[], id: number): number | null {
+function lifeAt(notes: readonly string[], id: number): number | null {
   if (id === 0) return 0;
   const note = notes[id - 1];
   return note === undefined ? null : Number(note.split('@')[1]);
 }
 
 /** Lives of the copy's positions, as the core gets them: every mark of this model can be followed. */
-export function copyLivesOf({ notes }: Storage, copy: CopyMark | null): CopyLives | null {
+function copyLivesOf({ notes }: Storage, copy: CopyMark | null): CopyLives | null {
   if (copy === null) return null;
   return { from: lifeAt(notes, copy.from.id), at: lifeAt(notes, copy.at.id) };
 }
@@ -186,7 +231,7 @@ export function copyLivesOf({ notes }: Storage, copy: CopyMark | null): CopyLive
 function departureOf(
   storage: Storage,
   effect: Extract<FollowServerEffect, { kind: 'send' | 'sendCut' | 'close' }>,
-): Departure {
+): Departure<MessageToFollower> {
   const { connection } = effect;
   if (effect.kind === 'close') return { connection, message: null };
   if (effect.kind === 'send') return { connection, message: effect.message };

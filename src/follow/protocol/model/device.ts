@@ -9,6 +9,7 @@ import {
   type BaseMark,
   type Follower,
   type FollowerEffect,
+  type FollowerEvent,
   openFollower,
   type QueuedCall,
   type StoredQueue,
@@ -133,6 +134,17 @@ export function expectedForecast(device: Device): readonly string[] {
 
 export function tagOf({ args }: Pick<QueuedCall, 'args'>): string {
   return args as string;
+}
+
+/** What the app has done when an event is delivered: a call has run on the forecast before. */
+export function begun(device: Device, event: FollowerEvent): Device {
+  if (event.kind !== 'called') return device;
+  const { forecast, app } = device;
+  return {
+    ...device,
+    forecast: event.call.isForecast ? [...forecast, tagOf(event.call)] : forecast,
+    app: { ...app, made: app.made + 1 },
+  };
 }
 
 /** Performs an effect other than on the connection. */

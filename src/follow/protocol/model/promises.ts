@@ -2,7 +2,7 @@
 //
 // Does not know how a state was reached.
 
-import type { Cloud } from './cloud.ts';
+import type { Cloud, Storage } from './cloud.ts';
 import { Broken, baseOf, type Device, expectedForecast, queueOf, tagOf } from './device.ts';
 import type { CallKind, Scenario } from './scenario.ts';
 import type { World } from './world.ts';
@@ -12,9 +12,25 @@ const WRITES: readonly CallKind[] = ['write', 'thrown', 'slow', 'lingering', 'ou
 /** Kinds that the app must hear of as refused. */
 const REFUSED: readonly CallKind[] = ['refused', 'thrown', 'fatal'];
 
+/** Devices whose promises hold beside a storage, while no earlier history was taken back. */
+export type Kept = Map<Device, Set<Storage>>;
+
 /** @throws Broken */
-export function checkPromises({ devices, cloud, ghost }: World, scenario: Scenario): void {
+export function checkPromises(
+  { devices, cloud, ghost }: World,
+  scenario: Scenario,
+  kept: Kept,
+): void {
   for (const device of devices) {
+    let its = kept.get(device);
+    if (its === undefined) {
+      its = new Set();
+      kept.set(device, its);
+    }
+    if (ghost.past.length === 0) {
+      if (its.has(cloud.storage)) continue;
+      its.add(cloud.storage);
+    }
     checkBase(device, cloud, ghost.past);
     checkForecast(device);
     checkCalls(device, cloud, ghost.past, scenario);

@@ -28,6 +28,10 @@ export interface ScriptedCall {
   readonly kind: CallKind;
 }
 
+export interface TaggedCall extends ScriptedCall {
+  readonly tag: string;
+}
+
 /** How many may still happen. */
 export interface FaultBudget {
   /** The server's instance ends, or hibernates. */
@@ -50,6 +54,8 @@ export interface Scenario {
   /** False: both devices are new. True: they have connected, and the object is empty. */
   readonly isConnected: boolean;
   readonly calls: readonly ScriptedCall[];
+  /** The calls of each device, in its order. A tag names a call: `A1` is the first of all, and A's. */
+  readonly script: readonly [readonly TaggedCall[], readonly TaggedCall[]];
   readonly faults: FaultBudget;
   /** Whose device crashes, and whose connections break, repeat and delay messages; null: either's. */
   readonly faultsAt: 'A' | 'B' | null;
@@ -75,7 +81,11 @@ export function scenario(
     const [by, kind] = call.split(' ') as [ScriptedCall['by'], CallKind];
     return { by, kind };
   });
-  return { isConnected, calls: scripted, faults: { ...NO_FAULTS, ...faults }, faultsAt: at };
+  const tagged = scripted.map((call, i) => ({ ...call, tag: `${call.by}${i + 1}` }));
+  const of = (name: string) => tagged.filter(({ by }) => by === name);
+  const script = [of('A'), of('B')] as const;
+  const budget = { ...NO_FAULTS, ...faults };
+  return { isConnected, calls: scripted, script, faults: budget, faultsAt: at };
 }
 
 export function nameOf({ isConnected, calls, faults, faultsAt }: Scenario): string {

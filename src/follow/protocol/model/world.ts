@@ -5,11 +5,10 @@
 //
 // Does not know the next steps.
 
-import type { FollowerEffect } from '../follower.ts';
 import type { MessageToFollower, MessageToServer } from '../messages.ts';
 import { type Cloud, type Departure, type Storage, startCloud } from './cloud.ts';
 import type { Defects } from './defects.ts';
-import { type Device, newDevice, perform } from './device.ts';
+import { type Device, newDevice } from './device.ts';
 import type { FaultBudget } from './scenario.ts';
 
 export const CLIENTS = ['A', 'B'] as const;
@@ -64,24 +63,18 @@ export function newWorld(faults: FaultBudget, defects: Defects): World {
   };
 }
 
-export function performed(world: World, client: ClientIndex, effect: FollowerEffect): World {
-  if (effect.kind === 'send') {
-    return withWire(world, effect.connection, (wire) =>
-      wire.isCut ? wire : { ...wire, up: [...wire.up, effect.message] },
-    );
-  }
-  if (effect.kind === 'disconnect') {
-    return withWire(world, effect.connection, (wire) => ({
-      ...wire,
-      isCut: true,
-      isOpenAtDevice: false,
-      down: [],
-    }));
-  }
-  return withDevice(world, client, (device) => perform(device, effect));
+/** What a device sends goes up its wires, and its end of a wire may close. */
+export function sentUp(world: World, { connection, message }: Departure<MessageToServer>): World {
+  return withWire(world, connection, (wire) => {
+    if (message === null) return { ...wire, isCut: true, isOpenAtDevice: false, down: [] };
+    return wire.isCut ? wire : { ...wire, up: [...wire.up, message] };
+  });
 }
 
-export function departed(world: World, { connection, message }: Departure): World {
+export function sentDown(
+  world: World,
+  { connection, message }: Departure<MessageToFollower>,
+): World {
   return withWire(world, connection, (wire) => {
     if (message === null) return { ...wire, isCut: true, isOpenAtServer: false, up: [] };
     return wire.isCut ? wire : { ...wire, down: [...wire.down, message] };
@@ -122,13 +115,9 @@ export function newWire(id: number, client: ClientIndex): Wire {
   };
 }
 
-export function withDevice(
-  world: World,
-  client: ClientIndex,
-  change: (device: Device) => Device,
-): World {
+export function withDevice(world: World, client: ClientIndex, device: Device): World {
   const [a, b] = world.devices;
-  return { ...world, devices: client === 0 ? [change(a), b] : [a, change(b)] };
+  return { ...world, devices: client === 0 ? [device, b] : [a, device] };
 }
 
 export function withWire(world: World, id: number, change: (wire: Wire) => Wire): World {
