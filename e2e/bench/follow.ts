@@ -68,6 +68,10 @@ const plain = await createObjects({ Room }, place());
 const stubOf = ({ env }: { env: object }, name: string, room = 'Room') =>
   (env as Record<string, { getByName(name: string): unknown }>)[room]!.getByName(name) as Stub;
 
+/** Devices hear of the network, and connect without a pause. */
+const network = new EventTarget();
+globalThis.addEventListener = network.addEventListener.bind(network) as typeof addEventListener;
+globalThis.removeEventListener = network.removeEventListener.bind(network);
 let isDown = false;
 const open = new Set<ServerSocket>();
 async function device() {
@@ -85,6 +89,7 @@ function setDown(down: boolean): void {
   isDown = down;
   if (down) for (const socket of open) socket.close();
   open.clear();
+  if (!down) network.dispatchEvent(new Event('online'));
 }
 
 const median = (values: readonly number[]) =>
@@ -184,12 +189,12 @@ for (const [pending, goal] of [
   for (let round = 0; round < 3; round++) {
     setDown(true);
     for (let i = 0; i < 1000; i++) await stubOf(server, 'again').change!(1);
-    setDown(false);
     const begin = performance.now();
-    await settled(mine.add!('last'));
+    setDown(false);
+    await untilCurrent(mine);
     times.push(performance.now() - begin);
   }
-  row('connected again after 1,000 commits, with the pause before it', median(times), 'ms', '–');
+  row('connected again after 1,000 commits, until the copy is current', median(times), 'ms', '20');
 }
 
 {

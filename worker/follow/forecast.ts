@@ -73,9 +73,12 @@ export class Forecast {
 
   /** Runs a call of the app, whose arguments the method may change. @throws errors of opening the branch */
   async run(method: string, args: readonly unknown[]): Promise<ForecastRun> {
-    const run = await this.#run(method, args);
-    if (run.kind === 'outside') await this.remake();
-    return run;
+    const run = await this.#used((instance) =>
+      this.#inTime(instance, () => runOf(instance, method, args)),
+    );
+    if (run !== null && run.kind !== 'outside') return run;
+    await this.remake();
+    return { kind: 'outside' };
   }
 
   /** The call that has just run is in the queue. */
@@ -93,36 +96,44 @@ export class Forecast {
     const { id } = await this.#base.deliver(() => this.#host.branches.fork(this.#base, FORK));
     const address = branchAddress(this.#base.address, id);
     this.#branch = { address, release: this.#host.branches.hold(address) };
-    for (const { n, method, args } of this.#calls) {
-      if (this.#outside.has(n)) continue;
-      const run = await this.#run(method, copyOf(args) as unknown[]);
-      if (run.kind !== 'outside') continue;
-      this.#outside.add(n);
-      return false;
-    }
-    return true;
+    const calls = this.#calls.filter(({ n }) => !this.#outside.has(n));
+    if (calls.length === 0) return true;
+    return this.#used(async (instance) => {
+      for (const call of calls) {
+        const isInside = await this.#inTime(instance, () => repeat(instance, call));
+        if (isInside) continue;
+        this.#outside.add(call.n);
+        return false;
+      }
+      return true;
+    });
   }
 
-  async #run(method: string, args: readonly unknown[]): Promise<ForecastRun> {
+  async #used<T>(use: (instance: ObjectInstance) => Promise<T>): Promise<T> {
     const instance = await this.#host.instance(this.#mustBeMade().address);
     const release = instance.retain();
     try {
-      const run = await this.#inTime(instance.deliver(() => runOf(instance, method, args)));
-      return run === null || instance.hasEnded ? { kind: 'outside' } : run;
-    } catch (error) {
-      if (!instance.hasEnded) throw error;
-      return { kind: 'outside' };
+      return await use(instance);
     } finally {
       release();
     }
   }
 
-  /** Null: it has not ended in time. */
-  #inTime<T>(work: Promise<T>): Promise<T | null> {
-    return new Promise((resolve, reject) => {
-      const cancel = this.#environment.afterRealTime(FORECAST_MS, () => resolve(null));
-      work.then(resolve, reject).finally(cancel);
+  /** An event of the instance; null: it has not ended in time, or has ended the instance. */
+  async #inTime<T>(instance: ObjectInstance, event: () => Promise<T>): Promise<T | null> {
+    let cancel: (() => void) | undefined;
+    const late = new Promise<null>((resolve) => {
+      cancel = this.#environment.afterRealTime(FORECAST_MS, () => resolve(null));
     });
+    try {
+      const result = await Promise.race([instance.deliver(event), late]);
+      return instance.hasEnded ? null : result;
+    } catch (error) {
+      if (!instance.hasEnded) throw error;
+      return null;
+    } finally {
+      cancel?.();
+    }
   }
 
   #mustBeMade() {
@@ -131,7 +142,7 @@ export class Forecast {
   }
 }
 
-/** Runs a method as an event of the instance, and finds out whether it has written or reached outside. */
+/** Runs a method, and finds out whether it has written or reached outside. */
 async function runOf(
   { object, storage, context }: ObjectInstance,
   method: string,
@@ -148,6 +159,19 @@ async function runOf(
   }
   if (context.refusedSends !== refusedSends) return { kind: 'outside' };
   return { kind: storage.currentBookmark() === before ? 'read' : 'wrote', answer };
+}
+
+/** Runs a call once more; false: it has reached outside. */
+async function repeat({ object, context }: ObjectInstance, call: QueuedCall): Promise<boolean> {
+  const { refusedSends } = context;
+  try {
+    mustBeCallable(object!);
+    // A method may change its arguments.
+    await callEntry(object!, [call.method], copyOf(call.args) as unknown[]);
+  } catch {
+    // Its first run was reported.
+  }
+  return context.refusedSends === refusedSends;
 }
 
 /** A value as it arrives elsewhere. @throws DataCloneError */
