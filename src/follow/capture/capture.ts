@@ -55,7 +55,7 @@ const OWN: ReadonlySet<string> = new Set([
   ...['_follow_key', '_follow_key_noted', '_follow_client', '_follow_outcome'],
 ]);
 /** Of the trigger of a table. */
-const TRIGGER = /^_follow_(i|d|u|bi|bu)_/;
+const TRIGGER = /^_follow_(i|d|u|m|bi|bu)_/;
 
 export interface CaptureOptions {
   /** The random number of this instance, not 0. */

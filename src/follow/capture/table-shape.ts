@@ -17,6 +17,9 @@ import type { OwnSql } from './own-sql.ts';
 /** What this package's own tables, triggers and views are called. */
 export const OWN_PREFIX = '_follow_';
 
+/** Of a table that has one, by any of these; a column of the same name hides it. */
+export const ROWID_NAMES = ['rowid', '_rowid_', 'oid'] as const;
+
 interface Column {
   readonly name: string;
   /** True: its values are marked when they are read. */
@@ -131,7 +134,7 @@ function keysOf(
   }
   if (keys.length === 1 && !hasKeyIndex) return keys; // INTEGER PRIMARY KEY: the rowid itself
   const names = new Set(info.map(([name]) => name.toLowerCase()));
-  const rowid = ['rowid', '_rowid_', 'oid'].find((name) => !names.has(name));
+  const rowid = ROWID_NAMES.find((name) => !names.has(name));
   if (rowid !== undefined) return [rowid];
   throw unsupported(
     `${table} has columns with all three names of the rowid, and no INTEGER PRIMARY KEY`,

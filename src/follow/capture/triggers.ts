@@ -5,30 +5,31 @@
 //
 // Does not know when they are made.
 
-import { literal, type NotedTable, OWN_PREFIX, sqlName } from './table-shape.ts';
+import { literal, type NotedTable, OWN_PREFIX, ROWID_NAMES, sqlName } from './table-shape.ts';
 
 /** The columns of a note, for keys. */
 export const NOTE_KEYS = ['k', 'k1', 'k2', 'k3'] as const;
 
-/** The statements that make the triggers of a table. */
+/** The statements that make the triggers of a table. Those of a table without unique indexes have no loop. */
 export function triggersOf(shape: NotedTable): string[] {
-  const { name, keys } = shape;
+  const { name, keys, hasRowid } = shape;
   const into = `INSERT INTO ${OWN_PREFIX}note (t, ${NOTE_KEYS.slice(0, keys.length).join(', ')})`;
   const note = (row: string) =>
     `${into} VALUES (${literal(name)}, ${keys.map((key) => `${row}.${sqlName(key)}`).join(', ')})`;
-  const oldKeys = keys.map((key) => `OLD.${sqlName(key)}`).join(', ');
   const moved = keys.map((key) => `OLD.${sqlName(key)} IS NOT NEW.${sqlName(key)}`).join(' OR ');
-  const trigger = (kind: string, when: string, ...body: string[]) =>
-    `CREATE TRIGGER ${sqlName(`${OWN_PREFIX}${kind}_${name}`)} ${when} ON ${sqlName(name)} BEGIN ${body.join('; ')}; END`;
+  const keyNames = new Set([...keys, ...(hasRowid ? ROWID_NAMES : [])]);
+  const trigger = (kind: string, event: string, body: readonly string[], condition = '') =>
+    `CREATE TRIGGER ${sqlName(`${OWN_PREFIX}${kind}_${name}`)} ${event} ON ${sqlName(name)} ${condition} BEGIN ${body.join('; ')}; END`;
   return [
     ...probes(shape, into, trigger),
-    trigger('i', 'AFTER INSERT', note('NEW')),
-    trigger('d', 'AFTER DELETE', note('OLD')),
+    trigger('i', 'AFTER INSERT', [note('NEW')]),
+    trigger('d', 'AFTER DELETE', [note('OLD')]),
+    trigger('u', 'AFTER UPDATE', [note('NEW')]),
     trigger(
-      'u',
-      'AFTER UPDATE',
-      note('NEW'),
-      `${into} SELECT ${literal(name)}, ${oldKeys} WHERE ${moved}`,
+      'm',
+      `AFTER UPDATE OF ${[...keyNames].map(sqlName).join(', ')}`,
+      [note('OLD')],
+      `WHEN ${moved}`,
     ),
   ];
 }
@@ -36,7 +37,7 @@ export function triggersOf(shape: NotedTable): string[] {
 function probes(
   { name, keys, hasRowid, uniques }: NotedTable,
   into: string,
-  trigger: (kind: string, when: string, ...body: string[]) => string,
+  trigger: (kind: string, event: string, body: readonly string[]) => string,
 ): string[] {
   const probed = new Set<string>();
   const found: string[] = [];
@@ -56,11 +57,11 @@ function probes(
   if (found.length === 0) return [];
   const others = keys.map((key) => `${sqlName(key)} IS NOT OLD.${sqlName(key)}`).join(' OR ');
   return [
-    trigger('bi', 'BEFORE INSERT', ...found),
+    trigger('bi', 'BEFORE INSERT', found),
     trigger(
       'bu',
       `BEFORE UPDATE OF ${[...probed].map(sqlName).join(', ')}`,
-      ...found.map((probe) => `${probe} AND (${others})`),
+      found.map((probe) => `${probe} AND (${others})`),
     ),
   ];
 }

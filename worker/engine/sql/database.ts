@@ -94,6 +94,7 @@ export class Database implements ExecutionOwner {
   /** The schema may have changed otherwise than by a query: something was rolled back. */
   schemaChanged(): void {
     this.#tables.forget();
+    this.#queries.schemaChanged();
   }
 
   /** SQLite's number of the schema, which each change of it increases. */
@@ -309,7 +310,10 @@ export class Database implements ExecutionOwner {
     if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
     const savepoint = this.#prepareWrite(query);
     const execute = () => this.#watched(query, () => new Execution(this, query, bindings));
-    return savepoint === undefined ? execute() : inSavepoint(this.control, savepoint, execute);
+    const execution =
+      savepoint === undefined ? execute() : inSavepoint(this.control, savepoint, execute);
+    if (query.changesSchema) this.#queries.schemaChanged();
+    return execution;
   }
 
   #tell(query: Query, bindings: readonly Binding[], told: (access: QueryAccess) => void): void {

@@ -34,6 +34,10 @@ export class QueryCache {
     if (this.#textUnits > CACHED_TEXT_UNITS_MAX) this.#evict(query);
   }
 
+  schemaChanged(): void {
+    for (const query of this.#queries.values()) query.schemaChanged();
+  }
+
   /** Finalizes and forgets all; none may be in use. */
   clear(): void {
     for (const query of this.#queries.values()) query.finalize();

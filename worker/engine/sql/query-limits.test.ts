@@ -88,6 +88,46 @@ describe('time', () => {
     expect(rows(database, 'PRAGMA quick_check')).toEqual([['ok']]);
   });
 
+  const FIRES_LONG = `BEGIN INSERT INTO t SELECT x.a FROM t AS x, t AS y, t AS z, t AS u, t AS v, t AS w,
+     t AS q, t AS r, t AS s, t AS o, t AS p, t AS n, t AS m, t AS l, t AS k, t AS j, t AS i; END`;
+
+  test.each([
+    [
+      'has run before the trigger was made',
+      ['INSERT INTO fires VALUES (2)', 'DELETE FROM fires'],
+      'fires',
+    ],
+    [
+      'fires a trigger that fires another',
+      ['CREATE TRIGGER tr AFTER INSERT ON fires BEGIN INSERT INTO other VALUES (NEW.a); END'],
+      'other',
+    ],
+    [
+      'deletes a row that another refers to',
+      [
+        'INSERT INTO fires VALUES (1)',
+        'CREATE TABLE child(b REFERENCES fires(a) ON DELETE CASCADE)',
+        'INSERT INTO child VALUES (1)',
+      ],
+      'child',
+    ],
+  ])('[LIM2] a statement that %s is undone, alone', (_, first, fires) => {
+    database.exec('CREATE TABLE fires(a PRIMARY KEY); CREATE TABLE other(a)', []);
+    for (const sql of first) database.exec(sql, []);
+    const event = fires === 'child' ? 'DELETE' : 'INSERT';
+    database.exec(`CREATE TRIGGER late AFTER ${event} ON ${fires} ${FIRES_LONG}`, []);
+    database.run('BEGIN');
+    database.exec('INSERT INTO t VALUES (3)', []);
+    const before = rows(database, 'SELECT * FROM fires');
+    const sql = fires === 'child' ? 'DELETE FROM fires' : 'INSERT INTO fires VALUES (2)';
+    expect(run(sql)).toBe('SQL_TIMEOUT');
+    expect([critical, database.inTransaction]).toEqual([0, true]);
+    database.run('COMMIT');
+    expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2], [3]]);
+    expect(rows(database, 'SELECT * FROM fires')).toEqual(before);
+    expect(rows(database, 'SELECT * FROM other')).toEqual([]);
+  });
+
   test('[LIM2] the same text runs again, with the program it had', () => {
     const sql =
       'INSERT INTO t SELECT i FROM (WITH RECURSIVE c(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c LIMIT ?)';

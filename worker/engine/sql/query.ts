@@ -10,7 +10,7 @@ import { programOf } from './program.ts';
 import { RowCounter } from './row-counter.ts';
 import { DONE, OK, ROW } from './sql-error.ts';
 import { bindValue } from './statement.ts';
-import { hasLoop } from './write-savepoint.ts';
+import { changesSchema, hasLoop } from './write-savepoint.ts';
 
 /** One run of a query, which is told when the query is needed for another one. */
 export interface Run {
@@ -29,6 +29,8 @@ export class Query {
   readonly writes: boolean;
   /** True when it writes and may run for long: it needs a savepoint of its own. */
   writesLong: boolean;
+  /** True when other statements may have other programs after it. */
+  readonly changesSchema: boolean;
   /** True for EXPLAIN: its rows describe a program. */
   readonly explains: boolean;
   /** Shared by executions, which must not change it. */
@@ -40,6 +42,7 @@ export class Query {
   /** Number of its last use among the uses of all queries. */
   lastUse = 0;
   #lastRun: Run | undefined;
+  #isStale = false;
 
   constructor(connection: Connection, text: string, pointer: Pointer) {
     const { exports } = connection.sqlite;
@@ -51,8 +54,15 @@ export class Query {
     this.writes = exports.sqlite3_stmt_readonly(pointer) === 0;
     this.explains = exports.sqlite3_stmt_isexplain(pointer) !== 0;
     this.writesLong = this.writes && hasLoop(connection.sqlite, pointer);
+    this.changesSchema = this.writes && changesSchema(connection.sqlite, pointer);
     this.columnNames = this.#readColumnNames();
     this.counter = new RowCounter(connection.sqlite, connection.pointer, pointer, this.writes);
+  }
+
+  /** Its next step may be of another program, which may run long. */
+  schemaChanged(): void {
+    this.#isStale = true;
+    this.writesLong = this.writes;
   }
 
   /** Binds all parameters and makes the first step; true when there is a row. */
@@ -69,8 +79,10 @@ export class Query {
       return this.step();
     } finally {
       // SQLite recompiles a statement in its first step, and that step may fail too.
-      if (counter.recompiled()) {
-        this.columnNames = this.#readColumnNames();
+      const isRecompiled = counter.recompiled();
+      if (isRecompiled) this.columnNames = this.#readColumnNames();
+      if (isRecompiled || this.#isStale) {
+        this.#isStale = false;
         this.writesLong = this.writes && hasLoop(connection.sqlite, this.pointer);
       }
     }

@@ -1,21 +1,20 @@
 // A savepoint around a query that writes, so that stopping it undoes its own writes and no others.
 //
 // Only programs with a loop run long enough to be stopped, so only they have one. An INSERT of one row,
-// or an UPDATE or DELETE by key, has no loop.
+// or an UPDATE or DELETE by key, has no loop, nor has a trigger that only does the same.
 
 import { isStorageError, type StorageErrorCode } from '../../../src/shared/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { INSTRUCTION, OPCODE } from '../vfs/vdbe-layout.ts';
-import { programOf } from './program.ts';
+import { endOf, type Program, programOf, programsOf } from './program.ts';
 import type { Savepoint, TransactionControl } from './transaction-control.ts';
 
-/** Instructions that go back, or into the program of a trigger. */
+/** Instructions that go back. */
 const LOOPS: ReadonlySet<number> = new Set([
   OPCODE.Next,
   OPCODE.Prev,
   OPCODE.SorterNext,
   OPCODE.VNext,
-  OPCODE.Program,
 ]);
 /** The errors of a statement that was stopped. */
 const STOPS: ReadonlySet<StorageErrorCode> = new Set(['SQL_TIMEOUT', 'CANCELLED']);
@@ -43,17 +42,40 @@ export function inSavepoint<T>(
   return result;
 }
 
-/** True when the statement's program may execute more instructions than it has. */
+/** True when the statement may execute more instructions than its programs have. */
 export function hasLoop(sqlite: Sqlite, statement: Pointer): boolean {
-  const { i32, u8 } = sqlite.memory;
-  const { address, instructionCount } = programOf(sqlite, statement);
-  for (let index = 0; index < instructionCount; index++) {
-    const at = address + index * INSTRUCTION.sizeBytes;
-    const opcode = u8[at + INSTRUCTION.opcode]!;
-    if (LOOPS.has(opcode)) return true;
-    if (opcode !== OPCODE.Goto) continue;
-    const target = i32[(at + INSTRUCTION.p2) >> 2]!;
-    if (target > FIRST && target <= index) return true;
+  const programs = programsOf(sqlite, statement);
+  let calls = 0;
+  for (const program of programs) {
+    const found = callsOf(sqlite, program);
+    if (found === null) return true;
+    calls += found;
+  }
+  // Otherwise one of them is called from two places, possibly from itself: a trigger may be recursive.
+  return calls !== programs.length - 1;
+}
+
+/** True when the statement changes the schema: SQLite then compiles others again, in their next first step. */
+export function changesSchema(sqlite: Sqlite, statement: Pointer): boolean {
+  const { u8 } = sqlite.memory;
+  const program = programOf(sqlite, statement);
+  for (let at = program.address; at < endOf(program); at += INSTRUCTION.sizeBytes) {
+    if (u8[at + INSTRUCTION.opcode] === OPCODE.SetCookie) return true;
   }
   return false;
+}
+
+/** How many other programs it calls, each once; null: it goes back. */
+function callsOf(sqlite: Sqlite, program: Program): number | null {
+  const { i32, u8 } = sqlite.memory;
+  let calls = 0;
+  for (let at = program.address; at < endOf(program); at += INSTRUCTION.sizeBytes) {
+    const opcode = u8[at + INSTRUCTION.opcode]!;
+    if (LOOPS.has(opcode)) return null;
+    if (opcode === OPCODE.Program) calls += 1;
+    if (opcode !== OPCODE.Goto) continue;
+    const target = program.address + i32[(at + INSTRUCTION.p2) >> 2]! * INSTRUCTION.sizeBytes;
+    if (target > program.address + FIRST * INSTRUCTION.sizeBytes && target <= at) return null;
+  }
+  return calls;
 }

@@ -88,6 +88,7 @@ export const OPCODE = {
   VNext: 65,
   Halt: 72,
   Count: 100,
+  SetCookie: 102,
   ReopenIdx: 113,
   OpenRead: 114,
   OpenWrite: 116,
