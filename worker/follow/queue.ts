@@ -1,7 +1,10 @@
 // The queue of a replica: its durable calls, and the refusals that the app has not seen, in an object of its own. Also how
 // far a snapshot has come whose parts are staged in another object.
 //
-// Invariant: each method is one commit, durable when it resolves. The client's name is made once, with the queue.
+// Invariants:
+//   each method is one commit, durable when it resolves
+//   the client's name is made once, with the queue
+//   no number is given twice: `issued` is the last one that has left the queue, later ones are in it
 //
 // Does not know when calls are sent, nor what they mean.
 
@@ -73,12 +76,12 @@ export class ReplicaQueue {
   enqueue(call: QueuedCall): Promise<void> {
     return this.#held.event((storage) => {
       storage.exec('INSERT INTO call VALUES (?, ?, ?, ?)', cellsOf(call));
-      storage.exec('UPDATE client SET issued = ?', [call.n]);
     });
   }
 
   dequeue(last: number, refusals: readonly RefusedCall[]): Promise<void> {
     return this.#held.event((storage) => {
+      storage.exec('UPDATE client SET issued = max(issued, ?)', [last]);
       storage.exec('DELETE FROM call WHERE n <= ?', [last]);
       for (const { call, outcome } of refusals) {
         const cells = [...cellsOf(call), serialize(outcome)];
@@ -158,8 +161,9 @@ function read(storage: ObjectInstance['storage'], newClient: () => string) {
     client = [newClient(), 0];
     storage.exec('INSERT INTO client VALUES (?, ?)', client);
   }
-  const [name, issued] = client;
+  const [name, left] = client;
   const calls = (select('SELECT * FROM call ORDER BY n') as Row[]).map(callOf);
+  const issued = Math.max(left, calls.at(-1)?.n ?? 0);
   const refusals = (select('SELECT * FROM refusal ORDER BY n') as Row[]).map((row) => ({
     call: callOf(row),
     outcome: storedValue(row[4]!) as RefusedCall['outcome'],
