@@ -8,6 +8,7 @@
 
 import type { FollowerEvent } from '../follower.ts';
 import type { CloudEvent, Storage } from './cloud.ts';
+import type { Defects } from './defects.ts';
 import { Broken } from './device.ts';
 import type { Scenario } from './scenario.ts';
 import type { CloudTurn, Crash, Turns } from './turns.ts';
@@ -39,19 +40,16 @@ export interface ModelStep {
   readonly next: () => World;
 }
 
-export interface StepOptions {
-  /** The server's messages leave before its transaction is durable. */
-  readonly sendsBeforeCommit?: boolean;
-}
+type StepDefects = Pick<Defects, 'sendsBeforeCommit'>;
 
 /** Everything that can happen next, in an order that depends on the world alone. */
 export function stepsOf(
   world: World,
   scenario: Scenario,
   turns: Turns,
-  options: StepOptions = {},
+  defects: StepDefects = {},
 ): ModelStep[] {
-  return new Steps(world, scenario, turns, options).all();
+  return new Steps(world, scenario, turns, defects).all();
 }
 
 /** Whether crashes, losses, repeats and delays can happen here. */
@@ -70,14 +68,14 @@ class Steps {
   readonly #world: World;
   readonly #scenario: Scenario;
   readonly #turns: Turns;
-  readonly #options: StepOptions;
+  readonly #defects: StepDefects;
   readonly #steps: ModelStep[] = [];
 
-  constructor(world: World, scenario: Scenario, turns: Turns, options: StepOptions) {
+  constructor(world: World, scenario: Scenario, turns: Turns, defects: StepDefects) {
     this.#world = world;
     this.#scenario = scenario;
     this.#turns = turns;
-    this.#options = options;
+    this.#defects = defects;
   }
 
   all(): ModelStep[] {
@@ -333,7 +331,7 @@ class Steps {
     name: () => string,
     prepare: (world: World) => World,
   ): void {
-    if (this.#options.sendsBeforeCommit) {
+    if (this.#defects.sendsBeforeCommit) {
       this.#steps.push({
         name: () => `${name()}; the server restarts before the commit, after its messages left`,
         kind: 'fault',
