@@ -115,8 +115,15 @@ function write(path: string, text: string): void {
   writeFileSync(join(folder, path), text);
 }
 
-/** Starts the program; resolves to its address. */
-async function start(...parameters: string[]): Promise<{ address: string; child: ChildProcess }> {
+interface Started {
+  readonly address: string;
+  readonly child: ChildProcess;
+  /** Everything printed so far. */
+  readonly output: () => string;
+}
+
+/** Starts the program; resolves when it listens. */
+async function start(...parameters: string[]): Promise<Started> {
   const child = spawn(NODE, [PROGRAM, 'dev', '--port', '0', ...parameters], {
     cwd: folder,
   });
@@ -130,7 +137,7 @@ async function start(...parameters: string[]): Promise<{ address: string; child:
   const addressIn = () => /Listening at (\S+)/.exec(output)?.[1];
   await expect.poll(() => addressIn() ?? child.exitCode).not.toBeNull();
   expect(child.exitCode, output).toBeNull();
-  return { address: addressIn()!, child };
+  return { address: addressIn()!, child, output: () => output };
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -217,6 +224,28 @@ test('[DEV12] requests under way when the code changes: made again, or 503', {
   expect([read!.status, await read!.text()]).toEqual([200, 'new']);
   expect([written!.status, written!.headers.get('retry-after')]).toEqual([503, '0']);
   expect(await written!.text()).toContain('POST');
+});
+
+test('[DEV13] an error that nobody handles is printed, and the server goes on', {
+  tag: ONCE,
+}, async () => {
+  const code = `
+    export default {
+      async fetch(request) {
+        const { pathname } = new URL(request.url);
+        if (pathname === '/rejects') Promise.reject(new Error('not awaited'));
+        if (pathname === '/throws') queueMicrotask(() => { throw new Error('not caught'); });
+        return new Response('fine');
+      },
+    };`;
+  write('wrangler.jsonc', JSON.stringify({ ...CONFIG, durable_objects: {}, services: [] }));
+  write('src/index.ts', code);
+  const { address, output } = await start();
+  for (const path of ['/rejects', '/throws', '/']) {
+    expect(await textOf(`${address}${path}`)).toBe('fine');
+  }
+  await expect.poll(output).toMatch(/Uncaught Error: not awaited\n.*index\.ts:5/s);
+  expect(output()).toMatch(/Uncaught Error: not caught\n.*index\.ts:6/s);
 });
 
 test('[DEV4] WebSockets reach the objects, and are closed from both sides', {

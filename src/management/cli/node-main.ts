@@ -34,6 +34,10 @@ const management = managementCommand({
 const dev = devCommand({
   async serve(options) {
     process.setSourceMapsEnabled(true);
+    // An error that nobody handles concerns what caused it: other requests go on, as in workerd.
+    for (const event of ['uncaughtException', 'unhandledRejection']) {
+      process.on(event, (error) => console.error('Uncaught', error));
+    }
     const { dev: serveProject } = await import('../../tools/dev/dev.ts');
     return serveProject(options, async () => {
       const { holdGlobals, startApp } = await import(
