@@ -215,12 +215,16 @@ describe('the changes of an object', () => {
       'CREATE TABLE r (rowid, _rowid_, oid)',
       'CREATE TABLE _FOLLOW_x (a)',
     ];
+    const schema = () =>
+      onServer(({ sql }) => sql.exec('SELECT * FROM sqlite_master ORDER BY name').toArray());
+    await exec('CREATE TABLE t0 (a)');
+    const before = await schema();
     for (const text of refused) {
-      const failed = onServer((storage) =>
-        storage.transactionSync(() => void storage.sql.exec(text)),
-      );
+      const failed = onServer((storage) => void storage.sql.exec(text));
       await expect(failed).rejects.toMatchObject({ code: 'FOLLOW_UNSUPPORTED' });
+      expect(await schema()).toEqual(before);
     }
+    await server.host.evict(server.address());
     const rowid = await onServer((storage) => {
       storage.sql.exec('CREATE TABLE t (a)');
       storage.sql.exec('INSERT INTO t (rowid, a) VALUES (4242, 1)');
@@ -228,6 +232,46 @@ describe('the changes of an object', () => {
       return storage.sql.exec('SELECT last_insert_rowid() AS r').one();
     });
     expect(rowid).toEqual({ r: 4242 });
+    await expectEqual();
+  });
+
+  test('[FOLC10] a class that removes everything by name leaves the tables of the notes', async () => {
+    await exec('CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1)');
+    await catchUp();
+    for (const remove of ['DELETE FROM', 'DROP TABLE', 'drop table if exists']) {
+      await onServer(({ sql }) => {
+        const names = sql.exec(
+          "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+        );
+        for (const { name } of names.toArray()) sql.exec(`${remove} "${name}"`);
+        sql.exec('CREATE TABLE IF NOT EXISTS t (a UNIQUE)');
+        sql.exec('INSERT INTO t VALUES (?)', remove);
+      });
+      await expectEqual();
+    }
+    await onServer(({ sql }) => {
+      const names = sql.exec(
+        "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 't'",
+      );
+      for (const { name } of names.toArray()) sql.exec(`DROP TRIGGER [${name}]; SELECT 1`);
+      sql.exec('UPDATE t SET a = 2');
+    });
+    await expectEqual();
+    const both = onServer(({ sql }) => sql.exec('DROP TABLE t; DROP TABLE _follow_note').toArray());
+    await expect(both).rejects.toMatchObject({ code: 'FOLLOW_UNSUPPORTED' });
+    await server.host.evict(server.address());
+    await exec('INSERT INTO t VALUES (3)');
+    await expectEqual();
+  });
+
+  test('[FOLC1] a cursor of a text that may change the schema is read after it', async () => {
+    await exec('CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3)');
+    const rows = await onServer(({ sql }) => {
+      const cursor = sql.exec("CREATE TABLE u (a); SELECT a, 'drop' AS word FROM t ORDER BY a");
+      const first = cursor.next().value;
+      return [first, ...cursor.toArray()];
+    });
+    expect(rows.map((row) => row!.a)).toEqual([1, 2, 3]);
     await expectEqual();
   });
 

@@ -6,6 +6,7 @@
 //
 // Does not know followers, nor when changes are sent.
 
+import { storageError } from '../../shared/contract/errors.ts';
 import type { DurableObjectStorage, SqlStorageValue } from '../../shared/contract/storage.ts';
 import { serialize } from '../../shared/values/encode.ts';
 import type {
@@ -26,6 +27,7 @@ import {
   marked,
   type NotedTable,
   namesInChanges,
+  OWN_PREFIX,
   readSchema,
   type Schema,
   sqlName,
@@ -74,6 +76,8 @@ export class Capture implements ChangeSource {
   readonly #sql: OwnSql;
   /** Keys that were noted after the last position, unless the note was undone. */
   readonly #keys = new Set<string>();
+  /** Tables of this package before a text that names one of them. */
+  #ownBefore: readonly string[] = [];
   /** Undefined: it may be another one. */
   #schema: Schema | undefined;
   #head: Position | undefined;
@@ -275,6 +279,7 @@ export class Capture implements ChangeSource {
 
   /** A column is not dropped while a trigger names it, and the index that it was in may be dropped in the same text. */
   #beforeSchema(text: string): void {
+    this.#ownBefore = /_follow_/i.test(text) ? this.#ownNames() : [];
     if (!/\balter\b/i.test(text) || !/\bdrop\b/i.test(text)) return;
     for (const { name, uniques } of this.#schemaNow().tables.values()) {
       if (uniques.length > 0) this.#dropTriggers(name);
@@ -282,8 +287,16 @@ export class Capture implements ChangeSource {
   }
 
   #afterSchema(text: string): void {
+    const there = this.#ownBefore.length === 0 ? [] : this.#ownNames();
+    const gone = this.#ownBefore.find((name) => !there.includes(name));
+    if (gone !== undefined) throw ownIsRemoved(gone);
     this.#syncSchema();
     if (/sqlite_sequence/i.test(text)) this.#note(NOTE.sequences);
+  }
+
+  #ownNames(): string[] {
+    const names = this.#sql.rows('SELECT name FROM sqlite_master') as [string][];
+    return names.map(([name]) => name).filter((name) => OWN.has(name));
   }
 
   /** Every table has its triggers, and each change of the schema is noted. @throws FOLLOW_UNSUPPORTED */
@@ -296,9 +309,11 @@ export class Capture implements ChangeSource {
     for (const name of known.keys()) if (!tables.has(name)) this.#forgetTable(name);
     for (const shape of tables.values()) {
       const { name, signature } = shape;
-      if (known.get(name) === signature) continue;
+      const triggers = triggersOf(shape);
+      const hasThem = this.#triggersOn(name).length === triggers.length;
+      if (known.get(name) === signature && hasThem) continue;
       this.#dropTriggers(name);
-      for (const trigger of triggersOf(shape)) this.#sql.rows(trigger);
+      for (const trigger of triggers) this.#sql.rows(trigger);
       this.#sql.rows('INSERT OR REPLACE INTO _follow_table VALUES (?, ?)', name, signature);
       this.#note(NOTE.table, name);
     }
@@ -310,14 +325,17 @@ export class Capture implements ChangeSource {
   }
 
   #dropTriggers(table: string): void {
+    for (const name of this.#triggersOn(table)) this.#sql.rows(`DROP TRIGGER ${sqlName(name)}`);
+    this.#forgetTable(table);
+  }
+
+  /** Those of this package. */
+  #triggersOn(table: string): string[] {
     const triggers = this.#sql.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?",
       table,
-    );
-    for (const [name] of triggers as [string][]) {
-      if (TRIGGER.test(name)) this.#sql.rows(`DROP TRIGGER ${sqlName(name)}`);
-    }
-    this.#forgetTable(table);
+    ) as [string][];
+    return triggers.map(([name]) => name).filter((name) => TRIGGER.test(name));
   }
 
   #forgetTable(name: string): void {
@@ -391,6 +409,13 @@ export class Capture implements ChangeSource {
       cellOf(sequence, true) as number | bigint,
     ]);
   }
+}
+
+function ownIsRemoved(name: string): Error {
+  return storageError(
+    'FOLLOW_UNSUPPORTED',
+    `followable: ${name} holds what followers need, and was not removed; leave out names that begin with ${OWN_PREFIX}.`,
+  );
 }
 
 function isString(value: unknown): value is string {

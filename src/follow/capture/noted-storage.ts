@@ -13,7 +13,7 @@ export interface StorageWrites {
   keys(keys: readonly string[]): void;
   /** A text is about to run that may change the schema. */
   beforeSchema(text: string): void;
-  /** It has run, or has failed after some of its statements. */
+  /** It has run, or has failed after some of its statements; an error undoes them. */
   afterSchema(text: string): void;
   /** Something was undone. */
   undone(): void;
@@ -25,23 +25,43 @@ export interface StorageWrites {
 
 /** Texts that may change the schema, or the table of sequences, which has no triggers. */
 const SCHEMA = /\b(create|alter|drop)\b|sqlite_sequence/i;
+/** A class that removes everything goes through the names in sqlite_master; those of this package stay. */
+const REMOVES_OWN =
+  /^\s*(drop\s+(table|view|trigger)(\s+if\s+exists)?|delete\s+from)\s+(main\s*\.\s*)?["'`[]?_follow_\w*["'`\]]?[\s;]*$/i;
+const NOTHING = 'SELECT 1 WHERE 0';
 
 type AnyFunction = (...args: never[]) => unknown;
 
 export function noteWrites(storage: DurableObjectStorage, writes: StorageWrites): void {
   noteKeys(storage, writes);
   noteKeys(storage.kv, writes);
+  const transactionSync = storage.transactionSync.bind(storage);
+  /** Without a note nothing is changed. A text that fails keeps its first statements, as it would without this. */
+  const changing = (text: string, run: () => unknown) => {
+    let result: unknown;
+    let failed: { readonly error: unknown } | undefined;
+    transactionSync(() => {
+      writes.beforeSchema(text);
+      try {
+        result = run();
+      } catch (error) {
+        failed = { error };
+        writes.undone();
+      }
+      writes.afterSchema(text);
+    });
+    if (failed !== undefined) throw failed.error;
+    return result;
+  };
   wrap(storage.sql, 'exec', (exec) => (...args: unknown[]) => {
     const text = String(args[0]);
-    const changesSchema = SCHEMA.test(text);
-    if (changesSchema) writes.beforeSchema(text);
+    if (REMOVES_OWN.test(text)) return exec(NOTHING);
     try {
-      return exec(...args);
+      return SCHEMA.test(text) ? changing(text, () => exec(...args)) : exec(...args);
     } catch (error) {
       writes.undone();
       throw error;
     } finally {
-      if (changesSchema) writes.afterSchema(text);
       writes.wrote();
     }
   });
