@@ -134,6 +134,7 @@ describe('the changes of an object', () => {
   test('[FOLC3] hold what keys were put and deleted, by each interface', async () => {
     await onServer(async (storage) => {
       storage.kv.put('a', { deep: [1, new Date(5)] });
+      storage.kv.put('nothing', undefined);
       await storage.put('b', 1);
       await storage.put({ c: 1, d: new Map([['x', 1n]]) });
     });
@@ -141,6 +142,7 @@ describe('the changes of an object', () => {
     await onServer(async (storage) => {
       await storage.delete(['b', 'missing']);
       storage.kv.delete('a');
+      storage.kv.put('e', undefined);
       await storage.transaction(async (txn) => {
         await txn.put('e', 'in');
         await txn.delete('c');

@@ -26,6 +26,9 @@ class Room extends DurableObject {
     const rows = this.ctx.storage.sql.exec('SELECT name FROM item ORDER BY id').raw();
     return [...rows].map(([name]) => String(name));
   }
+  clear() {
+    this.ctx.storage.sql.exec('DELETE FROM item');
+  }
   async fetched(name: string) {
     this.add(name);
     await fetch('http://localhost:1/');
@@ -130,6 +133,37 @@ describe('an object that follows', () => {
     expect(await status.refusals()).toHaveLength(1);
     await status.dismiss(refusal!);
     expect(await status.refusals()).toEqual([]);
+  });
+
+  test('[FOLP5] a refused call is tried again once, however often it is asked for at once', async () => {
+    const server = await serverOf();
+    await server.call('add', 'same');
+    server.isDown = true;
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    const status = followed(room);
+    const calls = [room.add('same'), room.add('also')];
+    await Promise.all(calls);
+    await server.call('add', 'also');
+    server.isDown = false;
+    for (const call of calls) await expect(settled(call)).rejects.toThrow(/UNIQUE/);
+    await server.call('clear');
+    await expect.poll(() => room.names()).toEqual([]);
+    const [same, also] = await status.refusals();
+    const outcomes = await Promise.allSettled([
+      ...[status.retry(same!), status.retry(same!)],
+      ...[status.dismiss(also!), status.retry(also!)],
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+    ]);
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'INVALID_ARGUMENT' } });
+    await expect.poll(() => status.read()).toMatchObject({ pending: 0, refused: 0 });
+    expect(await room.names()).toEqual(['same']);
+    expect(await server.call('names')).toEqual(['same']);
   });
 
   test('[FOLP28] a copy whose server refuses it tells why, and goes on once it may', async () => {
@@ -271,6 +305,19 @@ describe('an object that follows', () => {
       code: 'MESSAGE_TOO_LARGE',
     });
     expect(await settled(room.add('more'))).toBe(2);
+  });
+
+  test('[FOLP9] calls of the turn in which forget is called are made by the next copy', async () => {
+    const server = await serverOf();
+    const { env } = await app(server);
+    const room = env.Room.getByName('a');
+    await settled(room.add('first'));
+    const forgotten = followed(room).forget();
+    const calls = [room.add('second'), room.add('third')];
+    const names = room.names();
+    expect(await forgotten).toEqual([]);
+    await Promise.all([...calls.map(settled), names]);
+    expect(await server.call('names')).toEqual(['first', 'second', 'third']);
   });
 
   test('[FOLP9] forget removes the copy, and tells which calls the server has not answered', async () => {

@@ -30,7 +30,7 @@ import type { ObjectHost } from '../objects/host/object-host.ts';
 import type { HostEnvironment } from '../objects/instance/environment.ts';
 import { FollowLink, type LinkSocket } from './link.ts';
 import { ReplicaQueue } from './queue.ts';
-import { Replica, type ReplicaEnvironment, removeReplica } from './replica.ts';
+import { type FollowedCall, Replica, type ReplicaEnvironment, removeReplica } from './replica.ts';
 import type { WaitingObject, WaitingObjects } from './waiting-objects.ts';
 
 /** Outcomes that are kept for a page that asks late. */
@@ -106,7 +106,10 @@ export class FollowingObject implements FollowedObject {
   }
 
   async call(method: string, args: readonly unknown[]): Promise<FollowedResult> {
-    const { n, answer } = await this.#use((replica) => replica.call(method, args));
+    return this.#made(await this.#use((replica) => replica.call(method, args)));
+  }
+
+  async #made({ n, answer }: FollowedCall): Promise<FollowedResult> {
     if (n === null) return { value: resultIn(answer!), n };
     await this.#list().catch((error) => {
       throw new FollowedError(error, n); // it is in the queue nevertheless
@@ -184,10 +187,17 @@ export class FollowingObject implements FollowedObject {
   async #use<T>(use: (replica: Replica) => T | Promise<T>): Promise<T> {
     this.#uses += 1;
     try {
-      return await use(await this.#open());
+      let replica = await this.#open();
+      while (!this.#isPresent(replica)) replica = await this.#open();
+      return await use(replica);
     } finally {
       this.#uses -= 1;
     }
+  }
+
+  /** False: somebody has let it go while it was waited for. */
+  #isPresent(replica: Replica): boolean {
+    return replica === this.#opened?.replica;
   }
 
   #open(): Promise<Replica> {
@@ -381,24 +391,22 @@ export class FollowingObject implements FollowedObject {
   }
 
   async #retry(n: number): Promise<null> {
-    const replica = await this.#open();
-    const refused = replica.refusals.find(({ call }) => call.n === n);
-    if (refused === undefined) {
+    const made = await this.#use((replica) => replica.retry(n));
+    if (made === null) {
       throw storageError(
         'INVALID_ARGUMENT',
-        `retry: there is no refused call ${n}; it was dismissed.`,
+        `retry: there is no refused call ${n}; it was dismissed, or made again.`,
       );
     }
-    const { method, args } = refused.call;
-    await this.call(method, args as unknown[]).catch((error) => {
+    await this.#made(made).catch((error) => {
       if (queuedAs(error) === undefined) throw error; // it failed here and is kept as refused
     });
-    await this.#use((present) => present.dismiss(n));
     return null;
   }
 
   async #forget(): Promise<readonly FollowRefusal[]> {
-    const replica = await this.#open();
+    let replica = await this.#open();
+    while (!this.#isPresent(replica)) replica = await this.#open();
     await this.#letGo(replica, () => removeReplica(this.#host, this.#address));
     const left = [
       ...replica.refusals.map(refusalOf),

@@ -25,6 +25,7 @@ const TABLES = `
     (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL, outcome BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), mark BLOB NOT NULL)`;
 
+const DISMISS = 'DELETE FROM refusal WHERE n = ?';
 const COUNTED = 'SELECT count(*), coalesce(max(n), 0) FROM part';
 
 type Row = [
@@ -73,8 +74,9 @@ export class ReplicaQueue {
     this.copy = copy;
   }
 
-  enqueue(call: QueuedCall): Promise<void> {
+  enqueue(call: QueuedCall, retried: number | null): Promise<void> {
     return this.#held.event((storage) => {
+      if (retried !== null) storage.exec(DISMISS, [retried]);
       storage.exec('INSERT INTO call VALUES (?, ?, ?, ?)', cellsOf(call));
     });
   }
@@ -92,7 +94,7 @@ export class ReplicaQueue {
 
   dismiss(n: number): Promise<void> {
     return this.#held.event((storage) => {
-      storage.exec('DELETE FROM refusal WHERE n = ?', [n]);
+      storage.exec(DISMISS, [n]);
     });
   }
 

@@ -223,24 +223,45 @@ export class Replica {
   async call(method: string, args: readonly unknown[]): Promise<FollowedCall> {
     const stored = serialize(args);
     if (stored.length > ARGS_BYTES_MAX) throw tooLarge(method, stored.length);
+    return this.#next(() => this.#call(method, stored, null));
+  }
+
+  /**
+   * Makes a refused call again, which then is refused no longer. Null: there is no such call. A call that throws, and
+   * writes nothing, stays refused.
+   */
+  retry(n: number): Promise<FollowedCall | null> {
     return this.#next(async () => {
-      await this.#show();
-      const { forecast } = this.#parts;
-      const run = await forecast.run(method, deserialize(stored) as unknown[]);
-      if (run.kind === 'read') return { n: null, answer: run.answer };
-      const isForecast = run.kind === 'wrote' && this.#core.isForecasting;
-      if (run.kind === 'wrote' && !isForecast) await forecast.remake();
-      const call = { method, args: deserialize(stored), isForecast };
-      const n = this.#core.queue.issued + 1;
-      await this.#step({ kind: 'called', call });
-      if (isForecast) forecast.keep(this.#core.queue.calls.find((queued) => queued.n === n)!);
-      return { n, answer: run.kind === 'wrote' && isForecast ? run.answer : null };
+      const refused = this.#core.queue.refusals.find(({ call }) => call.n === n);
+      if (refused === undefined) return null;
+      const { method, args } = refused.call;
+      const made = await this.#call(method, serialize(args), n);
+      if (made.n === null && made.answer?.kind === 'value') await this.#dismiss(n);
+      return made;
     });
+  }
+
+  async #call(method: string, args: Uint8Array, retried: number | null): Promise<FollowedCall> {
+    await this.#show();
+    const { forecast } = this.#parts;
+    const run = await forecast.run(method, deserialize(args) as unknown[]);
+    if (run.kind === 'read') return { n: null, answer: run.answer };
+    const isForecast = run.kind === 'wrote' && this.#core.isForecasting;
+    if (run.kind === 'wrote' && !isForecast) await forecast.remake();
+    const call = { method, args: deserialize(args), isForecast };
+    const n = this.#core.queue.issued + 1;
+    await this.#step({ kind: 'called', call, retried });
+    if (isForecast) forecast.keep(this.#core.queue.calls.find((queued) => queued.n === n)!);
+    return { n, answer: run.kind === 'wrote' && isForecast ? run.answer : null };
   }
 
   /** The app has seen a refusal. */
   dismiss(n: number): Promise<void> {
-    return this.#next(() => this.#step({ kind: 'dismissed', n }));
+    return this.#next(() => this.#dismiss(n));
+  }
+
+  #dismiss(n: number): Promise<void> {
+    return this.#step({ kind: 'dismissed', n });
   }
 
   /** There is a connection, which replaces an earlier one. The result tells what happens to it. */
@@ -329,7 +350,7 @@ export class Replica {
     const { queue } = this.#parts;
     switch (effect.kind) {
       case 'enqueue':
-        return queue.enqueue(effect.call);
+        return queue.enqueue(effect.call, effect.retried);
       case 'dequeue':
         return queue.dequeue(effect.last, effect.refusals);
       case 'dismiss':

@@ -157,8 +157,8 @@ export class Capture implements ChangeSource {
       );
       for (const [key] of keys as [string][]) {
         const value = this.#storage.kv.get(key);
-        if (value === undefined) kvGone.push(key);
-        else kv.push([key, serialize(value)]);
+        if (value !== undefined || this.#hasKey(key)) kv.push([key, serialize(value)]);
+        else kvGone.push(key);
       }
     }
     const hasSequences = changed.length > 0 || has(NOTE.schema) || has(NOTE.sequences);
@@ -371,6 +371,12 @@ export class Capture implements ChangeSource {
       else rows.push(cellsOf(shape, values.slice(notes.length)));
     }
     return { ...namesInChanges(shape), isWhole: false, rows, gone };
+  }
+
+  /** Also of a key whose value is undefined. */
+  #hasKey(key: string): boolean {
+    const [found] = this.#storage.kv.list({ start: key, limit: 1 });
+    return found?.[0] === key;
   }
 
   /** Everything, as one. */

@@ -105,8 +105,12 @@ export interface Follower {
 }
 
 export type FollowerEvent =
-  /** A call has run on the forecast and written, or reached outside. */
-  | { readonly kind: 'called'; readonly call: Omit<QueuedCall, 'n'> }
+  /** A call has run on the forecast and written, or reached outside. `retried`: the refused call that it makes again. */
+  | {
+      readonly kind: 'called';
+      readonly call: Omit<QueuedCall, 'n'>;
+      readonly retried: number | null;
+    }
   | { readonly kind: 'connected'; readonly connection: number }
   | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToFollower }
   /** `isTaken`: the server has closed it, because the client belongs to another identity. */
@@ -115,8 +119,8 @@ export type FollowerEvent =
   | { readonly kind: 'dismissed'; readonly n: number };
 
 export type FollowerEffect =
-  /** One commit in the queue: the call, and its number as `issued`. */
-  | { readonly kind: 'enqueue'; readonly call: QueuedCall }
+  /** One commit in the queue: the call, and its number as `issued`; the refusal that it takes the place of is dismissed. */
+  | { readonly kind: 'enqueue'; readonly call: QueuedCall; readonly retried: number | null }
   /** One commit in the queue: calls up to `last` leave it, and refusals join it. */
   | { readonly kind: 'dequeue'; readonly last: number; readonly refusals: readonly RefusedCall[] }
   /** One commit in the queue. */
@@ -146,6 +150,7 @@ export type FollowerEffect =
   | { readonly kind: 'disconnect'; readonly connection: number; readonly reason: string };
 
 type Step = Transition<Follower, FollowerEffect>;
+type CalledEvent = Extract<FollowerEvent, { kind: 'called' }>;
 type Connected = Exclude<FollowerLink, { kind: 'offline' | 'stopped' }>;
 
 /** A replica as its files have it. */
@@ -169,7 +174,7 @@ export function openFollower(
 export function stepFollower(state: Follower, event: FollowerEvent): Step {
   switch (event.kind) {
     case 'called':
-      return called(state, event.call);
+      return called(state, event);
     case 'dismissed':
       return dismissed(state, event.n);
     case 'connected':
@@ -186,19 +191,24 @@ export function stepFollower(state: Follower, event: FollowerEvent): Step {
   return { state: { ...state, link: gone }, effects: [] };
 }
 
-function called(state: Follower, { method, args, isForecast }: Omit<QueuedCall, 'n'>): Step {
+function called(state: Follower, { call: given, retried }: CalledEvent): Step {
   const n = state.queue.issued + 1;
-  const call = { n, method, args, isForecast };
-  const queue = { ...state.queue, issued: n, calls: [...state.queue.calls, call] };
+  const call = { n, ...given };
+  const refusals = withoutRefusal(state.queue, retried);
+  const queue = { issued: n, calls: [...state.queue.calls, call], refusals };
   return thenSend({ ...state, queue }, [
-    { kind: 'enqueue', call },
+    { kind: 'enqueue', call, retried },
     { kind: 'flushQueue' },
     { kind: 'acknowledge', n },
   ]);
 }
 
+function withoutRefusal({ refusals }: StoredQueue, n: number | null): readonly RefusedCall[] {
+  return refusals.filter(({ call }) => call.n !== n);
+}
+
 function dismissed(state: Follower, n: number): Step {
-  const refusals = state.queue.refusals.filter(({ call }) => call.n !== n);
+  const refusals = withoutRefusal(state.queue, n);
   const dismissed = { ...state, queue: { ...state.queue, refusals } };
   return { state: dismissed, effects: [{ kind: 'dismiss', n }, { kind: 'flushQueue' }] };
 }

@@ -38,7 +38,7 @@ function followed(state: Follower, ...events: FollowerEvent[]) {
 
 const received = (message: MessageToFollower, connection = 1) =>
   ({ kind: 'received', connection, message }) as const;
-const called: FollowerEvent = { kind: 'called', call: CALL };
+const called: FollowerEvent = { kind: 'called', call: CALL, retried: null };
 const connecting = (connection: number): FollowerEvent[] => [
   { kind: 'connected', connection },
   received({ kind: 'welcome', protocol: 1, version: 1 }, connection),

@@ -154,7 +154,12 @@ export function perform(device: Device, effect: FollowerEffect): Device {
     case 'enqueue': {
       const { issued, calls, refusals } = queueOf(device);
       if (effect.call.n <= issued) throw new Broken(`number ${effect.call.n} is given twice`);
-      return inQueue(device, { issued: effect.call.n, calls: [...calls, effect.call], refusals });
+      const kept = refusals.filter(({ call }) => call.n !== effect.retried);
+      return inQueue(device, {
+        issued: effect.call.n,
+        calls: [...calls, effect.call],
+        refusals: kept,
+      });
     }
     case 'dequeue': {
       const { issued, calls, refusals } = queueOf(device);

@@ -109,7 +109,7 @@ class Steps {
     if (call !== undefined) {
       const { kind: method, tag: args } = call;
       const isForecast = method !== 'outside' && core.isForecasting;
-      const event = { kind: 'called', call: { method, args, isForecast } } as const;
+      const event = { kind: 'called', call: { method, args, isForecast }, retried: null } as const;
       this.#device(client, event, { name: () => `${name} calls ${args} (${method})` });
     }
     for (const { n, tag } of world.faults.dismissals > 0 ? app.shown : []) {
