@@ -16,6 +16,7 @@ import type {
   SentCell,
   TableChanges,
 } from '../../src/follow/changes/changes.ts';
+import { bytesOfText } from '../../src/follow/changes/exact-text.ts';
 import type { Database } from '../engine/sql/database.ts';
 import type { PreparedStatement } from '../engine/sql/statement.ts';
 import type { Copy } from '../engine/storage/copied-content.ts';
@@ -163,8 +164,14 @@ function bind(statement: PreparedStatement, index: number, cell: SentCell): void
   if (cell === null) statement.bindNull(index);
   else if (typeof cell === 'number') statement.bindNumber(index, cell);
   else if (typeof cell === 'bigint') statement.bindInt64(index, cell);
-  else if (typeof cell === 'string') statement.bindText(index, cell);
+  else if (typeof cell === 'string') bindText(statement, index, cell);
   else statement.bindBlob(index, cell);
+}
+
+function bindText(statement: PreparedStatement, index: number, sent: string): void {
+  const bytes = bytesOfText(sent);
+  if (bytes === null) statement.bindText(index, sent);
+  else statement.bindTextBytes(index, bytes);
 }
 
 function quoted(name: string): string {

@@ -11,6 +11,7 @@
 import type { DurableObjectStorage } from '../../shared/contract/storage.ts';
 import { serialize } from '../../shared/values/encode.ts';
 import type { CopyPlace, SentCell, TableChanges } from '../changes/changes.ts';
+import { bytesOfText } from '../changes/exact-text.ts';
 import type { OwnSql } from './own-sql.ts';
 import { cellsOf, type NotedTable, namesInChanges, type Schema, sqlName } from './table-shape.ts';
 
@@ -108,11 +109,13 @@ function keyOf({ keys, columns }: NotedTable, row: readonly SentCell[]): SentCel
 
 /** The sign takes away the affinity of CAST, which would make a number of a text that looks like one. */
 function placeholder(cell: SentCell): string {
-  return typeof cell === 'bigint' ? '+CAST(? AS INTEGER)' : '?';
+  if (typeof cell === 'bigint') return '+CAST(? AS INTEGER)';
+  return typeof cell === 'string' && bytesOfText(cell) !== null ? '+CAST(? AS TEXT)' : '?';
 }
 
-/** A runtime binds no bigint. */
+/** A runtime binds no bigint, and no text that is not UTF-8. */
 function bound(cell: SentCell): unknown {
   if (typeof cell === 'bigint') return String(cell);
+  if (typeof cell === 'string') return bytesOfText(cell)?.buffer ?? cell;
   return cell instanceof Uint8Array ? cell.slice().buffer : cell;
 }

@@ -12,6 +12,7 @@ import {
   type SentCell,
   type TableChanges,
 } from '../changes/changes.ts';
+import { exactText } from '../changes/exact-text.ts';
 import type { OwnSql } from './own-sql.ts';
 
 /** What this package's own tables, triggers and views are called. */
@@ -165,7 +166,7 @@ function columnOf(name: string, type: string): Column {
     isMarked,
     read: (table) => {
       const value = `${table}.${sqlName(name)}`;
-      return isMarked ? marked(value, isUntyped) : value;
+      return isMarked ? marked(value, isUntyped) : exactText(value);
     },
   };
 }
@@ -175,7 +176,7 @@ export function marked(value: string, isUntyped: boolean): string {
   const integer = isUntyped
     ? `'i' || ${value}`
     : `CASE WHEN ${value} BETWEEN -9007199254740991 AND 9007199254740991 THEN ${value} ELSE 'i' || ${value} END`;
-  return `CASE typeof(${value}) WHEN 'text' THEN 't' || ${value} WHEN 'integer' THEN ${integer} ELSE ${value} END`;
+  return `CASE typeof(${value}) WHEN 'text' THEN 't' || ${exactText(value)} WHEN 'integer' THEN ${integer} ELSE ${value} END`;
 }
 
 /** A value that was read, exactly. */

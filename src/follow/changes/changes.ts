@@ -16,7 +16,8 @@ export const KEY_COLUMNS_MAX = 4;
 
 /**
  * A value of a column. A bigint is an INTEGER. A number is a REAL, and the affinity of its column may make it an
- * INTEGER: where none would, an INTEGER comes as a bigint, as one beyond 2^53 does in each column.
+ * INTEGER: where none would, an INTEGER comes as a bigint, as one beyond 2^53 does in each column. A string is a text
+ * (exact-text.ts).
  */
 export type SentCell = null | number | bigint | string | Uint8Array;
 

@@ -40,6 +40,14 @@ export class PreparedStatement {
     this.#check(bindText(this.#connection.sqlite, this.#live, index, text));
   }
 
+  /** Of a text that may not be UTF-8. */
+  bindTextBytes(index: number, bytes: Uint8Array): void {
+    const { exports, memory } = this.#connection.sqlite;
+    const at = memory.scratch(bytes.length);
+    memory.u8.set(bytes, at);
+    this.#check(exports.sqlite3_bind_text(this.#live, index, at, bytes.length, COPY));
+  }
+
   bindBlob(index: number, bytes: Uint8Array): void {
     this.#check(bindBlob(this.#connection.sqlite, this.#live, index, bytes));
   }
