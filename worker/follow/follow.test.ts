@@ -135,7 +135,7 @@ describe('an object that follows', () => {
     expect(await status.refusals()).toEqual([]);
   });
 
-  test('[FOLP5] a refused call is tried again once, however often it is asked for at once', async () => {
+  test('[FOLP5] a refused call is tried again once, also when it is asked for twice at once', async () => {
     const server = await serverOf();
     await server.call('add', 'same');
     server.isDown = true;

@@ -5,7 +5,7 @@
 
 const REPLACEMENT = '\uFFFD';
 
-/** What a statement selects for a text. SQLite itself reads U+FFFD for a lone surrogate. */
+/** The expression of a statement that reads a text. SQLite itself reads U+FFFD for a lone surrogate. */
 export function exactText(value: string): string {
   const hasOne = `typeof(${value}) = 'text' AND ${value} GLOB '*${REPLACEMENT}*'`;
   return `CASE WHEN ${hasOne} THEN '${REPLACEMENT}' || hex(${value}) ELSE ${value} END`;

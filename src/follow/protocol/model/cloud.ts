@@ -40,7 +40,7 @@ export interface Cloud {
   readonly slow: ReadonlyMap<string, string>;
 }
 
-/** What can happen to it. `starts`: in another instance, with a storage of now or of an earlier commit. */
+/** Its events. `starts`: in another instance, with a storage of now or of an earlier commit. */
 export type CloudEvent =
   | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToServer }
   | { readonly kind: 'closed'; readonly connection: number }

@@ -136,7 +136,7 @@ export function tagOf({ args }: Pick<QueuedCall, 'args'>): string {
   return args as string;
 }
 
-/** What the app has done when an event is delivered: a call has run on the forecast before. */
+/** The device when an event is delivered: a call has run on the forecast before. */
 export function begun(device: Device, event: FollowerEvent): Device {
   if (event.kind !== 'called') return device;
   const { forecast, app } = device;

@@ -37,7 +37,7 @@ export class Parts {
     return this.#instances[this.#part(part)] as T;
   }
 
-  /** Of a part that `plain` has returned, or of one that is equal to it. */
+  /** Of a part that `plain` has returned, or of its equal. */
   numberOf(part: object): number {
     return this.#part(part);
   }

@@ -57,7 +57,7 @@ export function isHit({ faultsAt }: Scenario, client: ClientIndex): boolean {
   return faultsAt === null || faultsAt === CLIENTS[client];
 }
 
-/** What else an event changes. */
+/** Its name, and the changes beside those of the device. */
 interface StepOfDevice {
   readonly name: () => string;
   readonly prepare?: (world: World) => World;

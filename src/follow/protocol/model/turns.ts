@@ -1,9 +1,9 @@
-// What an event does to one side of a world: each turn is computed once, because far fewer states of a side occur than
-// states of a world.
+// The turns of each side of a world: an event and its effects. Each is computed once, because far fewer states of a side
+// occur than states of a world.
 //
 // Invariant: devices, clouds and messages of turns are the instances of `Parts`.
 //
-// Does not know wires, which carry what a side sends, nor the budget of faults.
+// Does not know wires, which carry the messages, nor the budget of faults.
 
 import { type FollowerEffect, type FollowerEvent, stepFollower } from '../follower.ts';
 import type { MessageToFollower, MessageToServer } from '../messages.ts';
@@ -157,7 +157,7 @@ export class Turns {
   }
 }
 
-/** What effects send, in order; a disconnection is the end. */
+/** The messages of effects, in order; a disconnection is the end. */
 function sentOf(effects: readonly FollowerEffect[]): Departure<MessageToServer>[] {
   const sent: Departure<MessageToServer>[] = [];
   for (const effect of effects) {

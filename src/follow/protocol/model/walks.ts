@@ -52,7 +52,7 @@ export const LARGEST_WALKS: readonly Scenario[] = [
   scenario('A write, B write', ALL_FAULTS, { at: 'A' }),
 ];
 
-/** An hour, and 12 GB: for `npm run model:follow:largest`. */
+/** 50 minutes, and 6 GB: for `npm run model:follow:largest`. */
 export const THREE_CALLS_WITH_ALL_FAULTS = scenario('A write, B write, A write', ALL_FAULTS, {
   at: 'A',
 });

@@ -63,7 +63,7 @@ export function newWorld(faults: FaultBudget, defects: Defects): World {
   };
 }
 
-/** What a device sends goes up its wires, and its end of a wire may close. */
+/** Messages of a device go up its wires, and its end of a wire may close. */
 export function sentUp(world: World, { connection, message }: Departure<MessageToServer>): World {
   return withWire(world, connection, (wire) => {
     if (message === null) return { ...wire, isCut: true, isOpenAtDevice: false, down: [] };
