@@ -61,6 +61,8 @@ export class Application {
   readonly #schema: SchemaDifference[] = [];
   readonly #rows: RowStep[] = [];
   readonly #readers = new Map<string, RowReader>();
+  /** Tables of whose rows a condition by key finds several: SQLite compares the columns, not the index. */
+  readonly #ambiguous = new Set<Shape>();
   /** Tables that are made, removed or made again as a whole. */
   readonly #whole = new Set<string>();
 
@@ -93,6 +95,9 @@ export class Application {
     const isTable = ({ type }: SchemaDifference) => type === 'table';
     const database = this.#database;
     const steps = this.#rows.filter(({ shape }) => !this.#whole.has(shape.name));
+    for (const shape of new Set(steps.map((step) => step.shape)))
+      if (this.#shapes.hasOtherCollations(shape)) this.#ambiguous.add(shape);
+    const isDirect = (step: RowStep) => step.change.key === null || this.#isReplaced(step);
     const [direct, keyed] = [steps.filter(isDirect), steps.filter((step) => !isDirect(step))];
     database.withoutTriggers(() => {
       const changesTables = this.#schema.some(isTable);
@@ -229,18 +234,24 @@ export class Application {
     }
   }
 
-  /** Rows without a primary key, or of virtual tables: by their rowids. */
+  /** Rows that a changeset cannot name: without a primary key, of virtual tables, and those of `hasOtherCollations`. */
   #applyDirect(steps: readonly RowStep[]): void {
-    for (const { shape, change, now } of steps) {
-      if (now === null || (change.after !== null && shape.kind !== 'virtual')) continue;
+    for (const step of steps) {
+      const { shape, change, now } = step;
+      if (now === null || (change.after !== null && !this.#isReplaced(step))) continue;
+      const [condition, key] =
+        shape.rowid === null
+          ? [this.#readerOf(shape).byKey, now.key!]
+          : [`${shape.rowid} = ?`, [integerCell(now.rowid!)]];
       const statement = this.#database.statement(
-        `DELETE FROM ${quotedName(shape.name)} WHERE ${shape.rowid} = ?`,
+        `DELETE FROM ${quotedName(shape.name)} WHERE ${condition}`,
       );
-      statement.bindCell(1, integerCell(now.rowid!));
+      key.forEach((cell, i) => void statement.bindCell(i + 1, cell));
       statement.step();
     }
-    for (const { shape, change, now } of steps) {
-      if (change.after === null || now === null || shape.kind === 'virtual') continue;
+    for (const step of steps) {
+      const { shape, change, now } = step;
+      if (change.after === null || now === null || this.#isReplaced(step)) continue;
       const names = storedNames(shape);
       const statement = this.#database.statement(
         `UPDATE ${quotedName(shape.name)} SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE ${shape.rowid} = ?`,
@@ -249,10 +260,17 @@ export class Application {
       cells.forEach((cell, i) => void statement.bindCell(i + 1, cell));
       statement.step();
     }
-    for (const { shape, change, now } of steps) {
-      if (change.after === null || (now !== null && shape.kind !== 'virtual')) continue;
-      this.#insert(shape, change.after, change.rowid);
+    for (const step of steps) {
+      const { shape, change, now } = step;
+      if (change.after === null || (now !== null && !this.#isReplaced(step))) continue;
+      const isNamed = shape.kind !== 'virtual' && change.key !== null;
+      this.#insert(shape, change.after, isNamed ? null : change.rowid);
     }
+  }
+
+  /** Its row is taken out and put in again: SQLite cannot update it by its key. */
+  #isReplaced({ shape, change }: RowStep): boolean {
+    return shape.kind === 'virtual' || (change.key !== null && this.#ambiguous.has(shape));
   }
 
   #insert(shape: Shape, row: Row, rowid: bigint | null): void {
@@ -317,10 +335,6 @@ export class Application {
       this.#database.runOnce(`INSERT INTO ${quoted} (${quoted}) VALUES ('rebuild')`);
     }
   }
-}
-
-function isDirect({ shape, change }: RowStep): boolean {
-  return shape.kind === 'virtual' || change.key === null;
 }
 
 function storedNames({ columns }: Shape): string[] {

@@ -263,8 +263,9 @@ export class StateDifferences {
 
 /** Rows of both can be the same: the key is. */
 function isComparable(before: Shape, after: Shape): boolean {
+  const keys = [before, after].map(({ key, order }) => [key, order.map((one) => one.collation)]);
   return (
-    before.key.join('\n') === after.key.join('\n') &&
+    JSON.stringify(keys[0]) === JSON.stringify(keys[1]) &&
     (before.kind === after.kind || after.key.length > 0)
   );
 }

@@ -189,6 +189,11 @@ export class Database implements ExecutionOwner {
     });
   }
 
+  /** How a column of a table compares texts. */
+  collationOf(schema: string, table: string, column: string): string {
+    return this.#connection.collationOf(schema, table, column);
+  }
+
   /** Attaches the file of this name, for trusted statements: it is there until the database is closed. */
   attach(filename: string, schema: string): void {
     this.#connection.attach(filename, schema);
