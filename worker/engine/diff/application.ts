@@ -10,8 +10,10 @@ import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { type Cell, integerCell, sameCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
 import { isHiddenName } from '../sql/regulator.ts';
+import type { PreparedStatement } from '../sql/statement.ts';
 import { ChangesetWriter } from './changeset.ts';
 import type {
+  HiddenDifference,
   RowDifference,
   SchemaDifference,
   StateDifference,
@@ -35,13 +37,13 @@ export interface ChangeConflict {
   readonly shape: Shape | null;
 }
 
-/** A constraint refuses the changes together. */
+/** A constraint refuses the changes together, or a definition does not fit the object. */
 export class RefusedChanges extends Error {
-  readonly table: string | null;
+  readonly change: SchemaDifference | HiddenDifference;
 
-  constructor(table: string | null, cause?: unknown) {
-    super(`A constraint refuses the changes${table === null ? '' : ` of ${table}`}.`, { cause });
-    this.table = table;
+  constructor(change: SchemaDifference | HiddenDifference, cause?: unknown) {
+    super(`SQLite refuses the changes of ${change.table}.`, { cause });
+    this.change = change;
   }
 }
 
@@ -105,14 +107,13 @@ export class Application {
         for (const change of drops.filter((one) => !isTable(one))) this.#drop(change);
         for (const change of drops.filter(isTable)) this.#drop(change);
         for (const change of creates.filter(isTable)) this.#create(change);
-        refusable(null, () => this.#applyDirect(direct));
+        this.#applyDirect(direct);
       });
       if (keyed.length > 0) this.#applyKeyed(keyed);
       for (const change of creates.filter((one) => !isTable(one))) this.#create(change);
       this.#rebuildIndexes();
-      if ((changesTables || direct.length > 0) && database.breaksForeignKeys()) {
-        throw new RefusedChanges(null);
-      }
+      const table = changesTables || direct.length > 0 ? database.tableOfBrokenKey() : null;
+      if (table !== null) throw new RefusedChanges({ kind: 'table', table });
     });
   }
 
@@ -212,8 +213,15 @@ export class Application {
     if (!isGone) this.#database.runOnce(`DROP ${type.toUpperCase()} ${quotedName(name)}`);
   }
 
-  #create({ type, name, after }: SchemaDifference): void {
-    this.#database.runOnce(after!);
+  #create(change: SchemaDifference): void {
+    const { type, name, after } = change;
+    try {
+      this.#database.runOnce(after!);
+    } catch (error) {
+      // It is of a table or column that the object has not, or an index that its rows do not allow.
+      if (isRefusal(error)) throw new RefusedChanges(change, error);
+      throw error;
+    }
     if (type !== 'table' || isHiddenName(name)) return;
     const shape = this.#differences.shapeOf(1, name)!;
     if (
@@ -246,8 +254,7 @@ export class Application {
       const statement = this.#database.statement(
         `DELETE FROM ${quotedName(shape.name)} WHERE ${condition}`,
       );
-      key.forEach((cell, i) => void statement.bindCell(i + 1, cell));
-      statement.step();
+      write(statement, shape, key);
     }
     for (const step of steps) {
       const { shape, change, now } = step;
@@ -257,8 +264,7 @@ export class Application {
         `UPDATE ${quotedName(shape.name)} SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE ${shape.rowid} = ?`,
       );
       const cells = [...storedCells(change.after, shape), integerCell(now.rowid!)];
-      cells.forEach((cell, i) => void statement.bindCell(i + 1, cell));
-      statement.step();
+      write(statement, shape, cells);
     }
     for (const step of steps) {
       const { shape, change, now } = step;
@@ -288,8 +294,7 @@ export class Application {
     const statement = this.#database.statement(
       `INSERT INTO ${quotedName(shape.name)} (${names.join(', ')}) VALUES (${places})`,
     );
-    cells.forEach((cell, i) => void statement.bindCell(i + 1, cell));
-    statement.step();
+    write(statement, shape, cells);
   }
 
   #applyKeyed(steps: readonly RowStep[]): void {
@@ -318,8 +323,18 @@ export class Application {
         else writer.update(now.cells, change.after, shape);
       }
     }
-    const refusal = this.#database.applyChangeset(writer.bytes());
-    if (refusal !== null) throw new RefusedChanges(refusal.table);
+    const changeset = writer.bytes();
+    const refusal = this.#database.applyChangeset(changeset);
+    if (refusal === null) return;
+    const table = refusal.table ?? this.#tableBrokenBy(changeset);
+    throw new RefusedChanges({ kind: 'table', table });
+  }
+
+  /** The table whose foreign key refused it, which SQLite does not tell: the caller rolls back, so it is applied. */
+  #tableBrokenBy(changeset: Uint8Array): string {
+    const database = this.#database;
+    database.withoutForeignKeys(true, () => void database.applyChangeset(changeset));
+    return database.tableOfBrokenKey() ?? '';
   }
 
   /** A full-text index of another table's content is made again: the triggers that keep it did not run. */
@@ -353,12 +368,18 @@ function sameKeyCells(one: Row, other: Row, { columns }: Shape): boolean {
   return columns.every(({ keyPlace }, i) => keyPlace === 0 || sameCell(one[i]!, other[i]!));
 }
 
-function refusable(table: string | null, action: () => void): void {
+function isRefusal(error: unknown): boolean {
+  return isStorageError(error) && (error.code === 'SQL' || error.code === 'SQL_FORBIDDEN');
+}
+
+/** Runs a statement that changes a row. */
+function write(statement: PreparedStatement, { name }: Shape, bindings: Row): void {
+  bindings.forEach((cell, i) => void statement.bindCell(i + 1, cell));
   try {
-    action();
+    statement.step();
   } catch (error) {
     if (isStorageError(error) && error.code === 'SQL' && /constraint/i.test(error.message)) {
-      throw new RefusedChanges(table, error);
+      throw new RefusedChanges({ kind: 'table', table: name }, error);
     }
     throw error;
   }

@@ -225,12 +225,12 @@ export class Database implements ExecutionOwner {
     else action();
   }
 
-  /** True if a row refers to a row that does not exist. */
-  breaksForeignKeys(): boolean {
-    const check = this.statement('SELECT 1 FROM pragma_foreign_key_check LIMIT 1');
-    const breaks = check.step();
+  /** A table with a row that refers to a row that does not exist; null: no row does. */
+  tableOfBrokenKey(): string | null {
+    const check = this.statement('SELECT "table" FROM pragma_foreign_key_check LIMIT 1');
+    const table = check.step() ? check.columnText(0) : null;
     check.reset();
-    return breaks;
+    return table;
   }
 
   /** True while a transaction is open. */
