@@ -21,6 +21,7 @@ import type {
 } from './differences.ts';
 import { contentKind, contentOfIndex } from './full-text.ts';
 import { type FoundRow, quotedName, type Row, RowReader, sameStored } from './row-reader.ts';
+import { largerOf, missingOf, type Sequences, sequencesOf, setSequences } from './sequences.ts';
 import { type Shape, Shapes } from './shapes.ts';
 
 /**
@@ -62,6 +63,9 @@ export class Application {
   readonly #shapes: Shapes;
   readonly #schema: SchemaDifference[] = [];
   readonly #rows: RowStep[] = [];
+  readonly #ownSequences: Sequences;
+  /** With the larger numbers of the later state. A table that is made again loses its own number. */
+  readonly #sequences: Sequences;
   readonly #readers = new Map<string, RowReader>();
   /** Tables of whose rows a condition by key finds several: SQLite compares the columns, not the index. */
   readonly #ambiguous = new Set<Shape>();
@@ -72,11 +76,17 @@ export class Application {
     this.#database = database;
     this.#differences = differences;
     this.#shapes = new Shapes(database, 'main');
+    this.#ownSequences = sequencesOf(database, 'main', this.#shapes);
+    this.#sequences = largerOf(this.#ownSequences, differences.raisedSequences());
   }
 
   /** True if programs would see no change: a hidden table that has no rows is made later. */
   get isEmpty(): boolean {
-    return this.#rows.length === 0 && this.#schema.every(({ name }) => isHiddenName(name));
+    return (
+      this.#rows.length === 0 &&
+      this.#schema.every(({ name }) => isHiddenName(name)) &&
+      missingOf(this.#sequences, this.#ownSequences, this.#shapes).size === 0
+    );
   }
 
   get changesSchema(): boolean {
@@ -111,7 +121,12 @@ export class Application {
       });
       if (keyed.length > 0) this.#applyKeyed(keyed);
       for (const change of creates.filter((one) => !isTable(one))) this.#create(change);
-      this.#rebuildIndexes();
+      const shapes = new Shapes(database, 'main');
+      this.#rebuildIndexes(shapes);
+      setSequences(
+        database,
+        missingOf(this.#sequences, sequencesOf(database, 'main', shapes), shapes),
+      );
       const table = changesTables || direct.length > 0 ? database.tableOfBrokenKey() : null;
       if (table !== null) throw new RefusedChanges({ kind: 'table', table });
     });
@@ -338,8 +353,7 @@ export class Application {
   }
 
   /** A full-text index of another table's content is made again: the triggers that keep it did not run. */
-  #rebuildIndexes(): void {
-    const shapes = new Shapes(this.#database, 'main');
+  #rebuildIndexes(shapes: Shapes): void {
     for (const name of shapes.tables) {
       const shape = shapes.of(name)!;
       if (shape.kind !== 'virtual' || contentKind(shape) !== 'others') continue;
