@@ -19,6 +19,8 @@ const TAKES_NOTHING = new Set([
   'sqlite3_status',
   'sqlite3__wasm_enum_json',
   'sqlite3_randomness',
+  // An iterator, which lives as long as the callback that gets it.
+  'sqlite3changeset_op',
 ]);
 const TAKES_STATEMENT = /^sqlite3_(finalize|step|reset|clear_bindings|stmt_|bind_|column_|sql$)/;
 /** Documented to do nothing for a null pointer. */

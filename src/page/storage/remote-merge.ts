@@ -46,9 +46,12 @@ export async function mergeWith(
   for (let round = 0; ; round++) {
     const result = await merge(decisions);
     if (result.conflictCount === 0) return result.bookmark;
+    // The changes are refused together: no single one can be left out.
+    const isOfAll = result.conflicts.some(({ reason }) => reason === 'constraint');
     const isDecided = decisions?.at === result.bookmark || typeof onConflict !== 'function';
     const isListed = result.conflicts.length === result.conflictCount;
-    if (isDecided || !isListed || round === ROUNDS_MAX) throw conflictError('merge', result);
+    if (isOfAll || isDecided || !isListed || round === ROUNDS_MAX)
+      throw conflictError('merge', result);
     const each: Decisions['each'][number][] = [];
     for (const conflict of result.conflicts) {
       each.push(checkDecision(await onConflict(conflictOf(conflict))));
@@ -76,14 +79,15 @@ const REASONS: Readonly<Record<WireConflict['reason'], string>> = {
   changed: 'it was changed otherwise meanwhile',
   rows: 'the table has other rows by now',
   unnamed: 'its rows cannot be named',
-  constraint: 'a constraint refuses it',
+  constraint:
+    'a unique index, a foreign key, a check or another definition refuses it; change the data that it meets, then call again',
 };
 
 function placeOf({ change }: WireConflict): string {
   if (change.kind === 'key') return `the key "${change.key}"`;
   if (change.kind === 'alarm') return 'the alarm';
   if (change.kind === 'schema') return `the ${change.type} "${change.name}"`;
-  return change.table === '' ? 'the foreign keys' : `the table "${change.table}"`;
+  return `the table "${change.table}"`;
 }
 
 function conflictOf({ reason, change, now }: WireConflict): StorageConflict {

@@ -75,7 +75,8 @@ export interface StorageDiff extends AsyncIterable<StorageChange> {
 /**
  * A change that was not made. `changed`: the object has something else there by now. `rows`: a table was to be removed or
  * made again, and its rows have changed. `unnamed`: the rows of the table cannot be named. `constraint`: a unique index,
- * a foreign key or a check refuses the changes.
+ * a foreign key or a check refuses the changes together, or a definition does not fit the object; `change` names its table
+ * or the definition.
  */
 export interface StorageConflict {
   readonly reason: 'changed' | 'rows' | 'unnamed' | 'constraint';
@@ -95,7 +96,11 @@ export interface ConflictError extends Error {
 export type MergeDecision = 'ours' | 'theirs';
 
 export interface MergeOptions {
-  /** Decides each conflict; a function is called for one after the other. @default nothing is changed, and it is CONFLICT */
+  /**
+   * Decides each conflict but `constraint`; a function is called for one after the other.
+   *
+   * @default nothing is changed, and it is CONFLICT
+   */
   onConflict?:
     | MergeDecision
     | ((conflict: StorageConflict) => MergeDecision | PromiseLike<MergeDecision>);

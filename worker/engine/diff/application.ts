@@ -10,8 +10,10 @@ import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { type Cell, integerCell, sameCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
 import { isHiddenName } from '../sql/regulator.ts';
+import type { PreparedStatement } from '../sql/statement.ts';
 import { ChangesetWriter } from './changeset.ts';
 import type {
+  HiddenDifference,
   RowDifference,
   SchemaDifference,
   StateDifference,
@@ -19,6 +21,7 @@ import type {
 } from './differences.ts';
 import { contentKind, contentOfIndex } from './full-text.ts';
 import { type FoundRow, quotedName, type Row, RowReader, sameStored } from './row-reader.ts';
+import { largerOf, missingOf, type Sequences, sequencesOf, setSequences } from './sequences.ts';
 import { type Shape, Shapes } from './shapes.ts';
 
 /**
@@ -35,13 +38,13 @@ export interface ChangeConflict {
   readonly shape: Shape | null;
 }
 
-/** A constraint refuses the changes together. */
+/** A constraint refuses the changes together, or a definition does not fit the object. */
 export class RefusedChanges extends Error {
-  readonly table: string | null;
+  readonly change: SchemaDifference | HiddenDifference;
 
-  constructor(table: string | null, cause?: unknown) {
-    super(`A constraint refuses the changes${table === null ? '' : ` of ${table}`}.`, { cause });
-    this.table = table;
+  constructor(change: SchemaDifference | HiddenDifference, cause?: unknown) {
+    super(`SQLite refuses the changes of ${change.table}.`, { cause });
+    this.change = change;
   }
 }
 
@@ -60,7 +63,12 @@ export class Application {
   readonly #shapes: Shapes;
   readonly #schema: SchemaDifference[] = [];
   readonly #rows: RowStep[] = [];
+  readonly #ownSequences: Sequences;
+  /** With the larger numbers of the later state. A table that is made again loses its own number. */
+  readonly #sequences: Sequences;
   readonly #readers = new Map<string, RowReader>();
+  /** Tables of whose rows a condition by key finds several: SQLite compares the columns, not the index. */
+  readonly #ambiguous = new Set<Shape>();
   /** Tables that are made, removed or made again as a whole. */
   readonly #whole = new Set<string>();
 
@@ -68,11 +76,17 @@ export class Application {
     this.#database = database;
     this.#differences = differences;
     this.#shapes = new Shapes(database, 'main');
+    this.#ownSequences = sequencesOf(database, 'main', this.#shapes);
+    this.#sequences = largerOf(this.#ownSequences, differences.raisedSequences());
   }
 
   /** True if programs would see no change: a hidden table that has no rows is made later. */
   get isEmpty(): boolean {
-    return this.#rows.length === 0 && this.#schema.every(({ name }) => isHiddenName(name));
+    return (
+      this.#rows.length === 0 &&
+      this.#schema.every(({ name }) => isHiddenName(name)) &&
+      missingOf(this.#sequences, this.#ownSequences, this.#shapes).size === 0
+    );
   }
 
   get changesSchema(): boolean {
@@ -93,6 +107,9 @@ export class Application {
     const isTable = ({ type }: SchemaDifference) => type === 'table';
     const database = this.#database;
     const steps = this.#rows.filter(({ shape }) => !this.#whole.has(shape.name));
+    for (const shape of new Set(steps.map((step) => step.shape)))
+      if (this.#shapes.hasOtherCollations(shape)) this.#ambiguous.add(shape);
+    const isDirect = (step: RowStep) => step.change.key === null || this.#isReplaced(step);
     const [direct, keyed] = [steps.filter(isDirect), steps.filter((step) => !isDirect(step))];
     database.withoutTriggers(() => {
       const changesTables = this.#schema.some(isTable);
@@ -100,14 +117,18 @@ export class Application {
         for (const change of drops.filter((one) => !isTable(one))) this.#drop(change);
         for (const change of drops.filter(isTable)) this.#drop(change);
         for (const change of creates.filter(isTable)) this.#create(change);
-        refusable(null, () => this.#applyDirect(direct));
+        this.#applyDirect(direct);
       });
       if (keyed.length > 0) this.#applyKeyed(keyed);
       for (const change of creates.filter((one) => !isTable(one))) this.#create(change);
-      this.#rebuildIndexes();
-      if ((changesTables || direct.length > 0) && database.breaksForeignKeys()) {
-        throw new RefusedChanges(null);
-      }
+      const shapes = new Shapes(database, 'main');
+      this.#rebuildIndexes(shapes);
+      setSequences(
+        database,
+        missingOf(this.#sequences, sequencesOf(database, 'main', shapes), shapes),
+      );
+      const table = changesTables || direct.length > 0 ? database.tableOfBrokenKey() : null;
+      if (table !== null) throw new RefusedChanges({ kind: 'table', table });
     });
   }
 
@@ -207,8 +228,15 @@ export class Application {
     if (!isGone) this.#database.runOnce(`DROP ${type.toUpperCase()} ${quotedName(name)}`);
   }
 
-  #create({ type, name, after }: SchemaDifference): void {
-    this.#database.runOnce(after!);
+  #create(change: SchemaDifference): void {
+    const { type, name, after } = change;
+    try {
+      this.#database.runOnce(after!);
+    } catch (error) {
+      // It is of a table or column that the object has not, or an index that its rows do not allow.
+      if (isRefusal(error)) throw new RefusedChanges(change, error);
+      throw error;
+    }
     if (type !== 'table' || isHiddenName(name)) return;
     const shape = this.#differences.shapeOf(1, name)!;
     if (
@@ -229,30 +257,41 @@ export class Application {
     }
   }
 
-  /** Rows without a primary key, or of virtual tables: by their rowids. */
+  /** Rows that a changeset cannot name: without a primary key, of virtual tables, and those of `hasOtherCollations`. */
   #applyDirect(steps: readonly RowStep[]): void {
-    for (const { shape, change, now } of steps) {
-      if (now === null || (change.after !== null && shape.kind !== 'virtual')) continue;
+    for (const step of steps) {
+      const { shape, change, now } = step;
+      if (now === null || (change.after !== null && !this.#isReplaced(step))) continue;
+      const [condition, key] =
+        shape.rowid === null
+          ? [this.#readerOf(shape).byKey, now.key!]
+          : [`${shape.rowid} = ?`, [integerCell(now.rowid!)]];
       const statement = this.#database.statement(
-        `DELETE FROM ${quotedName(shape.name)} WHERE ${shape.rowid} = ?`,
+        `DELETE FROM ${quotedName(shape.name)} WHERE ${condition}`,
       );
-      statement.bindCell(1, integerCell(now.rowid!));
-      statement.step();
+      write(statement, shape, key);
     }
-    for (const { shape, change, now } of steps) {
-      if (change.after === null || now === null || shape.kind === 'virtual') continue;
+    for (const step of steps) {
+      const { shape, change, now } = step;
+      if (change.after === null || now === null || this.#isReplaced(step)) continue;
       const names = storedNames(shape);
       const statement = this.#database.statement(
         `UPDATE ${quotedName(shape.name)} SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE ${shape.rowid} = ?`,
       );
       const cells = [...storedCells(change.after, shape), integerCell(now.rowid!)];
-      cells.forEach((cell, i) => void statement.bindCell(i + 1, cell));
-      statement.step();
+      write(statement, shape, cells);
     }
-    for (const { shape, change, now } of steps) {
-      if (change.after === null || (now !== null && shape.kind !== 'virtual')) continue;
-      this.#insert(shape, change.after, change.rowid);
+    for (const step of steps) {
+      const { shape, change, now } = step;
+      if (change.after === null || (now !== null && !this.#isReplaced(step))) continue;
+      const isNamed = shape.kind !== 'virtual' && change.key !== null;
+      this.#insert(shape, change.after, isNamed ? null : change.rowid);
     }
+  }
+
+  /** Its row is taken out and put in again: SQLite cannot update it by its key. */
+  #isReplaced({ shape, change }: RowStep): boolean {
+    return shape.kind === 'virtual' || (change.key !== null && this.#ambiguous.has(shape));
   }
 
   #insert(shape: Shape, row: Row, rowid: bigint | null): void {
@@ -270,8 +309,7 @@ export class Application {
     const statement = this.#database.statement(
       `INSERT INTO ${quotedName(shape.name)} (${names.join(', ')}) VALUES (${places})`,
     );
-    cells.forEach((cell, i) => void statement.bindCell(i + 1, cell));
-    statement.step();
+    write(statement, shape, cells);
   }
 
   #applyKeyed(steps: readonly RowStep[]): void {
@@ -300,13 +338,22 @@ export class Application {
         else writer.update(now.cells, change.after, shape);
       }
     }
-    const refusal = this.#database.applyChangeset(writer.bytes());
-    if (refusal !== null) throw new RefusedChanges(refusal.table);
+    const changeset = writer.bytes();
+    const refusal = this.#database.applyChangeset(changeset);
+    if (refusal === null) return;
+    const table = refusal.table ?? this.#tableBrokenBy(changeset);
+    throw new RefusedChanges({ kind: 'table', table });
+  }
+
+  /** The table whose foreign key refused it, which SQLite does not tell: the caller rolls back, so it is applied. */
+  #tableBrokenBy(changeset: Uint8Array): string {
+    const database = this.#database;
+    database.withoutForeignKeys(true, () => void database.applyChangeset(changeset));
+    return database.tableOfBrokenKey() ?? '';
   }
 
   /** A full-text index of another table's content is made again: the triggers that keep it did not run. */
-  #rebuildIndexes(): void {
-    const shapes = new Shapes(this.#database, 'main');
+  #rebuildIndexes(shapes: Shapes): void {
     for (const name of shapes.tables) {
       const shape = shapes.of(name)!;
       if (shape.kind !== 'virtual' || contentKind(shape) !== 'others') continue;
@@ -317,10 +364,6 @@ export class Application {
       this.#database.runOnce(`INSERT INTO ${quoted} (${quoted}) VALUES ('rebuild')`);
     }
   }
-}
-
-function isDirect({ shape, change }: RowStep): boolean {
-  return shape.kind === 'virtual' || change.key === null;
 }
 
 function storedNames({ columns }: Shape): string[] {
@@ -339,12 +382,18 @@ function sameKeyCells(one: Row, other: Row, { columns }: Shape): boolean {
   return columns.every(({ keyPlace }, i) => keyPlace === 0 || sameCell(one[i]!, other[i]!));
 }
 
-function refusable(table: string | null, action: () => void): void {
+function isRefusal(error: unknown): boolean {
+  return isStorageError(error) && (error.code === 'SQL' || error.code === 'SQL_FORBIDDEN');
+}
+
+/** Runs a statement that changes a row. */
+function write(statement: PreparedStatement, { name }: Shape, bindings: Row): void {
+  bindings.forEach((cell, i) => void statement.bindCell(i + 1, cell));
   try {
-    action();
+    statement.step();
   } catch (error) {
     if (isStorageError(error) && error.code === 'SQL' && /constraint/i.test(error.message)) {
-      throw new RefusedChanges(table, error);
+      throw new RefusedChanges({ kind: 'table', table: name }, error);
     }
     throw error;
   }

@@ -16,9 +16,16 @@ import { isHiddenName } from '../sql/regulator.ts';
 import { ChangedKeys, type RowKey } from './changed-keys.ts';
 import { contentKind } from './full-text.ts';
 import { type FoundRow, type Row, RowReader, sameKey, sameRows } from './row-reader.ts';
+import { missingOf, type Sequences, sequencesOf } from './sequences.ts';
 import { type SchemaName, type SchemaObject, type Shape, Shapes } from './shapes.ts';
 import { StatePages, type Tree } from './state-pages.ts';
-import { type ComparedTable, changedPages, type Pair, touchedPages } from './touched-pages.ts';
+import {
+  type ComparedTable,
+  changedPages,
+  type Pair,
+  SIDES,
+  touchedPages,
+} from './touched-pages.ts';
 
 /** A change of a row: null where it does not exist. */
 export interface RowDifference {
@@ -91,6 +98,15 @@ export class StateDifferences {
 
   shapeOf(side: number, name: string): Shape | undefined {
     return this.#shapes[side]!.of(name);
+  }
+
+  /** Those of AUTOINCREMENT tables, if the later state has a larger number. */
+  raisedSequences(): Sequences {
+    if (this.#pages?.length === 0) return new Map();
+    const [before, after] = SIDES.map((side) =>
+      sequencesOf(this.#database, schemaOf(side), this.#shapes[side]),
+    ) as [Sequences, Sequences];
+    return missingOf(after, before, this.#shapes[1]);
   }
 
   /** A table of one state, and all that belongs to it. */
@@ -263,8 +279,9 @@ export class StateDifferences {
 
 /** Rows of both can be the same: the key is. */
 function isComparable(before: Shape, after: Shape): boolean {
+  const keys = [before, after].map(({ key, order }) => [key, order.map((one) => one.collation)]);
   return (
-    before.key.join('\n') === after.key.join('\n') &&
+    JSON.stringify(keys[0]) === JSON.stringify(keys[1]) &&
     (before.kind === after.kind || after.key.length > 0)
   );
 }

@@ -1,6 +1,7 @@
 // Reads rows of one table in one state, by rowid or by primary key.
 //
-// A row is the same row if its primary key is; without one, or with NULL in it, if its rowid is.
+// A row is the same row if its primary key is; without one, or with NULL in it, if its rowid is. Keys are compared as
+// their index compares them, which may be otherwise than their columns do.
 
 import { type Cell, integerCell, isNull, sameCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
@@ -38,13 +39,13 @@ export class RowReader {
 
   /** The row of a rowid or of a primary key. */
   at(key: RowKey): FoundRow | null {
-    if (typeof key !== 'bigint') return this.#one(this.#byKey, key);
+    if (typeof key !== 'bigint') return this.#one(this.byKey, key);
     return this.#one(`${this.#shape.rowid} = ?`, [integerCell(key)]);
   }
 
   /** The row with the primary key of another one; null if that has none. */
   ofKey({ key }: FoundRow): FoundRow | null {
-    return key === null || key.some(isNull) ? null : this.#one(this.#byKey, key);
+    return key === null || key.some(isNull) ? null : this.#one(this.byKey, key);
   }
 
   /** The row that is the same one in this state. */
@@ -63,8 +64,9 @@ export class RowReader {
   /** The rows to which the other state has none that is equal. Both have the columns that either has. */
   *unlike(other: RowReader): Generator<FoundRow> {
     const isByKey = this.#shape.key.length > 0;
-    const key = isByKey ? this.#shape.key.map(quotedName) : [this.#shape.rowid!];
-    const same = key.map((name) => `a.${name} IS b.${name}`);
+    const same = isByKey
+      ? this.#key.map(({ name, collation }) => `a.${name} IS b.${name} ${collation}`)
+      : [`a.${this.#shape.rowid} IS b.${this.#shape.rowid}`];
     const columns = this.#shape.columns
       .filter(({ name, isStored }) => isStored && other.#has(name))
       .map(({ name }) => quotedName(name));
@@ -91,12 +93,22 @@ export class RowReader {
   }
 
   get #order(): string {
-    const { kind, key, rowid } = this.#shape;
-    return kind === 'keyed' || rowid === null ? key.map(quotedName).join(', ') : rowid;
+    const { kind, rowid } = this.#shape;
+    if (kind !== 'keyed' && rowid !== null) return rowid;
+    return this.#key.map(({ name, collation }) => `${name} ${collation}`).join(', ');
   }
 
-  get #byKey(): string {
-    return this.#shape.key.map((name) => `${quotedName(name)} = ?`).join(' AND ');
+  get #key(): { readonly name: string; readonly collation: string }[] {
+    const { key, order } = this.#shape;
+    return key.map((name, i) => ({
+      name: quotedName(name),
+      collation: `COLLATE ${order[i]!.collation}`,
+    }));
+  }
+
+  /** The condition by which a row is found, with a parameter for each column of its key. */
+  get byKey(): string {
+    return this.#key.map(({ name, collation }) => `${name} = ? ${collation}`).join(' AND ');
   }
 
   #one(where: string, key: Row): FoundRow | null {

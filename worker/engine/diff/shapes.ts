@@ -36,15 +36,16 @@ export interface Shape {
   readonly columns: readonly TableColumn[];
   /** By which name a row's number is read; null: columns have all of them. Null for `keyed`, too. */
   readonly rowid: string | null;
-  /** The columns of the primary key, in its order; without one, none. */
+  /** The columns of the primary key, in its order; without one, none. A column may occur with several collations. */
   readonly key: readonly string[];
-  /** Of a `keyed` table. */
+  /** How the index of the key compares its columns, which may be otherwise than the columns themselves do. */
   readonly order: readonly KeyColumn[];
   /** Of a `virtual` table: the tables that keep its content. */
   readonly shadows: readonly string[];
 }
 
 const SQLITES_OWN = /^sqlite_/i;
+const BINARY: KeyColumn = { collation: 'BINARY', isDescending: false };
 const ROWID_NAMES = ['rowid', '_rowid_', 'oid'];
 
 export class Shapes {
@@ -118,6 +119,17 @@ export class Shapes {
     return this.#rows(list, [table]).length > 0;
   }
 
+  /** True if a column of the primary key compares otherwise than its index: then it is equal in several rows. */
+  hasOtherCollations({ name, key, order }: Shape): boolean {
+    return (
+      this.#primaryOf(name) !== undefined &&
+      key.some((column, i) => {
+        const own = this.#database.collationOf(this.#schema, name, column);
+        return own.toUpperCase() !== order[i]!.collation;
+      })
+    );
+  }
+
   #shapeOf({ name, sql, root }: SchemaObject): Shape {
     const { type, isKeyed } = this.#kinds.get(name) ?? { type: 'table', isKeyed: false };
     const xinfo = `SELECT name, pk, hidden FROM pragma_table_xinfo(?1, '${this.#schema}')`;
@@ -128,10 +140,9 @@ export class Shapes {
         keyPlace: Number(pk),
         isStored: hidden === '0',
       }));
-    const key = columns
-      .filter(({ keyPlace }) => keyPlace > 0)
-      .sort((a, b) => a.keyPlace - b.keyPlace)
-      .map((column) => column.name);
+    const index = this.#primaryOf(name);
+    const rowidKey = columns.filter(({ keyPlace }) => keyPlace > 0).map((column) => column.name);
+    const key = index === undefined ? rowidKey : this.#keyOf(index);
     const names = new Set(columns.map((column) => column.name.toLowerCase()));
     const shadows =
       type === 'virtual'
@@ -145,7 +156,7 @@ export class Shapes {
       columns,
       rowid: isKeyed ? null : (ROWID_NAMES.find((one) => !names.has(one)) ?? null),
       key,
-      order: isKeyed ? this.#orderOf(this.#primaryOf(name), false) : [],
+      order: index === undefined ? key.map(() => BINARY) : this.#orderOf(index, false),
       shadows,
     };
   }
@@ -162,9 +173,15 @@ export class Shapes {
     }));
   }
 
-  #primaryOf(table: string): string {
+  #keyOf(index: string): string[] {
+    const xinfo = `SELECT name FROM pragma_index_xinfo(?1, '${this.#schema}') WHERE key = 1`;
+    return this.#rows(xinfo, [index]).map(([name]) => name!);
+  }
+
+  /** Undefined: the table has no primary key, or that is its rowid. */
+  #primaryOf(table: string): string | undefined {
     const list = `SELECT name FROM pragma_index_list(?1, '${this.#schema}') WHERE origin = 'pk'`;
-    return this.#rows(list, [table])[0]?.[0] ?? '';
+    return this.#rows(list, [table])[0]?.[0] ?? undefined;
   }
 
   #isPrimary(index: string): boolean {

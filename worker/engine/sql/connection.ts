@@ -288,6 +288,30 @@ export class Connection implements Guarded {
     }
   }
 
+  /** The name of the collation of a column, which no pragma tells. */
+  collationOf(schema: string, table: string, column: string): string {
+    const { exports, memory } = this.sqlite;
+    const names = [schema, table, column];
+    const sizes = names.map((name) => 3 * name.length + 1);
+    const result = memory.allocate(4 + sizes.reduce((sum, size) => sum + size, 0));
+    try {
+      let end = result + 4;
+      const [at, of, by] = names.map((name, i) => {
+        const start = end;
+        memory.write(name, start);
+        end += sizes[i]!;
+        return start;
+      }) as [Pointer, Pointer, Pointer];
+      const resultCode = this.call(() =>
+        exports.sqlite3_table_column_metadata(this.pointer, at, of, by, 0, result, 0, 0, 0),
+      );
+      if (resultCode !== OK) throw this.failure(resultCode);
+      return memory.readCString(memory.i32[result >> 2]!);
+    } finally {
+      memory.free(result);
+    }
+  }
+
   /** Runs the action while the setting is off. */
   without(setting: 'triggers' | 'foreignKeys', action: () => void): void {
     const { exports, memory } = this.sqlite;

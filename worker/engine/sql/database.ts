@@ -189,6 +189,11 @@ export class Database implements ExecutionOwner {
     });
   }
 
+  /** How a column of a table compares texts. */
+  collationOf(schema: string, table: string, column: string): string {
+    return this.#connection.collationOf(schema, table, column);
+  }
+
   /** Attaches the file of this name, for trusted statements: it is there until the database is closed. */
   attach(filename: string, schema: string): void {
     this.#connection.attach(filename, schema);
@@ -220,12 +225,12 @@ export class Database implements ExecutionOwner {
     else action();
   }
 
-  /** True if a row refers to a row that does not exist. */
-  breaksForeignKeys(): boolean {
-    const check = this.statement('SELECT 1 FROM pragma_foreign_key_check LIMIT 1');
-    const breaks = check.step();
+  /** A table with a row that refers to a row that does not exist; null: no row does. */
+  tableOfBrokenKey(): string | null {
+    const check = this.statement('SELECT "table" FROM pragma_foreign_key_check LIMIT 1');
+    const table = check.step() ? check.columnText(0) : null;
     check.reset();
-    return breaks;
+    return table;
   }
 
   /** True while a transaction is open. */

@@ -82,7 +82,7 @@ function mergeInto(
     application.run();
   } catch (error) {
     if (!(error instanceof RefusedChanges)) throw error;
-    const change = { kind: 'table', table: error.table ?? '' } as const;
+    const { change } = error;
     return { conflicts: [{ reason: 'constraint', change, now: undefined }], hasChanged: false };
   }
   if (takesAlarm) target.setAlarm(alarm.after);

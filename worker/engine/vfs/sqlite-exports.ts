@@ -29,6 +29,18 @@ export interface SqliteExports {
   sqlite3_preupdate_old(db: Pointer, column: number, value: Pointer): number;
   sqlite3_preupdate_new(db: Pointer, column: number, value: Pointer): number;
   sqlite3_status(counter: number, current: Pointer, highest: Pointer, reset: number): number;
+  /** The results that nobody needs have no address. */
+  sqlite3_table_column_metadata(
+    db: Pointer,
+    schema: Pointer,
+    table: Pointer,
+    column: Pointer,
+    type: Pointer,
+    collation: Pointer,
+    isNotNull: Pointer,
+    isKey: Pointer,
+    isAutoincrement: Pointer,
+  ): number;
   sqlite3_drop_modules(db: Pointer, keptNames: Pointer): number;
   sqlite3_get_autocommit(db: Pointer): number;
   sqlite3_errmsg(db: Pointer): Pointer;

@@ -1,0 +1,66 @@
+// Merge and revert of tables whose ids are given once, through handles in this process.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
+import { DurableObject } from '../../realm/library/base-classes.ts';
+import { createObjects } from './node-objects.ts';
+
+class Box extends DurableObject {}
+
+let objects: Awaited<ReturnType<typeof createObjects<{ Box: typeof Box }>>>;
+let storage: StorageHandle;
+
+beforeEach(async () => {
+  objects = await createObjects({ Box });
+  storage = await objects.storage(objects.env.Box.getByName('one'));
+});
+afterEach(() => objects.close());
+
+async function run(handle: StorageHandle, ...statements: string[]): Promise<void> {
+  for (const sql of statements) await handle.sql.exec(sql).ready;
+}
+
+const TABLE = 'CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, v)';
+
+/** The id of a new row. */
+async function nextId(handle: StorageHandle, table = 't'): Promise<unknown> {
+  const sql = `INSERT INTO ${table} (v) VALUES ('new') RETURNING id`;
+  return (await handle.sql.exec(sql).one()).id;
+}
+
+test('[MERGE9] an id that a branch gave and deleted is not given again after a merge, even if nothing else has changed', async () => {
+  await run(storage, TABLE);
+  const branch = await storage.fork();
+  await run(branch, 'INSERT INTO t (v) VALUES (1), (2)', 'DELETE FROM t WHERE id = 2');
+  await storage.merge(branch);
+  expect([await nextId(storage), await nextId(branch)]).toEqual([3, 3]);
+  await run(branch, 'INSERT INTO t (id) VALUES (90)', 'DELETE FROM t WHERE id = 90');
+  const made = await storage.merge(branch, { onConflict: 'ours' });
+  expect(await storage.merge(branch, { onConflict: 'ours' })).toBe(made);
+  expect(await nextId(storage)).toBe(91);
+});
+
+test('[MERGE9] the sequence of the object stays if it is larger, also when the branch has made the table again', async () => {
+  await run(storage, TABLE, 'CREATE TABLE u (id INTEGER PRIMARY KEY AUTOINCREMENT, v)');
+  const branch = await storage.fork();
+  await run(branch, 'INSERT INTO t (v) VALUES (1)', 'ALTER TABLE u ADD COLUMN w');
+  await run(branch, 'CREATE TABLE made (id INTEGER PRIMARY KEY AUTOINCREMENT, v)');
+  await run(branch, 'INSERT INTO made (id) VALUES (6)', 'DELETE FROM made');
+  await run(storage, 'INSERT INTO t (id) VALUES (7)', 'DELETE FROM t');
+  await run(storage, 'INSERT INTO u (id) VALUES (8)', 'DELETE FROM u');
+  await storage.merge(branch);
+  const ids = [await nextId(storage), await nextId(storage, 'u'), await nextId(storage, 'made')];
+  expect(ids).toEqual([8, 9, 7]);
+});
+
+test('[MERGE9] a revert gives no id again: of a row, of a dropped table, and of an altered table', async () => {
+  await run(storage, TABLE, 'INSERT INTO t (v) VALUES (1), (2)');
+  await storage.revert(await storage.getCurrentBookmark());
+  expect(await nextId(storage)).toBe(3);
+  await run(storage, 'DELETE FROM t WHERE id = 3', 'DROP TABLE t');
+  await storage.revert(await storage.getCurrentBookmark());
+  expect(await nextId(storage)).toBe(4);
+  await run(storage, 'DELETE FROM t WHERE id = 4', 'ALTER TABLE t ADD COLUMN w');
+  await storage.revert(await storage.getCurrentBookmark());
+  expect(await nextId(storage)).toBe(5);
+});
