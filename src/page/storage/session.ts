@@ -82,6 +82,7 @@ export class Session implements SessionCalls {
   /** The transaction whose beginning is not answered. */
   #beginning: TransactionScope | null = null;
   #lastTransaction = 0;
+  readonly #ending = new AbortController();
 
   /** `target` is the address of an object of a class; by default, the object of this name. */
   constructor(
@@ -104,6 +105,11 @@ export class Session implements SessionCalls {
   /** Why it was closed; undefined: it was not. */
   get end(): Error | undefined {
     return this.#state.kind === 'closed' ? this.#state.error : undefined;
+  }
+
+  /** Aborted when it is closed, with the reason. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
   }
 
   /** Opens the object, so that an error in it is known before the first call. */
@@ -190,6 +196,7 @@ export class Session implements SessionCalls {
       `The handle of "${this.name}" was closed; open the object again.`,
     );
     this.#state = { kind: 'closed', error };
+    this.#ending.abort(error);
     this.status.close(error);
     this.#scope?.end(error);
     this.#rejectAll([...this.#sent, ...this.#queue], error);
@@ -498,7 +505,7 @@ export class TransactionScope {
   readonly begun: Promise<void>;
   /** Cancels the transaction, and with it the calls that join it. */
   readonly signal: AbortSignal | undefined;
-  #end: Error | null = null;
+  readonly #ending = new AbortController();
 
   constructor(number: number, begun: Promise<void>, signal?: AbortSignal) {
     this.number = number;
@@ -509,12 +516,17 @@ export class TransactionScope {
 
   /** Why its operations fail, or null while it is open. */
   get ended(): Error | null {
-    return this.#end;
+    return this.#ending.signal.reason ?? null;
+  }
+
+  /** Aborted when it ends, with the reason. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
   }
 
   /** Ends it; only the first reason counts. */
   end(reason: Error): void {
-    this.#end ??= reason;
+    this.#ending.abort(reason);
   }
 }
 
