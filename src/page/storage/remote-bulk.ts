@@ -82,7 +82,10 @@ export class RemoteBulk {
     const between = { ending, nextTask: this.#nextTask };
     const chunks = takeAll(operation, source, packer, options, between);
     const send = (taken: readonly Chunk[]) => calls.call(callOf(taken), scope);
-    return chunks instanceof Promise ? chunks.then(send) : send(chunks);
+    if (!(chunks instanceof Promise)) return send(chunks);
+    const sent = chunks.then(send); // before it is no longer counted as taking its rows
+    session.take(chunks, scope);
+    return sent;
   }
 }
 

@@ -6,7 +6,7 @@
 // transaction, which ended with its worker. A transaction that the worker had not opened yet begins
 // again, with its calls, of which none was answered.
 
-import { bothSignals } from '../../shared/calls/stubs/with-signal.ts';
+import { bothSignals, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { eachOf } from '../../shared/contract/arguments.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import type { WireAddress } from '../../shared/wire/address.ts';
@@ -83,6 +83,8 @@ export class Session implements SessionCalls {
   #beginning: TransactionScope | null = null;
   #lastTransaction = 0;
   readonly #ending = new AbortController();
+  /** The rows of bulk calls that are taken from their sources. */
+  readonly #taking = new Set<Promise<unknown>>();
 
   /** `target` is the address of an object of a class; by default, the object of this name. */
   constructor(
@@ -141,6 +143,10 @@ export class Session implements SessionCalls {
     const ended = scope?.ended ?? null;
     if (ended !== null) return Promise.reject(ended);
     if (signal?.aborted) return Promise.reject(signal.reason);
+    if (call.op === 'sync' && this.#taking.size > 0) {
+      const taken = Promise.allSettled(this.#taking).then(() => this.call(call, scope, signal));
+      return signal ? untilAborted(taken, signal) : taken;
+    }
     const answer = new Promise<Results[C['op']]>((resolve, reject) => {
       const sentCall = scope === null ? call : { ...call, txn: scope.number };
       const pending = { call: sentCall, resolve, reject, sends: 0 };
@@ -153,6 +159,14 @@ export class Session implements SessionCalls {
     const isRead = operationOf(call.op).effect === 'read' || call.moment !== undefined;
     if (scope !== null || isRead) return answer;
     return this.status.write(answer, isUnconfirmed(call) ? 'unconfirmed' : 'confirmed');
+  }
+
+  /** Counts a bulk call as a write, and lets `sync` wait for it, before it can be sent. */
+  take(rows: Promise<unknown>, scope: TransactionScope | null): void {
+    this.#taking.add(rows);
+    const taken = () => this.#taking.delete(rows);
+    rows.then(taken, taken);
+    if (scope === null) this.status.write(rows, 'unconfirmed');
   }
 
   /** The transaction that calls of the handle join now. */
