@@ -70,6 +70,8 @@ describe('a call', () => {
     expect(await outcome(calls.get('a'))).toBe(enough);
     expect(await outcome(calls.sql.exec('rows 1').toArray())).toBe(enough);
     expect(await outcome(calls.transaction(() => 1))).toBe(enough);
+    expect(await outcome(calls.at('bookmark'))).toBe(enough);
+    expect(await outcome(calls.at(new Date(0)))).toBe(enough);
     expect(tab.leadingHost.operations.length).toBe(sent);
   });
 
@@ -102,6 +104,18 @@ describe('a call', () => {
     expect(tab.leadingHost.cancelled).toEqual(flags);
     expect([...tabs.revoked]).toEqual(flags);
     release();
+  });
+
+  test('[CANCEL4] that opens an earlier moment rejects at once, and the moment is closed', async () => {
+    const release = tab.leadingHost.holdAnswers();
+    const call = outcome(calls.at('bookmark'));
+    await turns();
+    controller.abort(enough);
+    expect(await call).toBe(enough);
+    expect(tab.leadingHost.operations).toEqual(['openMoment']);
+    release();
+    await vi.waitUntil(() => tab.leadingHost.operations.length === 2);
+    expect(tab.leadingHost.operations).toEqual(['openMoment', 'closeMoment']);
   });
 
   test("[CANCEL4] that may write settles with the worker's answer", async () => {
