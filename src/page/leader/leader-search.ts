@@ -111,8 +111,8 @@ export function denied(operation: string, cause: unknown): unknown {
   if (!(cause instanceof DOMException) || cause.name !== 'SecurityError') return cause;
   return storageError(
     'OPFS_UNAVAILABLE',
-    `${operation}: the browser refuses this page locks and channels, as it does when site data is blocked, and in ` +
-      `sandboxed frames: ${cause.message} Allow site data and reload the page; give such a frame allow-same-origin.`,
+    `${operation}: the browser refuses this page locks and channels: ${cause.message} If site data is blocked, ` +
+      'allow it and reload the page; a sandboxed frame needs allow-same-origin.',
     { cause },
   );
 }

@@ -6,7 +6,7 @@ import { PageClient } from './page-client.ts';
 const refusal = () => new DOMException('Access to the Locks API is denied.', 'SecurityError');
 const expected = {
   code: 'OPFS_UNAVAILABLE',
-  message: expect.stringMatching(/^\w+: .*site data is blocked.*is denied\. Allow site data/),
+  message: expect.stringMatching(/^\w+: .*is denied\. If site data is blocked, allow it/),
   cause: expect.any(DOMException),
 };
 const spawn = vi.fn();
