@@ -170,6 +170,8 @@ export class FakeHost implements StoragePeer {
         return null;
       case 'databaseSize':
         return 4096;
+      case 'openMoment':
+        return { moment: ++this.#lastNumber, bookmark: 'bookmark' };
       case 'getCurrentBookmark':
       case 'getBookmarkForTime':
       case 'onNextSessionRestoreBookmark':

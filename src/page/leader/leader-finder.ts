@@ -33,6 +33,7 @@ import type { Followed, LeaderOptions, Search } from './leader-search.ts';
 import {
   busy,
   CONNECT_WAIT_MS,
+  denied,
   LAST_ANSWERS_MS,
   late,
   misfit,
@@ -97,8 +98,13 @@ export class LeaderFinder {
     });
     this.#client = environment.randomId();
     this.client = this.#client.slice(-12);
+    try {
+      this.#control = environment.openChannel(this.#names.controlChannel);
+    } catch (cause) {
+      throw denied(options.operation, cause);
+    }
     this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
-    this.#control = environment.openChannel(this.#names.controlChannel);
+    this.#alive.catch(() => {}); // each search for a leader reports it
     this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
       if (data?.type === 'leads') this.#hear(data);
       if (data?.type === 'silent') this.#endIfSilent(data.worker);
@@ -222,7 +228,13 @@ export class LeaderFinder {
   }
 
   async #connect(): Promise<PageEnd> {
-    await this.#alive;
+    try {
+      await this.#alive;
+    } catch (cause) {
+      const error = denied(this.#options.operation, cause);
+      this.standing.change('lost', error as Error);
+      throw error;
+    }
     if (this.end !== undefined) throw this.end;
     let search: Search | undefined;
     try {

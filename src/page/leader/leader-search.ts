@@ -106,6 +106,17 @@ export function busy(operation: string, duration: string): Error {
   );
 }
 
+/** The browser refuses what tabs of an origin share. Other failures stay as they are. */
+export function denied(operation: string, cause: unknown): unknown {
+  if (!(cause instanceof DOMException) || cause.name !== 'SecurityError') return cause;
+  return storageError(
+    'OPFS_UNAVAILABLE',
+    `${operation}: the browser refuses this page locks and channels: ${cause.message} If site data is blocked, ` +
+      'allow it and reload the page; a sandboxed frame needs allow-same-origin.',
+    { cause },
+  );
+}
+
 /** No leader was found in time. `hasStarted`: the page's own worker runs this package's code. */
 export function late(operation: string, waitMs: number, hasStarted: boolean): Error {
   const waited = `within ${waitMs / 1000} s`;

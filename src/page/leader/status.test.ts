@@ -2,8 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
 import type { ConnectionStatus } from '../../shared/contract/connection-status.ts';
 import { storageError } from '../../shared/contract/errors.ts';
+import type { RemoteStorage } from '../../shared/contract/storage.ts';
 import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 import { OTHERS_WAIT_MS } from './leader-search.ts';
@@ -163,6 +165,55 @@ test('[STATE3] a transaction is one pending write, from its start to its end', a
   });
   await turns();
   expect([counts, storage.pendingWrites, storage.savedAt]).toEqual([[1, 1], 0, 0]);
+});
+
+test.for<[string, (storage: RemoteStorage, rows: AsyncIterable<never>) => Promise<unknown>]>([
+  ['execMany', (storage, rows) => storage.sql.execMany('INSERT INTO t VALUES (?)', rows)],
+  ['putMany', (storage, rows) => storage.kv.putMany(rows)],
+])(
+  '[STATE3] %s is one pending write while it takes its rows, and sync() waits for it',
+  async ([, run]) => {
+    const storage = await first.open();
+    let yieldRow = () => {};
+    async function* rows() {
+      await new Promise<void>((resolve) => {
+        yieldRow = resolve;
+      });
+      yield ['a', 1] as never;
+    }
+    const counts = new Set<number>();
+    storage.addEventListener('statechange', () => counts.add(storage.pendingWrites));
+    const bulk = run(storage, rows());
+    expect([storage.pendingWrites, storage.savedAt]).toEqual([1, null]);
+    const synced = storage.sync();
+    await turns();
+    expect(first.leadingHost.operations).toEqual([]);
+    expect([storage.pendingWrites, storage.savedAt]).toEqual([1, null]);
+    yieldRow();
+    await Promise.all([bulk, synced]);
+    await turns();
+    expect(first.leadingHost.operations).toEqual([expect.stringMatching(/Many$/), 'sync']);
+    expect([storage.pendingWrites, storage.savedAt, [...counts]]).toEqual([0, 0, [1, 2, 0]]);
+  },
+);
+
+test('[STATE3] a sync() that waits for rows ends by an abort, or with its handle', async () => {
+  const storage = await first.open();
+  async function* rows() {
+    await new Promise(() => {});
+    yield ['a', 1] as never;
+  }
+  const bulk = storage.kv.putMany(rows()).catch((error) => error);
+  const enough = new AbortController();
+  const cancelled = withSignal(storage, enough.signal).sync();
+  enough.abort(new Error('enough'));
+  await expect(cancelled).rejects.toThrow('enough');
+  const synced = expect(storage.sync()).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+  await storage.close();
+  await synced;
+  expect(await bulk).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  await turns();
+  expect(storage.pendingWrites).toBe(0);
 });
 
 test('[STATE3] each handle counts its own writes, and a turn has one event at most', async () => {

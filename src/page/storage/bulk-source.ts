@@ -2,15 +2,17 @@
 // between them.
 //
 // Invariant: a source that ends within the first slice is taken during the call, so that the call keeps its place
-// among those of its turn. A source that is left early is told so (`return`), as by a loop.
+// among those of its turn. A source that is left early is told so (`return`), as by a loop, but nobody waits for its
+// answer: neither a pending `next()` nor a `return()` that never settles keeps the call from ending.
 
+import { untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { convertOptions } from '../../shared/contract/arguments.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { Packer } from '../../shared/wire/bulk.ts';
 
 export interface Between {
-  /** Throws when the call is not wanted any more. */
-  readonly check: () => void;
+  /** Aborted when the call is not wanted any more. */
+  readonly ending: AbortSignal;
   /** Resolves in a later task of the page. */
   readonly nextTask: () => Promise<void>;
 }
@@ -32,10 +34,12 @@ export function takeAll<Chunk>(
     const chunk = packer.take();
     if (chunk !== undefined) chunks.push(chunk);
     if (typeof onProgress === 'function') onProgress(packer.count);
-    between.check();
+    between.ending.throwIfAborted();
   };
   const { sync, async } = iteratorsOf(operation, source);
-  if (async !== undefined) return takeLater(async, packer, slice, between, chunks);
+  if (async !== undefined) {
+    return untilAborted(takeLater(async, packer, slice, between, chunks), between.ending);
+  }
   if (!takeSlice(sync, packer, slice)) return takeRest(sync, packer, slice, between, chunks);
   return chunks;
 }
@@ -54,7 +58,7 @@ function takeSlice(items: Items, packer: Packer<unknown, unknown>, slice: () => 
       slice();
       return false;
     } catch (error) {
-      items.return?.();
+      leave(items);
       throw error;
     }
   }
@@ -64,16 +68,14 @@ async function takeRest<Chunk>(
   items: Items,
   packer: Packer<unknown, Chunk>,
   slice: () => void,
-  { check, nextTask }: Between,
+  { ending, nextTask }: Between,
   chunks: Chunk[],
 ): Promise<Chunk[]> {
   do {
     await nextTask();
-    try {
-      check();
-    } catch (error) {
-      items.return?.();
-      throw error;
+    if (ending.aborted) {
+      leave(items);
+      throw ending.reason;
     }
   } while (!takeSlice(items, packer, slice));
   return chunks;
@@ -83,27 +85,38 @@ async function takeLater<Chunk>(
   items: AsyncItems,
   packer: Packer<unknown, Chunk>,
   slice: () => void,
-  { check, nextTask }: Between,
+  { ending, nextTask }: Between,
   chunks: Chunk[],
 ): Promise<Chunk[]> {
-  for (;;) {
-    const { done, value } = await items.next();
-    if (done) {
-      slice();
-      return chunks;
+  const leaveNow = () => leave(items);
+  if (ending.aborted) leaveNow();
+  ending.addEventListener('abort', leaveNow, { once: true });
+  try {
+    for (;;) {
+      ending.throwIfAborted();
+      const { done, value } = await items.next();
+      if (done) break;
+      try {
+        packer.add(value);
+        if (!packer.isFull) continue;
+        slice();
+        await nextTask();
+      } catch (error) {
+        if (!ending.aborted) leaveNow();
+        throw error;
+      }
     }
-    try {
-      check();
-      packer.add(value);
-      if (!packer.isFull) continue;
-      slice();
-      await nextTask();
-      check();
-    } catch (error) {
-      await items.return?.();
-      throw error;
-    }
+    slice();
+    return chunks;
+  } finally {
+    ending.removeEventListener('abort', leaveNow);
   }
+}
+
+/** Tells a source that no more is taken. Its own error then would hide why, as in a loop that throws. */
+function leave(items: Items | AsyncItems): void {
+  const told = async () => void (await items.return?.());
+  told().catch(() => {});
 }
 
 function iteratorsOf(
@@ -115,6 +128,7 @@ function iteratorsOf(
       AsyncIterable<unknown> & Iterable<unknown>
     >;
     const none = [][Symbol.iterator]();
+    if (source instanceof ReadableStream) return { sync: none, async: readItems(source) };
     if (later !== undefined) return { sync: none, async: later.call(source) as AsyncItems };
     if (now !== undefined) return { sync: now.call(source) as Items };
   }
@@ -122,6 +136,15 @@ function iteratorsOf(
     'INVALID_ARGUMENT',
     `${operation}: takes an array, another iterable or an async iterable.`,
   );
+}
+
+/** A stream's own iterator cancels the stream only after the read under way. */
+function readItems(stream: ReadableStream<unknown>): AsyncItems {
+  const reader = stream.getReader();
+  return {
+    next: () => reader.read() as Promise<IteratorResult<unknown, unknown>>,
+    return: (value) => reader.cancel().then(() => ({ done: true, value })),
+  };
 }
 
 /** Entries as `putMany` takes them: pairs, a Map, or an object. */

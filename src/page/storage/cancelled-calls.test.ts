@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
-import type { RemoteStorage } from '../../shared/contract/storage.ts';
+import type { RemoteSqlCursor, RemoteStorage, SqlRow } from '../../shared/contract/storage.ts';
 import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 
@@ -70,6 +70,8 @@ describe('a call', () => {
     expect(await outcome(calls.get('a'))).toBe(enough);
     expect(await outcome(calls.sql.exec('rows 1').toArray())).toBe(enough);
     expect(await outcome(calls.transaction(() => 1))).toBe(enough);
+    expect(await outcome(calls.at('bookmark'))).toBe(enough);
+    expect(await outcome(calls.at(new Date(0)))).toBe(enough);
     expect(tab.leadingHost.operations.length).toBe(sent);
   });
 
@@ -102,6 +104,18 @@ describe('a call', () => {
     expect(tab.leadingHost.cancelled).toEqual(flags);
     expect([...tabs.revoked]).toEqual(flags);
     release();
+  });
+
+  test('[CANCEL4] that opens an earlier moment rejects at once, and the moment is closed', async () => {
+    const release = tab.leadingHost.holdAnswers();
+    const call = outcome(calls.at('bookmark'));
+    await turns();
+    controller.abort(enough);
+    expect(await call).toBe(enough);
+    expect(tab.leadingHost.operations).toEqual(['openMoment']);
+    release();
+    await vi.waitUntil(() => tab.leadingHost.operations.length === 2);
+    expect(tab.leadingHost.operations).toEqual(['openMoment', 'closeMoment']);
   });
 
   test("[CANCEL4] that may write settles with the worker's answer", async () => {
@@ -160,6 +174,61 @@ describe('a cursor', () => {
     expect(await outcome(cursor.toArray())).toBe(enough);
     await turns();
     expect(session!.cursors.size).toBe(0);
+  });
+
+  test.for([1, 10, 99, 101, 1000, 1100, 1101, 3000, 4999])(
+    '[CANCEL4] never ends as if it were read to its end, after an abort at row %i',
+    async (last) => {
+      const views = [
+        (cursor: RemoteSqlCursor<SqlRow>) => cursor,
+        (cursor: RemoteSqlCursor<SqlRow>) => cursor.raw(),
+      ];
+      for (const viewOf of views) {
+        const signal = new AbortController();
+        const cursor = withSignal(storage, signal.signal).sql.exec('rows 20000');
+        let count = 0;
+        const loop = async () => {
+          for await (const _ of viewOf(cursor)) if (++count === last) signal.abort(enough);
+        };
+        expect(await outcome(loop())).toBe(enough);
+        expect(count).toBe(last);
+        expect(await outcome(cursor.next())).toBe(enough);
+        expect(await outcome(cursor.one())).toBe(enough);
+        expect(await outcome(cursor.raw().toArray())).toBe(enough);
+      }
+      const [session] = [...tab.leadingHost.sessions.values()];
+      await vi.waitUntil(() => session!.cursors.size === 0);
+    },
+  );
+
+  test('[CANCEL4] of an earlier moment neither', async () => {
+    const moment = await calls.at('bookmark');
+    const cursor = moment.sql.exec('rows 20000');
+    for (let i = 0; i < 3000; i++) await cursor.next();
+    controller.abort(enough);
+    await turns();
+    expect(await outcome(cursor.toArray())).toBe(enough);
+    expect(await outcome(cursor.next())).toBe(enough);
+  });
+
+  test.for<[string, () => unknown]>([
+    ['the handle is closed', () => storage.close()],
+    ['the worker is lost', () => tab.terminateWorker()],
+  ])('[CUR10] never ends as if it were read to its end, after %s', async ([, end]) => {
+    const cursor = storage.sql.exec('rows 20000');
+    for (let i = 0; i < 3000; i++) await cursor.next();
+    end();
+    await turns();
+    for (const read of [() => cursor.toArray(), () => cursor.next(), () => cursor.one()]) {
+      expect(await outcome(read())).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    }
+  });
+
+  test('[CANCEL5] whose rows have all arrived is read to its end', async () => {
+    const cursor = calls.sql.exec('rows 90');
+    await cursor.next();
+    controller.abort(enough);
+    expect(await outcome(cursor.toArray())).toMatchObject({ result: { length: 89 } });
   });
 });
 

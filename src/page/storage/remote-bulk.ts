@@ -75,17 +75,17 @@ export class RemoteBulk {
     callOf: (chunks: readonly Chunk[]) => C,
   ): Promise<Results[C['op']]> {
     const calls = this.#calls;
-    const { scope } = calls.session;
-    const check = () => {
-      if (calls.end !== undefined) throw calls.end;
-      if (scope?.ended) throw scope.ended;
-      calls.signal?.throwIfAborted();
-      scope?.signal?.throwIfAborted();
-    };
-    const between = { check, nextTask: this.#nextTask };
+    const { session } = calls;
+    const { scope } = session;
+    const ends = [session.ending, scope?.ending, calls.signal, scope?.signal];
+    const ending = AbortSignal.any(ends.filter((signal) => signal !== undefined));
+    const between = { ending, nextTask: this.#nextTask };
     const chunks = takeAll(operation, source, packer, options, between);
     const send = (taken: readonly Chunk[]) => calls.call(callOf(taken), scope);
-    return chunks instanceof Promise ? chunks.then(send) : send(chunks);
+    if (!(chunks instanceof Promise)) return send(chunks);
+    const sent = chunks.then(send); // before it is no longer counted as taking its rows
+    session.take(chunks, scope);
+    return sent;
   }
 }
 

@@ -6,6 +6,8 @@
 //
 // A reader that has taken a second batch reads on: from then on, the next one is asked for when one
 // arrives, so that the worker reads rows while the page makes objects of them.
+//
+// Invariant: a cursor ends without an error only after its last row, or after close().
 
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../../shared/contract/storage.ts';
@@ -137,6 +139,8 @@ class RowSource {
   #ahead: Promise<RowBatch> | null = null;
   /** The worker's number of the cursor, or null if no rows are left in the worker. */
   #cursor: number | null = null;
+  /** True after an abort while rows were left in the worker. */
+  #isCut = false;
   /** Pulls run one after the other; settles when the last one ends, and never rejects. */
   #turn: Promise<unknown> | undefined;
   #waiting = 0;
@@ -162,7 +166,8 @@ class RowSource {
   }
 
   next(): Promise<Row | undefined> {
-    const row = this.#waiting === 0 ? this.#shift() : undefined;
+    const isReady = this.#waiting === 0 && !this.#calls.signal?.aborted;
+    const row = isReady ? this.#shift() : undefined;
     if (row !== undefined) return Promise.resolve(row);
     return this.#inTurn(async () => {
       await this.#fill(1);
@@ -172,6 +177,7 @@ class RowSource {
 
   rest<T>(convert: (row: Row) => T): Promise<T[]> {
     return this.#inTurn(async () => {
+      this.#throwIfCut();
       const converted: T[] = [];
       for (;;) {
         const rows = this.#rows;
@@ -229,6 +235,7 @@ class RowSource {
 
   // Pulls until this many rows are available, or none is left.
   async #fill(count: number): Promise<void> {
+    this.#throwIfCut();
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
       const batch = await (this.#ahead ?? this.#pull(this.#cursor));
       this.#take(batch);
@@ -246,9 +253,20 @@ class RowSource {
     try {
       return await this.#calls.call({ op: 'rows', cursor, rowCount });
     } catch (error) {
-      if (this.#calls.signal?.aborted) void this.#free(); // nobody pulls again
+      this.#throwIfCut();
       throw error;
     }
+  }
+
+  /** Frees the cursor after an abort, unless all its rows are here. */
+  #throwIfCut(): void {
+    const { signal } = this.#calls;
+    if (!signal?.aborted) return;
+    if (this.#cursor !== null) {
+      this.#isCut = true;
+      void this.#free(); // never rejects
+    }
+    if (this.#isCut) throw signal.reason;
   }
 
   #take({ cursor = null, rows = NO_ROWS, rowsRead, rowsWritten }: RowBatch): void {

@@ -4,7 +4,7 @@
 // restore, another tab's worker, room made for others), the next call opens it again by its bookmark. So
 // a handle goes on until it is closed, or until the history of its moment was given up.
 
-import { setWithSignal } from '../../shared/calls/stubs/with-signal.ts';
+import { setWithSignal, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import type {
   RemoteKvStorage,
@@ -82,6 +82,13 @@ export class MomentSession implements SessionCalls {
 
   /** Opens it. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, MEMORY_FULL */
   static async open(calls: SessionCalls, at: NamedMoment): Promise<MomentSession> {
+    const { signal } = calls;
+    signal?.throwIfAborted();
+    const opening = MomentSession.#open(calls, at);
+    return signal ? untilAborted(opening, signal, (late) => void late.close()) : opening;
+  }
+
+  static async #open(calls: SessionCalls, at: NamedMoment): Promise<MomentSession> {
     for (let tries = 1; ; tries++) {
       const { generation } = calls.session;
       try {

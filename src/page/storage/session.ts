@@ -6,7 +6,7 @@
 // transaction, which ended with its worker. A transaction that the worker had not opened yet begins
 // again, with its calls, of which none was answered.
 
-import { bothSignals } from '../../shared/calls/stubs/with-signal.ts';
+import { bothSignals, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { eachOf } from '../../shared/contract/arguments.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import type { WireAddress } from '../../shared/wire/address.ts';
@@ -82,6 +82,9 @@ export class Session implements SessionCalls {
   /** The transaction whose beginning is not answered. */
   #beginning: TransactionScope | null = null;
   #lastTransaction = 0;
+  readonly #ending = new AbortController();
+  /** The rows of bulk calls that are taken from their sources. */
+  readonly #taking = new Set<Promise<unknown>>();
 
   /** `target` is the address of an object of a class; by default, the object of this name. */
   constructor(
@@ -104,6 +107,11 @@ export class Session implements SessionCalls {
   /** Why it was closed; undefined: it was not. */
   get end(): Error | undefined {
     return this.#state.kind === 'closed' ? this.#state.error : undefined;
+  }
+
+  /** Aborted when it is closed, with the reason. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
   }
 
   /** Opens the object, so that an error in it is known before the first call. */
@@ -135,6 +143,10 @@ export class Session implements SessionCalls {
     const ended = scope?.ended ?? null;
     if (ended !== null) return Promise.reject(ended);
     if (signal?.aborted) return Promise.reject(signal.reason);
+    if (call.op === 'sync' && this.#taking.size > 0) {
+      const taken = Promise.allSettled(this.#taking).then(() => this.call(call, scope, signal));
+      return signal ? untilAborted(taken, signal) : taken;
+    }
     const answer = new Promise<Results[C['op']]>((resolve, reject) => {
       const sentCall = scope === null ? call : { ...call, txn: scope.number };
       const pending = { call: sentCall, resolve, reject, sends: 0 };
@@ -147,6 +159,14 @@ export class Session implements SessionCalls {
     const isRead = operationOf(call.op).effect === 'read' || call.moment !== undefined;
     if (scope !== null || isRead) return answer;
     return this.status.write(answer, isUnconfirmed(call) ? 'unconfirmed' : 'confirmed');
+  }
+
+  /** Counts a bulk call as a write, and lets `sync` wait for it, before it can be sent. */
+  take(rows: Promise<unknown>, scope: TransactionScope | null): void {
+    this.#taking.add(rows);
+    const taken = () => this.#taking.delete(rows);
+    rows.then(taken, taken);
+    if (scope === null) this.status.write(rows, 'unconfirmed');
   }
 
   /** The transaction that calls of the handle join now. */
@@ -190,6 +210,7 @@ export class Session implements SessionCalls {
       `The handle of "${this.name}" was closed; open the object again.`,
     );
     this.#state = { kind: 'closed', error };
+    this.#ending.abort(error);
     this.status.close(error);
     this.#scope?.end(error);
     this.#rejectAll([...this.#sent, ...this.#queue], error);
@@ -488,8 +509,7 @@ function valueBytes(call: Call): number {
 
 /**
  * One transaction while its closure runs. Calls that join it carry its number, including calls of the handle itself.
- * So if it ends unexpectedly (by a timeout, or because its worker is lost), its later calls fail instead of continuing
- * as single writes that cannot be undone.
+ * So if its worker is lost, the closure's later calls fail instead of continuing as single writes that cannot be undone.
  */
 export class TransactionScope {
   /** Among the transactions of its session. */
@@ -498,7 +518,7 @@ export class TransactionScope {
   readonly begun: Promise<void>;
   /** Cancels the transaction, and with it the calls that join it. */
   readonly signal: AbortSignal | undefined;
-  #end: Error | null = null;
+  readonly #ending = new AbortController();
 
   constructor(number: number, begun: Promise<void>, signal?: AbortSignal) {
     this.number = number;
@@ -509,12 +529,17 @@ export class TransactionScope {
 
   /** Why its operations fail, or null while it is open. */
   get ended(): Error | null {
-    return this.#end;
+    return this.#ending.signal.reason ?? null;
+  }
+
+  /** Aborted when it ends, with the reason. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
   }
 
   /** Ends it; only the first reason counts. */
   end(reason: Error): void {
-    this.#end ??= reason;
+    this.#ending.abort(reason);
   }
 }
 

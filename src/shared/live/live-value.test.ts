@@ -149,6 +149,22 @@ describe('a live value', () => {
     expect(source.starts).toBe(1);
   });
 
+  test.for(['ended', 'failed', 'result'] as const)(
+    '[LIVE10] a source that tells "%s" as it starts is reported once',
+    (told) => {
+      const error = new Error('closed');
+      const report = told === 'result' ? serialize('value') : error;
+      const live = new LiveValue<unknown>((sink) => {
+        sink[told](report as never);
+        return () => {};
+      }, deserialize);
+      const [listener, onError] = [vi.fn(), vi.fn()];
+      live.subscribe(listener, { onError });
+      expect(listener.mock.calls).toEqual([[told === 'result' ? 'value' : undefined]]);
+      expect(onError.mock.calls).toEqual(told === 'result' ? [] : [[error]]);
+    },
+  );
+
   test('[LIVE10] disposing of it ends all listeners and iterators', async () => {
     const { live, source, result } = create();
     const seen: unknown[] = [];

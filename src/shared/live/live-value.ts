@@ -73,7 +73,11 @@ export class LiveValue<T> implements Live<T> {
   ): (() => void) => {
     // Svelte passes a function as the second argument; it has no `onError`.
     const onError = options?.onError;
-    const call = () => guarded(() => listener(this.#state.value));
+    let isCalled = false; // also by a source that reports as it starts
+    const call = () => {
+      isCalled = true;
+      guarded(() => listener(this.#state.value));
+    };
     const watcher: Watcher = {
       changed: call,
       failed(error) {
@@ -83,6 +87,7 @@ export class LiveValue<T> implements Live<T> {
       },
     };
     const stop = this.watch(watcher);
+    if (isCalled) return stop;
     if (this.#state.status === 'failed') watcher.failed(this.#state.error);
     else call();
     return stop;

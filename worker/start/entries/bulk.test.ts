@@ -1,7 +1,7 @@
 // Bulk calls, as users reach them: through handles of objects in this process.
 
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { withSignal } from '../../../src/index.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
 import { DurableObject } from '../../realm/library/base-classes.ts';
@@ -23,6 +23,12 @@ afterEach(() => objects.close());
 const INSERT = 'INSERT INTO t VALUES (?, ?)';
 const table = (from = storage) => from.sql.exec('SELECT * FROM t ORDER BY id').raw().toArray();
 const rowsOf = (count: number) => Array.from({ length: count }, (_, i) => [i, `v${i}`]);
+
+/** A bulk call that waits for its source, and the handle it is made on. */
+interface Pending {
+  readonly own: StorageHandle;
+  call(on: StorageHandle): Promise<unknown>;
+}
 
 /** An iterable of the rows that knows whether it was told to stop. */
 function told<T>(rows: readonly T[]) {
@@ -215,6 +221,92 @@ describe('execMany', () => {
       expect(source.isReturned()).toBe(true);
       expect(await table()).toEqual([]);
     }
+  });
+
+  const never = () => new Promise<never>(() => {});
+
+  /** Sources that never end, and how often each was told that no more is taken. */
+  const pendingSources: Record<string, (left: () => void) => unknown> = {
+    'a pending next()': (left) => ({
+      [Symbol.asyncIterator]: () => ({ next: never, return: left }),
+    }),
+    'a pending next() and no return()': (left) => {
+      left();
+      return { [Symbol.asyncIterator]: () => ({ next: never }) };
+    },
+    'a return() that never settles': (left) => ({
+      [Symbol.asyncIterator]: () => ({
+        next: async () => {
+          await new Promise((resolve) => setTimeout(resolve));
+          return { value: [1, 'a'] };
+        },
+        return: () => {
+          left();
+          return never();
+        },
+      }),
+    }),
+    'a return() that throws': (left) => ({
+      [Symbol.asyncIterator]: () => ({
+        next: never,
+        return() {
+          left();
+          throw new Error('return');
+        },
+      }),
+    }),
+    'a stream with a pending read': (left) => new ReadableStream({ cancel: left }),
+  };
+  const ways: Record<string, (run: Pending) => Promise<unknown>> = {
+    'an abort': ({ call, own }) => {
+      const abort = new AbortController();
+      setTimeout(() => abort.abort(new Error('enough')), 5);
+      return expect(call(withSignal(own, abort.signal))).rejects.toThrow('enough');
+    },
+    'the end of the handle': ({ call, own }) => {
+      setTimeout(() => own.close(), 5);
+      return expect(call(own)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+    },
+    'the end of the transaction': async ({ call, own }) => {
+      let joined: Promise<unknown> = Promise.resolve();
+      await own.transaction(async () => {
+        joined = call(own);
+        joined.catch(() => {});
+      });
+      await expect(joined).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+    },
+  };
+
+  test.for(
+    Object.keys(pendingSources).flatMap((source) => Object.keys(ways).map((way) => [source, way])),
+  )('[BULK5] a source with %s does not keep the call from ending by %s', async ([source, way]) => {
+    const left = vi.fn();
+    const calls = [
+      (on: StorageHandle) => on.sql.execMany(INSERT, pendingSources[source!]!(left) as unknown[][]),
+      (on: StorageHandle) => on.kv.putMany(pendingSources[source!]!(left) as [string, unknown][]),
+    ];
+    for (const call of calls) await ways[way!]!({ call, own: await handle() });
+    expect(left).toHaveBeenCalledTimes(calls.length);
+    expect(await table()).toEqual([]);
+  });
+
+  test('[BULK5] a wrong row rejects the call, although the return() of its source never settles', async () => {
+    const left = vi.fn(never);
+    const source = {
+      [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 'no row' }), return: left }),
+    };
+    await expect(storage.sql.execMany(INSERT, source as never)).rejects.toThrow(/row 0/);
+    expect(left).toHaveBeenCalledOnce();
+  });
+
+  test('[BULK1] the rows of a stream are taken to its end', async () => {
+    const stream = new ReadableStream<unknown[]>({
+      start(controller) {
+        for (const row of rowsOf(3)) controller.enqueue(row);
+        controller.close();
+      },
+    });
+    expect(await storage.sql.execMany(INSERT, stream as never)).toMatchObject({ count: 3 });
   });
 
   test('[BULK8] in a transaction it joins; a failure undoes the call alone; one that outlives the transaction is refused', async () => {
