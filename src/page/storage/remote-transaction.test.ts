@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
-import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
 import type { RemoteStorage, Transaction } from '../../shared/contract/storage.ts';
 import { toWire } from '../../shared/wire/errors-on-wire.ts';
 import type { FakeHost } from '../../testing/fake-host.ts';
@@ -213,100 +212,47 @@ describe('two transactions of a handle', () => {
   });
 });
 
-describe('a closure that does not end', () => {
-  /** A closure that has written, and waits; `goOn` lets it end with the outcomes of its late calls. */
-  function waiting(lateCalls: (txn: Transaction) => readonly Promise<unknown>[] = () => []) {
-    let goOn = () => {};
-    const held = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    let told: (outcomes: PromiseSettledResult<unknown>[]) => void = () => {};
-    const late = new Promise<PromiseSettledResult<unknown>[]>((resolve) => {
-      told = resolve;
-    });
-    const closure = async (txn: Transaction) => {
+test('[PTX6] [PTX9] a closure that does not end is rolled back after 30 s; its late calls reject', async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let transaction: Promise<void> = Promise.resolve();
+  let hasWritten = false;
+  const late = new Promise<unknown>((report) => {
+    transaction = storage.transaction(async (txn) => {
       await txn.put('count', 2);
+      hasWritten = true;
       await held;
-      told(await Promise.allSettled(lateCalls(txn)));
-    };
-    return { closure, late, goOn };
-  }
-
-  /** Begins a transaction of the closure, and lets it write. */
-  async function begin(closure: (txn: Transaction) => Promise<void>, on = storage) {
-    const transaction = on.transaction(closure);
-    transaction.catch(() => {});
-    await vi.waitUntil(() => host.operations.includes('put'));
-    await turns(3); // its time begins when the page knows that it is open
-    return { transaction };
-  }
-
-  test('[PTX6] is rolled back after 30 s, and its txn rejects', async () => {
-    const { closure, late, goOn } = waiting((txn) => [txn.put('count', 3)]);
-    const { transaction } = await begin(closure);
-    tab.advance(30_000);
-    await expect(transaction).rejects.toMatchObject({ code: 'TRANSACTION_TIMEOUT' });
-    expect(await storage.get('count')).toBe(1);
-    goOn();
-    expect(await late).toMatchObject([
-      { status: 'rejected', reason: { code: 'TRANSACTION_TIMEOUT' } },
-    ]);
-    expect(await storage.get('count')).toBe(1);
+      report(await Promise.allSettled([txn.put('count', 3), storage.put('count', 4)]));
+    });
   });
-
-  test.for<[string, (enough: AbortController) => void]>([
-    ['an abort', (enough) => enough.abort(new Error('enough'))],
-    ['30 s', () => tab.advance(30_000)],
-  ])(
-    '[PTX9] after %s, calls of the handle go to the storage, while it runs and for ever',
-    async ([, end]) => {
-      const enough = new AbortController();
-      const { closure, late, goOn } = waiting((txn) => [
-        txn.put('count', 3),
-        storage.put('own', 4),
-      ]);
-      const { transaction } = await begin(closure, withSignal(storage, enough.signal));
-      end(enough);
-      await expect(transaction).rejects.toThrow();
-      const sent = host.messages.flat().length;
-      await storage.put('other', 5);
-      expect(await storage.get('other')).toBe(5);
-      await storage.sql.exec('rows 1').toArray();
-      await storage.restore('bookmark');
-      expect(await storage.transaction((txn) => txn.get('count'))).toBe(1);
-      expect(storage.pendingWrites).toBe(0);
-      const marks = host.messages
-        .flat()
-        .slice(sent)
-        .map(({ op, txn }) => [op, txn !== undefined]);
-      expect(marks.filter(([, isJoined]) => isJoined)).toEqual([
-        ['get', true], // of the second transaction
-        ['commit', true],
-      ]);
-      goOn();
-      const [joined, own] = await late;
-      expect([joined!.status, own!.status]).toEqual(['rejected', 'fulfilled']);
-      expect([await storage.get('count'), await storage.get('own')]).toEqual([1, 4]);
-    },
+  const timedOut = expect(transaction).rejects.toMatchObject({ code: 'TRANSACTION_TIMEOUT' });
+  await vi.waitUntil(() => hasWritten);
+  await turns(3); // its time begins when the page knows that it is open
+  tab.advance(30_000);
+  await timedOut;
+  release();
+  const ended = { status: 'rejected', reason: { code: 'TRANSACTION_TIMEOUT' } };
+  expect(await late).toMatchObject([ended, ended]);
+  await vi.waitUntil(() =>
+    storage.get('count').then(
+      (count) => count === 1,
+      () => false,
+    ),
   );
+});
 
-  test('[PTX9] while its transaction is not settled, calls of the handle join it', async () => {
-    const { closure, goOn } = waiting();
-    const { transaction } = await begin(closure);
-    tab.terminateWorker();
-    await turns();
-    await expect(storage.put('count', 4)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
-    goOn();
-    await expect(transaction).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
-    expect(host.operations.filter((op) => op === 'put')).toEqual(['put']);
+test('[PTX6] a transaction whose closure does not end rejects as its handle is closed', async () => {
+  const transaction = storage.transaction(async (txn) => {
+    await txn.put('count', 2);
+    await new Promise(() => {});
   });
-
-  test('[PTX6] rejects as its handle is closed', async () => {
-    const { transaction } = await begin(waiting().closure);
-    const next = storage.transaction(() => {});
-    next.catch(() => {});
-    await storage.close();
-    await expect(transaction).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
-    await expect(next).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
-  });
+  transaction.catch(() => {});
+  await vi.waitUntil(() => host.operations.includes('put'));
+  const next = storage.transaction(() => {});
+  next.catch(() => {});
+  await storage.close();
+  await expect(transaction).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+  await expect(next).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
 });

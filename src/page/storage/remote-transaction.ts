@@ -2,7 +2,7 @@
 //
 // Invariant: a handle has one transaction at a time. The worker learns how the closure ended before
 // the promise settles. A closure may not run longer than the worker lets a transaction hold an
-// object. Calls of the handle join the transaction until its closure or its promise settles.
+// object.
 //
 // The closure starts as the transaction begins: its first calls travel with the beginning, and wait in the
 // worker until the transaction is open. So does the commit of a closure that has ended by then.
@@ -63,6 +63,8 @@ export class RemoteTransactions {
   ): Promise<T> {
     const transaction = new RemoteTransaction(this.#session, scope);
     const running = this.#start(() => closure(transaction));
+    // Not before the closure ends, even after a timeout: until then, its writes must not become
+    // single ones.
     const leave = () => this.#session.leave(scope);
     running.then(leave, leave);
     let result: T;
@@ -74,10 +76,7 @@ export class RemoteTransactions {
         signal.throwIfAborted();
       }
     } catch (error) {
-      const undone = transaction.undo(transactionEnded('rolled back'));
-      // A page cannot tell calls of a closure that runs on from others, which must not fail as long as it runs.
-      leave();
-      await undone;
+      await transaction.undo(transactionEnded('rolled back'));
       throw error;
     }
     const committed = transaction.commit();

@@ -509,7 +509,8 @@ function valueBytes(call: Call): number {
 
 /**
  * One transaction while its closure runs. Calls that join it carry its number, including calls of the handle itself.
- * So if its worker is lost, the closure's later calls fail instead of continuing as single writes that cannot be undone.
+ * So if it ends unexpectedly (by a timeout, or because its worker is lost), its later calls fail instead of continuing
+ * as single writes that cannot be undone.
  */
 export class TransactionScope {
   /** Among the transactions of its session. */

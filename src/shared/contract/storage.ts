@@ -484,8 +484,7 @@ export interface StorageHandle
   batch(statements: Iterable<BatchStatement>): Promise<BatchResult[]>;
   /**
    * Runs the closure, on this page, as one transaction. Calls on this same handle join it until it
-   * ends; calls of other handles and other tabs wait. At most 30 s: then, or after an abort, calls of
-   * `txn` reject, and those of this handle are single ones again, also in a closure that still runs.
+   * ends; calls of other handles and other tabs wait. At most 30 s.
    *
    * A write that joins, through `txn` or through the handle, resolves when the transaction has
    * taken it, so that the closure can await it. It is on disk when the promise of `transaction`
