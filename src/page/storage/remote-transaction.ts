@@ -7,7 +7,7 @@
 // The closure starts as the transaction begins: its first calls travel with the beginning, and wait in the
 // worker until the transaction is open. So does the commit of a closure that has ended by then.
 
-import { untilAborted } from '../../shared/calls/stubs/with-signal.ts';
+import { bothSignals, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { checkCallback } from '../../shared/contract/arguments.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../shared/contract/limits.ts';
@@ -123,7 +123,7 @@ export class RemoteTransactions {
       });
     });
     const { ending } = this.#session;
-    return untilAborted(inTime, signal ? AbortSignal.any([ending, signal]) : ending);
+    return untilAborted(inTime, bothSignals(signal, ending));
   }
 }
 
