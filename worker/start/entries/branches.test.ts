@@ -170,6 +170,18 @@ test('[BRANCH4] a branch that is not kept ends with its last handle, and leaves 
   expect(await foldersIn(directory)).toBe(1);
 });
 
+test('[BRANCH13] branches nest eight deep, and no deeper', async () => {
+  const { storage } = await started();
+  await storage.put('a', 0);
+  let deepest: StorageHandle = storage;
+  for (let depth = 1; depth <= 8; depth++) deepest = await deepest.fork();
+  expect(await deepest.get('a')).toBe(0);
+  await expect(deepest.fork()).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('at most 8 deep'),
+  });
+});
+
 test('[BRANCH5] a branch that is kept outlives its worker, until it is deleted by its name', async () => {
   const directory = await newFolder();
   const first = await started(directory);
@@ -358,9 +370,12 @@ test('[BRANCH10] an unmodified class runs on a branch, which reaches nothing out
   expect(await branch.read()).toBe('branch');
   const beside = await objects.storage(branch);
   expect(await beside.get('value')).toBe('branch');
-  await beside.close();
   await branch[Symbol.asyncDispose]();
+  expect([await branch.read(), await beside.get('value')]).toEqual(['branch', 'branch']);
+  await beside.close();
   await expect(branch.read()).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  await open[Symbol.asyncDispose]();
+  await expect(open.read()).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
 });
 
 test('[MANY2] [BRANCH5] more branches than files may be open are used at once, and opened again', async () => {
