@@ -111,6 +111,23 @@ test('[BRANCH2] a branch has live reads, bookmarks, moments and restores of its 
   expect(await storage.get('count')).toBe(1);
 });
 
+test('[LIVE27] a live read of a branch that is deleted reports BRANCH_ENDED once', async () => {
+  const { storage } = await started();
+  await storage.put('a', 0);
+  const branch = await storage.fork({ name: 'draft', keep: true });
+  const seen: unknown[] = [];
+  const live = branch.live<number>({ key: 'a' });
+  live.subscribe((value) => seen.push([value, live.getState().status]), {
+    onError: (error) => seen.push((error as { code?: string }).code),
+  });
+  await vi.waitUntil(() => seen.length === 2);
+  await storage.deleteBranch('draft');
+  await vi.waitUntil(() => seen.includes('BRANCH_ENDED'));
+  // Longer than the first pauses of a read that is tried again.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(seen).toEqual([[undefined, 'pending'], [0, 'ready'], [0, 'failed'], 'BRANCH_ENDED']);
+});
+
 test('[BRANCH2] an export of a branch is a whole database, which an object can import', async () => {
   const { storage, objects } = await started();
   await storage.put('kept', 'origin');
