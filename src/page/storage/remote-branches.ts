@@ -36,7 +36,7 @@ export async function forkBranch(
 
 /**
  * Forks an object of a class: a stub of the same class, whose object runs on the branch. Disposing of the stub ends the
- * branch, unless it is kept. @throws as `Objects.fork`
+ * branch, unless it is kept or a handle of it is open. @throws as `Objects.fork`
  */
 export async function forkObject(
   caller: ObjectCaller,

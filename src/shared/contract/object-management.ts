@@ -83,7 +83,7 @@ export interface ForkObjectOptions extends ForkOptions {
   fetch?: 'allow' | 'refuse';
 }
 
-/** The stub of a branch. */
+/** The stub of a branch. Disposing of it ends the branch, unless that is kept or a handle of it is open. */
 export type ForkedStub<Stub> = Stub & { [Symbol.asyncDispose](): Promise<void> };
 
 /** Which of the objects of a class are listed. */

@@ -374,7 +374,7 @@ export interface Branching {
 }
 
 /**
- * The storage of a branch. `close` ends the branch, unless it is kept.
+ * The storage of a branch. `close` ends the branch, unless it is kept or has another handle or stub.
  *
  * @throws StorageError `BRANCH_ENDED` once the branch does not exist any more
  */

@@ -104,6 +104,13 @@ test('[LIVE6] it ends when its handle is closed, at once and for good', async ()
   expect(seen).toEqual(['open', 'result 1', 'close', 'ended CONNECTION_CLOSED']);
 });
 
+test('[LIVE27] it ends with its branch, and is not opened again', async () => {
+  const error = toWire(storageError('BRANCH_ENDED', 'deleted'));
+  const { seen, pauses } = create([ok(1), { error, isEnded: true }]);
+  await settled();
+  expect([seen, pauses]).toEqual([['open', 'result 1', 'ended BRANCH_ENDED'], []]);
+});
+
 test('[LIVE11] a read that is stopped while it opens is closed', async () => {
   const { seen, stop } = create([]);
   stop();

@@ -2,9 +2,11 @@
 // opened again when its instance or its worker has ended.
 //
 // Invariant: it reports a result, an error or its end, and never stays silent: a read that failed twice in a
-// row without a result in between is reported as an error, and is tried again, less and less often.
+// row without a result in between is reported as an error, and is tried again, less and less often; a branch that has
+// ended is the end of its reads.
 
 import type { CallFlags } from '../contract/call-flag.ts';
+import { isStorageError } from '../contract/errors.ts';
 import { fromWire } from '../wire/errors-on-wire.ts';
 import type { LiveNumber, LivePeer, LiveStart } from '../wire/protocol.ts';
 import type { LiveSink, LiveSource } from './live-value.ts';
@@ -81,6 +83,8 @@ class Poll {
       const error = await this.#follow();
       if (this.#isStopped) return;
       if (this.#peers.end !== undefined || error === MOVED) continue;
+      // No other branch ever has its address.
+      if (isStorageError(error) && error.code === 'BRANCH_ENDED') return this.#end(error);
       this.#failures += 1;
       if (this.#failures === 1) continue;
       this.#sink.failed(error);
@@ -95,9 +99,9 @@ class Poll {
     this.#close();
   }
 
-  #end(): void {
+  #end(reason: unknown = this.#peers.end): void {
     this.stop();
-    this.#sink.ended(this.#peers.end);
+    this.#sink.ended(reason);
   }
 
   /** Reports results until the live read has ended; returns why, or that it has moved. */

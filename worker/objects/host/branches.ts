@@ -40,6 +40,7 @@ import type { OpenState } from '../../engine/storage/past.ts';
 import type { ObjectInstance, OpenedBranch } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
 import type { Instances } from './instances.ts';
+import { type ListedFolders, originKeys } from './listed-folders.ts';
 import { promoteBranch } from './replace-database.ts';
 
 /** How often the states of a merge are opened before it rejects. */
@@ -70,16 +71,19 @@ interface Environment {
 
 export class Branches {
   readonly #instances: Instances;
+  readonly #folders: ListedFolders;
   readonly #environment: Environment;
   /** By key of the origin, then by id. */
   readonly #temporary = new Map<string, Map<string, Temporary>>();
   /** The last opening of a branch, by depth. */
   readonly #openings = new Map<number, Promise<unknown>>();
-  /** Keys of folders that an earlier host may have left. */
-  #left: Promise<string[]> | undefined;
+  /** Folders of pages of origins that are being removed. */
+  readonly #leaving = new Set<Promise<unknown>>();
+  #isClosed = false;
 
-  constructor(instances: Instances, environment: Environment) {
+  constructor(instances: Instances, folders: ListedFolders, environment: Environment) {
     this.#instances = instances;
+    this.#folders = folders;
     this.#environment = environment;
   }
 
@@ -171,7 +175,9 @@ export class Branches {
       );
       const letGo = () => {
         release();
-        scratch.end().catch(() => {}); // the next host removes it
+        const ended = scratch.end().catch(() => {}); // the next host removes it
+        this.#leaving.add(ended);
+        void ended.then(() => this.#leaving.delete(ended));
       };
       let state: PastState;
       try {
@@ -210,11 +216,8 @@ export class Branches {
       key,
       (origin) => this.list(origin),
       async () => {
-        const { medium } = this.#environment;
-        const files = await medium.sizes(key);
-        if (!files.has(KEPT_BRANCHES_NAME)) return []; // the object was deleted meanwhile
-        const directory = await medium.directory(key);
-        return staying(await KeptBranches.open(directory, [...files.keys()]));
+        const kept = await this.#keptStored(key);
+        return kept === null ? [] : staying(kept); // null: the object was deleted meanwhile
       },
     );
   }
@@ -318,6 +321,34 @@ export class Branches {
       await this.#end(branchAddress(address, id), reason);
     }
     await this.#removeBelow(key, reason);
+    for (const folder of (await this.#folders.list()).branches) {
+      if (idBelow(folder, key) !== null) await this.#environment.medium.remove(folder);
+    }
+  }
+
+  /** The host is closed, and nothing is open: removes the files of branches that are not kept. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const temporary = [...this.#temporary.values()].flatMap((branches) => [...branches.values()]);
+    this.#temporary.clear();
+    const ended = temporary.map(({ files }) => files.end()); // the next host removes what stays
+    await Promise.allSettled([...ended, ...this.#leaving]);
+  }
+
+  /** Removes the files of branches of an earlier host, which has crashed. Opens no object. */
+  async sweep(): Promise<void> {
+    try {
+      for (const origin of new Set((await this.#folders.list()).branches.flatMap(originKeys))) {
+        const kept = await this.#instances.inspect(
+          origin,
+          ({ storage }) => storage.branchPoint.kept,
+          () => this.#keptStored(origin),
+        );
+        await this.#removeLeft(origin, kept);
+      }
+    } catch {
+      // Space that is not used: a fork of the object, or its deletion, tries again.
+    }
   }
 
   /** Nobody waits for it. Files that cannot be removed now are, by the next host. */
@@ -401,6 +432,23 @@ export class Branches {
     }
   }
 
+  /** The list of an object without an instance; null: it has none. @throws CORRUPT, IO */
+  async #keptStored(key: string): Promise<KeptBranches | null> {
+    const { medium } = this.#environment;
+    const files = await medium.sizes(key);
+    if (!files.has(KEPT_BRANCHES_NAME)) return null;
+    return KeptBranches.open(await medium.directory(key), [...files.keys()]);
+  }
+
+  /** Removes the folders of branches of the object that do not exist. @throws IO */
+  async #removeLeft(originKey: string, kept: KeptBranches | null): Promise<void> {
+    for (const key of (await this.#folders.list()).branches) {
+      if (this.#isClosed) return;
+      const isBelow = idBelow(key, originKey) !== null;
+      if (isBelow && this.#isLeft(key, originKey, kept)) await this.#environment.medium.remove(key);
+    }
+  }
+
   /** Of an object without an instance. If its list is damaged, the folders name them. @throws IO */
   async #keptIds(originKey: string): Promise<Iterable<string>> {
     const { medium } = this.#environment;
@@ -417,28 +465,23 @@ export class Branches {
 
   /** Removes what an earlier host left of branches of this object: temporary branches, and interrupted deletions. */
   async #sweep(originKey: string, kept: KeptBranches): Promise<void> {
-    const { medium } = this.#environment;
-    this.#left ??= medium.keys();
     try {
-      const left = await this.#left;
       const leaving = kept.list.filter(({ isLeaving }) => isLeaving);
       for (const { id } of leaving) await this.#removeKept(originKey, kept, id);
-      const isBelow = (key: string) => idBelow(key, originKey) !== null;
-      for (const key of left) {
-        if (isBelow(key) && this.#isLeft(key, originKey, kept)) await medium.remove(key);
-      }
-      this.#left = Promise.resolve(left.filter((key) => !isBelow(key)));
+      await this.#removeLeft(originKey, kept);
     } catch {
-      this.#left = undefined; // space that is not used; the next fork tries again
+      // Space that is not used: the next fork tries again.
     }
   }
 
   /** True if no branch of the object has this folder: it, or pages of its moment, are of an earlier host. */
-  #isLeft(key: string, originKey: string, kept: KeptBranches): boolean {
+  #isLeft(key: string, originKey: string, kept: KeptBranches | null): boolean {
     const id = idBelow(key, originKey) ?? '';
     if (this.#temporary.get(originKey)?.has(id)) return false;
     const own = branchKey(originKey, id);
-    return kept.find(id) === undefined || (key === baseKey(own) && !this.#instances.has(own));
+    if (own === baseKey(originKey)) return !this.#instances.has(originKey);
+    if (kept?.find(id) !== undefined) return key === baseKey(own) && !this.#instances.has(own);
+    return !this.#instances.has(own); // else it is being ended
   }
 
   #newId(): string {

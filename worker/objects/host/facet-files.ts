@@ -8,19 +8,22 @@ import { ImageFile } from '../../engine/import/image-file.ts';
 import { ObjectFiles } from '../../engine/log/object-files.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { Instances } from './instances.ts';
+import type { ListedFolders } from './listed-folders.ts';
 
 /** A database as bytes; null: nothing was ever written to it. */
 type Image = Uint8Array | null;
 
 export class FacetFiles {
   readonly #instances: Instances;
+  readonly #folders: ListedFolders;
   readonly #environment: HostEnvironment;
   /** The keys of facets that may have files: those started here, and those found. */
   readonly #known = new Set<string>();
-  #found: Promise<void> | undefined;
+  #hasFound = false;
 
-  constructor(instances: Instances, environment: HostEnvironment) {
+  constructor(instances: Instances, folders: ListedFolders, environment: HostEnvironment) {
     this.#instances = instances;
+    this.#folders = folders;
     this.#environment = environment;
   }
 
@@ -70,20 +73,10 @@ export class FacetFiles {
   }
 
   async #storedBelow(key: string): Promise<string[]> {
-    this.#found ??= this.#find();
-    await this.#found;
+    const { facets } = await this.#folders.list();
+    if (!this.#hasFound) for (const facet of facets) this.#known.add(facet);
+    this.#hasFound = true;
     return [...this.#known].filter((other) => isBelow(other, key));
-  }
-
-  // Looks at all folders, which takes long when there are many: once a host, unless it fails.
-  async #find(): Promise<void> {
-    try {
-      const keys = await this.#environment.medium.keys();
-      for (const key of keys) if (key.split('.').length > 2) this.#known.add(key);
-    } catch (error) {
-      this.#found = undefined;
-      throw error;
-    }
   }
 
   async #remove(key: string): Promise<void> {

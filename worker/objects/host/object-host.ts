@@ -40,6 +40,7 @@ import { CatalogNotes } from './catalog-notes.ts';
 import { FacetFiles } from './facet-files.ts';
 import { type Followers, NO_FOLLOWERS } from './followers.ts';
 import { Crowding, Instances, Resets } from './instances.ts';
+import { ListedFolders } from './listed-folders.ts';
 import { ObjectAlarms } from './object-alarms.ts';
 import { replaceDatabase, restoreDatabase } from './replace-database.ts';
 
@@ -129,8 +130,9 @@ export class ObjectHost {
       opened: (instance) => this.alarms.opened(instance),
       close: (key, instance, reason) => this.#close(key, instance, reason),
     });
-    this.#facetFiles = new FacetFiles(this.instances, this.#environment);
-    this.branches = new Branches(this.instances, this.#environment);
+    const folders = new ListedFolders(this.#environment.medium);
+    this.#facetFiles = new FacetFiles(this.instances, folders, this.#environment);
+    this.branches = new Branches(this.instances, folders, this.#environment);
     this.#crowding = new Crowding({
       files: this.#openFiles,
       nextTurn: this.#environment.nextTurn,
@@ -370,6 +372,7 @@ export class ObjectHost {
     } finally {
       for (const sockets of this.#sockets.values()) sockets.reset();
       this.#sockets.clear();
+      await this.branches.close();
       await this.kept?.close();
     }
   }

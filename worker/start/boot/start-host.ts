@@ -24,6 +24,9 @@ import type { KeptResults } from '../../objects/live/kept-results.ts';
 import type { Realm } from '../../realm/globals/realm.ts';
 import { registerRunningHost } from '../../realm/library/running-hosts.ts';
 
+/** When the files of branches of a crashed host are removed: not while a page waits for its first answers. */
+const SWEEP_DELAY_MS = 1000;
+
 /** The platform of a host. */
 export interface Platform {
   readonly sqlite: Sqlite;
@@ -118,6 +121,7 @@ export async function startHost(
       catalog.close();
     });
   };
+  leave.push(time.after(SWEEP_DELAY_MS, () => void host.branches.sweep(), false));
   try {
     await host.start();
     await namespaces.start();

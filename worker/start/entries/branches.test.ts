@@ -111,6 +111,23 @@ test('[BRANCH2] a branch has live reads, bookmarks, moments and restores of its 
   expect(await storage.get('count')).toBe(1);
 });
 
+test('[LIVE27] a live read of a branch that is deleted reports BRANCH_ENDED once', async () => {
+  const { storage } = await started();
+  await storage.put('a', 0);
+  const branch = await storage.fork({ name: 'draft', keep: true });
+  const seen: unknown[] = [];
+  const live = branch.live<number>({ key: 'a' });
+  live.subscribe((value) => seen.push([value, live.getState().status]), {
+    onError: (error) => seen.push((error as { code?: string }).code),
+  });
+  await vi.waitUntil(() => seen.length === 2);
+  await storage.deleteBranch('draft');
+  await vi.waitUntil(() => seen.includes('BRANCH_ENDED'));
+  // Longer than the first pauses of a read that is tried again.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(seen).toEqual([[undefined, 'pending'], [0, 'ready'], [0, 'failed'], 'BRANCH_ENDED']);
+});
+
 test('[BRANCH2] an export of a branch is a whole database, which an object can import', async () => {
   const { storage, objects } = await started();
   await storage.put('kept', 'origin');
@@ -168,6 +185,18 @@ test('[BRANCH4] a branch that is not kept ends with its last handle, and leaves 
   await expect(inner.get('a')).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
   expect(await storage.branches()).toEqual([]);
   expect(await foldersIn(directory)).toBe(1);
+});
+
+test('[BRANCH13] branches nest eight deep, and no deeper', async () => {
+  const { storage } = await started();
+  await storage.put('a', 0);
+  let deepest: StorageHandle = storage;
+  for (let depth = 1; depth <= 8; depth++) deepest = await deepest.fork();
+  expect(await deepest.get('a')).toBe(0);
+  await expect(deepest.fork()).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('at most 8 deep'),
+  });
 });
 
 test('[BRANCH5] a branch that is kept outlives its worker, until it is deleted by its name', async () => {
@@ -358,9 +387,12 @@ test('[BRANCH10] an unmodified class runs on a branch, which reaches nothing out
   expect(await branch.read()).toBe('branch');
   const beside = await objects.storage(branch);
   expect(await beside.get('value')).toBe('branch');
-  await beside.close();
   await branch[Symbol.asyncDispose]();
+  expect([await branch.read(), await beside.get('value')]).toEqual(['branch', 'branch']);
+  await beside.close();
   await expect(branch.read()).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  await open[Symbol.asyncDispose]();
+  await expect(open.read()).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
 });
 
 test('[MANY2] [BRANCH5] more branches than files may be open are used at once, and opened again', async () => {
