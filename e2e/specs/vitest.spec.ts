@@ -172,6 +172,39 @@ test('[VT7] files are modules by their names, and the setup files of the project
   expect(passed, output).toEqual(['text', 'wasm', 'setup']);
 });
 
+test('[VT8] projects with wrangler files of one name, and with one file and other options, run their own Workers', {
+  tag: ONCE,
+}, () => {
+  const projects = [
+    { name: 'a', config: 'a' },
+    { name: 'b', config: 'b' },
+    { name: 'c', config: 'b', miniflare: { bindings: { NAME: 'c' } } },
+  ];
+  for (const { name, config } of projects) {
+    const options = { name, main: '../main.js', vars: { NAME: config } };
+    write(`${name}/wrangler.jsonc`, JSON.stringify(options));
+    write(
+      `${name}/a.test.js`,
+      `import { SELF } from 'cloudflare:test';
+      import { expect, it } from 'vitest';
+      it('${name}', async () => expect(await (await SELF.fetch('http://x/')).text()).toBe('${name}'));`,
+    );
+  }
+  write('main.js', 'export default { fetch: (request, env) => new Response(env.NAME) };');
+  write(
+    'vitest.config.ts',
+    `import { cloudflareTest } from 'ctx-storage/vitest';
+    const projects = ${JSON.stringify(projects)}.map(({ name, config, ...options }) => ({
+      plugins: [cloudflareTest({ wrangler: { configPath: config + '/wrangler.jsonc' }, ...options })],
+      test: { name, include: [name + '/*.test.js'] },
+    }));
+    export default { test: { projects } };`,
+  );
+  const { passed, failed, output } = run();
+  expect(failed, output).toEqual([]);
+  expect(passed.sort(), output).toEqual(['a', 'b', 'c']);
+});
+
 test('[VT5] a wrong file, a class that is not exported, and a suite without the plugin are told', {
   tag: ONCE,
 }, () => {

@@ -2,6 +2,7 @@
 //
 // For each test file, a generated setup starts a host in memory with the Worker of the configuration.
 
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Plugin } from 'vite';
@@ -103,14 +104,21 @@ function writeSetup(root: string, options: CloudflareTestOptions): Written {
     throw new Error(`${path}: the main module ${main} is missing.`);
   const doubles = options.doubles && resolve(root, options.doubles);
   mkdirSync(join(root, FOLDER), { recursive: true });
-  const name = `setup-${basename(path).replaceAll('.', '-')}-${environment ?? 'top'}.mjs`;
-  const setup = join(root, FOLDER, name);
+  const setup = join(root, FOLDER, setupName(path, options));
   const workers = (miniflare.workers ?? []).map((worker) => ({
     ...worker,
     scriptPath: resolve(root, worker.scriptPath),
   }));
   writeFileSync(setup, setupModule(config, { main, doubles, workers }));
   return { setup, rules: config.rules, folder };
+}
+
+/** Projects of one root differ in the file or in the options; their modules must not replace each other. */
+function setupName(path: string, options: CloudflareTestOptions): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([path, options]))
+    .digest('hex');
+  return `setup-${basename(path).replaceAll('.', '-')}-${digest.slice(0, 12)}.mjs`;
 }
 
 function configOf(root: string, given: string | undefined): string {
