@@ -177,7 +177,7 @@ test('[DEV1] [DEV2] a project runs by its wrangler file; its data outlive the pr
 test('[DEV3] changed code runs on the same data; a mistake is told with its place, until it is mended', {
   tag: ONCE,
 }, async () => {
-  const { address } = await start();
+  const { address, output } = await start();
   expect(await textOf(`${address}/room`)).toBe('visit 1');
   const thrown = await fetch(`${address}/throw`);
   expect([thrown.status, await thrown.text()]).toEqual([
@@ -194,8 +194,13 @@ test('[DEV3] changed code runs on the same data; a mistake is told with its plac
   await expect
     .poll(() => textOf(`${address}/room`))
     .toMatch(/^src\/index\.ts:1:\d+: cloudflare:sockets does not exist here/);
-  write('src/index.ts', `throw new Error('thrown at import');${CODE}`);
-  await expect.poll(() => textOf(`${address}/room`)).toContain('thrown at import');
+  write('src/index.ts', `throw new Error('at import', { cause: new Error('inner') });${CODE}`);
+  const place = String.raw`\n +at .*src/index\.ts:1:\d+\)`;
+  const printed = new RegExp(`Error: at import${place}\nCaused by: Error: inner${place}\n$`);
+  await expect.poll(output).toMatch(printed);
+  expect(await textOf(`${address}/room`)).toContain('at import');
+  write('src/index.ts', `throw 'a text';${CODE}`);
+  await expect.poll(output).toContain("The code threw 'a text' while it was loaded.");
   write('src/index.ts', CODE);
   await expect.poll(() => textOf(`${address}/room`)).toMatch(/^visit \d+$/);
 });

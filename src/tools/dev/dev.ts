@@ -16,7 +16,7 @@ import {
   type Surroundings,
 } from './app-options.ts';
 import { Assets } from './assets.ts';
-import { type Built, bundleCode } from './bundle-code.ts';
+import { type Built, bundleCode, mistake } from './bundle-code.ts';
 import { CustomBuild } from './custom-build.ts';
 import { type DevServer, type RunningApp, serveHttp } from './http-server.ts';
 
@@ -173,7 +173,7 @@ class App {
       // First: code that fails while it is loaded must not keep the folder.
       const living = await before.catch(() => undefined);
       await living?.close();
-      if (built.kind === 'failure') throw withoutStack(built.message);
+      if (built.kind === 'failure') throw mistake(built.message);
       const code = await built.load();
       this.#isBuilt = true;
       return this.#start(code);
@@ -203,11 +203,6 @@ function assetsOf({ assets }: ObjectsConfig, folder: string): Assets | undefined
     notFound: assets.not_found_handling,
     workerFirst: typeof first === 'boolean' ? [] : first,
   });
-}
-
-/** The mistake is in the project's code, and not where this was made. */
-function withoutStack(message: string): Error {
-  return Object.assign(new Error(message), { stack: message });
 }
 
 /** The secrets of local runs. */
