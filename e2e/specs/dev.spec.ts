@@ -253,6 +253,23 @@ test('[DEV13] an error that nobody handles is printed, and the server goes on', 
   expect(output()).toMatch(/Uncaught Error: not caught\n.*index\.ts:6/s);
 });
 
+test('[DEV30] code whose loading never ends is reported, replaced by the next code, and left at the end', {
+  tag: ONCE,
+}, async () => {
+  const endless = `await new Promise(() => {});${CODE}`;
+  const { address, child, output } = await start();
+  write('src/index.ts', endless);
+  await expect.poll(output).toContain('src/index.ts is still being loaded after 10 s');
+  const waiting = textOf(`${address}/room`);
+  write('src/index.ts', CODE.replace("'visit '", "'call '"));
+  expect(await waiting).toBe('call 1');
+  await expect.poll(output).toMatch(/Ready\.\n$/);
+  write('src/index.ts', `console.log('loading');${endless}`);
+  await expect.poll(output).toMatch(/loading\n$/);
+  await end(child);
+  expect(child.exitCode).toBe(0);
+});
+
 test('[DEV4] WebSockets reach the objects, and are closed from both sides', {
   tag: ONCE,
 }, async () => {

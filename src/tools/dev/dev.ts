@@ -4,6 +4,7 @@
 // Invariant: one app holds the folder at a time. After a change that cannot be built or started, requests get the reason
 // until the next change.
 
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -21,6 +22,9 @@ import { CustomBuild } from './custom-build.ts';
 import { type DevServer, type RunningApp, serveHttp } from './http-server.ts';
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
+
+/** Code that is loaded for longer is reported. */
+const LOAD_REPORT_SECONDS = 10;
 
 /** The parts of this package that host an app in Node. */
 export interface DevHost {
@@ -118,6 +122,8 @@ class App {
   #isBuilt = false;
   /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
   #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
+  /** Ends the wait for the latest code, which may never be loaded. */
+  #waiting = new AbortController();
 
   constructor(options: DevOptions, config: ObjectsConfig, project: Project, host: DevHost) {
     this.#options = options;
@@ -127,9 +133,13 @@ class App {
     this.#running.catch(() => {});
   }
 
-  /** @throws the reason why none runs */
-  running(): Promise<RunningApp> {
-    return this.#running;
+  /** The app of the latest code. @throws the reason why none runs */
+  async running(): Promise<RunningApp> {
+    const asked = this.#running;
+    const [result] = await Promise.allSettled([asked]);
+    if (asked !== this.#running) return this.running();
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
   }
 
   /** @throws Error that no change of the code can mend, such as a folder that another process holds */
@@ -138,6 +148,7 @@ class App {
   }
 
   async close(): Promise<void> {
+    this.#waiting.abort();
     const running = await this.#running.catch(() => undefined);
     await running?.close();
   }
@@ -169,19 +180,32 @@ class App {
     const { print } = this.#options;
     const before = this.#running;
     this.#isBuilt = false;
+    this.#waiting.abort();
+    const { signal } = (this.#waiting = new AbortController());
     this.#running = (async () => {
       // First: code that fails while it is loaded must not keep the folder.
       const living = await before.catch(() => undefined);
       await living?.close();
       if (built.kind === 'failure') throw mistake(built.message);
-      const code = await built.load();
+      const code = await this.#loaded(built.load, signal);
       this.#isBuilt = true;
       return this.#start(code);
     })();
     await this.#running.then(
       () => print('Ready.\n'),
-      (error: Error) => print(`${error.message}\n`),
+      (error: Error) => signal.aborted || print(`${error.message}\n`),
     );
+  }
+
+  async #loaded(load: () => Promise<LoadedCode>, signal: AbortSignal): Promise<LoadedCode> {
+    const ended = () => mistake('The code changed while it was loaded, or the server has ended.');
+    if (signal.aborted) throw ended();
+    const report =
+      `${this.#project.main} is still being loaded after ${LOAD_REPORT_SECONDS} s, so a top-level await has not ended. ` +
+      'Requests wait for its end, or for the next change of the code.\n';
+    const timer = setTimeout(() => this.#options.print(report), LOAD_REPORT_SECONDS * 1000);
+    const abandoned = once(signal, 'abort').then(() => Promise.reject(ended()));
+    return Promise.race([load(), abandoned]).finally(() => clearTimeout(timer));
   }
 
   #start(code: LoadedCode): Promise<RunningApp> {
