@@ -306,6 +306,24 @@ test('[DEV5] environments and TOML; a member that does not exist is refused by n
   expect(await textOf(`${address}/vars`)).toBe('[null,null,"fake"]');
 });
 
+test('[DEV31] a missing folder of assets, and members of old sections, fail the start by their names', {
+  tag: ONCE,
+}, async () => {
+  const only = (section: object) =>
+    write('wrangler.jsonc', JSON.stringify({ name: 'shop', main: 'src/index.ts', ...section }));
+  write('src/index.ts', 'export default { fetch: () => new Response("fine") };');
+  const assets = { directory: 'made' };
+  only({ assets });
+  expect(failure()).toMatch(/assets\.directory: there is no folder .*made; make it, or remove/);
+  only({ text_blobs: { TEXT: 'a.txt' } });
+  expect(failure()).toContain('TEXT (section text_blobs) does not exist here. Import the file');
+  only({ site: { bucket: 'public' } });
+  expect(failure()).toContain('__STATIC_CONTENT (section site) does not exist here. Serve');
+  only({ assets, build: { command: 'mkdir -p made' } });
+  const { address } = await start();
+  expect(await textOf(address)).toBe('fine');
+});
+
 test('[DEV7] assets answer before the worker, and by their binding; no file outside of the folder does', {
   tag: ONCE,
 }, async () => {

@@ -5,7 +5,7 @@
 // until the next change.
 
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { kindsBy } from '../vite/module-rules.ts';
@@ -61,12 +61,12 @@ export async function dev(
   const config = parseWranglerConfig(text, path, 'all', options.environment);
   const folder = dirname(path);
   const host = await loadHost();
-  const assets = assetsOf(config, folder);
   const main = mainOf(config, path, 'write one that exports nothing.');
-  const app = new App(options, config, { folder, main, assets }, host);
   const releaseGlobals = host.holdGlobals();
   const build = config.build && new CustomBuild(config.build, folder, options.print);
-  await build?.run();
+  await build?.run(); // it may make the folder of the assets
+  const assets = assetsOf(config, path);
+  const app = new App(options, config, { folder, main, assets }, host);
   const endBuild = build?.follow();
   const endBundling = await app.follow();
   const end = async () => {
@@ -219,10 +219,17 @@ class App {
   }
 }
 
-function assetsOf({ assets }: ObjectsConfig, folder: string): Assets | undefined {
+/** @throws Error that names the folder, if there is none */
+function assetsOf({ assets }: ObjectsConfig, path: string): Assets | undefined {
   if (assets?.directory === undefined) return undefined;
   const { directory, run_worker_first: first } = assets;
-  return new Assets(resolve(folder, directory), {
+  const folder = resolve(dirname(path), directory);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new Error(
+      `${path}: assets.directory: there is no folder ${folder}; make it, or remove the section assets.`,
+    );
+  }
+  return new Assets(folder, {
     html: assets.html_handling,
     notFound: assets.not_found_handling,
     workerFirst: typeof first === 'boolean' ? [] : first,
