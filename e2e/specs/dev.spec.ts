@@ -324,6 +324,28 @@ test('[DEV31] a missing folder of assets, and members of old sections, fail the 
   expect(await textOf(address)).toBe('fine');
 });
 
+test('[DEV32] env has a class by the names of its bindings, and a variable with the name of the class', {
+  tag: ONCE,
+}, async () => {
+  const { name, main, durable_objects } = CONFIG;
+  const vars = { Room: 'a variable' };
+  write('wrangler.jsonc', JSON.stringify({ name, main, durable_objects, vars }));
+  write(
+    'src/index.ts',
+    `import { DurableObject } from 'cloudflare:workers';
+    export class Room extends DurableObject { names() { return Object.keys(this.env); } }
+    export default {
+      async fetch(_, env, ctx) {
+        const room = env.ROOM.getByName('a');
+        return Response.json([env.Room, Object.keys(env), await room.names(), 'Room' in ctx.exports]);
+      },
+    };`,
+  );
+  const { address } = await start();
+  const names = ['Room', 'ROOM'];
+  expect(await (await fetch(address)).json()).toEqual(['a variable', names, names, true]);
+});
+
 test('[DEV7] assets answer before the worker, and by their binding; no file outside of the folder does', {
   tag: ONCE,
 }, async () => {

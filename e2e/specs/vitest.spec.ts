@@ -205,6 +205,23 @@ test('[VT8] projects with wrangler files of one name, and with one file and othe
   expect(passed.sort(), output).toEqual(['a', 'b', 'c']);
 });
 
+test('[VT9] env has a class by its bindings, and a variable with the name of the class; the host lists both names', {
+  tag: ONCE,
+}, () => {
+  write('wrangler.jsonc', JSON.stringify({ ...CONFIG, ai: undefined, vars: { Room: 'a text' } }));
+  write(
+    'test/a.test.ts',
+    `import { env, objects } from 'cloudflare:test';
+    import { expect, it } from 'vitest';
+    it('names', () => expect(Object.keys(env).sort()).toEqual(['CACHE', 'DB', 'ROOM', 'Room']));
+    it('variable', () => expect(env.Room).toBe('a text'));
+    it('lists', async () => expect([await objects.list('Room'), await objects.list('ROOM')]).toEqual([[], []]));`,
+  );
+  const { passed, failed, output } = run();
+  expect(failed, output).toEqual([]);
+  expect(passed, output).toHaveLength(3);
+});
+
 test('[VT5] a wrong file, a class that is not exported, and a suite without the plugin are told', {
   tag: ONCE,
 }, () => {

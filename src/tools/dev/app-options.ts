@@ -68,6 +68,7 @@ export function appArguments(
     classes: Object.fromEntries(classes),
     options: {
       exports: main,
+      bindsClassNames: false,
       env: { ...config.vars, ...secrets },
       bindings: { ...config.bindings, ...Object.fromEntries(members), ...own },
       services: config.services,

@@ -143,6 +143,7 @@ interface Modules {
 function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules): string {
   const options = {
     bindings: config.bindings,
+    bindsClassNames: false,
     scriptName: config.scriptName,
     compatibilityDate: config.compatibilityDate,
     ...flagsOf(config),
