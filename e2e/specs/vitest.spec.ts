@@ -1,7 +1,7 @@
 // `ctx-storage/vitest` of the packed package: a project's tests of its Worker, run by Vitest.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
@@ -220,6 +220,35 @@ test('[VT9] env has a class by its bindings, and a variable with the name of the
   const { passed, failed, output } = run();
   expect(failed, output).toEqual([]);
   expect(passed, output).toHaveLength(3);
+});
+
+test('[VT10] secrets come from .dev.vars, or that of the environment, after variables and before given values', {
+  tag: ONCE,
+}, () => {
+  write(
+    'wrangler.jsonc',
+    JSON.stringify({ main: 'main.js', vars: { A: 'a', B: 'b' }, env: { own: {} } }),
+  );
+  write('main.js', 'export default {};');
+  write('.dev.vars', 'B="secret b"\nC="secret c"\n');
+  write('.dev.vars.own', 'C="own c"\n');
+  const expects = (content: object) =>
+    write(
+      'test/a.test.ts',
+      `import { env } from 'cloudflare:test';
+      import { expect, it } from 'vitest';
+      it('env', () => expect(env).toEqual(${JSON.stringify(content)}));`,
+    );
+  expects({ A: 'a', B: 'secret b', C: 'given' });
+  configure("{ miniflare: { bindings: { C: 'given' } } }");
+  expect(run().passed).toEqual(['env']);
+  expects({ C: 'own c' });
+  configure("{ wrangler: { environment: 'own' } }");
+  expect(run().passed).toEqual(['env']);
+  const generated = join(folder, 'node_modules/.ctx-storage');
+  const texts = readdirSync(generated).map((name) => readFileSync(join(generated, name), 'utf8'));
+  expect(texts).toHaveLength(2);
+  expect(texts.join()).not.toContain('secret b');
 });
 
 test('[VT5] a wrong file, a class that is not exported, and a suite without the plugin are told', {

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { devVarsFile } from '../vite/dev-vars.ts';
 import { kindsBy } from '../vite/module-rules.ts';
 import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
@@ -238,10 +239,8 @@ function assetsOf({ assets }: ObjectsConfig, path: string): Assets | undefined {
 
 /** The secrets of local runs. */
 function secretsIn(folder: string, environment: string | undefined): NodeJS.Dict<string> {
-  const names =
-    environment === undefined ? ['.dev.vars'] : [`.dev.vars.${environment}`, '.dev.vars'];
-  const found = names.map((name) => join(folder, name)).find((path) => existsSync(path));
-  return found === undefined ? {} : parseEnv(readFileSync(found, 'utf8'));
+  const file = devVarsFile(folder, environment);
+  return file === undefined ? {} : parseEnv(readFileSync(file, 'utf8'));
 }
 
 /** Relative names are files beside the configuration. */

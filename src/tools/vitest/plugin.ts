@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Plugin } from 'vite';
+import { devVarsFile } from '../vite/dev-vars.ts';
 import { kindsBy, moduleRules } from '../vite/module-rules.ts';
 import { flagsOf, makerImports, optionLines } from '../vite/worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
@@ -109,7 +110,9 @@ function writeSetup(root: string, options: CloudflareTestOptions): Written {
     ...worker,
     scriptPath: resolve(root, worker.scriptPath),
   }));
-  writeFileSync(setup, setupModule(config, { main, doubles, workers }));
+  const secrets = devVarsFile(folder, environment);
+  const given = miniflare.bindings ?? {};
+  writeFileSync(setup, setupModule(config, { main, doubles, workers, secrets, given }));
   return { setup, rules: config.rules, folder };
 }
 
@@ -132,15 +135,20 @@ function configOf(root: string, given: string | undefined): string {
   );
 }
 
-/** Modules of the project, by their paths. */
-interface Modules {
+/** What the setup has beside the configuration: modules by their paths, and more values of `env`. */
+interface Additions {
   readonly main: string | undefined;
   readonly doubles: string | undefined;
   readonly workers: readonly AuxiliaryWorker[];
+  /** The file of the secrets. */
+  readonly secrets: string | undefined;
+  /** Values in place of variables and secrets. */
+  readonly given: Readonly<Record<string, unknown>>;
 }
 
 /** The modules are imported after `prepare`: they read `env` while they are evaluated. */
-function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules): string {
+function setupModule(config: ObjectsConfig, additions: Additions): string {
+  const { main, doubles, workers, secrets, given } = additions;
   const options = {
     bindings: config.bindings,
     bindsClassNames: false,
@@ -151,6 +159,7 @@ function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules)
   };
   const missing = Object.fromEntries(config.missing.map(({ name, section }) => [name, section]));
   return [
+    ...(secrets === undefined ? [] : SECRET_IMPORTS),
     "import { afterAll } from 'vitest';",
     `import host from ${JSON.stringify(RUNTIME)};`,
     ...makerImports(config, 'ctx-storage/bindings'),
@@ -162,6 +171,7 @@ function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules)
     '  options: {',
     '  ...options,',
     ...optionLines(config),
+    ...(secrets === undefined ? [] : [secretsLine(secrets, given)]),
     '  },',
     '});',
     'await host.start({',
@@ -174,6 +184,17 @@ function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules)
     'afterAll(() => host.end());',
     '',
   ].join('\n');
+}
+
+const SECRET_IMPORTS = [
+  "import { readFileSync } from 'node:fs';",
+  "import { parseEnv } from 'node:util';",
+];
+
+/** The module reads the file itself: it lies in a folder that is cached and shared, so it contains no secret. */
+function secretsLine(file: string, given: object): string {
+  const read = `parseEnv(readFileSync(${JSON.stringify(file)}, 'utf8'))`;
+  return `  env: { ...options.env, ...${read}, ...${JSON.stringify(given)} },`;
 }
 
 function moduleAt(path: string | undefined): string {
