@@ -177,7 +177,7 @@ test('[DEV1] [DEV2] a project runs by its wrangler file; its data outlive the pr
 test('[DEV3] changed code runs on the same data; a mistake is told with its place, until it is mended', {
   tag: ONCE,
 }, async () => {
-  const { address } = await start();
+  const { address, output } = await start();
   expect(await textOf(`${address}/room`)).toBe('visit 1');
   const thrown = await fetch(`${address}/throw`);
   expect([thrown.status, await thrown.text()]).toEqual([
@@ -194,8 +194,13 @@ test('[DEV3] changed code runs on the same data; a mistake is told with its plac
   await expect
     .poll(() => textOf(`${address}/room`))
     .toMatch(/^src\/index\.ts:1:\d+: cloudflare:sockets does not exist here/);
-  write('src/index.ts', `throw new Error('thrown at import');${CODE}`);
-  await expect.poll(() => textOf(`${address}/room`)).toContain('thrown at import');
+  write('src/index.ts', `throw new Error('at import', { cause: new Error('inner') });${CODE}`);
+  const place = String.raw`\n +at .*src/index\.ts:1:\d+\)`;
+  const printed = new RegExp(`Error: at import${place}\nCaused by: Error: inner${place}\n$`);
+  await expect.poll(output).toMatch(printed);
+  expect(await textOf(`${address}/room`)).toContain('at import');
+  write('src/index.ts', `throw 'a text';${CODE}`);
+  await expect.poll(output).toContain("The code threw 'a text' while it was loaded.");
   write('src/index.ts', CODE);
   await expect.poll(() => textOf(`${address}/room`)).toMatch(/^visit \d+$/);
 });
@@ -248,6 +253,23 @@ test('[DEV13] an error that nobody handles is printed, and the server goes on', 
   expect(output()).toMatch(/Uncaught Error: not caught\n.*index\.ts:6/s);
 });
 
+test('[DEV30] code whose loading never ends is reported, replaced by the next code, and left at the end', {
+  tag: ONCE,
+}, async () => {
+  const endless = `await new Promise(() => {});${CODE}`;
+  const { address, child, output } = await start();
+  write('src/index.ts', endless);
+  await expect.poll(output).toContain('src/index.ts is still being loaded after 10 s');
+  const waiting = textOf(`${address}/room`);
+  write('src/index.ts', CODE.replace("'visit '", "'call '"));
+  expect(await waiting).toBe('call 1');
+  await expect.poll(output).toMatch(/Ready\.\n$/);
+  write('src/index.ts', `console.log('loading');${endless}`);
+  await expect.poll(output).toMatch(/loading\n$/);
+  await end(child);
+  expect(child.exitCode).toBe(0);
+});
+
 test('[DEV4] WebSockets reach the objects, and are closed from both sides', {
   tag: ONCE,
 }, async () => {
@@ -282,6 +304,46 @@ test('[DEV5] environments and TOML; a member that does not exist is refused by n
   write('fakes.ts', 'export default { AI: { run: (): string => "fake" } };');
   const { address } = await start('--config', 'app.toml', '--bindings', 'fakes.ts');
   expect(await textOf(`${address}/vars`)).toBe('[null,null,"fake"]');
+});
+
+test('[DEV31] a missing folder of assets, and members of old sections, fail the start by their names', {
+  tag: ONCE,
+}, async () => {
+  const only = (section: object) =>
+    write('wrangler.jsonc', JSON.stringify({ name: 'shop', main: 'src/index.ts', ...section }));
+  write('src/index.ts', 'export default { fetch: () => new Response("fine") };');
+  const assets = { directory: 'made' };
+  only({ assets });
+  expect(failure()).toMatch(/assets\.directory: there is no folder .*made; make it, or remove/);
+  only({ text_blobs: { TEXT: 'a.txt' } });
+  expect(failure()).toContain('TEXT (section text_blobs) does not exist here. Import the file');
+  only({ site: { bucket: 'public' } });
+  expect(failure()).toContain('__STATIC_CONTENT (section site) does not exist here. Serve');
+  only({ assets, build: { command: 'mkdir -p made' } });
+  const { address } = await start();
+  expect(await textOf(address)).toBe('fine');
+});
+
+test('[DEV32] env has a class by the names of its bindings, and a variable with the name of the class', {
+  tag: ONCE,
+}, async () => {
+  const { name, main, durable_objects } = CONFIG;
+  const vars = { Room: 'a variable' };
+  write('wrangler.jsonc', JSON.stringify({ name, main, durable_objects, vars }));
+  write(
+    'src/index.ts',
+    `import { DurableObject } from 'cloudflare:workers';
+    export class Room extends DurableObject { names() { return Object.keys(this.env); } }
+    export default {
+      async fetch(_, env, ctx) {
+        const room = env.ROOM.getByName('a');
+        return Response.json([env.Room, Object.keys(env), await room.names(), 'Room' in ctx.exports]);
+      },
+    };`,
+  );
+  const { address } = await start();
+  const names = ['Room', 'ROOM'];
+  expect(await (await fetch(address)).json()).toEqual(['a variable', names, names, true]);
 });
 
 test('[DEV7] assets answer before the worker, and by their binding; no file outside of the folder does', {

@@ -1,7 +1,7 @@
 // `ctx-storage/vitest` of the packed package: a project's tests of its Worker, run by Vitest.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
@@ -170,6 +170,85 @@ test('[VT7] files are modules by their names, and the setup files of the project
   const { passed, failed, output } = run();
   expect(failed, output).toEqual([]);
   expect(passed, output).toEqual(['text', 'wasm', 'setup']);
+});
+
+test('[VT8] projects with wrangler files of one name, and with one file and other options, run their own Workers', {
+  tag: ONCE,
+}, () => {
+  const projects = [
+    { name: 'a', config: 'a' },
+    { name: 'b', config: 'b' },
+    { name: 'c', config: 'b', miniflare: { bindings: { NAME: 'c' } } },
+  ];
+  for (const { name, config } of projects) {
+    const options = { name, main: '../main.js', vars: { NAME: config } };
+    write(`${name}/wrangler.jsonc`, JSON.stringify(options));
+    write(
+      `${name}/a.test.js`,
+      `import { SELF } from 'cloudflare:test';
+      import { expect, it } from 'vitest';
+      it('${name}', async () => expect(await (await SELF.fetch('http://x/')).text()).toBe('${name}'));`,
+    );
+  }
+  write('main.js', 'export default { fetch: (request, env) => new Response(env.NAME) };');
+  write(
+    'vitest.config.ts',
+    `import { cloudflareTest } from 'ctx-storage/vitest';
+    const projects = ${JSON.stringify(projects)}.map(({ name, config, ...options }) => ({
+      plugins: [cloudflareTest({ wrangler: { configPath: config + '/wrangler.jsonc' }, ...options })],
+      test: { name, include: [name + '/*.test.js'] },
+    }));
+    export default { test: { projects } };`,
+  );
+  const { passed, failed, output } = run();
+  expect(failed, output).toEqual([]);
+  expect(passed.sort(), output).toEqual(['a', 'b', 'c']);
+});
+
+test('[VT9] env has a class by its bindings, and a variable with the name of the class; the host lists both names', {
+  tag: ONCE,
+}, () => {
+  write('wrangler.jsonc', JSON.stringify({ ...CONFIG, ai: undefined, vars: { Room: 'a text' } }));
+  write(
+    'test/a.test.ts',
+    `import { env, objects } from 'cloudflare:test';
+    import { expect, it } from 'vitest';
+    it('names', () => expect(Object.keys(env).sort()).toEqual(['CACHE', 'DB', 'ROOM', 'Room']));
+    it('variable', () => expect(env.Room).toBe('a text'));
+    it('lists', async () => expect([await objects.list('Room'), await objects.list('ROOM')]).toEqual([[], []]));`,
+  );
+  const { passed, failed, output } = run();
+  expect(failed, output).toEqual([]);
+  expect(passed, output).toHaveLength(3);
+});
+
+test('[VT10] secrets come from .dev.vars, or that of the environment, after variables and before given values', {
+  tag: ONCE,
+}, () => {
+  write(
+    'wrangler.jsonc',
+    JSON.stringify({ main: 'main.js', vars: { A: 'a', B: 'b' }, env: { own: {} } }),
+  );
+  write('main.js', 'export default {};');
+  write('.dev.vars', 'B="secret b"\nC="secret c"\n');
+  write('.dev.vars.own', 'C="own c"\n');
+  const expects = (content: object) =>
+    write(
+      'test/a.test.ts',
+      `import { env } from 'cloudflare:test';
+      import { expect, it } from 'vitest';
+      it('env', () => expect(env).toEqual(${JSON.stringify(content)}));`,
+    );
+  expects({ A: 'a', B: 'secret b', C: 'given' });
+  configure("{ miniflare: { bindings: { C: 'given' } } }");
+  expect(run().passed).toEqual(['env']);
+  expects({ C: 'own c' });
+  configure("{ wrangler: { environment: 'own' } }");
+  expect(run().passed).toEqual(['env']);
+  const generated = join(folder, 'node_modules/.ctx-storage');
+  const texts = readdirSync(generated).map((name) => readFileSync(join(generated, name), 'utf8'));
+  expect(texts).toHaveLength(2);
+  expect(texts.join()).not.toContain('secret b');
 });
 
 test('[VT5] a wrong file, a class that is not exported, and a suite without the plugin are told', {

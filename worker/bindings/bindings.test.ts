@@ -141,6 +141,30 @@ test('[BDB2] [BDB3] rows outlive the host, and migrations run once, in order of 
   rmSync(directory, { recursive: true });
 });
 
+test('[BDB3] a migration that fails is undone and named, and those before it are applied', async () => {
+  const migrations = {
+    '1_table.sql': 'CREATE TABLE t(a)',
+    '2_wrong.sql': 'INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1)',
+  };
+  const directory = mkdtempSync(join(tmpdir(), 'd1-'));
+  const read = ({ DB }: Untyped) => DB.prepare('SELECT count(*) AS n FROM t').first('n');
+  const host = await hostOf(read, { bindings: { DB: d1({ migrations }) }, directory });
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await expect(host.ask()).rejects.toMatchObject({
+      code: 'MIGRATION_FAILED',
+      message: expect.stringMatching(
+        /2_wrong\.sql failed .*no such table: nowhere.*Correct the file/,
+      ),
+    });
+  }
+  await host.close();
+  const bindings = { DB: d1({ migrations: { '1_table.sql': 'CREATE TABLE t(a)' } }) };
+  const mended = await hostOf(read, { bindings, directory });
+  expect(await mended.ask()).toBe(0);
+  await mended.close();
+  rmSync(directory, { recursive: true });
+});
+
 test('[BDB4] a handle of the object restores a session’s bookmark', async () => {
   const asked: ((env: Untyped) => unknown)[] = [
     async ({ DB }) => {

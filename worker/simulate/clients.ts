@@ -90,10 +90,24 @@ export class Clients {
 
 /** The calls, each as often as its weight. @throws INVALID_ARGUMENT */
 export function weighted(entries: readonly CallEntry[]): (() => unknown)[] {
-  const calls = entries.flatMap((entry) => {
+  if (!Array.isArray(entries)) throw notCalls(entries);
+  const calls = (entries as readonly CallEntry[]).flatMap((entry) => {
     if (typeof entry === 'function') return [entry];
-    return Array<() => unknown>(entry.weight).fill(entry.call);
+    if (typeof entry?.call !== 'function') throw notCalls(entry);
+    const { weight, call } = entry;
+    if (Number.isSafeInteger(weight) && weight >= 0) return Array<() => unknown>(weight).fill(call);
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `simulate: the weight of a call is a whole number from 0 on, not ${String(weight)}.`,
+    );
   });
   if (calls.length > 0) return calls;
   throw storageError('INVALID_ARGUMENT', 'simulate: calls returns nothing that may happen.');
+}
+
+function notCalls(given: unknown): Error {
+  return storageError(
+    'INVALID_ARGUMENT',
+    `simulate: calls returns a list of functions, or of { weight, call }, not ${String(given)}.`,
+  );
 }

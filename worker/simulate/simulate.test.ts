@@ -56,6 +56,52 @@ test('[SIMU1] a seed gives the same run to the byte, in this process and in a fr
   expect(JSON.parse(stdout)).toEqual(digests);
 });
 
+test('[SIMU24] options and classes are checked, each by its name, before anything runs', async () => {
+  const refused: [options: unknown, message: RegExp][] = [
+    [undefined, /^simulate: the second argument is the options, .*, not undefined\.$/],
+    [{}, /^simulate: calls takes a function .*, not undefined\.$/],
+    [{ calls: [() => 1] }, /calls takes a function .*, not a list\.$/],
+    [{ calls, rnus: 2 }, /there is no option rnus; there are calls, .*runs/],
+    [{ calls, runs: 'x' }, /runs takes a whole number from 1 on, not "x"\.$/],
+    [{ calls, runs: 0 }, /runs takes .*, not 0\.$/],
+    [{ calls, steps: 0 }, /steps takes/],
+    [{ calls, concurrency: 0 }, /concurrency takes/],
+    [{ calls, retries: -1 }, /retries takes a whole number from 0 on, not -1/],
+    [{ calls, restMs: Number.NaN }, /restMs takes .*, not NaN/],
+    [{ calls, seed: 7 }, /seed takes a text, not 7/],
+    [{ calls, from: null }, /from takes/],
+    [{ calls, faults: true }, /faults takes an object of weights by name, or false, not true/],
+    [{ calls, invariant: [5] }, /invariant takes/],
+    [{ calls, setup: {} }, /setup takes a function, not an empty object/],
+    [{ calls, fetch: 'x' }, /fetch takes/],
+    [{ calls, versions: {} }, /versions takes/],
+    [{ calls, file: 5 }, /file takes/],
+  ];
+  for (const [options, message] of refused) {
+    await expect(simulate({ Notes }, options as Options)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(message),
+    });
+  }
+  // The calls exist in a run only.
+  const calledWith = (given: unknown) =>
+    failureOf(simulate({ Notes }, { calls: () => given as never }));
+  for (const given of [5, [5], [{ weight: 1.5, call: () => 1 }]]) {
+    expect((await calledWith(given)).cause).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  }
+  for (const classes of [{}, undefined, [Notes]]) {
+    await expect(simulate(classes as never, { calls })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+  }
+  for (const Wrong of [5, null, () => 1, { class: 5 }]) {
+    await expect(simulate({ Wrong } as never, { calls })).rejects.toMatchObject({
+      code: 'CLASS_INVALID',
+      message: expect.stringContaining('Wrong is'),
+    });
+  }
+});
+
 test('[SIMU2] time, timers and random numbers of classes and tests are of the seed, and nobody else sees them', async () => {
   class Draws extends DurableObject {
     async draw(): Promise<unknown[]> {

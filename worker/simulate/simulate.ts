@@ -8,6 +8,7 @@ import { WASM_URL } from '../../src/shared/contract/wasm-url.ts';
 import { loadSqlite, type Sqlite } from '../engine/vfs/sqlite-module.ts';
 import { ClassRegistry, type ClassTable } from '../objects/instance/object-class.ts';
 import { followAwaits } from './activity.ts';
+import { checkOptions } from './check-options.ts';
 import type { CallEntry } from './clients.ts';
 import { Coverage, type Minimum, type SimulationCoverage } from './coverage.ts';
 import { failureOf, writeRun } from './failure.ts';
@@ -96,6 +97,8 @@ export async function simulate<Table extends ClassTable>(
   classes: Table,
   options: SimulateOptions<Table>,
 ): Promise<SimulationReport> {
+  checkOptions(classes, options);
+  new ClassRegistry(classes); // throws CLASS_INVALID
   const seeds = seedsOf(options);
   const faults = faultsOf(options, classes);
   const plan = { steps: options.steps ?? 20, faults };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { EnvBinding } from '../../shared/contract/env-binding.ts';
 import { flagsOf } from '../vite/worker-module.ts';
 import type { ObjectsConfig } from '../vite/wrangler-config.ts';
-import type { MemberCall } from '../vite/wrangler-products.ts';
+import { type MemberCall, WAYS_OUT } from '../vite/wrangler-products.ts';
 import type { Assets } from './assets.ts';
 
 /** `ctx-storage/bindings`. */
@@ -47,9 +47,11 @@ export function appArguments(
   };
   const missing = config.missing.find(({ name }) => !Object.hasOwn(own, name));
   if (missing !== undefined) {
+    const { name, section } = missing;
+    const way = Object.hasOwn(WAYS_OUT, section) ? `${WAYS_OUT[section]} Or give` : 'Give';
     throw new Error(
-      `${missing.name} (section ${missing.section}) does not exist here. Give a stand-in: a module whose default ` +
-        `export has the member ${missing.name}, as --bindings FILE.`,
+      `${name} (section ${section}) does not exist here. ${way} a stand-in: a module whose default ` +
+        `export has the member ${name}, as --bindings FILE.`,
     );
   }
   const members = Object.entries(config.members).map(([name, { make, options, migrationsDir }]) => {
@@ -66,6 +68,7 @@ export function appArguments(
     classes: Object.fromEntries(classes),
     options: {
       exports: main,
+      bindsClassNames: false,
       env: { ...config.vars, ...secrets },
       bindings: { ...config.bindings, ...Object.fromEntries(members), ...own },
       services: config.services,

@@ -6,6 +6,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import type { BuildResult, Plugin } from 'esbuild';
 import { type KindOf, moduleOfFile } from '../vite/module-rules.ts';
 import type { LoadedCode } from './app-options.ts';
@@ -29,6 +30,7 @@ export interface CodeFiles {
 
 /** A build, or the reason why there is none. */
 export type Built =
+  /** @throws Error with the place in the project's files */
   | { readonly kind: 'code'; load(): Promise<LoadedCode> }
   | { readonly kind: 'failure'; readonly message: string };
 
@@ -40,6 +42,9 @@ const MODULES: ReadonlyMap<string, string> = new Map([
   ['ctx-storage/worker', 'ctx-storage/worker'],
   ['cloudflare:email', 'ctx-storage/worker/cloudflare-email'],
 ]);
+
+/** Whose frames say nothing of a mistake in a project: Node, and this program. */
+const LOADER = ['(node:internal/', ' node:internal/', new URL('.', import.meta.url).href];
 
 /** Calls back with each build, the first one included; the result ends that. */
 export async function bundleCode(
@@ -117,7 +122,25 @@ function resultOf({ errors, outputFiles = [] }: BuildResult, file: string): Buil
     kind: 'code',
     load: async () => {
       writeFileSync(file, outputFiles[0]!.contents);
-      return (await import(pathToFileURL(file).href)) as LoadedCode;
+      try {
+        return (await import(pathToFileURL(file).href)) as LoadedCode;
+      } catch (error) {
+        throw mistake(placesOf(error), error);
+      }
     },
   };
+}
+
+/** The mistake is in the project's code, and not where this was made. */
+export function mistake(message: string, cause?: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { stack: message });
+}
+
+/** The error and its causes, with the lines of the project that led to them. */
+function placesOf(error: unknown): string {
+  if (!(error instanceof Error)) return `The code threw ${inspect(error)} while it was loaded.`;
+  const { stack = error.message, cause } = error;
+  const lines = stack.split('\n').filter((line) => !LOADER.some((place) => line.includes(place)));
+  if (cause !== undefined) lines.push(`Caused by: ${placesOf(cause)}`);
+  return lines.join('\n');
 }

@@ -4,9 +4,11 @@
 // Invariant: one app holds the folder at a time. After a change that cannot be built or started, requests get the reason
 // until the next change.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { devVarsFile } from '../vite/dev-vars.ts';
 import { kindsBy } from '../vite/module-rules.ts';
 import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
@@ -16,11 +18,14 @@ import {
   type Surroundings,
 } from './app-options.ts';
 import { Assets } from './assets.ts';
-import { type Built, bundleCode } from './bundle-code.ts';
+import { type Built, bundleCode, mistake } from './bundle-code.ts';
 import { CustomBuild } from './custom-build.ts';
 import { type DevServer, type RunningApp, serveHttp } from './http-server.ts';
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
+
+/** Code that is loaded for longer is reported. */
+const LOAD_REPORT_SECONDS = 10;
 
 /** The parts of this package that host an app in Node. */
 export interface DevHost {
@@ -57,12 +62,12 @@ export async function dev(
   const config = parseWranglerConfig(text, path, 'all', options.environment);
   const folder = dirname(path);
   const host = await loadHost();
-  const assets = assetsOf(config, folder);
   const main = mainOf(config, path, 'write one that exports nothing.');
-  const app = new App(options, config, { folder, main, assets }, host);
   const releaseGlobals = host.holdGlobals();
   const build = config.build && new CustomBuild(config.build, folder, options.print);
-  await build?.run();
+  await build?.run(); // it may make the folder of the assets
+  const assets = assetsOf(config, path);
+  const app = new App(options, config, { folder, main, assets }, host);
   const endBuild = build?.follow();
   const endBundling = await app.follow();
   const end = async () => {
@@ -118,6 +123,8 @@ class App {
   #isBuilt = false;
   /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
   #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
+  /** Ends the wait for the latest code, which may never be loaded. */
+  #waiting = new AbortController();
 
   constructor(options: DevOptions, config: ObjectsConfig, project: Project, host: DevHost) {
     this.#options = options;
@@ -127,9 +134,13 @@ class App {
     this.#running.catch(() => {});
   }
 
-  /** @throws the reason why none runs */
-  running(): Promise<RunningApp> {
-    return this.#running;
+  /** The app of the latest code. @throws the reason why none runs */
+  async running(): Promise<RunningApp> {
+    const asked = this.#running;
+    const [result] = await Promise.allSettled([asked]);
+    if (asked !== this.#running) return this.running();
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
   }
 
   /** @throws Error that no change of the code can mend, such as a folder that another process holds */
@@ -138,6 +149,7 @@ class App {
   }
 
   async close(): Promise<void> {
+    this.#waiting.abort();
     const running = await this.#running.catch(() => undefined);
     await running?.close();
   }
@@ -169,19 +181,32 @@ class App {
     const { print } = this.#options;
     const before = this.#running;
     this.#isBuilt = false;
+    this.#waiting.abort();
+    const { signal } = (this.#waiting = new AbortController());
     this.#running = (async () => {
       // First: code that fails while it is loaded must not keep the folder.
       const living = await before.catch(() => undefined);
       await living?.close();
-      if (built.kind === 'failure') throw withoutStack(built.message);
-      const code = await built.load();
+      if (built.kind === 'failure') throw mistake(built.message);
+      const code = await this.#loaded(built.load, signal);
       this.#isBuilt = true;
       return this.#start(code);
     })();
     await this.#running.then(
       () => print('Ready.\n'),
-      (error: Error) => print(`${error.message}\n`),
+      (error: Error) => signal.aborted || print(`${error.message}\n`),
     );
+  }
+
+  async #loaded(load: () => Promise<LoadedCode>, signal: AbortSignal): Promise<LoadedCode> {
+    const ended = () => mistake('The code changed while it was loaded, or the server has ended.');
+    if (signal.aborted) throw ended();
+    const report =
+      `${this.#project.main} is still being loaded after ${LOAD_REPORT_SECONDS} s, so a top-level await has not ended. ` +
+      'Requests wait for its end, or for the next change of the code.\n';
+    const timer = setTimeout(() => this.#options.print(report), LOAD_REPORT_SECONDS * 1000);
+    const abandoned = once(signal, 'abort').then(() => Promise.reject(ended()));
+    return Promise.race([load(), abandoned]).finally(() => clearTimeout(timer));
   }
 
   #start(code: LoadedCode): Promise<RunningApp> {
@@ -195,27 +220,27 @@ class App {
   }
 }
 
-function assetsOf({ assets }: ObjectsConfig, folder: string): Assets | undefined {
+/** @throws Error that names the folder, if there is none */
+function assetsOf({ assets }: ObjectsConfig, path: string): Assets | undefined {
   if (assets?.directory === undefined) return undefined;
   const { directory, run_worker_first: first } = assets;
-  return new Assets(resolve(folder, directory), {
+  const folder = resolve(dirname(path), directory);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new Error(
+      `${path}: assets.directory: there is no folder ${folder}; make it, or remove the section assets.`,
+    );
+  }
+  return new Assets(folder, {
     html: assets.html_handling,
     notFound: assets.not_found_handling,
     workerFirst: typeof first === 'boolean' ? [] : first,
   });
 }
 
-/** The mistake is in the project's code, and not where this was made. */
-function withoutStack(message: string): Error {
-  return Object.assign(new Error(message), { stack: message });
-}
-
 /** The secrets of local runs. */
 function secretsIn(folder: string, environment: string | undefined): NodeJS.Dict<string> {
-  const names =
-    environment === undefined ? ['.dev.vars'] : [`.dev.vars.${environment}`, '.dev.vars'];
-  const found = names.map((name) => join(folder, name)).find((path) => existsSync(path));
-  return found === undefined ? {} : parseEnv(readFileSync(found, 'utf8'));
+  const file = devVarsFile(folder, environment);
+  return file === undefined ? {} : parseEnv(readFileSync(file, 'utf8'));
 }
 
 /** Relative names are files beside the configuration. */

@@ -586,18 +586,19 @@ describe('plugin', () => {
     '${globalThis.pwned = 1}',
     'x\nglobalThis.pwned = 1;\u2028',
   ])('[VITE11] a name of the configuration is text in generated code: %j', async (name) => {
+    const variable = `${name}/* of the variable */`;
     write(`src/${name}.ts`, 'export class Known {}');
     write(
       'wrangler.jsonc',
       JSON.stringify({
         name,
         main: `src/${name}.ts`,
-        compatibility_date: name,
-        vars: { [name]: name },
+        compatibility_flags: [name],
+        vars: { [variable]: name },
         durable_objects: { bindings: [{ name, class_name: name }] },
       }),
     );
-    const server = await createServer(config({ vars: [name] }));
+    const server = await createServer(config({ vars: [variable] }));
     const folder = join(root, '.cache/ctx-storage');
     const worker = readFileSync(join(folder, 'objects.worker.js'), 'utf8');
     const provides = readFileSync(join(folder, 'objects.env.js'), 'utf8').split('\n').slice(1);
@@ -619,8 +620,8 @@ describe('plugin', () => {
       {
         bindings: { [name]: name },
         scriptName: name,
-        compatibilityDate: name,
-        env: { [name]: name },
+        compatibilityFlags: [name],
+        env: { [variable]: name },
         exports: { [name]: Exported },
       },
     ]);

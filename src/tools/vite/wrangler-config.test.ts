@@ -118,10 +118,19 @@ describe('wrangler.jsonc', () => {
       "queues": { "producers": [{ "queue": "mail", "binding": "MAIL" }], "consumers": [{ "queue": "mail" }] },
       "services": [{ "binding": "AUTH", "service": "other" }],
       "assets": { "directory": "public", "binding": "ASSETS" },
-      "ai": { "binding": "AI" }
+      "define": { "binding": "not one" },
+      "ai": { "binding": "AI" },
+      "site": { "bucket": "public" },
+      "logfwdr": { "bindings": [{ "name": "LOGS", "destination": "x" }] },
+      "text_blobs": { "TEXT": "a.txt" }, "data_blobs": { "DATA": "a.bin" }, "wasm_modules": { "WASM": "a.wasm" }
     }`);
     expect(config.missing).toEqual([
       { name: 'AI', section: 'ai' },
+      { name: '__STATIC_CONTENT', section: 'site' },
+      { name: 'LOGS', section: 'logfwdr' },
+      { name: 'TEXT', section: 'text_blobs' },
+      { name: 'DATA', section: 'data_blobs' },
+      { name: 'WASM', section: 'wasm_modules' },
       { name: 'AUTH', section: 'services' },
       { name: 'ASSETS', section: 'assets' },
     ]);
@@ -220,7 +229,40 @@ describe('wrangler.jsonc', () => {
       [`{${main}, "migrations": [5]}`, /migrations\.0: .*received 5/],
       [`{${main}, "vars": []}`, /vars: Expected an object/],
       [`{${main}, "durable_objects": []}`, /durable_objects: Expected an object/],
+      [`{${main}, "queues": []}`, /queues: Expected an object/],
+      [`{${main}, "triggers": ["* * * * *"]}`, /triggers: Expected an object/],
     ];
     for (const [text, message] of wrong) expect(() => parse(text)).toThrow(message);
+  });
+
+  test('[VITE26] two members of env with one name, and a date that does not exist, are named with their place', () => {
+    const main = '"main": "a.ts"';
+    const room = '{ "name": "ROOM", "class_name": "Room" }';
+    const cache = '{ "binding": "CACHE", "id": "1" }';
+    const wrong: [string, RegExp][] = [
+      [
+        `{${main},\n"kv_namespaces": [${cache},\n${cache}]}`,
+        /:3:14: kv_namespaces\.1\.binding gives env\.CACHE, as kv_namespaces\.0\.binding does/,
+      ],
+      [
+        `{${main}, "durable_objects": { "bindings": [${room}] }, "vars": { "ROOM": "a" } }`,
+        /gives env\.ROOM, as .*; give one of them another name\.$/,
+      ],
+      [
+        `{${main}, "kv_namespaces": [${cache}], "ratelimits": [{ "name": "CACHE", "simple": { "limit": 1, "period": 60 } }] }`,
+        /env\.CACHE/,
+      ],
+      [`{${main}, "ai": { "binding": "CACHE" }, "kv_namespaces": [${cache}] }`, /env\.CACHE/],
+      [`{${main}, "text_blobs": { "CACHE": "a" }, "kv_namespaces": [${cache}] }`, /env\.CACHE/],
+      [
+        `{\n"compatibility_date": "1.7.2026"}`,
+        /:2:23: compatibility_date: Expected a date such as 2026-07-01 but received "1\.7\.2026"\.$/,
+      ],
+      ['{ "compatibility_date": "2026-02-30" }', /received "2026-02-30"/],
+      ['{ "compatibility_date": "2026-13-01" }', /received "2026-13-01"/],
+    ];
+    for (const [text, message] of wrong) expect(() => parse(text)).toThrow(message);
+    const variable = `{${main}, "vars": { "Room": "a" }, "durable_objects": { "bindings": [${room}] } }`;
+    expect(parse(variable, ['Room']).vars).toEqual({ Room: 'a' });
   });
 });

@@ -21,6 +21,8 @@ import {
   type OwnService,
   PRODUCT_SECTIONS,
   type Products,
+  repeatedName,
+  Section,
   servicesTo,
 } from './wrangler-products.ts';
 
@@ -76,12 +78,6 @@ const FORM = { allowTrailingComma: true };
 
 type Path = readonly (string | number)[];
 
-// valibot accepts arrays as objects.
-const Section = v.custom<object>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'Expected an object',
-);
-
 const Names = v.optional(v.array(v.string()), []);
 
 const Migration = v.object({
@@ -119,10 +115,18 @@ const Build = v.object({
 
 const Texts = v.record(v.string(), v.string());
 
+const CompatibilityDate = v.pipe(
+  v.string(),
+  v.check(
+    isDate,
+    ({ input }) => `Expected a date such as 2026-07-01 but received ${JSON.stringify(input)}`,
+  ),
+);
+
 const WranglerFile = v.looseObject({
   name: v.optional(v.string()),
   main: v.optional(v.string()),
-  compatibility_date: v.optional(v.string()),
+  compatibility_date: v.optional(CompatibilityDate),
   compatibility_flags: Names,
   vars: v.optional(v.pipe(Section, v.record(v.string(), v.unknown())), {}),
   durable_objects: v.optional(
@@ -174,6 +178,14 @@ export function parseWranglerConfig(
     throw wrong(at, `${at.join('.') || 'the file'}: ${issue.message}.`);
   }
   const file = result.output;
+  const repeated = repeatedName(file);
+  if (repeated !== undefined) {
+    const { name, first, second } = repeated;
+    throw wrong(
+      second,
+      `${second.join('.')} gives env.${name}, as ${first.join('.')} does; give one of them another name.`,
+    );
+  }
   const storage = storageOf(file);
   const bindings: Record<string, string> = {};
   for (const [index, binding] of file.durable_objects.bindings.entries()) {
@@ -227,6 +239,13 @@ export function mainOf({ main }: ObjectsConfig, path: string, way: string): stri
   throw new Error(
     `${path}: "main" is missing; name the module that exports the classes. If it has none, ${way}`,
   );
+}
+
+/** As workerd checks it. */
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const date = new Date(text);
+  return !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text); // no February 31
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -4,6 +4,16 @@
 
 import * as v from 'valibot';
 
+// valibot accepts arrays as objects.
+export const Section = v.custom<object>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'Expected an object',
+);
+
+/** A section that is an object. */
+const group = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.pipe(Section, v.object(entries));
+
 /** A section that is a list of entries with a name in `env`. */
 const list = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.optional(v.array(v.object(entries)), []);
@@ -17,7 +27,7 @@ export const PRODUCT_SECTIONS = {
   d1_databases: list({ binding, database_id: text, database_name: text, migrations_dir: text }),
   r2_buckets: list({ binding, bucket_name: text }),
   queues: v.optional(
-    v.object({
+    group({
       producers: list({ binding, queue: v.string(), delivery_delay: number }),
       consumers: list({
         queue: v.string(),
@@ -37,9 +47,9 @@ export const PRODUCT_SECTIONS = {
     simple: v.object({ limit: v.number(), period: v.number() }),
   }),
   services: list({ binding, service: v.string(), entrypoint: text }),
-  triggers: v.optional(v.object({ crons: v.optional(v.array(v.string()), []) }), { crons: [] }),
+  triggers: v.optional(group({ crons: v.optional(v.array(v.string()), []) }), { crons: [] }),
   assets: v.optional(
-    v.object({
+    group({
       directory: text,
       binding: text,
       not_found_handling: v.optional(
@@ -146,26 +156,84 @@ export function servicesTo(
 }
 
 /** Most sections call the name in `env` `binding`, at any depth; these call it `name`. */
-const BY_NAME: ReadonlySet<string> = new Set(['send_email', 'unsafe']);
+const BY_NAME: ReadonlySet<string> = new Set([
+  'durable_objects',
+  'logfwdr',
+  'ratelimits',
+  'send_email',
+  'unsafe',
+]);
 
-export function missingMembers(
-  file: Products & Readonly<Record<string, unknown>>,
-  scriptName: string | undefined,
-): MissingMember[] {
+/** In these, each key is a name in `env`. */
+const BY_KEY: ReadonlySet<string> = new Set(['data_blobs', 'text_blobs', 'vars', 'wasm_modules']);
+
+/** Sections of other things, with keys of the author's choice. */
+const WITHOUT_MEMBERS: ReadonlySet<string> = new Set(['alias', 'define', 'env']);
+
+/** The namespace in which wrangler puts the files of the section `site`. */
+const SITE = '__STATIC_CONTENT';
+
+const BLOB = 'Import the file as a module.';
+
+/** Ways out, by section, that are better than a stand-in. */
+export const WAYS_OUT: Readonly<Record<string, string>> = {
+  data_blobs: BLOB,
+  site: 'Serve the files by the section assets.',
+  text_blobs: BLOB,
+  wasm_modules: BLOB,
+};
+
+type File = Products & Readonly<Record<string, unknown>>;
+
+export function missingMembers(file: File, scriptName: string | undefined): MissingMember[] {
   const foreign = file.services.filter(({ service }) => service !== scriptName);
   const others = Object.entries(file).filter(
-    ([section]) => !(section in PRODUCT_SECTIONS) && section !== 'vars' && section !== 'env',
+    ([section]) =>
+      !(section in PRODUCT_SECTIONS) && section !== 'vars' && section !== 'durable_objects',
   );
   const sections = [...others, ['services', foreign], ['assets', file.assets]] as const;
-  return sections.flatMap(([section, value]) => {
-    const key = BY_NAME.has(section) ? 'name' : 'binding';
-    return named(value, key).map((name) => ({ name, section }));
-  });
+  return sections.flatMap(([section, value]) =>
+    namesIn(section, value).map(({ name }) => ({ name, section })),
+  );
 }
 
-function named(value: unknown, key: string): string[] {
+/** Where the file names a member. */
+type Place = readonly (string | number)[];
+
+/** A name that two members of `env` have, and the places of both; undefined: there is none. */
+export function repeatedName(
+  file: Readonly<Record<string, unknown>>,
+): { readonly name: string; readonly first: Place; readonly second: Place } | undefined {
+  const places = new Map<string, Place>();
+  const all = Object.entries(file).flatMap(([section, value]) => namesIn(section, value));
+  for (const { name, at: second } of all) {
+    const first = places.get(name);
+    if (first !== undefined) return { name, first, second };
+    places.set(name, second);
+  }
+  return undefined;
+}
+
+interface Name {
+  readonly name: string;
+  readonly at: Place;
+}
+
+function namesIn(section: string, value: unknown): Name[] {
+  if (WITHOUT_MEMBERS.has(section)) return [];
+  if (section === 'site') return value === undefined ? [] : [{ name: SITE, at: [section] }];
+  if (BY_KEY.has(section)) {
+    return Object.keys(value ?? {}).map((name) => ({ name, at: [section, name] }));
+  }
+  return named(value, BY_NAME.has(section) ? 'name' : 'binding', [section]);
+}
+
+function named(value: unknown, key: string, at: Place): Name[] {
   if (typeof value !== 'object' || value === null) return [];
   const name: unknown = Reflect.get(value, key);
-  if (typeof name === 'string') return [name];
-  return Object.values(value).flatMap((member) => named(member, key));
+  if (typeof name === 'string') return [{ name, at: [...at, key] }];
+  const isList = Array.isArray(value);
+  return Object.entries(value).flatMap(([entry, member]) =>
+    named(member, key, [...at, isList ? Number(entry) : entry]),
+  );
 }

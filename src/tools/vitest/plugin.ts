@@ -2,9 +2,11 @@
 //
 // For each test file, a generated setup starts a host in memory with the Worker of the configuration.
 
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Plugin } from 'vite';
+import { devVarsFile } from '../vite/dev-vars.ts';
 import { kindsBy, moduleRules } from '../vite/module-rules.ts';
 import { flagsOf, makerImports, optionLines } from '../vite/worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
@@ -103,14 +105,23 @@ function writeSetup(root: string, options: CloudflareTestOptions): Written {
     throw new Error(`${path}: the main module ${main} is missing.`);
   const doubles = options.doubles && resolve(root, options.doubles);
   mkdirSync(join(root, FOLDER), { recursive: true });
-  const name = `setup-${basename(path).replaceAll('.', '-')}-${environment ?? 'top'}.mjs`;
-  const setup = join(root, FOLDER, name);
+  const setup = join(root, FOLDER, setupName(path, options));
   const workers = (miniflare.workers ?? []).map((worker) => ({
     ...worker,
     scriptPath: resolve(root, worker.scriptPath),
   }));
-  writeFileSync(setup, setupModule(config, { main, doubles, workers }));
+  const secrets = devVarsFile(folder, environment);
+  const given = miniflare.bindings ?? {};
+  writeFileSync(setup, setupModule(config, { main, doubles, workers, secrets, given }));
   return { setup, rules: config.rules, folder };
+}
+
+/** Projects of one root differ in the file or in the options; their modules must not replace each other. */
+function setupName(path: string, options: CloudflareTestOptions): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([path, options]))
+    .digest('hex');
+  return `setup-${basename(path).replaceAll('.', '-')}-${digest.slice(0, 12)}.mjs`;
 }
 
 function configOf(root: string, given: string | undefined): string {
@@ -124,17 +135,23 @@ function configOf(root: string, given: string | undefined): string {
   );
 }
 
-/** Modules of the project, by their paths. */
-interface Modules {
+/** What the setup has beside the configuration: modules by their paths, and more values of `env`. */
+interface Additions {
   readonly main: string | undefined;
   readonly doubles: string | undefined;
   readonly workers: readonly AuxiliaryWorker[];
+  /** The file of the secrets. */
+  readonly secrets: string | undefined;
+  /** Values in place of variables and secrets. */
+  readonly given: Readonly<Record<string, unknown>>;
 }
 
 /** The modules are imported after `prepare`: they read `env` while they are evaluated. */
-function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules): string {
+function setupModule(config: ObjectsConfig, additions: Additions): string {
+  const { main, doubles, workers, secrets, given } = additions;
   const options = {
     bindings: config.bindings,
+    bindsClassNames: false,
     scriptName: config.scriptName,
     compatibilityDate: config.compatibilityDate,
     ...flagsOf(config),
@@ -142,6 +159,7 @@ function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules)
   };
   const missing = Object.fromEntries(config.missing.map(({ name, section }) => [name, section]));
   return [
+    ...(secrets === undefined ? [] : SECRET_IMPORTS),
     "import { afterAll } from 'vitest';",
     `import host from ${JSON.stringify(RUNTIME)};`,
     ...makerImports(config, 'ctx-storage/bindings'),
@@ -153,6 +171,7 @@ function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules)
     '  options: {',
     '  ...options,',
     ...optionLines(config),
+    ...(secrets === undefined ? [] : [secretsLine(secrets, given)]),
     '  },',
     '});',
     'await host.start({',
@@ -165,6 +184,17 @@ function setupModule(config: ObjectsConfig, { main, doubles, workers }: Modules)
     'afterAll(() => host.end());',
     '',
   ].join('\n');
+}
+
+const SECRET_IMPORTS = [
+  "import { readFileSync } from 'node:fs';",
+  "import { parseEnv } from 'node:util';",
+];
+
+/** The module reads the file itself: it lies in a folder that is cached and shared, so it contains no secret. */
+function secretsLine(file: string, given: object): string {
+  const read = `parseEnv(readFileSync(${JSON.stringify(file)}, 'utf8'))`;
+  return `  env: { ...options.env, ...${read}, ...${JSON.stringify(given)} },`;
 }
 
 function moduleAt(path: string | undefined): string {

@@ -2,6 +2,7 @@
 //
 // Invariant: the statements of a call take effect together or not at all.
 
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import { withoutLastComments } from '../../../src/shared/contract/last-comments.ts';
 import { DurableObject } from '../../realm/library/base-classes.ts';
 
@@ -65,23 +66,35 @@ export class D1Object extends DurableObject {
       const results = storage.transactionSync(() => queries.map((query) => this.#run(query)));
       return { results, bookmark: asksBookmark ? await storage.getCurrentBookmark() : null };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      return { error: message.replace(/^exec\(\): /, '') };
+      return { error: factOf(error) };
     }
   }
 
-  /** Applies those that are not applied. Each takes effect with its row, or fails with neither. */
+  /**
+   * Applies those that are not applied. Each takes effect with its row, or fails with neither.
+   *
+   * @throws MIGRATION_FAILED that names the file
+   */
   migrate(migrations: readonly D1Migration[]): void {
     this.#sql.exec(MIGRATIONS);
     const rows = this.#sql.exec<{ name: string }>('SELECT name FROM d1_migrations').toArray();
     const applied = new Set(rows.map(({ name }) => name));
     for (const { name, sql } of migrations) {
       if (applied.has(name)) continue;
-      this.ctx.storage.transactionSync(() => {
-        const statements = withoutLastComments(sql);
-        if (statements !== '') this.#sql.exec(statements);
-        this.#sql.exec('INSERT INTO d1_migrations(name) VALUES (?)', name);
-      });
+      try {
+        this.ctx.storage.transactionSync(() => {
+          const statements = withoutLastComments(sql);
+          if (statements !== '') this.#sql.exec(statements);
+          this.#sql.exec('INSERT INTO d1_migrations(name) VALUES (?)', name);
+        });
+      } catch (error) {
+        throw storageError(
+          'MIGRATION_FAILED',
+          `D1: the migration ${name} failed and left no change: ${factOf(error)} Correct the file; no statement runs ` +
+            'before all migrations are applied.',
+          { cause: error },
+        );
+      }
     }
   }
 
@@ -118,6 +131,11 @@ export class D1Object extends DurableObject {
   get #sql() {
     return this.ctx.storage.sql;
   }
+}
+
+function factOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^exec\(\): /, '');
 }
 
 /** A single statement that changes nothing. */

@@ -33,6 +33,8 @@ export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
 export interface ClassTableOptions {
   /** More names of classes in `env`, as a deployment binds them: name in `env` to name of the class. */
   readonly bindings?: Readonly<Record<string, string>>;
+  /** False: a class is in `env` by the names of `bindings` only, as in workerd. @default true */
+  readonly bindsClassNames?: boolean;
   /** First part of the unique keys. @default 'worker' */
   readonly scriptName?: string;
   /** `YYYY-MM-DD`; see `docs/compatibility.md`. */
@@ -59,7 +61,7 @@ export interface ObjectClass extends HostedClass {
 }
 
 export class ClassRegistry {
-  /** Name in `env` to name of the class; every class that is not hidden is bound to its own name too. */
+  /** Name in `env` to name of the class. */
   readonly bindings: ReadonlyMap<string, string>;
   /** Classes that only facets have. */
   readonly facetClasses: ReadonlyMap<string, HostedClass>;
@@ -69,7 +71,10 @@ export class ClassRegistry {
   constructor(table: ClassTable = {}, options: ClassTableOptions = {}) {
     this.#classes = classesOf(table, options);
     this.facetClasses = facetClassesOf(this.#classes, options);
-    const shown = [...this.#classes.values()].filter(({ isHidden }) => !isHidden);
+    const { bindsClassNames = true } = options;
+    const shown = [...this.#classes.values()].filter(
+      ({ isHidden }) => bindsClassNames && !isHidden,
+    );
     const bindings = new Map(shown.map(({ name }) => [name, name]));
     for (const [binding, name] of Object.entries(options.bindings ?? {})) {
       if (!this.#classes.has(name)) {

@@ -47,6 +47,25 @@ class Counter extends DurableObject<Env> {
 }
 
 describe('objects in Node', () => {
+  test('[STUB15] without bindsClassNames, env has the bindings, and a variable with the name of a class', async () => {
+    class Names extends DurableObject<Record<string, unknown>> {
+      names(): string[] {
+        return Object.entries(this.env).map(([name, value]) => `${name} ${typeof value}`);
+      }
+    }
+    const objects = await createObjects(
+      { Names, Counter },
+      { bindings: { NAMES: 'Names' }, bindsClassNames: false, env: { Names: 'a variable' } },
+    );
+    const { NAMES } = objects.env as unknown as { NAMES: DurableObjectNamespace<Names> };
+    expect(await NAMES.getByName('a').names()).toEqual(['Names string', 'NAMES object']);
+    expect(() => objects.env.Counter).toThrow('it serves: NAMES');
+    expect(await objects.list('Names')).toMatchObject([{ className: 'Names' }]);
+    expect(await objects.list('Counter')).toEqual([]);
+    await expect(objects.list('Other' as never)).rejects.toMatchObject({ code: 'UNKNOWN_CLASS' });
+    await objects.close();
+  });
+
   test('[NODE26] a folder that is deleted while it is in use takes no more writes', async () => {
     const objects = await createObjects({ Counter }, { directory });
     const [a, b] = ['a', 'b'].map((name) => objects.env.Counter.getByName(name));

@@ -72,7 +72,7 @@ export async function objectsOn<Table extends ClassTable>(
     worker,
     entrypoint: (entry) => entryHandle({ entry }, namespaces.outsideCaller) as never,
     async list(name, options) {
-      const className = bindings.get(name);
+      const className = bindings.get(name) ?? app.classes.find(name)?.name;
       if (className === undefined) throw unknownClass(name, bindings.keys());
       const listed = await listParts(
         options,
