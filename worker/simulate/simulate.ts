@@ -8,17 +8,15 @@ import { WASM_URL } from '../../src/shared/contract/wasm-url.ts';
 import { loadSqlite, type Sqlite } from '../engine/vfs/sqlite-module.ts';
 import { ClassRegistry, type ClassTable } from '../objects/instance/object-class.ts';
 import { followAwaits } from './activity.ts';
-import { checkOptions } from './check-options.ts';
-import type { CallEntry } from './clients.ts';
-import { Coverage, type Minimum, type SimulationCoverage } from './coverage.ts';
+import { Coverage, type SimulationCoverage } from './coverage.ts';
 import { failureOf, writeRun } from './failure.ts';
 import { installGlobals } from './globals.ts';
-import type { Answers } from './outside.ts';
+import { checkSimulation, type SimulateOptions } from './options.ts';
 import { FAULTS, type FaultName, type Step, stepsOf } from './plan.ts';
 import { type RunOptions, type RunOutcome, SimulatedRun } from './run.ts';
 import { SimulatedHost } from './simulated-host.ts';
-import type { Check, Invariant, Tools } from './tools.ts';
-import { WORKERD_FAULTS, type WorkerdHosts, type WorkerdOptions, workerdHosts } from './workerd.ts';
+import type { Check } from './tools.ts';
+import { WORKERD_FAULTS, type WorkerdHosts, workerdHosts } from './workerd.ts';
 import { shrink } from './world/shrink.ts';
 
 export type { CallOutcome, ClientCall } from './client-calls.ts';
@@ -32,52 +30,11 @@ export {
   type Model,
   noAlarmLost,
 } from './invariants.ts';
+export type { SimulateOptions } from './options.ts';
 export type { Answers, Draw } from './outside.ts';
 export type { FaultName } from './plan.ts';
 export type { Invariant, InvariantTools, StubOf, Tools } from './tools.ts';
 export type { WorkerdOptions } from './workerd.ts';
-
-export interface SimulateOptions<Table extends object> {
-  /** The calls that may happen: functions that make calls, or such functions with a weight. */
-  readonly calls: (tools: Tools<Table>) => readonly CallEntry[];
-  /** Holds at rest: before the first step, after each crash, and at the end. */
-  readonly invariant?: Invariant<Table> | readonly Invariant<Table>[];
-  /** Makes the first state of each run, without faults. */
-  readonly setup?: (tools: Tools<Table>) => unknown;
-  /** How many runs. @default 100 */
-  readonly runs?: number;
-  /** The seed of the first run; the next ones follow it. @default '1' */
-  readonly from?: string;
-  /** Runs this seed alone, as a failure names it. */
-  readonly seed?: string;
-  /** About how many steps a run has. @default 20 */
-  readonly steps?: number;
-  /** Weights of faults; 0 switches one off. `false`: no faults. @default all */
-  readonly faults?: false | Partial<Readonly<Record<FaultName, number>>>;
-  /** How often a client repeats a call that failed with `retryable`. @default 2 */
-  readonly retries?: number;
-  /** How many calls are in flight at most. @default 4 */
-  readonly concurrency?: number;
-  /** The time without faults before the invariant, in milliseconds, in which alarms may run. @default 300,000 */
-  readonly restMs?: number;
-  /** Answers requests of the classes. Draws are from the seed. @default every request fails */
-  readonly fetch?: Answers;
-  /** More versions of the classes; the fault `deploy` changes between them, both ways. */
-  readonly versions?: readonly Partial<Record<keyof Table, ClassTable[string]>>[];
-  /** The app's own members of `env`. */
-  readonly env?: object;
-  /** The least that all runs together must have tested; otherwise they fail. */
-  readonly minimum?: Minimum;
-  /**
-   * Runs the script in workerd, whose time and order are its own: a failure is not shrunk, waits between steps are left
-   * out, alarms are not waited for, and of the faults there are evictions and lost replies. @default it runs here
-   */
-  readonly workerd?: WorkerdOptions;
-  /** Where to write a failed run, as JSON. @default nowhere */
-  readonly file?: string;
-  /** The code of the classes, by file, such as `main.ts`: with it, the playground opens the file of a failed run. */
-  readonly source?: Readonly<Record<string, string>>;
-}
 
 type AnyOptions = SimulateOptions<Record<string, object>>;
 
@@ -97,7 +54,7 @@ export async function simulate<Table extends ClassTable>(
   classes: Table,
   options: SimulateOptions<Table>,
 ): Promise<SimulationReport> {
-  checkOptions(classes, options);
+  checkSimulation(classes, options);
   new ClassRegistry(classes); // throws CLASS_INVALID
   const seeds = seedsOf(options);
   const faults = faultsOf(options, classes);
