@@ -1,17 +1,19 @@
-// The HTTP server in front of a worker's entry point: requests, streams of bodies, WebSockets, and scheduled events.
+// The HTTP server in front of a worker's entry point: requests, streams of bodies, requests for sockets, and scheduled
+// events.
 
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
-import { type Duplex, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
-import type { WebSocketServer, WebSocket as WireSocket } from 'ws';
+import { socketParts } from '../../shared/calls/sockets/web-socket.ts';
 import type { EntryHandle } from '../../shared/contract/service.ts';
 import { inspectorHtml } from '../vite/inspector-route.ts';
 import type { Assets } from './assets.ts';
+import { ClientSockets, closes, type ServePage, type Upgrade } from './client-sockets.ts';
 
 /** Where the inspector's page is, and its socket. */
 const INSPECTOR = '/__ctx-storage';
@@ -41,29 +43,15 @@ const CF = {
   tlsVersion: 'TLSv1.3',
 };
 
-/** The socket in the response of an entry point. */
-interface Accepted extends EventTarget {
-  accept(): void;
-  send(data: string | ArrayBuffer): void;
-  close(code?: number, reason?: string): void;
-}
-
 export interface DevServer {
   readonly address: string;
   close(): Promise<void>;
 }
 
-/** What a page of the inspector sends, and its end. */
-interface PageEvents {
-  message(bytes: Uint8Array): void;
-  closed(): void;
-}
-
 /** A running app. */
 export interface RunningApp {
   readonly worker: EntryHandle;
-  /** Serves the objects to a page of the inspector. */
-  servePage(socket: { send(bytes: Uint8Array): void; close(): void }): PageEvents;
+  readonly servePage: ServePage;
   close(): Promise<void>;
 }
 
@@ -81,23 +69,17 @@ export interface ServerOptions {
 /** @throws Error of the system, such as EADDRINUSE */
 export async function serveHttp(options: ServerOptions): Promise<DevServer> {
   const { port, host, app } = options;
-  const sockets = await socketServer();
+  const sockets = await ClientSockets.load();
   const isAllowed = hostCheck(host);
   const server = createServer((incoming, outgoing) => {
-    if (!isAllowed(incoming)) {
-      outgoing.writeHead(403).end('The name of this host is not allowed; start with --host.\n');
-      return;
-    }
-    answer(incoming, outgoing, options).catch((error: unknown) => fail(outgoing, error));
+    const response = isAllowed(incoming) ? answer(incoming, options) : strangersAnswer();
+    void send(response, () => outgoing);
   });
   server.on('upgrade', (incoming, duplex, head) => {
-    if (!isAllowed(incoming)) {
-      duplex.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-      return;
-    }
-    upgrade(incoming, duplex, head, sockets, app).catch((error: unknown) => {
-      duplex.end(`HTTP/1.1 500 Internal Server Error\r\n\r\n${textOf(error)}`);
-    });
+    duplex.on('error', closes);
+    const asked = { incoming, duplex, head };
+    const response = isAllowed(incoming) ? upgrade(asked, sockets, app) : strangersAnswer();
+    void send(response, () => responseOn(asked));
   });
   server.listen(port, host);
   await once(server, 'listening');
@@ -105,7 +87,7 @@ export async function serveHttp(options: ServerOptions): Promise<DevServer> {
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
     async close() {
-      for (const client of sockets?.clients ?? []) client.terminate();
+      sockets?.close();
       server.close();
       server.closeAllConnections();
     },
@@ -119,30 +101,33 @@ function hostCheck(host: string): (incoming: IncomingMessage) => boolean {
   return ({ headers }) => isOfEveryName || names.has((headers.host ?? '').replace(/:\d+$/, ''));
 }
 
-async function socketServer(): Promise<WebSocketServer | undefined> {
-  try {
-    const { WebSocketServer } = await import('ws');
-    return new WebSocketServer({ noServer: true });
-  } catch {
-    return undefined; // a request for a socket says so
-  }
+async function strangersAnswer(): Promise<Response> {
+  const text = 'The name of this host is not allowed; start with --host.\n';
+  return new Response(text, { status: 403 });
+}
+
+/** The answer, also of an error; a socket is connected already. */
+async function send(
+  answering: Promise<Response | 'connected'>,
+  outgoing: () => ServerResponse,
+): Promise<void> {
+  const response = await answering.catch(failure);
+  if (response !== 'connected') await write(response, outgoing());
 }
 
 async function answer(
   incoming: IncomingMessage,
-  outgoing: ServerResponse,
   { app, assets, scripts }: ServerOptions,
-): Promise<void> {
+): Promise<Response> {
   const request = requestOf(incoming);
   const { pathname, searchParams } = new URL(request.url);
   if (pathname === SCHEDULED) {
     const { worker } = await app();
     const { outcome } = await worker.scheduled({ cron: searchParams.get('cron') ?? '' });
-    outgoing.writeHead(outcome === 'ok' ? 200 : 500).end(outcome);
-    return;
+    return new Response(outcome, { status: outcome === 'ok' ? 200 : 500 });
   }
   const file = inspectorFile(pathname, scripts) ?? (await assets?.before(request));
-  await write(file ?? (await fetchFrom(app, request)), outgoing);
+  return file ?? fetchFrom(app, request);
 }
 
 /**
@@ -207,30 +192,32 @@ function requestOf(incoming: IncomingMessage): Request {
   return Object.defineProperty(request, 'cf', { value: CF, enumerable: true });
 }
 
+/** Connects a socket, or gives the answer that refuses it. */
 async function upgrade(
-  incoming: IncomingMessage,
-  duplex: Duplex,
-  head: Buffer,
-  sockets: WebSocketServer | undefined,
+  asked: Upgrade,
+  sockets: ClientSockets | undefined,
   app: ServerOptions['app'],
-): Promise<void> {
+): Promise<Response | 'connected'> {
+  const { incoming } = asked;
   if (sockets === undefined) throw new Error('WebSockets need the package ws: npm install -D ws');
   if (new URL(incoming.url ?? '/', 'http://localhost').pathname === INSPECTOR) {
-    if (isOfOwnPage(incoming)) sockets.handleUpgrade(incoming, duplex, head, inspect(await app()));
-    else duplex.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-    return;
+    if (!isOfOwnPage(incoming)) return new Response(null, { status: 403 });
+    sockets.inspect(asked, (await app()).servePage);
+    return 'connected';
   }
-  const response = (await fetchFrom(app, requestOf(incoming))) as unknown as {
-    readonly status: number;
-    readonly webSocket?: Accepted | null;
-    text(): Promise<string>;
-  };
-  const { webSocket } = response;
-  if (!webSocket) {
-    duplex.end(`HTTP/1.1 ${response.status} No Socket\r\n\r\n${await response.text()}`);
-    return;
-  }
-  sockets.handleUpgrade(incoming, duplex, head, (wire) => connect(wire, webSocket));
+  const response = await fetchFrom(app, requestOf(incoming));
+  const { end } = socketParts((response as { webSocket?: unknown }).webSocket) ?? {};
+  if (end === undefined) return response;
+  sockets.connect(asked, end, response.headers);
+  return 'connected';
+}
+
+/** Answers on a connection that was to become a socket, and ends it. */
+function responseOn({ incoming, duplex }: Upgrade): ServerResponse {
+  const outgoing = new ServerResponse(incoming);
+  outgoing.shouldKeepAlive = false;
+  outgoing.assignSocket(duplex as Socket);
+  return outgoing.once('finish', () => duplex.end());
 }
 
 /** Any page may open a socket to this machine, and would read and change what the objects store. */
@@ -238,41 +225,7 @@ function isOfOwnPage({ headers }: IncomingMessage): boolean {
   return headers.origin === `http://${headers.host}`;
 }
 
-function inspect({ servePage }: RunningApp): (wire: WireSocket) => void {
-  return (wire) => {
-    const page = servePage({ send: (bytes) => wire.send(bytes), close: () => wire.close() });
-    wire.on('message', (data: Buffer) => page.message(new Uint8Array(data)));
-    wire.on('close', () => page.closed());
-  };
-}
-
-/** Codes that a close frame may not carry mean that the connection was lost. */
-const sendable = (code: number) => code === 1000 || (code >= 3000 && code <= 4999);
-
-function connect(wire: WireSocket, socket: Accepted): void {
-  socket.accept();
-  socket.addEventListener('message', (event) => {
-    wire.send((event as MessageEvent<string | ArrayBuffer>).data);
-  });
-  socket.addEventListener('close', (event) => {
-    const { code, reason } = event as CloseEvent;
-    if (code === 1006) wire.terminate();
-    else wire.close(code === 1005 ? undefined : code, reason);
-  });
-  wire.on('message', (data: Buffer, isBinary: boolean) => {
-    socket.send(isBinary ? (new Uint8Array(data).buffer as ArrayBuffer) : data.toString());
-  });
-  wire.on('close', (code: number, reason: Buffer) => {
-    if (sendable(code)) socket.close(code, reason.toString());
-    else socket.close();
-  });
-}
-
-function fail(outgoing: ServerResponse, error: unknown): void {
-  if (outgoing.headersSent) outgoing.destroy();
-  else outgoing.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' }).end(textOf(error));
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+function failure(error: unknown): Response {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new Response(text, { status: 500 });
 }
