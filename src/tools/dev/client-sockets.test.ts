@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { WebSocket as Client } from 'ws';
 import {
   HANDSHAKE,
   received,
@@ -16,17 +17,27 @@ let decide = () => {};
 async function answer(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url);
   if (pathname === '/alive') return new Response('alive');
+  if (pathname === '/refused') {
+    const headers = { 'www-authenticate': 'Basic', 'set-cookie': 'a=1' };
+    return new Response('not you', { status: 401, statusText: 'Go away', headers });
+  }
   if (pathname === '/slow') await new Promise<void>((resolve) => (decide = resolve));
   const [client, socket] = new WebSocketPair();
   socket.accept();
   socket.addEventListener('message', ({ data }) => {
     heard.push(data);
     if (data === 'close') socket.close(4001, 'bye');
+    if (data === 'throw') throw new Error('in a listener');
   });
+  socket.addEventListener('error', (event) => heard.push((event as ErrorEvent).message));
   socket.addEventListener('close', ({ code, reason, wasClean }) => {
     heard.push([code, reason, wasClean]);
   });
-  return new Response(null, { status: 101, webSocket: client });
+  const protocol = new URL(request.url).searchParams.get('protocol');
+  const headers = new Headers({ 'x-of-worker': 'yes' });
+  if (protocol !== null) headers.set('sec-websocket-protocol', protocol);
+  for (const cookie of ['a=1', 'b=2']) headers.append('set-cookie', cookie);
+  return new Response(null, { status: 101, webSocket: client, headers });
 }
 
 const LOST = [1006, 'WebSocket disconnected without sending Close frame.', false];
@@ -102,4 +113,57 @@ test('[DEV15] messages that arrive after the worker has closed its socket reach 
   client.write(frame(8, 0x0f, 0xa1));
   await hears('close', 'late', [4001, '', true]);
   expect(uncaught).toEqual([]);
+});
+
+const clientOf = (path: string, protocols: string[] = []) =>
+  new Client(app.address.replace('http', 'ws') + path, protocols);
+
+test.for<[code: number | undefined, reason: string]>([
+  [1000, 'done'],
+  [1001, 'away'],
+  [1009, 'big'],
+  [1011, 'failed'],
+  [3000, 'own'],
+  [undefined, ''],
+])('[DEV16] the close of a client with code %s reaches the worker', async ([code, reason]) => {
+  const client = clientOf('/socket');
+  await once(client, 'open');
+  client.close(code, reason);
+  await hears([code ?? 1005, reason, true]);
+});
+
+test('[DEV16] the subprotocol and headers of a 101, and the whole answer of a refused upgrade, are the worker’s', async () => {
+  const chosen = clientOf('/socket?protocol=two', ['one', 'two']);
+  const [[{ headers }]] = await Promise.all([once(chosen, 'upgrade'), once(chosen, 'open')]);
+  expect([headers['x-of-worker'], headers['set-cookie']]).toEqual(['yes', ['a=1', 'b=2']]);
+  expect(chosen.protocol).toBe('two');
+  chosen.close();
+  const none = clientOf('/socket', ['one']);
+  expect(String(await once(none, 'error'))).toContain('Server sent no subprotocol');
+  const refused = await received(app.send('GET /refused HTTP/1.1', ...HANDSHAKE));
+  expect(refused).toMatch(/^HTTP\/1.1 401 Go away\r\n/);
+  expect(refused).toMatch(/^www-authenticate: Basic\r$/im);
+  expect(refused).toMatch(/^set-cookie: a=1\r$/im);
+  expect(refused).toContain('not you');
+});
+
+test('[DEV17] a worker’s listener that throws ends its socket with 1006; the error is reported', async () => {
+  const client = clientOf('/socket');
+  await once(client, 'open');
+  const others = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  try {
+    for (const message of ['one', 'throw', 'two']) client.send(message);
+    const [[error], [code]] = await Promise.all([
+      once(process, 'uncaughtException'),
+      once(client, 'close'),
+    ]);
+    expect([code, String(error)]).toEqual([1006, 'Error: in a listener']);
+    expect([await alive(), heard]).toEqual([
+      'alive',
+      ['one', 'throw', 'Uncaught Error: in a listener'],
+    ]);
+  } finally {
+    for (const listener of others) process.on('uncaughtException', listener);
+  }
 });
