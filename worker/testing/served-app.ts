@@ -7,6 +7,8 @@ import { startApp } from '../start/entries/node-dev-host.ts';
 
 export interface ServedApp {
   readonly address: string;
+  /** Errors of the worker. */
+  readonly reported: readonly unknown[];
   /** A connection on which these lines of a request were sent. */
   send(...lines: string[]): Socket;
   close(): Promise<void>;
@@ -15,16 +17,19 @@ export interface ServedApp {
 /** The handlers of a worker, and the classes of its objects. */
 export async function serveApp(handlers: object, classes: object = {}): Promise<ServedApp> {
   const running = await startApp(classes, { exports: { default: handlers } });
+  const reported: unknown[] = [];
   const server = await serveHttp({
     port: 0,
     host: '127.0.0.1',
     app: async () => running,
+    report: (error) => reported.push(error),
     scripts: '',
     assets: undefined,
   });
   const { host, hostname, port } = new URL(server.address);
   return {
     address: server.address,
+    reported,
     send(first, ...lines) {
       const socket = connect(Number(port), hostname);
       // A test that resets the connection hears of it, too.

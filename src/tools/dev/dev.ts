@@ -75,6 +75,7 @@ export async function dev(
     const server = await serveHttp({
       ...options,
       app: () => app.running(),
+      report: (error) => console.error('Uncaught', error),
       scripts: host.scripts,
       assets: config.assets?.run_worker_first === true ? undefined : assets,
     });

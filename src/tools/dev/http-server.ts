@@ -3,17 +3,16 @@
 
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { ReadableStream as NodeStream } from 'node:stream/web';
 import { socketParts } from '../../shared/calls/sockets/web-socket.ts';
 import type { EntryHandle } from '../../shared/contract/service.ts';
 import { inspectorHtml } from '../vite/inspector-route.ts';
 import type { Assets } from './assets.ts';
 import { ClientSockets, closes, type ServePage, type Upgrade } from './client-sockets.ts';
+import { requestOf, urlOf } from './incoming-request.ts';
+import { write } from './outgoing-response.ts';
 
 /** Where the inspector's page is, and its socket. */
 const INSPECTOR = '/__ctx-storage';
@@ -21,27 +20,6 @@ const INSPECTOR_SCRIPT = 'dev-inspector.js';
 
 /** As wrangler has it. */
 const SCHEDULED = '/cdn-cgi/handler/scheduled';
-
-/** `request.cf`, which programs read without a check: the place is that of miniflare without a network. */
-const CF = {
-  asn: 395_747,
-  asOrganization: '',
-  colo: 'DFW',
-  city: 'Austin',
-  region: 'Texas',
-  regionCode: 'TX',
-  metroCode: '635',
-  postalCode: '78701',
-  country: 'US',
-  continent: 'NA',
-  timezone: 'America/Chicago',
-  latitude: '30.27130',
-  longitude: '-97.74260',
-  clientTcpRtt: 0,
-  httpProtocol: 'HTTP/1.1',
-  tlsCipher: 'AEAD-AES128-GCM-SHA256',
-  tlsVersion: 'TLSv1.3',
-};
 
 export interface DevServer {
   readonly address: string;
@@ -60,6 +38,8 @@ export interface ServerOptions {
   readonly host: string;
   /** The app that runs now; it waits for one that starts. @throws the reason why none runs */
   readonly app: () => Promise<RunningApp>;
+  /** Reports an error of the worker that its caller gets as a 500, or as a broken connection. */
+  readonly report: (error: unknown) => void;
   /** Where this package's scripts are. */
   readonly scripts: string;
   /** They answer before the worker; undefined: it answers everything. */
@@ -68,18 +48,22 @@ export interface ServerOptions {
 
 /** @throws Error of the system, such as EADDRINUSE */
 export async function serveHttp(options: ServerOptions): Promise<DevServer> {
-  const { port, host, app } = options;
+  const { port, host } = options;
   const sockets = await ClientSockets.load();
   const isAllowed = hostCheck(host);
   const server = createServer((incoming, outgoing) => {
     const response = isAllowed(incoming) ? answer(incoming, options) : strangersAnswer();
-    void send(response, () => outgoing);
+    void send(response, () => outgoing, options);
   });
   server.on('upgrade', (incoming, duplex, head) => {
     duplex.on('error', closes);
     const asked = { incoming, duplex, head };
-    const response = isAllowed(incoming) ? upgrade(asked, sockets, app) : strangersAnswer();
-    void send(response, () => responseOn(asked));
+    if (incoming.headers.upgrade?.toLowerCase() !== 'websocket') {
+      parseAgain(server, asked);
+      return;
+    }
+    const response = isAllowed(incoming) ? upgrade(asked, sockets, options) : strangersAnswer();
+    void send(response, () => responseOn(asked), options);
   });
   server.listen(port, host);
   await once(server, 'listening');
@@ -106,19 +90,46 @@ async function strangersAnswer(): Promise<Response> {
   return new Response(text, { status: 403 });
 }
 
-/** The answer, also of an error; a socket is connected already. */
-async function send(
-  answering: Promise<Response | 'connected'>,
-  outgoing: () => ServerResponse,
-): Promise<void> {
-  const response = await answering.catch(failure);
-  if (response !== 'connected') await write(response, outgoing());
+/**
+ * Node takes each request with an `Upgrade` out of its parser. A request for another protocol is plain: it is parsed
+ * again, without this header.
+ */
+function parseAgain(server: Server, { incoming, duplex, head }: Upgrade): void {
+  const { method, url, httpVersion, rawHeaders } = incoming;
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name, value] = [rawHeaders[at]!, rawHeaders[at + 1]!];
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${value}`);
+  }
+  const text = [...lines, '', ''].join('\r\n');
+  duplex.unshift(Buffer.concat([Buffer.from(text, 'latin1'), head]));
+  server.emit('connection', duplex);
 }
 
-async function answer(
-  incoming: IncomingMessage,
-  { app, assets, scripts }: ServerOptions,
-): Promise<Response> {
+/** Sends the answer, also of an error. A socket is connected already. */
+async function send(
+  answering: Promise<Response | 'connected'>,
+  connection: () => ServerResponse,
+  { report }: ServerOptions,
+): Promise<void> {
+  const response = await answering.catch(failure);
+  if (response === 'connected') return;
+  const outgoing = connection();
+  try {
+    await write(response, outgoing);
+  } catch (error) {
+    report(error);
+    if (outgoing.headersSent) outgoing.destroy();
+    else await write(failure(error), outgoing);
+  }
+}
+
+async function answer(incoming: IncomingMessage, options: ServerOptions): Promise<Response> {
+  const { app, assets, scripts } = options;
+  if (incoming.method === 'TRACE') {
+    const text = 'Node.js has no Request with the method TRACE; send another method.\n';
+    return new Response(text, { status: 405 });
+  }
   const request = requestOf(incoming);
   const { pathname, searchParams } = new URL(request.url);
   if (pathname === SCHEDULED) {
@@ -127,20 +138,24 @@ async function answer(
     return new Response(outcome, { status: outcome === 'ok' ? 200 : 500 });
   }
   const file = inspectorFile(pathname, scripts) ?? (await assets?.before(request));
-  return file ?? fetchFrom(app, request);
+  return file ?? fetchFrom(options, request);
 }
 
 /**
  * The worker's answer. If new code replaces the app before it, a request without a body is made again, as wrangler does;
  * any other may have had its effect, and is the caller's to repeat.
  */
-async function fetchFrom(app: ServerOptions['app'], request: Request): Promise<Response> {
+async function fetchFrom(options: ServerOptions, request: Request): Promise<Response> {
+  const { app, report } = options;
   const running = await app();
   try {
     return await running.worker.fetch(request);
   } catch (error) {
-    if ((await app()) === running) throw error;
-    if (request.method === 'GET' || request.method === 'HEAD') return fetchFrom(app, request);
+    if ((await app()) === running) {
+      report(error);
+      throw error;
+    }
+    if (request.method === 'GET' || request.method === 'HEAD') return fetchFrom(options, request);
     const text = `The worker's code changed while it answered this ${request.method}; send it again.\n`;
     return new Response(text, { status: 503, headers: { 'retry-after': '0' } });
   }
@@ -159,53 +174,20 @@ function inspectorFile(pathname: string, folder: string): Response | undefined {
   return answer(readFileSync(join(folder, name), 'utf8'), 'text/javascript');
 }
 
-async function write(
-  response: Pick<Response, 'status' | 'statusText' | 'headers' | 'body'>,
-  outgoing: ServerResponse,
-): Promise<void> {
-  outgoing.statusCode = response.status;
-  if (response.statusText) outgoing.statusMessage = response.statusText;
-  for (const [name, value] of response.headers) {
-    if (name !== 'set-cookie') outgoing.setHeader(name, value);
-  }
-  const cookies = response.headers.getSetCookie();
-  if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
-  if (response.body === null) outgoing.end();
-  else await pipeline(Readable.fromWeb(response.body as NodeStream), outgoing).catch(ended);
-}
-
-/** The caller has gone, or the body has failed after its first bytes: the connection tells it. */
-function ended(): void {}
-
-function requestOf(incoming: IncomingMessage): Request {
-  const { method = 'GET', headers, url = '/' } = incoming;
-  const pairs = Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((text): [string, string] => [name, text]),
-  );
-  const hasBody = method !== 'GET' && method !== 'HEAD';
-  const request = new Request(new URL(url, `http://${headers.host ?? 'localhost'}`), {
-    method,
-    headers: pairs,
-    redirect: 'manual', // the caller follows
-    ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' }),
-  });
-  return Object.defineProperty(request, 'cf', { value: CF, enumerable: true });
-}
-
 /** Connects a socket, or gives the answer that refuses it. */
 async function upgrade(
   asked: Upgrade,
   sockets: ClientSockets | undefined,
-  app: ServerOptions['app'],
+  options: ServerOptions,
 ): Promise<Response | 'connected'> {
   const { incoming } = asked;
   if (sockets === undefined) throw new Error('WebSockets need the package ws: npm install -D ws');
-  if (new URL(incoming.url ?? '/', 'http://localhost').pathname === INSPECTOR) {
+  if (urlOf(incoming).pathname === INSPECTOR) {
     if (!isOfOwnPage(incoming)) return new Response(null, { status: 403 });
-    sockets.inspect(asked, (await app()).servePage);
+    sockets.inspect(asked, (await options.app()).servePage);
     return 'connected';
   }
-  const response = await fetchFrom(app, requestOf(incoming));
+  const response = await fetchFrom(options, requestOf(incoming));
   const { end } = socketParts((response as { webSocket?: unknown }).webSocket) ?? {};
   if (end === undefined) return response;
   sockets.connect(asked, end, response.headers);
