@@ -15,12 +15,17 @@ export interface ServedApp {
 }
 
 /** The handlers of a worker, and the classes of its objects. */
-export async function serveApp(handlers: object, classes: object = {}): Promise<ServedApp> {
+export async function serveApp(
+  handlers: object,
+  classes: object = {},
+  closeMs = 5000,
+): Promise<ServedApp> {
   const running = await startApp(classes, { exports: { default: handlers } });
   const reported: unknown[] = [];
   const server = await serveHttp({
     port: 0,
     host: '127.0.0.1',
+    closeMs,
     app: async () => running,
     report: (error) => reported.push(error),
     scripts: '',

@@ -9,6 +9,7 @@ import {
   type ServedApp,
   serveApp,
 } from '../../../worker/testing/served-app.ts';
+import { WebSocketPair } from '../../shared/calls/sockets/web-socket.ts';
 
 /** Everything that the worker's sockets hear. */
 const heard: unknown[] = [];
@@ -24,20 +25,23 @@ async function answer(request: Request): Promise<Response> {
   if (pathname === '/slow') await new Promise<void>((resolve) => (decide = resolve));
   const [client, socket] = new WebSocketPair();
   socket.accept();
-  socket.addEventListener('message', ({ data }) => {
+  socket.addEventListener('message', (event) => {
+    const { data } = event as MessageEvent<string>;
     heard.push(data);
     if (data === 'close') socket.close(4001, 'bye');
     if (data === 'throw') throw new Error('in a listener');
   });
   socket.addEventListener('error', (event) => heard.push((event as ErrorEvent).message));
-  socket.addEventListener('close', ({ code, reason, wasClean }) => {
+  socket.addEventListener('close', (event) => {
+    const { code, reason, wasClean } = event as CloseEvent;
     heard.push([code, reason, wasClean]);
   });
   const protocol = new URL(request.url).searchParams.get('protocol');
   const headers = new Headers({ 'x-of-worker': 'yes' });
   if (protocol !== null) headers.set('sec-websocket-protocol', protocol);
   for (const cookie of ['a=1', 'b=2']) headers.append('set-cookie', cookie);
-  return new Response(null, { status: 101, webSocket: client, headers });
+  const init = { status: 101, webSocket: client, headers };
+  return new Response(null, init);
 }
 
 const LOST = [1006, 'WebSocket disconnected without sending Close frame.', false];

@@ -2,9 +2,11 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { received, type ServedApp, serveApp } from '../../../worker/testing/served-app.ts';
+import type { ExecutionContext } from '../../shared/contract/service.ts';
 
 const LONG = 'x'.repeat(20_000);
 
@@ -184,10 +186,8 @@ test('[DEV24] a request that asks for another protocol than WebSocket is answere
     'Content-Length: 4',
   );
   client.write('BO');
-  setTimeout(
-    () => client.write('DYGET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'),
-    20,
-  );
+  await setTimeout(20);
+  client.write('DYGET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   const text = await received(client);
   expect(text).toContain(`POST ${app.address}/a BODY`);
   expect(text).toContain('GET http://localhost/last no body');
@@ -200,4 +200,31 @@ test('[DEV25] Response.error() is a 500 that says so; chunks of text are sent as
     expect.stringContaining('Response.error()'),
   ]);
   expect(await (await fetch(`${app.address}/text-chunks`)).text()).toBe('Grüße');
+});
+
+test('[DEV26] a server that ends lets requests and waitUntil go on, for as long as it is told', async () => {
+  const ended: string[] = [];
+  let begun = 0;
+  const handlers = (delayMs: number) => ({
+    async fetch(_request: Request, _env: object, ctx: ExecutionContext) {
+      begun += 1;
+      const work = async (name: string) => {
+        await setTimeout(delayMs);
+        ended.push(name);
+      };
+      ctx.waitUntil(work('request').then(() => work('waitUntil')));
+      await setTimeout(delayMs);
+      return new Response('answered');
+    },
+  });
+  const patient = await serveApp(handlers(100));
+  const answered = fetch(patient.address);
+  await vi.waitFor(() => expect(begun).toBe(1));
+  await patient.close();
+  expect([await (await answered).text(), ended]).toEqual(['answered', ['request', 'waitUntil']]);
+  const hasty = await serveApp(handlers(60_000), {}, 50);
+  const cut = expect(fetch(hasty.address)).rejects.toThrow('fetch failed');
+  await vi.waitFor(() => expect(begun).toBe(2));
+  await hasty.close();
+  await cut;
 });

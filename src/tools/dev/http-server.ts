@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { socketParts } from '../../shared/calls/sockets/web-socket.ts';
 import type { EntryHandle } from '../../shared/contract/service.ts';
 import { inspectorHtml } from '../vite/inspector-route.ts';
@@ -21,14 +22,20 @@ const INSPECTOR_SCRIPT = 'dev-inspector.js';
 /** As wrangler has it. */
 const SCHEDULED = '/cdn-cgi/handler/scheduled';
 
+/** How often a server that ends looks whether work goes on, in milliseconds. */
+const LOOK_MS = 20;
+
 export interface DevServer {
   readonly address: string;
+  /** Takes no more requests. Requests and work of the app that go on may end, within `closeMs`. */
   close(): Promise<void>;
 }
 
 /** A running app. */
 export interface RunningApp {
   readonly worker: EntryHandle;
+  /** False while an event goes on, or anything that it waits for, such as `waitUntil`. */
+  readonly isIdle: boolean;
   readonly servePage: ServePage;
   close(): Promise<void>;
 }
@@ -36,6 +43,8 @@ export interface RunningApp {
 export interface ServerOptions {
   readonly port: number;
   readonly host: string;
+  /** How long work under way may go on when the server ends. */
+  readonly closeMs: number;
   /** The app that runs now; it waits for one that starts. @throws the reason why none runs */
   readonly app: () => Promise<RunningApp>;
   /** Reports an error of the worker that its caller gets as a 500, or as a broken connection. */
@@ -48,11 +57,14 @@ export interface ServerOptions {
 
 /** @throws Error of the system, such as EADDRINUSE */
 export async function serveHttp(options: ServerOptions): Promise<DevServer> {
-  const { port, host } = options;
+  const { port, host, app, closeMs } = options;
   const sockets = await ClientSockets.load();
   const isAllowed = hostCheck(host);
+  const underWay = new Set<ServerResponse>();
   const server = createServer((incoming, outgoing) => {
     const response = isAllowed(incoming) ? answer(incoming, options) : strangersAnswer();
+    underWay.add(outgoing);
+    outgoing.once('close', () => underWay.delete(outgoing));
     void send(response, () => outgoing, options);
   });
   server.on('upgrade', (incoming, duplex, head) => {
@@ -71,8 +83,13 @@ export async function serveHttp(options: ServerOptions): Promise<DevServer> {
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
     async close() {
-      sockets?.close();
       server.close();
+      server.closeIdleConnections();
+      sockets?.close();
+      const running = await app().catch(() => undefined);
+      const isDone = () => underWay.size === 0 && running?.isIdle !== false;
+      const late = AbortSignal.timeout(closeMs);
+      while (!isDone() && !late.aborted) await setTimeout(LOOK_MS);
       server.closeAllConnections();
     },
   };

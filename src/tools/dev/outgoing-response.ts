@@ -28,7 +28,12 @@ const OWN: ReadonlySet<string> = new Set([
 ]);
 
 /** The caller has gone. */
-const GONE: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+const GONE: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_STREAM_DESTROYED',
+]);
 
 /** @throws the error of the body, after which the connection is broken if anything was sent */
 export async function write(response: Response, outgoing: ServerResponse): Promise<void> {
