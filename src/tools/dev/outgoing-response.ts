@@ -9,7 +9,7 @@ import { bodyOfResponse } from '../../shared/calls/http/body.ts';
 import { isEncoded } from '../../shared/calls/http/response-parts.ts';
 import { notedLength } from '../../shared/contract/stream-length.ts';
 
-/** What workerd decodes and encodes, in its order. Each chunk is sent at once. */
+/** The encodings that workerd decodes and encodes. Each chunk is sent at once. */
 const ENCODERS = {
   gzip: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
   br: () => createBrotliCompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
