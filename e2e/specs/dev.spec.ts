@@ -253,7 +253,7 @@ test('[DEV13] an error that nobody handles is printed, and the server goes on', 
   expect(output()).toMatch(/Uncaught Error: not caught\n.*index\.ts:6/s);
 });
 
-test('[DEV30] code whose loading never ends is reported, replaced by the next code, and left at the end', {
+test('[DEV27] code whose loading never ends is reported, replaced by the next code, and left at the end', {
   tag: ONCE,
 }, async () => {
   const endless = `await new Promise(() => {});${CODE}`;
@@ -306,7 +306,7 @@ test('[DEV5] environments and TOML; a member that does not exist is refused by n
   expect(await textOf(`${address}/vars`)).toBe('[null,null,"fake"]');
 });
 
-test('[DEV31] a missing folder of assets, and members of old sections, fail the start by their names', {
+test('[DEV28] a missing folder of assets, and members of old sections, fail the start by their names', {
   tag: ONCE,
 }, async () => {
   const only = (section: object) =>
@@ -324,7 +324,7 @@ test('[DEV31] a missing folder of assets, and members of old sections, fail the 
   expect(await textOf(address)).toBe('fine');
 });
 
-test('[DEV32] env has a class by the names of its bindings, and a variable with the name of the class', {
+test('[DEV29] env has a class by the names of its bindings, and a variable with the name of the class', {
   tag: ONCE,
 }, async () => {
   const { name, main, durable_objects } = CONFIG;

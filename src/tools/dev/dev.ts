@@ -22,6 +22,9 @@ import { type Built, bundleCode, mistake } from './bundle-code.ts';
 import { CustomBuild } from './custom-build.ts';
 import { type DevServer, type RunningApp, serveHttp } from './http-server.ts';
 
+/** How long requests, and work that they wait for, may go on when the server is stopped. */
+const CLOSE_MS = 5000;
+
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 
 /** Code that is loaded for longer is reported. */
@@ -79,7 +82,9 @@ export async function dev(
     await app.mustHaveStarted();
     const server = await serveHttp({
       ...options,
+      closeMs: CLOSE_MS,
       app: () => app.running(),
+      report: (error) => console.error('Uncaught', error),
       scripts: host.scripts,
       assets: config.assets?.run_worker_first === true ? undefined : assets,
     });

@@ -55,6 +55,8 @@ export interface Entries extends EntryReceivers {
   start(): Promise<void>;
   /** False while an event runs. */
   readonly isQuiet: boolean;
+  /** False while an event goes on, or anything that it waits for. */
+  readonly isIdle: boolean;
   /** Events that still run reject with the reason, and no other begins. */
   close(reason: StorageError): void;
 }
@@ -112,6 +114,11 @@ export class Namespaces {
   /** False while an event of an entry point runs. */
   get isQuiet(): boolean {
     return this.#entries?.isQuiet ?? true;
+  }
+
+  /** False while an event of an entry point goes on, or anything that it waits for, such as `waitUntil`. */
+  get isIdle(): boolean {
+    return this.#entries?.isIdle ?? true;
   }
 
   /** The host has started. @throws what fails the start of a binding */

@@ -52,6 +52,10 @@ export class EntryPoints implements Entries {
     return [...this.#contexts].every(({ eventCount }) => eventCount === 0);
   }
 
+  get isIdle(): boolean {
+    return this.#contexts.size === 0;
+  }
+
   bind(env: Record<string, unknown>, caller: ObjectCaller): void {
     const { given, main } = this.#workers;
     given.bind(env, (className) => this.#parts.namespace(className, caller));

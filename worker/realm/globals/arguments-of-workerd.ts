@@ -3,6 +3,7 @@
 // `cf`.
 
 import { cfOf, withCf } from '../../../src/shared/calls/http/request-parts.ts';
+import { noteEncoded } from '../../../src/shared/calls/http/response-parts.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import { noteSource } from './body-lengths.ts';
 
@@ -38,7 +39,10 @@ export function installArguments(scope: Scope, isObjectCode: () => boolean): () 
               ? [null, init]
               : [body, init],
           ([body]) => body as BodyInit | null | undefined,
-          (response) => response,
+          (response: Response, [, init]) =>
+            (init as { encodeBody?: unknown } | undefined)?.encodeBody === 'manual'
+              ? noteEncoded(response)
+              : response,
         ),
       ),
     ),

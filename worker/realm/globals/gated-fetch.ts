@@ -10,6 +10,19 @@ import { replaceGlobal } from '../../../src/shared/calls/io/replace-global.ts';
 
 const BODY_METHODS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
 
+/** Headers that the engine sets for its own connection and for the bytes of the body; Node refuses most of them. */
+const OF_CONNECTION = [
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+] as const;
+
 /** Routes the scope's requests through the gates of their object; the result undoes it. */
 export function installFetch(
   scope: Pick<typeof globalThis, 'fetch'>,
@@ -22,8 +35,8 @@ export function installFetch(
     context.checkSends?.('fetch');
     // Wrong arguments are refused at once, and right ones are read before the caller changes them.
     const request = new Request(input, init);
-    // It may come from a request passed on with another body; the engine counts again.
-    request.headers.delete('content-length');
+    // They may come from a request that is passed on.
+    for (const name of OF_CONNECTION) request.headers.delete(name);
     const send = async () => original(context.host.sendsStreams ? request : await whole(request));
     return gatedBody(await context.send(send), context);
   };

@@ -3,11 +3,14 @@
 import type { EntryHandle } from '../../../src/shared/contract/service.ts';
 import { wholeRealm } from '../../realm/modules/whole-realm.ts';
 import { createObjects, type NodeOptions } from './node-objects.ts';
+import { hostOf } from './object-tools.ts';
 import { type PageSocket, type SocketEvents, SocketPages } from './socket-pages.ts';
 
 /** A running app. */
 interface RunningApp {
   readonly worker: EntryHandle;
+  /** False while an event goes on, or anything that it waits for. */
+  readonly isIdle: boolean;
   servePage(socket: PageSocket): SocketEvents;
   close(): Promise<void>;
 }
@@ -21,8 +24,12 @@ export function holdGlobals(): () => void {
 export async function startApp(classes: object, options: NodeOptions): Promise<RunningApp> {
   const objects = await createObjects(classes as never, options);
   const pages = new SocketPages(objects);
+  const { host, namespaces } = hostOf(objects);
   return {
     worker: objects.worker,
+    get isIdle() {
+      return host.isQuiet && namespaces.isIdle;
+    },
     servePage: (socket) => pages.serve(socket),
     close() {
       pages.close('the app starts again, or the server ends');

@@ -1,6 +1,7 @@
 // Responses in parts, and back. A response carries headers that a browser would drop, and the socket of
 // an upgrade.
 
+import { notedLength, noteLength } from '../../contract/stream-length.ts';
 import { bodyOfResponse, MessageBody, noteContent } from './body.ts';
 import { define, droppedFrom, type Gate, overlaid } from './overlay.ts';
 
@@ -19,25 +20,49 @@ export interface ResponseParts {
   readonly headers: Headers;
   readonly body: MessageBody | null;
   readonly webSocket: UpgradeSocket | null;
+  /** How many bytes its stream gives; undefined if it is not known for sure. */
+  readonly bodyBytes?: number;
+  /** Its body has the content encoding of its headers already. */
+  readonly isEncoded?: true;
+}
+
+/** Of a response whose body code has encoded itself. */
+const ENCODED: unique symbol = Symbol.for('ctx-storage.encoded-body') as never;
+
+/** The response, whose body is sent as it is, whatever content encoding its headers tell. */
+export function noteEncoded(response: Response): Response {
+  return Object.defineProperty(response, ENCODED, { value: true, configurable: true });
+}
+
+export function isEncoded(response: Response): boolean {
+  return (response as { readonly [ENCODED]?: true })[ENCODED] === true;
 }
 
 /** @throws TypeError if the body was read already */
 export function responseParts(response: Response): ResponseParts {
   const { status, statusText, webSocket } = response as Response & { webSocket?: object | null };
+  const headers = new Headers(response.headers);
+  const body = bodyOfResponse(response);
+  // A length that a header tells may be wrong.
+  const bodyBytes =
+    body?.stream && !headers.has('content-length') ? notedLength(body.stream) : undefined;
   return {
     status,
     statusText,
-    headers: new Headers(response.headers),
-    body: bodyOfResponse(response),
+    headers,
+    body,
     webSocket: webSocket === undefined || webSocket === null ? null : new UpgradeSocket(webSocket),
+    ...(bodyBytes !== undefined && { bodyBytes }),
+    ...(isEncoded(response) && { isEncoded: true }),
   };
 }
 
 /** The response of these parts; `gate`: the gate through which its body is read. */
 export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Response {
-  const { status, statusText, headers, body, webSocket } = parts;
+  const { status, statusText, headers, body, webSocket, bodyBytes } = parts;
   if (status === 0) return Response.error();
   const content = body?.content ?? null;
+  if (content instanceof ReadableStream && bodyBytes !== undefined) noteLength(content, bodyBytes);
   // The constructor refuses 101.
   const isUpgrade = status < 200;
   const response = new Response(content, { status: isUpgrade ? 200 : status, statusText, headers });
@@ -46,6 +71,7 @@ export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Resp
     define(response, 'ok', false);
   }
   if (webSocket !== null) define(response, 'webSocket', webSocket.socket);
+  if (parts.isEncoded) noteEncoded(response);
   const isHere = content instanceof Uint8Array;
   if (isHere) noteContent(response, content);
   return overlaid(response, {

@@ -153,7 +153,7 @@ function bodyOf(imported: Imported): MessageBody {
   const source: PulledBytes = {
     async next() {
       const payload = await imported.ask({ op: 'pull' });
-      if (payload !== null) return imported.read(payload) as Uint8Array<ArrayBuffer>;
+      if (payload !== null) return bytesOf(imported.read(payload));
       end();
       return null;
     },
@@ -164,6 +164,12 @@ function bodyOf(imported: Imported): MessageBody {
   };
   const end = imported.hold(source);
   return new MessageBody(pulledBytes(source));
+}
+
+/** A chunk of a body. Text is sent as UTF-8, as in workerd. */
+function bytesOf(chunk: unknown): Uint8Array<ArrayBuffer> {
+  if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
+  return chunk as Uint8Array<ArrayBuffer>;
 }
 
 async function cancel(imported: Imported, reason: unknown): Promise<void> {

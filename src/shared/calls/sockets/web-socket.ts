@@ -71,7 +71,10 @@ export class WebSocket extends EventTarget {
   declare onopen: Handler;
   readonly #end: SocketEnd;
   readonly #attachment: Attachment;
+  readonly #listeners = new WeakMap<EventListenerOrEventListenerObject, EventListener>();
   #state: State = { kind: 'new' };
+  /** A listener has thrown. */
+  #hasFailed = false;
   /** A Blob is read before it is sent; later messages wait for it. */
   #sending: Promise<void> | undefined;
 
@@ -92,6 +95,55 @@ export class WebSocket extends EventTarget {
     hibernateSocket = (socket, owner) => {
       socket.#state = { kind: 'hibernatable', owner };
     };
+  }
+
+  /** As of every target. A listener that throws ends the connection, and its error is reported (workerd). */
+  override addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void {
+    super.addEventListener(type, listener && this.#guarded(listener), options);
+  }
+
+  override removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | EventListenerOptions,
+  ): void {
+    super.removeEventListener(type, listener && this.#guarded(listener), options);
+  }
+
+  /** The same function for the same listener, which is how a target recognizes it. */
+  #guarded(listener: EventListenerOrEventListenerObject): EventListener {
+    let guarded = this.#listeners.get(listener);
+    if (guarded === undefined) {
+      guarded = (event) => {
+        try {
+          if (typeof listener === 'function') listener.call(this, event);
+          else listener.handleEvent(event);
+        } catch (error) {
+          this.#fail(error);
+          throw error; // the target reports it
+        }
+      };
+      this.#listeners.set(listener, guarded);
+    }
+    return guarded;
+  }
+
+  /** The other side loses the connection; listeners hear of the error, and of nothing after it. */
+  #fail(error: unknown): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    if (!this.#end.isClosing) {
+      this.#end.announceClose();
+      const close = { type: 'close', code: 1006, reason: '', wasClean: false } as const;
+      this.#leave(this.#mustBeAccepted(), '', () => this.#end.send(close));
+    }
+    const message = `Uncaught ${error}`;
+    this.dispatchEvent(Object.assign(new Event('error'), { message, error }));
+    this.#settle();
   }
 
   get readyState(): ReadyState {
@@ -183,6 +235,10 @@ export class WebSocket extends EventTarget {
   }
 
   #fire(event: SocketEvent): void {
+    if (this.#hasFailed) {
+      this.#settle();
+      return;
+    }
     if (event.type === 'message') {
       const { data } = event;
       const isBlob = this.binaryType === 'blob' && typeof data !== 'string';
