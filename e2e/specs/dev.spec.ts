@@ -346,6 +346,30 @@ test('[DEV29] env has a class by the names of its bindings, and a variable with 
   expect(await (await fetch(address)).json()).toEqual(['a variable', names, names, true]);
 });
 
+test('[DEV33] code reads env while it is loaded, and uses its bindings when it runs', {
+  tag: ONCE,
+}, async () => {
+  write('.dev.vars', 'TOKEN="a secret"\n');
+  write(
+    'src/index.ts',
+    `import { DurableObject, env } from 'cloudflare:workers';
+    if (!env.TOKEN) throw new Error('no token');
+    const { GREETING, CACHE, ROOM } = env;
+    const count = env.DB.prepare('SELECT count(*) AS n FROM item');
+    export class Room extends DurableObject { named() { return this.ctx.id.name; } }
+    export default {
+      async fetch() {
+        await CACHE.put('a', GREETING);
+        return Response.json([await CACHE.get('a'), await count.first('n'), await ROOM.getByName('r').named()]);
+      },
+      queue() {},
+    };`,
+  );
+  write('wrangler.jsonc', JSON.stringify({ ...CONFIG, services: [] }));
+  const { address } = await start();
+  expect(await textOf(address)).toBe('["hello",0,"r"]');
+});
+
 test('[DEV7] assets answer before the worker, and by their binding; no file outside of the folder does', {
   tag: ONCE,
 }, async () => {

@@ -40,7 +40,7 @@ const dev = devCommand({
     }
     const { dev: serveProject } = await import('../../tools/dev/dev.ts');
     return serveProject(options, async () => {
-      const { holdGlobals, startApp } = await import(
+      const { holdGlobals, provideEnv, startApp } = await import(
         '../../../worker/start/entries/node-dev-host.ts'
       );
       const makers = await import('../../../worker/bindings/index.ts');
@@ -49,6 +49,7 @@ const dev = devCommand({
         addressOf: (specifier) => import.meta.resolve(specifier),
         scripts: fileURLToPath(new URL('.', import.meta.url)),
         holdGlobals,
+        provideEnv,
         start: startApp,
       };
     });

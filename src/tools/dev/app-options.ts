@@ -33,19 +33,44 @@ export interface Surroundings {
   readonly assets: Assets | undefined;
 }
 
+/** `env` as the configuration has it, without the user's own members: those are code, which may read `env`. */
+export interface ConfiguredEnv {
+  readonly env: object;
+  readonly bindings: Readonly<Record<string, string | object>>;
+  readonly scriptName?: string;
+}
+
+export function configuredEnv(
+  config: ObjectsConfig,
+  makers: BindingMakers,
+  { folder, secrets, assets }: Surroundings,
+): ConfiguredEnv {
+  const { scriptName, members } = config;
+  const made = Object.entries(members).map(([name, { make, options, migrationsDir }]) => {
+    const migrations = migrationsDir && { migrations: migrationsIn(join(folder, migrationsDir)) };
+    return [name, makers[make]({ ...options, ...(migrations || {}) } as never)];
+  });
+  return {
+    env: { ...config.vars, ...secrets },
+    bindings: {
+      ...config.bindings,
+      ...Object.fromEntries(made),
+      ...(assets !== undefined && config.assets?.binding && { [config.assets.binding]: assets }),
+    },
+    ...(scriptName !== undefined && { scriptName }),
+  };
+}
+
 /** @throws Error that names the member or class, and the way out */
 export function appArguments(
   config: ObjectsConfig,
   { main, given }: LoadedCode,
   makers: BindingMakers,
-  { folder, secrets, assets }: Surroundings,
+  configured: ConfiguredEnv,
 ): AppArguments {
-  const { scriptName, compatibilityDate, crons } = config;
-  const own = {
-    ...(assets !== undefined && config.assets?.binding && { [config.assets.binding]: assets }),
-    ...given,
-  };
-  const missing = config.missing.find(({ name }) => !Object.hasOwn(own, name));
+  const { compatibilityDate, crons } = config;
+  const bindings = { ...configured.bindings, ...given };
+  const missing = config.missing.find(({ name }) => !Object.hasOwn(bindings, name));
   if (missing !== undefined) {
     const { name, section } = missing;
     const way = Object.hasOwn(WAYS_OUT, section) ? `${WAYS_OUT[section]} Or give` : 'Give';
@@ -54,10 +79,6 @@ export function appArguments(
         `export has the member ${name}, as --bindings FILE.`,
     );
   }
-  const members = Object.entries(config.members).map(([name, { make, options, migrationsDir }]) => {
-    const migrations = migrationsDir && { migrations: migrationsIn(join(folder, migrationsDir)) };
-    return [name, makers[make]({ ...options, ...(migrations || {}) } as never)];
-  });
   const classes = config.classes.map(({ name, storage }) => {
     if (name in main) return [name, { class: main[name], storage }];
     throw new Error(
@@ -67,13 +88,12 @@ export function appArguments(
   return {
     classes: Object.fromEntries(classes),
     options: {
+      ...configured,
       exports: main,
       bindsClassNames: false,
-      env: { ...config.vars, ...secrets },
-      bindings: { ...config.bindings, ...Object.fromEntries(members), ...own },
+      bindings,
       services: config.services,
       ...(crons.length > 0 && { crons: makers.cronTriggers(crons) }),
-      ...(scriptName !== undefined && { scriptName }),
       ...(compatibilityDate !== undefined && { compatibilityDate }),
       ...flagsOf(config),
     },

@@ -14,6 +14,8 @@ import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../vite/wrangle
 import {
   appArguments,
   type BindingMakers,
+  type ConfiguredEnv,
+  configuredEnv,
   type LoadedCode,
   type Surroundings,
 } from './app-options.ts';
@@ -39,6 +41,8 @@ export interface DevHost {
   readonly scripts: string;
   /** Replaces globals for code that uses them while it is loaded; the result ends that. */
   holdGlobals(): () => void;
+  /** Shows `env` to code that reads it while it is loaded. */
+  provideEnv(env: object, names: Omit<ConfiguredEnv, 'env'>): void;
   start(classes: object, options: object): Promise<RunningApp>;
 }
 
@@ -193,9 +197,12 @@ class App {
       const living = await before.catch(() => undefined);
       await living?.close();
       if (built.kind === 'failure') throw mistake(built.message);
+      const secrets = secretsIn(this.#project.folder, this.#options.environment);
+      const env = configuredEnv(this.#config, this.#host.makers, { ...this.#project, secrets });
+      this.#host.provideEnv(env.env, env);
       const code = await this.#loaded(built.load, signal);
       this.#isBuilt = true;
-      return this.#start(code);
+      return this.#start(code, env);
     })();
     await this.#running.then(
       () => print('Ready.\n'),
@@ -214,12 +221,8 @@ class App {
     return Promise.race([load(), abandoned]).finally(() => clearTimeout(timer));
   }
 
-  #start(code: LoadedCode): Promise<RunningApp> {
-    const secrets = secretsIn(this.#project.folder, this.#options.environment);
-    const { classes, options } = appArguments(this.#config, code, this.#host.makers, {
-      ...this.#project,
-      secrets,
-    });
+  #start(code: LoadedCode, env: ConfiguredEnv): Promise<RunningApp> {
+    const { classes, options } = appArguments(this.#config, code, this.#host.makers, env);
     const directory = join(resolve(this.#options.persist), 'objects');
     return this.#host.start(classes, { ...options, directory });
   }

@@ -5,6 +5,7 @@
 
 import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
 import { currentCaller, type ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
+import { bindingParts } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import { EntryPoints, type EntryPointsParts } from '../../objects/entries/entry-points.ts';
@@ -36,18 +37,23 @@ export interface App {
  * Call it in a module that is imported before them. `serve` and `createObjects` take `env`,
  * `bindings` and `scriptName` from here unless their options name them.
  *
- * A namespace of `bindings` makes ids at once, and reaches objects while a host runs.
+ * A namespace of `bindings` makes ids at once, and it and a binding of `ctx-storage/bindings` reach objects while a host runs.
  */
 export function provideEnv(env: object, names: EnvNames = {}): void {
   const { bindings = {}, scriptName } = names;
-  const namespaces = Object.entries(bindings).map(([binding, className]) => {
-    if (typeof className !== 'string') return [binding, className];
+  const namespaceOf = (className: string) => {
     const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
-    return [binding, new DurableObjectNamespace({ className, ids, caller: runningHost })];
+    return new DurableObjectNamespace({ className, ids, caller: runningHost });
+  };
+  const members = Object.entries(bindings).flatMap(([name, given]): [string, object][] => {
+    if (typeof given === 'string') return [[name, namespaceOf(given)]];
+    const parts = bindingParts(given, name);
+    if (parts === undefined) return [[name, given]];
+    return parts.client ? [[name, parts.client(namespaceOf(parts.className) as never)]] : [];
   });
   provide({
     options: { env, bindings, ...(scriptName !== undefined && { scriptName }) },
-    env: { ...env, ...Object.fromEntries(namespaces) },
+    env: { ...env, ...Object.fromEntries(members) },
   });
 }
 
