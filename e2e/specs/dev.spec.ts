@@ -346,7 +346,7 @@ test('[DEV29] env has a class by the names of its bindings, and a variable with 
   expect(await (await fetch(address)).json()).toEqual(['a variable', names, names, true]);
 });
 
-test('[DEV33] code reads env while it is loaded, and uses its bindings when it runs', {
+test('[DEV30] code reads env while it is loaded, and uses its bindings when it runs', {
   tag: ONCE,
 }, async () => {
   write('.dev.vars', 'TOKEN="a secret"\n');
