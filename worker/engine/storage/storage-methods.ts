@@ -73,11 +73,14 @@ function performing(op: MethodName<WorkerOwner>, method: AnyMethod): Run {
   };
 }
 
+const NO_KEYS = { start: new Uint8Array(), end: new Uint8Array(), reverse: false, limit: null };
+
 // Reads decode a value where it lies in SQLite's memory; the copy that a page receives costs more.
 const SPECIAL: { readonly [Op in MethodName<WorkerOwner>]?: Run } = {
   get(storage, args) {
     const { keys } = OPERATIONS.get.method!.fields(args);
     if (!Array.isArray(args[0])) return storage.get(keys[0]!, decodeValue);
+    if (keys.length === 0) storage.list(NO_KEYS); // a storage that has ended refuses
     const found = new Map<string, unknown>();
     for (const key of keys) storage.get(key, (bytes) => found.set(key, decodeValue(bytes)));
     return found;
