@@ -195,7 +195,9 @@ test('[STUB10] a disposed stub refuses calls; a dup lives on', async () => {
   const target = (await room.target()) as RpcStub<Target>;
   const other = target.dup();
   target[Symbol.dispose]();
-  expect(await failure(target.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  const error = await failure(target.add(1));
+  expect(error).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  expect(error).not.toHaveProperty('retryable'); // it will never succeed
   expect(await other.add(1)).toBe(1);
   other[Symbol.dispose]();
 });
