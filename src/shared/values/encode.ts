@@ -22,6 +22,7 @@ import {
   assertPlain,
   classNameOf,
   dataCloneError,
+  isArray,
   kindInDisguise,
   kindOf,
   notSerializable,
@@ -185,7 +186,7 @@ class Encoder implements ValueWriter {
 
   #writeObject(value: object): void {
     this.#enter();
-    if (Array.isArray(value)) {
+    if (isArray(value)) {
       if (this.#begin(value)) this.#writeArray(value);
     } else {
       const prototype = Object.getPrototypeOf(value);

@@ -228,11 +228,24 @@ const TESTS: Readonly<
   blob: (value) => slots.blobSize(value) >= 0,
 };
 
+/** @throws DataCloneError for a revoked proxy, of which nothing else can be asked */
+export function isArray(value: object): value is unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    throw dataCloneError(value);
+  }
+}
+
 /** The name of the value, without running code of it. */
 function nameOf(value: unknown): string {
   if (typeof value === 'symbol') return String(value);
-  if (typeof value === 'function') return `function ${String(ownValue(value, 'name'))}`;
-  return `#<${typeof value === 'object' && value !== null ? classNameOf(value) : 'Object'}>`;
+  try {
+    if (typeof value === 'function') return `function ${String(ownValue(value, 'name'))}`;
+    return `#<${typeof value === 'object' && value !== null ? classNameOf(value) : 'Object'}>`;
+  } catch {
+    return 'A revoked proxy';
+  }
 }
 
 /** The name of the object's class, without running code of it. */

@@ -17,6 +17,7 @@ import { corrupt } from './byte-reader.ts';
 import { deserialize } from './decode.ts';
 import { serialize } from './encode.ts';
 import { isNode, isNodeBuffer } from './node-buffer.ts';
+import { isArray } from './object-kind.ts';
 
 /** A character that is not Latin-1. */
 const WIDE = /[^\0-\xff]/;
@@ -51,6 +52,7 @@ export function structuredCopy(value: unknown): unknown {
 
 function contentSize(value: unknown): number | undefined {
   if (typeof value === 'string') return isWide(value) ? value.length * 2 : value.length;
+  if (typeof value !== 'object' || value === null || isArray(value)) return undefined;
   if (value instanceof ArrayBuffer) return value.byteLength;
   if (ArrayBuffer.isView(value)) {
     return isNodeBuffer(value) ? value.byteLength : value.buffer.byteLength;
