@@ -22,7 +22,6 @@ import {
   assertPlain,
   classNameOf,
   dataCloneError,
-  isArray,
   kindInDisguise,
   kindOf,
   notSerializable,
@@ -464,4 +463,13 @@ function isArrayIndex(key: string): boolean {
   if (key.length > 10 || !isDigit(key.charCodeAt(0))) return false;
   const number = Number(key);
   return Number.isInteger(number) && number < 2 ** 32 - 1 && String(number) === key;
+}
+
+/** @throws DataCloneError for a revoked proxy, of which nothing else can be asked */
+export function isArray(value: object): value is unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    throw dataCloneError(value);
+  }
 }

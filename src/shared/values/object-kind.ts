@@ -228,15 +228,6 @@ const TESTS: Readonly<
   blob: (value) => slots.blobSize(value) >= 0,
 };
 
-/** @throws DataCloneError for a revoked proxy, of which nothing else can be asked */
-export function isArray(value: object): value is unknown[] {
-  try {
-    return Array.isArray(value);
-  } catch {
-    throw dataCloneError(value);
-  }
-}
-
 /** The name of the value, without running code of it. */
 function nameOf(value: unknown): string {
   if (typeof value === 'symbol') return String(value);

@@ -15,9 +15,8 @@ import {
 } from '../contract/limits.ts';
 import { corrupt } from './byte-reader.ts';
 import { deserialize } from './decode.ts';
-import { serialize } from './encode.ts';
+import { isArray, serialize } from './encode.ts';
 import { isNode, isNodeBuffer } from './node-buffer.ts';
-import { isArray } from './object-kind.ts';
 
 /** A character that is not Latin-1. */
 const WIDE = /[^\0-\xff]/;

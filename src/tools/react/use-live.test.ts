@@ -255,7 +255,7 @@ describe('useLiveValue', () => {
     expect(element.textContent).toBe('a=2 ');
   });
 
-  test('[REACT5] a first read that failed ends when it was shown; rendered again, the component reads anew', async () => {
+  test('[REACT5] a first read that failed ends once it was shown; rendered again, the component reads again', async () => {
     const live = handle.read('a'); // made once, not while rendering
     const Kept = () => useLiveValue(live);
     await render(h(Boundary, null, waiting(h(Kept))));

@@ -1,8 +1,8 @@
 // Hooks for live values: `useLive` gives the state, `useLiveValue` the value, and leaves waiting and errors to
 // React's boundaries.
 //
-// Invariant: rendering has two effects: a component that suspends starts its live value, which would otherwise
-// never have a first value, and one that throws the error of such a live value ends it soon. A live value ends with the
+// Invariant: rendering has two effects. A component that suspends starts its live value, which would otherwise
+// never have a first value; if the component then throws its error, the live value ends soon. A live value ends with the
 // last component that shows it.
 
 import { useMemo, useSyncExternalStore } from 'react';

@@ -46,7 +46,7 @@ export function alarmOfFacet(): StorageError {
 
 /**
  * An error of user code keeps its class and message; the property says that it reset the object. Of another value, or
- * one that takes no property, the reason is a copy, as callers would get it.
+ * of a frozen error, the reason is a copy, as callers would get it.
  */
 export function withReset(thrown: unknown): unknown {
   const takesProperties = thrown instanceof Error && Object.isExtensible(thrown);
