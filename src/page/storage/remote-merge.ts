@@ -3,6 +3,7 @@
 // Decisions hold for the state in which the conflicts were listed. If the object has changed meanwhile, the worker lists
 // them again, and they are decided again.
 
+import { bothSignals, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import type { Decisions } from '../../shared/contract/arguments.ts';
 import type {
   ConflictError,
@@ -23,23 +24,25 @@ const ROUNDS_MAX = 10;
 
 /** Merges a branch, always in the state that it has at the first call. @throws as `mergeWith` */
 export function mergeBranch(
-  session: SessionCalls,
+  calls: SessionCalls,
   branch: string,
   onConflict: MergeOptions['onConflict'],
 ): Promise<string> {
   let bookmark: string | null = null;
-  return mergeWith(async (decisions) => {
-    const result = await session.call({ op: 'mergeBranch', branch, bookmark, decisions });
+  return mergeWith(calls, onConflict, async (decisions) => {
+    const result = await calls.call({ op: 'mergeBranch', branch, bookmark, decisions });
     bookmark = result.branchBookmark;
     return result;
-  }, onConflict);
+  });
 }
 
 /** @throws CONFLICT, INVALID_ARGUMENT, and the errors of `merge` and of `onConflict` */
 export async function mergeWith(
-  merge: (decisions: Decisions | null) => Promise<MergeResult>,
+  { signal, session }: SessionCalls,
   onConflict: MergeOptions['onConflict'],
+  merge: (decisions: Decisions | null) => Promise<MergeResult>,
 ): Promise<string> {
+  const ended = bothSignals(signal, session.closed);
   if (onConflict !== undefined && typeof onConflict !== 'function') checkDecision(onConflict);
   let decisions: Decisions | null =
     typeof onConflict === 'string' ? { at: null, each: [onConflict] } : null;
@@ -54,7 +57,9 @@ export async function mergeWith(
       throw conflictError('merge', result);
     const each: Decisions['each'][number][] = [];
     for (const conflict of result.conflicts) {
-      each.push(checkDecision(await onConflict(conflictOf(conflict))));
+      // A decision that never comes must not outlive the handle.
+      const decision = (async () => onConflict(conflictOf(conflict)))();
+      each.push(checkDecision(await untilAborted(decision, ended)));
     }
     decisions = { at: result.bookmark, each };
   }

@@ -204,7 +204,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     this.#mustBeOutside('merge');
     const merge = (decisions: Decisions | null) =>
       this.#calls.call({ op: 'merge', ...states, decisions });
-    return mergeWith(merge, onConflict);
+    return mergeWith(this.#calls, onConflict, merge);
   }
 
   async abort(reason?: string): Promise<void> {

@@ -26,6 +26,15 @@ describe('ids', () => {
     expect(new ObjectIdFactory('worker-Room').fromName('a').equals(ids.fromName('a'))).toBe(false);
   });
 
+  test('[ID1] an id is compared with ids only', () => {
+    const id = ids.fromName('a');
+    for (const other of ['x', id.toString(), undefined, null, {}, new Proxy(id, {})]) {
+      expect(() => id.equals(other as never)).toThrow(
+        expect.objectContaining({ name: 'TypeError', code: 'INVALID_ARGUMENT' }),
+      );
+    }
+  });
+
   test('[ID2] an id knows its name only when it was made from one of at most 1,024 bytes', () => {
     expect(ids.fromName('n'.repeat(1024)).name).toHaveLength(1024);
     expect(ids.fromName('n'.repeat(1025)).name).toBeUndefined();

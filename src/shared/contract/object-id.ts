@@ -83,9 +83,17 @@ export class DurableObjectId {
     return this.#hex;
   }
 
-  /** True for an id of the same object, whether or not both know its name. */
+  /** True for an id of the same object, whether or not both know its name. @throws INVALID_ARGUMENT */
   equals(other: DurableObjectId): boolean {
-    return other instanceof DurableObjectId && other.#hex === this.#hex;
+    if (typeof other === 'object' && other !== null && #hex in other) {
+      return other.#hex === this.#hex;
+    }
+    // Begins with workerd's words.
+    throw storageError(
+      'INVALID_ARGUMENT',
+      "Failed to execute 'equals' on 'DurableObjectId': parameter 1 is not of type 'DurableObjectId'. Make one of a " +
+        'text with idFromString().',
+    );
   }
 
   get [Symbol.toStringTag](): string {

@@ -109,6 +109,24 @@ describe('a live value', () => {
     ]);
   });
 
+  test('[LIVE4] after a failure, the next listener starts a read that has not failed', () => {
+    const { live, source, result } = create();
+    const errors: unknown[] = [];
+    const listen = () => live.subscribe(() => {}, { onError: (error) => errors.push(error) });
+    const stop = listen();
+    source.sink!.failed('first');
+    stop();
+    listen()();
+    expect([errors, live.getState().status]).toEqual([['first'], 'pending']);
+    const stopNext = listen();
+    result(1);
+    source.sink!.failed('second');
+    stopNext();
+    listen();
+    expect(errors).toEqual(['first', 'second']);
+    expect(live.getState()).toEqual({ status: 'ready', value: 1, error: undefined });
+  });
+
   test('[LIVE4] an error that nobody listens for is an unhandled rejection', async () => {
     const unhandled = vi.fn();
     const others = process.listeners('unhandledRejection');
@@ -209,8 +227,9 @@ describe('an iterator', () => {
     await expect(next).rejects.toBe(error);
     expect(await values.next()).toMatchObject({ done: true });
     expect(source.stops).toBe(1);
-    const again = live[Symbol.asyncIterator]();
-    await expect(again.next()).rejects.toBe(error); // still so
+    const again = live[Symbol.asyncIterator]().next(); // a new read
+    source.sink!.failed(error);
+    await expect(again).rejects.toBe(error);
     live.subscribe(() => {}, { onError: () => {} });
     result(2);
     expect(await live[Symbol.asyncIterator]().next()).toMatchObject({ value: 2 });

@@ -149,6 +149,13 @@ export class LiveValue<T> implements Live<T> {
     const stop = this.#stop;
     this.#stop = undefined;
     stop?.();
+    if (this.#state.status !== 'failed' || this.#end !== undefined) return;
+    // Whoever listens next starts a new read, which has not failed.
+    const { value } = this.#state;
+    this.#state =
+      this.#bytes === undefined
+        ? PENDING
+        : { status: 'ready', value: value as T, error: undefined };
   }
 
   #kept(bytes: Uint8Array): boolean {

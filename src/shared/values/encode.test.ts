@@ -48,6 +48,11 @@ const outside = () => {
 };
 
 const wrapped = <Value extends object>(value: Value) => new Proxy(value, {});
+const revoked = (value: object) => {
+  const { proxy, revoke } = Proxy.revocable(value, {});
+  revoke();
+  return proxy;
+};
 
 describe('[VAL1] a value comes back equal', () => {
   const values: Record<string, unknown> = {
@@ -359,6 +364,9 @@ describe('[VAL3] DataCloneError is thrown for', () => {
     'a proxy of an empty array': () => wrapped([]),
     'a proxy of a map': () => wrapped(new Map()),
     'a proxy of a date': () => wrapped(new Date()),
+    'a revoked proxy of an object': () => revoked({}),
+    'a revoked proxy of an array': () => revoked([]),
+    'a revoked proxy of a function': () => revoked(() => {}),
     'a detached buffer': detached,
     'a view of a detached buffer': () => {
       const view = new Uint8Array(4);

@@ -185,7 +185,7 @@ class Encoder implements ValueWriter {
 
   #writeObject(value: object): void {
     this.#enter();
-    if (Array.isArray(value)) {
+    if (isArray(value)) {
       if (this.#begin(value)) this.#writeArray(value);
     } else {
       const prototype = Object.getPrototypeOf(value);
@@ -463,4 +463,13 @@ function isArrayIndex(key: string): boolean {
   if (key.length > 10 || !isDigit(key.charCodeAt(0))) return false;
   const number = Number(key);
   return Number.isInteger(number) && number < 2 ** 32 - 1 && String(number) === key;
+}
+
+/** @throws DataCloneError for a revoked proxy, of which nothing else can be asked */
+export function isArray(value: object): value is unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    throw dataCloneError(value);
+  }
 }

@@ -231,8 +231,12 @@ const TESTS: Readonly<
 /** The name of the value, without running code of it. */
 function nameOf(value: unknown): string {
   if (typeof value === 'symbol') return String(value);
-  if (typeof value === 'function') return `function ${String(ownValue(value, 'name'))}`;
-  return `#<${typeof value === 'object' && value !== null ? classNameOf(value) : 'Object'}>`;
+  try {
+    if (typeof value === 'function') return `function ${String(ownValue(value, 'name'))}`;
+    return `#<${typeof value === 'object' && value !== null ? classNameOf(value) : 'Object'}>`;
+  } catch {
+    return 'A revoked proxy';
+  }
 }
 
 /** The name of the object's class, without running code of it. */

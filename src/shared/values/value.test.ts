@@ -26,6 +26,17 @@ describe('a value of the largest size', () => {
     expect(() => encodeValue('put', 'key', view)).toThrowError(/131073 bytes/);
   });
 
+  test.for([{}, [], () => {}])('[VAL3] a revoked proxy is a DataCloneError (%#)', (target) => {
+    const { proxy, revoke } = Proxy.revocable(target, {});
+    revoke();
+    expect(() => encodeValue('put', 'key', proxy)).toThrow(
+      expect.objectContaining({
+        name: 'DataCloneError',
+        message: expect.stringMatching(/^A revoked proxy/),
+      }),
+    );
+  });
+
   test('[KV4] anything else counts as it is serialized', () => {
     const text = 'x'.repeat(VALUE_BYTES_MAX - 20);
     expect(encodeValue('put', 'key', { text }).byteLength).toBeLessThanOrEqual(VALUE_BYTES_MAX);

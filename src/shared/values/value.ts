@@ -15,7 +15,7 @@ import {
 } from '../contract/limits.ts';
 import { corrupt } from './byte-reader.ts';
 import { deserialize } from './decode.ts';
-import { serialize } from './encode.ts';
+import { isArray, serialize } from './encode.ts';
 import { isNode, isNodeBuffer } from './node-buffer.ts';
 
 /** A character that is not Latin-1. */
@@ -51,6 +51,7 @@ export function structuredCopy(value: unknown): unknown {
 
 function contentSize(value: unknown): number | undefined {
   if (typeof value === 'string') return isWide(value) ? value.length * 2 : value.length;
+  if (typeof value !== 'object' || value === null || isArray(value)) return undefined;
   if (value instanceof ArrayBuffer) return value.byteLength;
   if (ArrayBuffer.isView(value)) {
     return isNodeBuffer(value) ? value.byteLength : value.buffer.byteLength;

@@ -86,7 +86,30 @@ describe('an error across the thread', () => {
   test('[RPC1] a thrown value that is not an error arrives as itself', () => {
     expect(across({ reason: 7 })).toEqual({ reason: 7 });
     expect(across(undefined)).toBe(undefined);
-    expect(across(Symbol('mark'))).toBe('Symbol(mark)');
+  });
+
+  test('[STUB7] [RPC1] a thrown value that cannot be copied arrives as an error that names it', () => {
+    class Own {
+      method = () => {};
+    }
+    const shown = Object.assign(new Own(), { toString: () => 'mine' });
+    const values = [
+      new Response('x'),
+      { code: 404, f() {} },
+      new Own(),
+      [() => {}],
+      shown,
+      Symbol('s'),
+    ];
+    const arrived = values.map(across);
+    expect(arrived.map((error) => error instanceof Error && error.message)).toEqual([
+      '#<Response>',
+      '#<Object>',
+      '#<Own>',
+      '[object Array]',
+      '[object Object]',
+      'Symbol(s)',
+    ]);
   });
 
   test('[RPC1] a value that cannot even be read becomes an error', () => {

@@ -9,7 +9,7 @@ import { structuredCopy } from '../values/value.ts';
 
 /** An error that crosses the thread as an outcome. */
 export interface WireError {
-  /** Not an Error: the thrown value itself, or its string when structured clone refuses it. */
+  /** The thrown value itself, if it is not an Error and structured clone accepts it. */
   readonly thrown?: unknown;
   /** A DOMException; its name carries its legacy number with it. */
   readonly isDomException?: true;
@@ -92,7 +92,7 @@ function fromWords(wire: WireError): unknown {
 
 function inWords(thrown: unknown, depth: number): WireError {
   if (!(thrown instanceof Error || thrown instanceof DOMException)) {
-    return { thrown: cloneable(thrown), name: 'Error', message: String(thrown), properties: {} };
+    return notAnError(thrown);
   }
   const isDomException = thrown instanceof DOMException;
   const properties: Record<string, string | number | boolean> = {};
@@ -146,12 +146,21 @@ function construct({ name, message, isDomException, errors }: WireError): Error 
   return error;
 }
 
-function cloneable(value: unknown): unknown {
+function notAnError(thrown: unknown): WireError {
+  const error = { name: 'Error', properties: {} };
   try {
-    return structuredCopy(value);
+    return { ...error, thrown: structuredCopy(thrown), message: String(thrown) };
   } catch {
-    return String(value);
+    return { ...error, message: describe(thrown) };
   }
+}
+
+/** As V8 describes a value without running code of it, which is the message on workerd. */
+function describe(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) return '[object Array]';
+  if (Reflect.get(value, 'toString') !== Object.prototype.toString) return '[object Object]';
+  return `#<${value.constructor.name}>`;
 }
 
 function define(error: Error, name: string, value: unknown, enumerable = false): void {

@@ -5,7 +5,7 @@ import { Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
 import { IN_CLASS, ON_HANDLE, runAll } from '../../testing/kysely-program.ts';
-import { storageDialect } from './dialect.ts';
+import { type QueryableStorage, storageDialect } from './dialect.ts';
 
 interface Schema {
   note: { id: number; body: string };
@@ -74,4 +74,51 @@ test('[KYSELY2] a transaction whose handle is closed is undone, and says so', as
   await trx.rollback().execute();
   const other = await objects.storage(objects.env.People.getByName('closed'));
   expect(await other.sql.exec('SELECT * FROM note').toArray()).toEqual([]);
+});
+
+/** A storage that ends its first transaction when it is told to, as one whose time is over. */
+function endingStorage() {
+  let end!: (error: Error) => void;
+  const ended = new Promise<never>((_, reject) => {
+    end = reject;
+  });
+  const events: string[] = [];
+  const storage: QueryableStorage = {
+    sql: {
+      exec(query) {
+        events.push(query);
+        return Object.assign([], { toArray: () => [] });
+      },
+    },
+    transaction: (closure) => {
+      const closed = closure({ rollback: () => events.push('rollback') });
+      closed.then(() => events.push('closure returned'));
+      return Promise.race([closed, ended]);
+    },
+  };
+  const db = new Kysely<Schema>({ dialect: storageDialect(storage) });
+  return { db, events, end };
+}
+
+test('[KYSELY2] queries go on when the storage ends a transaction in which nothing more happens', async () => {
+  const { db, events, end } = endingStorage();
+  const trx = await db.startTransaction().execute();
+  const waiting = sql`SELECT 1`.execute(db);
+  end(new Error('30 s'));
+  await waiting;
+  expect(events).toEqual(['closure returned', 'SELECT 1']);
+  await expect(sql`SELECT 2`.execute(trx)).rejects.toThrow('30 s');
+  await expect(trx.commit().execute()).rejects.toThrow('30 s');
+  await trx.rollback().execute();
+  await sql`SELECT 3`.execute(db);
+  expect(events.slice(2)).toEqual(['SELECT 3']);
+});
+
+test('[KYSELY2] a transaction whose closure waits for a query of the same Kysely is refused, and the query answers', async () => {
+  const { db, events, end } = endingStorage();
+  const transaction = db.transaction().execute(() => sql`SELECT 1`.execute(db));
+  const refused = expect(transaction).rejects.toThrow('30 s');
+  end(new Error('30 s'));
+  await refused;
+  expect(events).toEqual(['closure returned', 'SELECT 1']);
 });

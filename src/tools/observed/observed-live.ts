@@ -15,6 +15,8 @@ export const PENDING = { status: 'pending', value: undefined, error: undefined }
 interface ObservedLive<T> extends Observed<LiveState<T>> {
   /** Resolves when there is a value or an error: the same promise for all who ask. */
   first(): Promise<void>;
+  /** A component has thrown the error. */
+  thrown(): void;
 }
 
 /** `hook` is the function that the user called. @throws StorageError INVALID_ARGUMENT */
@@ -35,6 +37,7 @@ export function observeLive<T>(hook: string, live: Live<T>): ObservedLive<T> {
       return state.status === 'pending' ? PENDING : state;
     },
     first: () => lives.first(live),
+    thrown: () => lives.thrown(live),
   };
 }
 

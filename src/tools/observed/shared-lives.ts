@@ -2,7 +2,7 @@
 //
 // Invariant: a live value runs while a component shows it, and not a task longer: an effect that is undone and
 // made again within a task, as StrictMode does, does not restart it. It also runs for a component that waits
-// for the first value, until that component shows it, or has not come for a while.
+// for the first value, until that component shows it, or has not come for a while, or has thrown an error.
 //
 // Does not know the framework of the components.
 
@@ -17,12 +17,26 @@ type After = (delayMs: number, task: () => void) => () => void;
  */
 const UNCLAIMED_MS = 30_000;
 
+/**
+ * How long a failure stays that was thrown at a component: the framework may render it several times, in several tasks,
+ * before it shows the failure.
+ */
+const THROWN_MS = 250;
+
 /** A running live value. */
 interface Shared {
   readonly live: Live<unknown>;
   users: number;
   /** For components that wait for the first value or error. */
-  first: { readonly arrived: Promise<void>; readonly claim: () => void } | null;
+  first: FirstWait | null;
+}
+
+interface FirstWait {
+  readonly arrived: Promise<void>;
+  /** A component shows it. */
+  readonly claim: () => void;
+  /** A component has thrown the error, and will not show it. */
+  readonly thrown: () => void;
 }
 
 export class SharedLives {
@@ -60,9 +74,15 @@ export class SharedLives {
     return shared.first.arrived;
   }
 
-  #waitFor(shared: Shared): NonNullable<Shared['first']> {
+  /** The error was thrown at a component: rendered again later, it starts a new read. */
+  thrown(live: Live<unknown>): void {
+    this.#find(live)?.first?.thrown();
+  }
+
+  #waitFor(shared: Shared): FirstWait {
     const { promise: arrived, resolve } = withResolvers();
     let isClaimed = false;
+    let isThrown = false;
     let cancelEnd: (() => void) | undefined;
     const listen = () => {
       if (cancelEnd !== undefined || shared.live.getState().status === 'pending') return;
@@ -79,6 +99,12 @@ export class SharedLives {
         if (cancelEnd === undefined) return;
         cancelEnd();
         leave();
+      },
+      thrown: () => {
+        if (cancelEnd === undefined || isThrown) return;
+        isThrown = true;
+        cancelEnd();
+        cancelEnd = this.#after(THROWN_MS, leave);
       },
     };
   }

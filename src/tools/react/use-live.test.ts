@@ -227,16 +227,17 @@ describe('useLiveValue', () => {
     expect(element.textContent).toBe('c=4 ');
   });
 
-  test('[REACT5] an error reaches the boundary; rendered again, the component reads again', async () => {
-    let retry = () => {};
-    class Boundary extends Component<{ children: ReactNode }> {
-      override state: { error?: unknown } = {};
-      static getDerivedStateFromError = (error: unknown) => ({ error });
-      override render() {
-        retry = () => this.setState({ error: undefined });
-        return this.state.error === undefined ? this.props.children : `caught ${this.state.error}`;
-      }
+  let retry = () => {};
+  class Boundary extends Component<{ children: ReactNode }> {
+    override state: { error?: unknown } = {};
+    static getDerivedStateFromError = (error: unknown) => ({ error });
+    override render() {
+      retry = () => this.setState({ error: undefined });
+      return this.state.error === undefined ? this.props.children : `caught ${this.state.error}`;
     }
+  }
+
+  test('[REACT5] an error reaches the boundary; rendered again, the component reads again', async () => {
     await render(h(Boundary, null, waiting(h(Value))));
     await report(() => handle.fail('a', 'at first'));
     expect(element.textContent).toBe('caught at first');
@@ -252,5 +253,29 @@ describe('useLiveValue', () => {
     expect(element.textContent).toBe('waiting');
     await report(() => handle.result('a', 2));
     expect(element.textContent).toBe('a=2 ');
+  });
+
+  test('[REACT5] a first read that failed ends once it was shown; rendered again, the component reads again', async () => {
+    const live = handle.read('a'); // made once, not while rendering
+    const Kept = () => useLiveValue(live);
+    await render(h(Boundary, null, waiting(h(Kept))));
+    await report(() => handle.fail('a', 'at first'));
+    await report(retry);
+    expect(element.textContent).toBe('caught at first');
+    expect(handle.counts).toEqual({ opened: 1, closed: 0 });
+    vi.advanceTimersByTime(1000);
+    expect(handle.open()).toEqual([]);
+    await report(retry);
+    expect(element.textContent).toBe('waiting');
+    await report(() => handle.fail('a', 'again'));
+    expect(element.textContent).toBe('caught again');
+    vi.advanceTimersByTime(1000);
+    await report(retry);
+    await report(() => handle.result('a', 1));
+    expect(element.textContent).toBe('1');
+    vi.advanceTimersByTime(1000);
+    await report(() => handle.result('a', 2));
+    expect(element.textContent).toBe('2');
+    expect(handle.counts).toEqual({ opened: 3, closed: 2 });
   });
 });

@@ -1,8 +1,9 @@
 // Hooks for live values: `useLive` gives the state, `useLiveValue` the value, and leaves waiting and errors to
 // React's boundaries.
 //
-// Invariant: rendering has no effect but one: a component that suspends starts its live value, which would
-// otherwise never have a first value. A live value ends with the last component that shows it.
+// Invariant: rendering has two effects. A component that suspends starts its live value, which would otherwise
+// never have a first value; if the component then throws its error, the live value ends soon. A live value ends with the
+// last component that shows it.
 
 import { useMemo, useSyncExternalStore } from 'react';
 import { storageError } from '../../shared/contract/errors.ts';
@@ -34,10 +35,13 @@ export function useLive<T>(live: Live<T>): LiveState<T> {
  * @throws StorageError INVALID_ARGUMENT, and the errors of the live value
  */
 export function useLiveValue<T>(live: Live<T>): T {
-  const { subscribe, snapshot, first } = useObserved('useLiveValue', live);
+  const { subscribe, snapshot, first, thrown } = useObserved('useLiveValue', live);
   const { status, value, error } = useSyncExternalStore(subscribe, snapshot, onServer);
   if (status === 'pending') throw first();
-  if (status === 'failed') throw error;
+  if (status === 'failed') {
+    thrown();
+    throw error;
+  }
   return value as T;
 }
 

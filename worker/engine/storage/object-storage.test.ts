@@ -227,6 +227,44 @@ describe('transactions', () => {
     );
   });
 
+  test('[TX3] a rollback by a getter of the arguments refuses the operation that reads them', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.put('a', 0);
+      const refused: unknown[] = [];
+      for (const operation of ['put', 'putAll', 'putOption', 'list'] as const) {
+        await storage.transaction(async (txn) => {
+          const last = (value: unknown) => ({
+            get value() {
+              txn.rollback();
+              return value;
+            },
+          });
+          const option = {
+            get allowUnconfirmed() {
+              txn.rollback();
+              return true;
+            },
+          };
+          const range = {
+            get limit() {
+              txn.rollback();
+              return 1;
+            },
+          };
+          const calls = {
+            put: () => txn.put('a', last(1)),
+            putAll: () => txn.put({ b: 1, a: last(1) }),
+            putOption: () => txn.put('a', 1, option),
+            list: () => txn.list(range),
+          };
+          await calls[operation]().catch((error: { code: string }) => refused.push(error.code));
+        });
+      }
+      expect(refused).toEqual(Array.from({ length: 4 }, () => 'TRANSACTION_ENDED'));
+      expect([...(await storage.list())]).toEqual([['a', 0]]);
+    });
+  });
+
   test('[TX4] transactionSync returns the value, or undoes and rethrows', async () => {
     await host.run(async ({ storage }) => {
       expect(storage.transactionSync(() => storage.kv.put('a', 1))).toBeUndefined();

@@ -19,7 +19,8 @@ import { performerOf } from './perform.ts';
 /** Owners of methods in the worker. */
 type WorkerOwner = 'transaction' | 'storage';
 
-type Run = (storage: ObjectStorage, args: readonly unknown[]) => unknown;
+/** `checkOpen` is called once the arguments are converted: their getters are the user's code. */
+type Run = (storage: ObjectStorage, args: readonly unknown[], checkOpen: () => void) => unknown;
 
 /**
  * Gives a class the methods of the owners. `storageOf` throws for another object; `checkOpen` throws
@@ -38,7 +39,7 @@ export function defineStorageMethods<Self>(
       const storage = storageOf(this);
       try {
         checkOpen(this, op);
-        return Promise.resolve(run(storage, args));
+        return Promise.resolve(run(storage, args, () => checkOpen(this, op)));
       } catch (error) {
         if (throwsAtOnce) throw error;
         return Promise.reject(error);
@@ -63,9 +64,10 @@ export function wrongBackend(member: string): Error {
 function performing(op: MethodName<WorkerOwner>, method: AnyMethod): Run {
   const { needsSqlBackend, fields: fieldsOf, returns } = method;
   const perform = performerOf(op);
-  return (storage, args) => {
+  return (storage, args, checkOpen) => {
     if (needsSqlBackend) checkSqlBackend(storage, op);
     const fields = fieldsOf(args);
+    checkOpen();
     const result = perform(storage, fields as never);
     if (returns === undefined) return result;
     if (!(result instanceof Promise)) return returns(result, args, fields);
@@ -73,17 +75,23 @@ function performing(op: MethodName<WorkerOwner>, method: AnyMethod): Run {
   };
 }
 
+const NO_KEYS = { start: new Uint8Array(), end: new Uint8Array(), reverse: false, limit: null };
+
 // Reads decode a value where it lies in SQLite's memory; the copy that a page receives costs more.
 const SPECIAL: { readonly [Op in MethodName<WorkerOwner>]?: Run } = {
-  get(storage, args) {
+  get(storage, args, checkOpen) {
     const { keys } = OPERATIONS.get.method!.fields(args);
+    checkOpen();
     if (!Array.isArray(args[0])) return storage.get(keys[0]!, decodeValue);
+    if (keys.length === 0) storage.list(NO_KEYS); // a storage that has ended refuses
     const found = new Map<string, unknown>();
     for (const key of keys) storage.get(key, (bytes) => found.set(key, decodeValue(bytes)));
     return found;
   },
-  list(storage, args) {
-    const cursor = storage.list(OPERATIONS.list.method!.fields(args).range);
+  list(storage, args, checkOpen) {
+    const { range } = OPERATIONS.list.method!.fields(args);
+    checkOpen();
+    const cursor = storage.list(range);
     const entries = new Map<string, unknown>();
     for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
       entries.set(entry.key, decodeValue(entry.value));

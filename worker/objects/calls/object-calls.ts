@@ -458,6 +458,9 @@ async function respond(
   }
   const response: unknown = await handlers.fetch(request);
   if (response instanceof Response) {
+    if (response.type === 'error') {
+      throw new TypeError(`${className}.fetch() must not return Response.error(); throw an error.`);
+    }
     if (socketOf(response) !== null && !isUpgrade(request)) {
       throw new TypeError(
         `${className}.fetch() returned a WebSocket for a request without the header "Upgrade: websocket".`,

@@ -25,6 +25,7 @@ class Room extends DurableObject<Env> {
       const { cf } = request as { cf?: unknown };
       return Response.json([cf, request.headers.get('content-length')]);
     }
+    if (pathname === '/error') return Response.error();
     if (pathname === '/wrong') return 'no response' as never;
     const text = await request.text();
     return Response.json({
@@ -156,5 +157,9 @@ test('[STUB19] a class without fetch, and an answer that is not a Response, are 
   expect(await failure(mute.fetch('http://object/'))).toMatchObject({ code: 'UNKNOWN_METHOD' });
   expect(await failure(room.fetch('http://object/wrong', { method: 'POST' }))).toMatchObject({
     name: 'TypeError',
+  });
+  expect(await failure(room.fetch('http://object/error'))).toMatchObject({
+    name: 'TypeError',
+    message: expect.stringContaining('Response.error()'),
   });
 });

@@ -132,6 +132,35 @@ describe('instances', () => {
     expect(await run(Fragile, (o) => o.ctx.storage.get('attempt'))).toBe(2);
   });
 
+  test('[STUB7] whatever a constructor or a section throws, the error says that the object was reset', async () => {
+    const thrown = [
+      ['text', { message: 'text' }],
+      [undefined, { message: 'undefined' }],
+      [{ a: 1 }, { a: 1 }],
+      [Object.freeze(new RangeError('frozen')), { name: 'RangeError', message: 'frozen' }],
+      [{ f() {} }, { message: '#<Object>' }],
+    ] as const;
+    for (const [value, facts] of thrown) {
+      let isConstructed = false;
+      class Throwing extends Base {
+        constructor(ctx: DurableObjectState) {
+          super(ctx);
+          if (isConstructed) return;
+          isConstructed = true;
+          throw value;
+        }
+      }
+      await hostOf({ Throwing });
+      const reset = { ...facts, durableObjectReset: true };
+      await expect(run(Throwing, () => {})).rejects.toMatchObject(reset);
+      const failing = run(Throwing, ({ ctx }) =>
+        ctx.blockConcurrencyWhile(() => Promise.reject(value)),
+      );
+      await expect(failing).rejects.toMatchObject(reset);
+      await host.close();
+    }
+  });
+
   test('[OBJ5] events wait for blockConcurrencyWhile in the constructor', async () => {
     class Slow extends Base {
       ready = false;

@@ -115,19 +115,16 @@ export class InstanceContext implements IoContext {
 
   /** Begins an orderly end: events that still run reject. False when an end has begun already. */
   close(reason: unknown): boolean {
+    this.gate.close(); // first: who hears of the end may deliver an event
     const begins = this.#lifecycle.close(reason);
-    if (begins) {
-      this.#wasClosed = true;
-      this.gate.close();
-    }
+    if (begins) this.#wasClosed = true;
     return begins;
   }
 
   /** Ends the context. False when it has ended already. */
   end(reason: unknown): boolean {
-    const ends = this.#lifecycle.end(reason);
-    if (ends) this.gate.close();
-    return ends;
+    this.gate.close();
+    return this.#lifecycle.end(reason);
   }
 
   /**

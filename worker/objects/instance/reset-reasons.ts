@@ -3,6 +3,7 @@
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contract/limits.ts';
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import { fromWire, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 
 /** With workerd's marks, by which programs decide whether to repeat the call. */
 export function sectionTimeout(): StorageError {
@@ -43,12 +44,19 @@ export function alarmOfFacet(): StorageError {
   );
 }
 
-// An error of user code keeps its class and message; the property says that it reset the object.
-export function withReset(error: unknown): unknown {
-  if (error instanceof Error && Object.isExtensible(error)) {
-    Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
-  }
-  return error;
+/**
+ * An error of user code keeps its class and message; the property says that it reset the object. Of another value, or
+ * of a frozen error, the reason is a copy, as callers would get it.
+ */
+export function withReset(thrown: unknown): unknown {
+  const takesProperties = thrown instanceof Error && Object.isExtensible(thrown);
+  const copy = takesProperties ? thrown : fromWire(toWire(thrown));
+  const reason = typeof copy === 'object' && copy !== null ? copy : new Error(String(thrown));
+  return Object.defineProperty(reason, 'durableObjectReset', {
+    value: true,
+    enumerable: true,
+    configurable: true,
+  });
 }
 
 // A failure of a commit or flush keeps its class, code and message.

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type WebSocket, WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { turns } from '../../../src/testing/turns.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
@@ -198,6 +200,83 @@ describe('the end of an instance', () => {
     await reset;
     expect([await outcome(call), went]).toEqual(['OBJECT_RESET', []]);
     expect(await outcome(deliver(({ state }) => state.storage.get('key')))).toBe('undefined');
+  });
+
+  const resets = {
+    abort: ({ state }: ObjectInstance) => state.abort('by the test'),
+    'failed flush': ({ state }: ObjectInstance) => {
+      host.failNextFlush();
+      return state.storage.put('key', 1);
+    },
+    'failed section': ({ state }: ObjectInstance) =>
+      state.blockConcurrencyWhile(() => Promise.reject(new Error('by the test'))),
+  };
+  for (const [name, end] of Object.entries(resets)) {
+    test(`[GATE16] [SIM2] the listener of an open socket does not run at its instance's end: ${name}`, async () => {
+      host = await createTestHost({}, { Thing });
+      const heard: string[] = [];
+      const listen = (socket: WebSocket, side: string) => {
+        socket.accept();
+        socket.addEventListener('close', (event) => {
+          heard.push(`${side} ${(event as CloseEvent).code}`);
+        });
+      };
+      const client = await deliver(() => {
+        const { 0: near, 1: far } = new WebSocketPair();
+        listen(far, 'object');
+        return near;
+      });
+      listen(client, 'client');
+      await outcome(deliver(end));
+      await turns(2);
+      expect(heard).toEqual(['client 1006']);
+    });
+  }
+
+  test('[GATE16] every call of the storage of an instance that has ended throws or rejects', async () => {
+    host = await createTestHost({}, { Thing });
+    const { storage } = await deliver(({ state }) => {
+      state.storage.kv.put('key', 1);
+      return state;
+    });
+    const entries = storage.kv.list();
+    const rows = storage.sql.exec('SELECT 1');
+    await host.host.reset(host.address(), storageError('OBJECT_RESET', 'Ended.'));
+    const calls: Record<string, () => unknown> = {
+      get: () => storage.get('key'),
+      'get of no keys': () => storage.get([]),
+      put: () => storage.put('key', 1),
+      'put of no entries': () => storage.put({}),
+      delete: () => storage.delete('key'),
+      'delete of no keys': () => storage.delete([]),
+      list: () => storage.list(),
+      'list of no keys': () => storage.list({ start: 'b', end: 'a' }),
+      deleteAll: () => storage.deleteAll(),
+      getAlarm: () => storage.getAlarm(),
+      setAlarm: () => storage.setAlarm(1),
+      deleteAlarm: () => storage.deleteAlarm(),
+      sync: () => storage.sync(),
+      transaction: () => storage.transaction(async () => {}),
+      transactionSync: () => storage.transactionSync(() => {}),
+      getCurrentBookmark: () => storage.getCurrentBookmark(),
+      getBookmarkForTime: () => storage.getBookmarkForTime(1),
+      onNextSessionRestoreBookmark: () => storage.onNextSessionRestoreBookmark('0'),
+      live: () => storage.live({}),
+      'kv.get': () => storage.kv.get('key'),
+      'kv.put': () => storage.kv.put('key', 1),
+      'kv.delete': () => storage.kv.delete('key'),
+      'kv.list': () => storage.kv.list(),
+      'an iterator': () => entries[Symbol.iterator]().next(),
+      'sql.exec': () => storage.sql.exec('SELECT 1'),
+      'sql.databaseSize': () => storage.sql.databaseSize,
+      'sql.live': () => storage.sql.live('SELECT 1'),
+      'a cursor': () => rows.toArray(),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      await expect((async () => call())(), name).rejects.toMatchObject({
+        code: expect.stringMatching(/^(OBJECT_RESET|CURSOR_CLOSED)$/),
+      });
+    }
   });
 });
 

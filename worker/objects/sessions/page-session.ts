@@ -129,7 +129,8 @@ class PageSession {
       this.#asked = new PageTransaction(first.number, instance, this.#environment.after);
     }
     const asked = this.#asked;
-    if (asked?.isWaiting && calls.some(({ txn }) => txn === asked.id)) {
+    // Also calls that belong to no transaction, such as `at`: the closure may wait for them.
+    if (asked?.isWaiting && first?.op !== 'begin') {
       return this.#executeAdmitted(asked, instance, batch);
     }
     return this.#deliver(instance, batch);

@@ -273,7 +273,7 @@ describe('sessions of pages', () => {
     expect(instance.hasEnded).toBe(true);
   });
 
-  describe('[SES14] calls of a transaction that arrive before it is open', () => {
+  describe('[SES14] calls of a handle that arrive before its transaction is open', () => {
     test('wait for it, in order, and for nothing of others', async () => {
       const holder = await open();
       const session = await open();
@@ -291,6 +291,27 @@ describe('sessions of pages', () => {
       await call(holder, { op: 'commit', txn: held });
       const mine = [value('mine')];
       expect(await Promise.all(answers)).toEqual([txn, null, mine, null, mine]);
+    });
+
+    test('run in it without belonging to it, as of a moment: the closure may wait for them', async () => {
+      const session = await open();
+      await call(session, put('a', 'before'));
+      const bookmark = (await call(session, { op: 'getCurrentBookmark' })) as string;
+      const atStart: Call[] = [
+        { op: 'openMoment', bookmark, timeMs: null },
+        { op: 'openDiff', from: bookmark, to: bookmark, skip: 0 },
+        { op: 'fork', bookmark, timeMs: null, name: null, isKept: false, sends: false },
+      ];
+      for (const first of atStart) {
+        const beginning = begin();
+        const txn = beginning.number;
+        const begun = call(session, beginning);
+        await call(session, first);
+        await call(session, put('a', 'in it', txn));
+        await call(session, { op: 'rollback', txn });
+        await begun;
+      }
+      expect(await call(session, get('a'))).toEqual([value('before')]);
     });
 
     test('are refused as it is, while another is open', async () => {

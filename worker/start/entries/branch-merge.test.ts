@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { withSignal } from '../../../src/shared/calls/stubs/with-signal.ts';
 import type { ConflictError, StorageChange } from '../../../src/shared/contract/changes.ts';
 import type { StorageBranch, StorageHandle } from '../../../src/shared/contract/storage.ts';
 import { DurableObject } from '../../realm/library/base-classes.ts';
@@ -128,6 +129,31 @@ test('[MERGE4] what both have changed is CONFLICT with all of it, and nothing is
   await storage.merge(branch, { onConflict: 'theirs' });
   expect(await storage.diff(branch).count()).toMatchObject({ schema: 0, alarm: 0, tables: {} });
   expect(await storage.get('key')).toBe(0);
+});
+
+test('[MERGE7] a merge whose onConflict never settles ends with its signal, and with its handle', async () => {
+  await storage.put('key', 0);
+  const branch = await storage.fork();
+  await branch.put('key', 1);
+  await storage.put('key', 2);
+  /** Ends it once it is asked. */
+  const neverBut = (end: () => void) => ({
+    onConflict: () => {
+      setTimeout(end);
+      return new Promise<never>(() => {});
+    },
+  });
+  const controller = new AbortController();
+  const cancelled = withSignal(storage, controller.signal).merge(
+    branch,
+    neverBut(() => controller.abort('enough')),
+  );
+  await expect(cancelled).rejects.toBe('enough');
+  const closed = storage.merge(
+    branch,
+    neverBut(() => void storage.close()),
+  );
+  await expect(closed).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
 });
 
 test('[MERGE5] branches that are kept, of a branch, and of a moment are merged; other objects and wrong arguments are refused', async () => {

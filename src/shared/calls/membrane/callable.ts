@@ -169,12 +169,7 @@ function stubOf(imported: Imported): object {
   let end = () => {};
   let isDisposed = false;
   const ask = async (send: () => Promise<Payload | null>): Promise<unknown> => {
-    if (isDisposed) {
-      throw storageError(
-        'CONNECTION_CLOSED',
-        'RPC stub used after being disposed. Take dup() of it to keep a handle of your own.',
-      );
-    }
+    if (isDisposed) throw disposed();
     let payload: Payload | null;
     try {
       payload = await send();
@@ -214,4 +209,14 @@ function stubOf(imported: Imported): object {
   addRpcStub(stub);
   end = imported.holdInUse(stub);
   return stub;
+}
+
+/** Not retryable: this stub will never answer. */
+function disposed(): Error {
+  const error = storageError(
+    'CONNECTION_CLOSED',
+    'RPC stub used after being disposed. Take dup() of it to keep a handle of your own.',
+  );
+  Reflect.deleteProperty(error, 'retryable');
+  return error;
 }

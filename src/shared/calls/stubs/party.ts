@@ -6,7 +6,7 @@ import { checkCallAddress } from '../../wire/address.ts';
 import { runOutside } from '../io/current-context.ts';
 import type { IoContext } from '../io/io-context.ts';
 import { serviceStub } from './service-stub.ts';
-import { createStub, type ObjectCaller } from './stub.ts';
+import { type ObjectCaller, receivedStub } from './stub.ts';
 import { fromWireAddress } from './wire-address.ts';
 
 /** How calls enter and leave a party: through the context of an object, or freely. */
@@ -61,6 +61,6 @@ export class Party {
     const address = checkCallAddress(given);
     return 'entry' in address
       ? serviceStub(address, this.#caller())
-      : createStub(fromWireAddress(address), this.#caller());
+      : receivedStub(fromWireAddress(address), this.#caller());
   }
 }

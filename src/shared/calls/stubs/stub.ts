@@ -62,14 +62,14 @@ export function currentCaller(current: () => ObjectCaller): ObjectCaller {
 }
 
 class DurableObjectStub {
-  readonly id: DurableObjectId;
-  readonly name: string | undefined;
+  /** Absent of a received stub, like `name`: there, they are members of the class. */
+  declare readonly id: DurableObjectId;
+  declare readonly name: string | undefined;
   readonly #fetch: ObjectCaller['fetch'];
   readonly #callee: Callee;
 
-  constructor(id: DurableObjectId, callee: Callee, caller: ObjectCaller) {
-    this.id = id;
-    this.name = id.name;
+  constructor(id: DurableObjectId | null, callee: Callee, caller: ObjectCaller) {
+    if (id !== null) Object.assign(this, { id, name: id.name });
     this.#callee = callee;
     this.#fetch = (...request) => caller.fetch(...request);
     // Bound, because it is called on the proxy.
@@ -107,8 +107,13 @@ export function remoteOf(callee: Callee, caller: ObjectCaller): Remote {
   };
 }
 
+/** A stub that came in a call or an answer: as on workerd, `id` and `name` are members of the class. */
+export function receivedStub(address: ObjectAddress, caller: ObjectCaller): DurableObjectStub {
+  return stubOf(null, { address: toWireAddress(address), bond: new Bond() }, caller);
+}
+
 function stubOf(
-  id: DurableObjectId,
+  id: DurableObjectId | null,
   callee: Callee & { readonly address: WireAddress },
   caller: ObjectCaller,
 ): DurableObjectStub {
