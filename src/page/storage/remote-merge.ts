@@ -42,7 +42,7 @@ export async function mergeWith(
   onConflict: MergeOptions['onConflict'],
   merge: (decisions: Decisions | null) => Promise<MergeResult>,
 ): Promise<string> {
-  const ended = bothSignals(signal, session.closed);
+  const ended = bothSignals(signal, session.ending);
   if (onConflict !== undefined && typeof onConflict !== 'function') checkDecision(onConflict);
   let decisions: Decisions | null =
     typeof onConflict === 'string' ? { at: null, each: [onConflict] } : null;

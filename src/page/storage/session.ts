@@ -75,9 +75,6 @@ export class Session implements SessionCalls {
   #isFlushScheduled = false;
   #generation = 0;
   readonly signal: AbortSignal | undefined = undefined;
-  readonly #closing = new AbortController();
-  /** Aborted with the reason when the handle is closed. */
-  readonly closed = this.#closing.signal;
   /** Of the commits that its calls make. */
   readonly label: string | undefined = undefined;
   /** The open transaction, which calls of this handle join. */
@@ -215,7 +212,6 @@ export class Session implements SessionCalls {
     this.#state = { kind: 'closed', error };
     this.#ending.abort(error);
     this.status.close(error);
-    this.#closing.abort(error);
     this.#scope?.end(error);
     this.#rejectAll([...this.#sent, ...this.#queue], error);
     this.#sent.clear();
