@@ -86,7 +86,8 @@ export async function serveHttp(options: ServerOptions): Promise<DevServer> {
       server.close();
       server.closeIdleConnections();
       sockets?.close();
-      const running = await app().catch(() => undefined);
+      // Code that is still being loaded has no work under way, and may never run.
+      const running = await Promise.race([app().catch(() => undefined), setTimeout(0)]);
       const isDone = () => underWay.size === 0 && running?.isIdle !== false;
       const late = AbortSignal.timeout(closeMs);
       while (!isDone() && !late.aborted) await setTimeout(LOOK_MS);
