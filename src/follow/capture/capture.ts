@@ -307,10 +307,11 @@ export class Capture implements ChangeSource {
       this.#sql.rows('SELECT name, signature FROM _follow_table') as [string, string][],
     );
     for (const name of known.keys()) if (!tables.has(name)) this.#forgetTable(name);
+    const made = this.#triggersByTable();
     for (const shape of tables.values()) {
       const { name, signature } = shape;
       const triggers = triggersOf(shape);
-      const hasThem = this.#triggersOn(name).length === triggers.length;
+      const hasThem = made.get(name)?.length === triggers.length;
       if (known.get(name) === signature && hasThem) continue;
       this.#dropTriggers(name);
       for (const trigger of triggers) this.#sql.rows(trigger);
@@ -325,17 +326,20 @@ export class Capture implements ChangeSource {
   }
 
   #dropTriggers(table: string): void {
-    for (const name of this.#triggersOn(table)) this.#sql.rows(`DROP TRIGGER ${sqlName(name)}`);
+    for (const name of this.#triggersByTable().get(table) ?? []) {
+      this.#sql.rows(`DROP TRIGGER ${sqlName(name)}`);
+    }
     this.#forgetTable(table);
   }
 
-  /** Those of this package. */
-  #triggersOn(table: string): string[] {
-    const triggers = this.#sql.rows(
-      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?",
-      table,
-    ) as [string][];
-    return triggers.map(([name]) => name).filter((name) => TRIGGER.test(name));
+  /** The names of this package's triggers, by the names of their tables. */
+  #triggersByTable(): ReadonlyMap<string, readonly string[]> {
+    const all = this.#sql.rows("SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'");
+    const byTable = new Map<string, string[]>();
+    for (const [table, name] of all as [string, string][]) {
+      if (TRIGGER.test(name)) byTable.set(table, [...(byTable.get(table) ?? []), name]);
+    }
+    return byTable;
   }
 
   #forgetTable(name: string): void {

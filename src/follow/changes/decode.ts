@@ -21,6 +21,7 @@ import {
   type SentCell,
   type TableChanges,
 } from './changes.ts';
+import { isExactText } from './exact-text.ts';
 
 const TYPES = ['table', 'index', 'trigger', 'view'] as const;
 const LENGTH_MAX = 2 ** 32 - 1;
@@ -96,8 +97,10 @@ function cell(value: unknown): SentCell {
   switch (typeof value) {
     case 'number':
     case 'bigint':
-    case 'string':
       return value;
+    case 'string':
+      if (isExactText(value)) return value;
+      throw malformed('value', 'a text, or U+FFFD and the bytes of one in hex');
     default:
       return value === null ? null : checkBytes('value', value);
   }

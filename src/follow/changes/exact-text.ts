@@ -11,6 +11,11 @@ export function exactText(value: string): string {
   return `CASE WHEN ${hasOne} THEN '${REPLACEMENT}' || hex(${value}) ELSE ${value} END`;
 }
 
+/** False: a text was not sent like this. */
+export function isExactText(sent: string): boolean {
+  return !sent.startsWith(REPLACEMENT) || /^.([0-9A-F]{2})*$/.test(sent);
+}
+
 /** Of a text that was sent; null: it was sent as it is. */
 export function bytesOfText(sent: string): Uint8Array<ArrayBuffer> | null {
   if (!sent.startsWith(REPLACEMENT)) return null;

@@ -1,24 +1,14 @@
 // Merge and revert of rows whose key has a collation, through handles in this process.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import { DurableObject } from '../../realm/library/base-classes.ts';
-import { createObjects } from './node-objects.ts';
+import { boxOfEachTest, runSql as run } from '../../testing/box.ts';
 
-class Box extends DurableObject {}
-
-let objects: Awaited<ReturnType<typeof createObjects<{ Box: typeof Box }>>>;
+const box = boxOfEachTest();
 let storage: StorageHandle;
-
-beforeEach(async () => {
-  objects = await createObjects({ Box });
-  storage = await objects.storage(objects.env.Box.getByName('one'));
+beforeEach(() => {
+  ({ storage } = box);
 });
-afterEach(() => objects.close());
-
-async function run(handle: StorageHandle, ...statements: string[]): Promise<void> {
-  for (const sql of statements) await handle.sql.exec(sql).ready;
-}
 
 const SORTED = 'SELECT a, b, c FROM t ORDER BY c';
 const ROWS = "('ann', 0, 1), ('bob', 0, 2)";

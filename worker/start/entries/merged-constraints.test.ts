@@ -1,23 +1,16 @@
 // Merge and revert of changes that a constraint of the object refuses, through handles in this process.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { ConflictError, MergeOptions } from '../../../src/shared/contract/changes.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import { DurableObject } from '../../realm/library/base-classes.ts';
-import { createObjects } from './node-objects.ts';
+import { boxOfEachTest, runSql as run } from '../../testing/box.ts';
 
-class Box extends DurableObject {}
-
-let objects: Awaited<ReturnType<typeof createObjects<{ Box: typeof Box }>>>;
+const box = boxOfEachTest();
 let storage: StorageHandle;
-
-beforeEach(async () => {
-  objects = await createObjects({ Box });
-  storage = await objects.storage(objects.env.Box.getByName('one'));
+beforeEach(() => {
+  ({ storage } = box);
 });
-afterEach(() => objects.close());
 
-const run = (handle: StorageHandle, sql: string) => handle.sql.exec(sql).ready;
 const rowsOf = (sql: string) => storage.sql.exec(sql).raw().toArray();
 
 const refusals = {

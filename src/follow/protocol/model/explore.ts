@@ -110,7 +110,7 @@ class Explorer {
   #start(): World {
     const { isConnected, faults } = this.#scenario;
     if (!isConnected) return this.#normal(newWorld(faults, {}));
-    const idle = { ...scenarioOf('', {}), faults: NO_FAULTS };
+    const idle = scenarioOf('', {});
     const turns = new Turns(idle, {}, this.#parts);
     let world = newWorld(NO_FAULTS, {});
     while (!isSettled(world, idle)) {

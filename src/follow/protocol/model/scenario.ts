@@ -71,13 +71,13 @@ export const NO_FAULTS: FaultBudget = {
   dismissals: 0,
 };
 
-/** Calls as text: `A write, B slow`. */
+/** Calls as text: `A write, B slow`; none: an empty text. */
 export function scenario(
   calls: string,
   faults: Partial<FaultBudget>,
   { isConnected = true, at = null }: { isConnected?: boolean; at?: 'A' | 'B' | null } = {},
 ): Scenario {
-  const scripted = calls.split(', ').map((call) => {
+  const scripted = (calls === '' ? [] : calls.split(', ')).map((call) => {
     const [by, kind] = call.split(' ') as [ScriptedCall['by'], CallKind];
     return { by, kind };
   });
