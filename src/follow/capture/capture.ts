@@ -7,7 +7,7 @@
 // Does not know followers, nor when changes are sent.
 
 import { storageError } from '../../shared/contract/errors.ts';
-import type { DurableObjectStorage, SqlStorageValue } from '../../shared/contract/storage.ts';
+import type { DurableObjectStorage } from '../../shared/contract/storage.ts';
 import { serialize } from '../../shared/values/encode.ts';
 import type {
   ChangeSource,
@@ -19,18 +19,17 @@ import type {
 } from '../changes/changes.ts';
 import type { Position } from '../protocol/messages.ts';
 import { COPY_PART_BYTES, readPart } from './copy-parts.ts';
+import { exactRows, type StoredValue } from './exact-rows.ts';
 import { noteWrites } from './noted-storage.ts';
 import { type OwnSql, ownSql } from './own-sql.ts';
 import {
-  cellOf,
-  cellsOf,
-  marked,
   type NotedTable,
   namesInChanges,
   OWN_PREFIX,
   readSchema,
   type Schema,
   sqlName,
+  valuesOf,
 } from './table-shape.ts';
 import { NOTE_KEYS, triggersOf } from './triggers.ts';
 
@@ -349,30 +348,26 @@ export class Capture implements ChangeSource {
   // ---- Content.
 
   #changedRows(shape: NotedTable, from: number): TableChanges {
-    const { name, keys, columns } = shape;
+    const { name, keys } = shape;
     const notes = NOTE_KEYS.slice(0, keys.length);
     // By the collation of the column, which its index has, and then exactly.
     const same = keys.map((key, i) => {
       const column = `c.${sqlName(key)}`;
       return `${column} = n.${notes[i]} AND ${column} = n.${notes[i]} COLLATE BINARY`;
     });
-    const selected = [
-      `c.${sqlName(keys[0]!)} IS NULL`,
-      ...notes.map((note) => marked(`n.${note}`, true)),
-      ...columns.map((column) => column.read('c')),
+    const selected: StoredValue[] = [
+      { sql: `c.${sqlName(keys[0]!)} IS NULL`, stores: 'numbers' },
+      ...notes.map((note) => ({ sql: `n.${note}`, stores: 'anything' as const })),
+      ...valuesOf(shape, 'c'),
     ];
+    const select = (values: string) =>
+      `SELECT ${values} FROM (SELECT DISTINCT ${notes.join(', ')} FROM _follow_note WHERE id > ? AND t = ?) n ` +
+      `LEFT JOIN ${sqlName(name)} c ON ${same.join(' AND ')}`;
     const rows: SentCell[][] = [];
     const gone: SentCell[][] = [];
-    const found = this.#sql.each(
-      `SELECT ${selected.join(', ')} FROM (SELECT DISTINCT ${notes.join(', ')} FROM _follow_note WHERE id > ? AND t = ?) n ` +
-        `LEFT JOIN ${sqlName(name)} c ON ${same.join(' AND ')}`,
-      from,
-      name,
-    );
-    for (const [isGone, ...values] of found) {
-      if (isGone === 1)
-        gone.push(values.slice(0, notes.length).map((value) => cellOf(value, true)));
-      else rows.push(cellsOf(shape, values.slice(notes.length)));
+    for (const [isGone, ...cells] of exactRows(this.#sql, selected, select, from, name)) {
+      if (isGone === 1) gone.push(cells.slice(0, notes.length));
+      else rows.push(cells.slice(notes.length));
     }
     return { ...namesInChanges(shape), isWhole: false, rows, gone };
   }
@@ -397,13 +392,9 @@ export class Capture implements ChangeSource {
   }
 
   #wholeTable(shape: NotedTable): TableChanges {
-    return { ...namesInChanges(shape), isWhole: true, rows: [...this.#rowsOf(shape)], gone: [] };
-  }
-
-  *#rowsOf(shape: NotedTable): Iterable<SentCell[]> {
-    const selected = shape.columns.map((column) => column.read('c'));
-    const rows = this.#sql.each(`SELECT ${selected.join(', ')} FROM ${sqlName(shape.name)} c`);
-    for (const row of rows) yield cellsOf(shape, row);
+    const select = (values: string) => `SELECT ${values} FROM ${sqlName(shape.name)} c`;
+    const rows = exactRows(this.#sql, valuesOf(shape, 'c'), select);
+    return { ...namesInChanges(shape), isWhole: true, rows, gone: [] };
   }
 
   *#entries(): Iterable<[string, Uint8Array]> {
@@ -413,11 +404,12 @@ export class Capture implements ChangeSource {
   #sequences(): [string, number | bigint][] | null {
     const exists = this.#sql.rows("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'");
     if (exists.length === 0) return null;
-    const rows = this.#sql.rows(`SELECT name, ${marked('seq', false)} FROM sqlite_sequence`);
-    return (rows as [string, SqlStorageValue][]).map(([name, sequence]) => [
-      name,
-      cellOf(sequence, true) as number | bigint,
-    ]);
+    const values: StoredValue[] = [
+      { sql: 'name', stores: 'texts' },
+      { sql: 'seq', stores: 'numbers' },
+    ];
+    const rows = exactRows(this.#sql, values, (both) => `SELECT ${both} FROM sqlite_sequence`);
+    return rows as [string, number | bigint][];
   }
 }
 

@@ -12,8 +12,9 @@ import type { DurableObjectStorage } from '../../shared/contract/storage.ts';
 import { serialize } from '../../shared/values/encode.ts';
 import type { CopyPlace, SentCell, TableChanges } from '../changes/changes.ts';
 import { bytesOfText } from '../changes/exact-text.ts';
+import { exactRows } from './exact-rows.ts';
 import type { OwnSql } from './own-sql.ts';
-import { cellsOf, type NotedTable, namesInChanges, type Schema, sqlName } from './table-shape.ts';
+import { type NotedTable, namesInChanges, type Schema, sqlName, valuesOf } from './table-shape.ts';
 
 /** Bytes of a part, about (our choice: a message of this size is sent in a moment, and asked for in few turns). */
 export const COPY_PART_BYTES = 400_000;
@@ -91,9 +92,9 @@ function rowsAfter(
   }
   const isLast = count === sizes.length && count < SIZES_MAX;
   if (count === 0) return { rows: [], sizeBytes, isLast };
-  const selected = columns.map((column) => column.read('c'));
-  const found = sql.rows(`SELECT ${selected.join(', ')} ${from}`, ...bindings, count);
-  return { rows: found.map((row) => cellsOf(shape, row)), sizeBytes, isLast };
+  const select = (selected: string) => `SELECT ${selected} ${from}`;
+  const rows = exactRows(sql, valuesOf(shape, 'c'), select, ...bindings, count);
+  return { rows, sizeBytes, isLast };
 }
 
 /** In halves: an expression has a depth of at most 100, and a table as many columns. */

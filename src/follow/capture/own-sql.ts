@@ -5,8 +5,6 @@ import type { DurableObjectStorage, SqlStorageValue } from '../../shared/contrac
 export interface OwnSql {
   /** The rows of a statement, or none. */
   rows(query: string, ...bindings: unknown[]): SqlStorageValue[][];
-  /** The rows, one after the other; nothing may be written before the last one. */
-  each(query: string, ...bindings: unknown[]): Iterable<SqlStorageValue[]>;
   /** True for the name of a table, trigger or view of this package. */
   isOwn(name: string): boolean;
 }
@@ -17,6 +15,5 @@ export function ownSql({ sql }: Pick<DurableObjectStorage, 'sql'>, isOwn: OwnSql
   return {
     isOwn,
     rows: (query, ...bindings) => [...exec(query, ...bindings).raw()],
-    each: (query, ...bindings) => exec(query, ...bindings).raw(),
   };
 }

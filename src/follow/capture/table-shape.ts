@@ -1,18 +1,10 @@
-// The tables of an object whose changes are noted: their keys and columns, and how their values are read exactly.
-//
-// A runtime gives numbers of JavaScript for INTEGER and REAL alike, so a statement gives such values as marked texts.
+// The tables of an object whose changes are noted: their keys and columns.
 //
 // Does not know the writes.
 
 import { storageError } from '../../shared/contract/errors.ts';
-import type { SqlStorageValue } from '../../shared/contract/storage.ts';
-import {
-  KEY_COLUMNS_MAX,
-  type SchemaEntry,
-  type SentCell,
-  type TableChanges,
-} from '../changes/changes.ts';
-import { exactText } from '../changes/exact-text.ts';
+import { KEY_COLUMNS_MAX, type SchemaEntry, type TableChanges } from '../changes/changes.ts';
+import type { StoredAs, StoredValue } from './exact-rows.ts';
 import type { OwnSql } from './own-sql.ts';
 
 /** What this package's own tables, triggers and views are called. */
@@ -23,10 +15,7 @@ export const ROWID_NAMES = ['rowid', '_rowid_', 'oid'] as const;
 
 interface Column {
   readonly name: string;
-  /** True: its values are marked when they are read. */
-  readonly isMarked: boolean;
-  /** What a statement selects for it. */
-  read(table: string): string;
+  readonly stores: StoredAs;
 }
 
 export interface NotedTable {
@@ -155,40 +144,18 @@ function uniqueOf(sql: OwnSql, table: string, index: string): UniqueIndex {
 /** https://sqlite.org/datatype3.html#determination_of_column_affinity */
 function columnOf(name: string, type: string): Column {
   const upper = type.toUpperCase();
-  const isInteger = upper.includes('INT');
-  const isText = !isInteger && /CHAR|CLOB|TEXT/.test(upper);
-  const isUntyped =
-    !isInteger && !isText && (upper === '' || upper === 'ANY' || upper.includes('BLOB'));
-  const isReal = !isInteger && !isText && !isUntyped && /REAL|FLOA|DOUB/.test(upper);
-  const isMarked = !isText && !isReal;
-  return {
-    name,
-    isMarked,
-    read: (table) => {
-      const value = `${table}.${sqlName(name)}`;
-      return isMarked ? marked(value, isUntyped) : exactText(value);
-    },
+  const storedAs = (): StoredAs => {
+    if (upper.includes('INT')) return 'numbers';
+    if (/CHAR|CLOB|TEXT/.test(upper)) return 'texts';
+    if (upper === '' || upper === 'ANY' || upper.includes('BLOB')) return 'anything';
+    return /REAL|FLOA|DOUB/.test(upper) ? 'reals' : 'numbers';
   };
+  return { name, stores: storedAs() };
 }
 
-/** Texts and integers as texts with a mark before them; integers only where a number would not be exact, or is not told from a REAL. */
-export function marked(value: string, isUntyped: boolean): string {
-  const integer = isUntyped
-    ? `'i' || ${value}`
-    : `CASE WHEN ${value} BETWEEN -9007199254740991 AND 9007199254740991 THEN ${value} ELSE 'i' || ${value} END`;
-  return `CASE typeof(${value}) WHEN 'text' THEN 't' || ${exactText(value)} WHEN 'integer' THEN ${integer} ELSE ${value} END`;
-}
-
-/** A value that was read, exactly. */
-export function cellOf(value: SqlStorageValue, isMarked: boolean): SentCell {
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  if (!isMarked || typeof value !== 'string') return value;
-  const content = value.slice(1);
-  return value[0] === 'i' ? BigInt(content) : content;
-}
-
-export function cellsOf({ columns }: NotedTable, values: readonly SqlStorageValue[]): SentCell[] {
-  return values.map((value, i) => cellOf(value, columns[i]!.isMarked));
+/** The values of a table's columns. `table`: its name in the statement. */
+export function valuesOf({ columns }: NotedTable, table: string): StoredValue[] {
+  return columns.map(({ name, stores }) => ({ sql: `${table}.${sqlName(name)}`, stores }));
 }
 
 export function namesInChanges({

@@ -11,6 +11,11 @@ export function exactText(value: string): string {
   return `CASE WHEN ${hasOne} THEN '${REPLACEMENT}' || hex(${value}) ELSE ${value} END`;
 }
 
+/** False: the text may be another one than JavaScript has read. */
+export function isSureText(read: string): boolean {
+  return !read.includes(REPLACEMENT);
+}
+
 /** False: a text was not sent like this. */
 export function isExactText(sent: string): boolean {
   return !sent.startsWith(REPLACEMENT) || /^.([0-9A-F]{2})*$/.test(sent);
