@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { followed, settled } from '../../src/follow/app/followed.ts';
+import { encodeChanges } from '../../src/follow/changes/changes-bytes.ts';
 import { followable } from '../../src/follow/server/index.ts';
 import { Base } from '../../worker/follow/base.ts';
 import { follow } from '../../worker/follow/follow.ts';
@@ -30,7 +31,7 @@ let folders = 0;
 const place = () => (options.memory ? {} : { directory: join(folder, `${folders++}`) });
 const CALLS = 50;
 const TABLE = 'CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, name TEXT, n INTEGER)';
-const SCHEMA = [{ type: 'table', name: 'item', sql: TABLE.replace('IF NOT EXISTS ', '') }];
+const SCHEMA = [{ type: 'table' as const, name: 'item', sql: TABLE.replace('IF NOT EXISTS ', '') }];
 const NO_CHANGES = { isWiped: false, sequences: null, kv: [], kvGone: [] };
 
 class Room extends DurableObject {
@@ -151,7 +152,8 @@ for (const [pending, goal] of [
   for (let round = 1; round <= rounds; round++) {
     const rows = [[round, 'from the server', round]];
     const table = { name: 'item', keys: ['id'], columns: ['id', 'name', 'n'], gone: [] };
-    const cut = { ...NO_CHANGES, schema: SCHEMA, tables: [{ ...table, isWhole: false, rows }] };
+    const tables = [{ ...table, isWhole: false, rows }];
+    const cut = encodeChanges({ ...NO_CHANGES, schema: SCHEMA, tables });
     const mark = { position: { id: round, life: 1 }, last: 0 };
     times.push(
       await timed(async () => {

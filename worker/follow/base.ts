@@ -7,7 +7,7 @@
 // Does not know the protocol, nor the class of the object, which runs on branches of it.
 
 import type { Changes } from '../../src/follow/changes/changes.ts';
-import { decodeChanges } from '../../src/follow/changes/decode.ts';
+import { decodeChanges } from '../../src/follow/changes/changes-bytes.ts';
 import type { BaseMark } from '../../src/follow/protocol/follower.ts';
 import { storageError } from '../../src/shared/contract/errors.ts';
 import type { ObjectAddress } from '../../src/shared/contract/object-id.ts';

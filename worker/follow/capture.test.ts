@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Capture } from '../../src/follow/capture/capture.ts';
 import type { Changes, CopyPart, CopyPlace } from '../../src/follow/changes/changes.ts';
-import { decodeChanges } from '../../src/follow/changes/decode.ts';
+import { decodeChanges, encodeChanges } from '../../src/follow/changes/changes-bytes.ts';
 import type { Position } from '../../src/follow/protocol/messages.ts';
 import type { DurableObjectStorage } from '../../src/shared/contract/storage.ts';
 import { deserialize } from '../../src/shared/values/decode.ts';
@@ -82,7 +82,7 @@ async function catchUp(): Promise<void> {
 function apply(changes: readonly Changes[]): Promise<void> {
   return mirror.host.deliver(mirror.address(), ({ storage }) =>
     storage.replicate((copy) => {
-      for (const one of changes) applyChanges(copy, decodeChanges(deserialize(serialize(one))));
+      for (const one of changes) applyChanges(copy, decodeChanges(encodeChanges(one)));
     }),
   );
 }
@@ -401,7 +401,7 @@ describe('the changes of an object', () => {
   });
 });
 
-const sent = (changes: Changes): Changes => decodeChanges(deserialize(serialize(changes)));
+const sent = (changes: Changes): Changes => decodeChanges(encodeChanges(changes));
 
 /** Keys of each kind, unique columns, and a collation. */
 const TABLES = `

@@ -21,8 +21,12 @@ import { serialize } from '../../src/shared/values/encode.ts';
 import type { ObjectHost } from '../objects/host/object-host.ts';
 import type { ObjectInstance } from '../objects/instance/object-instance.ts';
 
-/** How long a call may wait for something before it is left to the server (our choice). */
-const FORECAST_MS = 500;
+/**
+ * How long a call may wait for something before it is left to the server (our choice): so many steps, one after the other.
+ * While a thread is held up, or a device sleeps, one of them at most passes.
+ */
+const FORECAST_STEPS = 20;
+const STEP_MS = 25;
 const FORK = { at: null, name: null, isKept: false, sends: false } as const;
 
 export type ForecastAnswer =
@@ -123,7 +127,11 @@ export class Forecast {
   async #inTime<T>(instance: ObjectInstance, event: () => Promise<T>): Promise<T | null> {
     let cancel: (() => void) | undefined;
     const late = new Promise<null>((resolve) => {
-      cancel = this.#environment.afterRealTime(FORECAST_MS, () => resolve(null));
+      const wait = (steps: number) => {
+        if (steps === 0) return resolve(null);
+        cancel = this.#environment.afterRealTime(STEP_MS, () => wait(steps - 1));
+      };
+      wait(FORECAST_STEPS);
     });
     try {
       const result = await Promise.race([instance.deliver(event), late]);

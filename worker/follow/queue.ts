@@ -10,6 +10,7 @@
 
 import type { QueuedCall, RefusedCall, StoredQueue } from '../../src/follow/protocol/follower.ts';
 import type { CopyMark } from '../../src/follow/protocol/messages.ts';
+import { checkBytes } from '../../src/shared/contract/arguments.ts';
 import { storageError } from '../../src/shared/contract/errors.ts';
 import { idOfStorage, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
 import { deserialize } from '../../src/shared/values/decode.ts';
@@ -121,10 +122,10 @@ export class StagedParts {
     this.#address = addressOf(`${key}.parts`);
   }
 
-  /** Keeps the part with this number, from 1 on, instead of it and any after it. @throws DISK_FULL, IO */
+  /** Keeps the bytes of the part with this number, from 1 on, instead of it and any after it. @throws DISK_FULL, IO */
   async add(number: number, changes: unknown): Promise<void> {
     if (number === 1) await this.clear();
-    const part = serialize(changes);
+    const part = checkBytes('changes', changes);
     await this.#host.deliver(this.#address, ({ storage }) => {
       storage.exec('CREATE TABLE IF NOT EXISTS part (n INTEGER PRIMARY KEY, changes BLOB)', []);
       storage.exec('DELETE FROM part WHERE n >= ?', [number]);
@@ -151,7 +152,7 @@ function* partsOf(storage: ObjectInstance['storage'], count: number): Iterable<u
     );
   }
   for (const [part] of storage.exec('SELECT changes FROM part ORDER BY n', []).raw()) {
-    yield deserialize(new Uint8Array(part as ArrayBuffer));
+    yield new Uint8Array(part as ArrayBuffer);
   }
 }
 

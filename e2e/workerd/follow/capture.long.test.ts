@@ -1,7 +1,7 @@
 // The changes of an object in workerd, applied to a copy of it here after each statement: the copy is equal.
 
 import { expect, test } from 'vitest';
-import { decodeChanges } from '../../../src/follow/changes/decode.ts';
+import { decodeChanges } from '../../../src/follow/changes/changes-bytes.ts';
 import type { Position } from '../../../src/follow/protocol/messages.ts';
 import { deserialize } from '../../../src/shared/values/decode.ts';
 import { applyChanges } from '../../../worker/follow/apply-changes.ts';

@@ -1,6 +1,7 @@
 // A class of workerd whose changes are noted, for the test beside this one.
 
 import { Capture } from '../../../src/follow/capture/capture.ts';
+import { encodeChanges } from '../../../src/follow/changes/changes-bytes.ts';
 import type { Position } from '../../../src/follow/protocol/messages.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
@@ -35,7 +36,7 @@ export function capturedOn(Base: new (ctx: never, env: never) => ObjectBase) {
       const to = this.#capture.head();
       const isKnown = since !== null && this.#capture.lifeAt(since.id) === since.life;
       const found = isKnown ? [this.#capture.changesSince(since)] : wholeCopy(this.#capture);
-      return { to, bytes: hexOf(serialize(found)) };
+      return { to, bytes: hexOf(serialize(found.map(encodeChanges))) };
     }
 
     dump(): Promise<unknown> {

@@ -1,6 +1,6 @@
 // A follower that a test drives, message by message.
 
-import { decodeChanges } from '../../../src/follow/changes/decode.ts';
+import { decodeChanges } from '../../../src/follow/changes/changes-bytes.ts';
 import { FOLLOW_SUBPROTOCOL } from '../../../src/follow/protocol/connection.ts';
 import { decodeToFollower } from '../../../src/follow/protocol/decode.ts';
 import {

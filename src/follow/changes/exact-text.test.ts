@@ -1,14 +1,16 @@
 // Texts that are sent by their bytes, and others that a server may send.
 
 import { expect, test } from 'vitest';
-import { decodeChanges } from './decode.ts';
+import { serialize } from '../../shared/values/encode.ts';
+import { decodeChanges } from './changes-bytes.ts';
 import { bytesOfText } from './exact-text.ts';
 
 const CHANGES = { isWiped: false, schema: null, sequences: null, kv: [], kvGone: [] };
-const withCell = (cell: string) => ({
-  ...CHANGES,
-  tables: [{ name: 't', keys: ['a'], columns: ['a'], isWhole: false, rows: [[cell]], gone: [] }],
-});
+const withCell = (cell: string) =>
+  serialize({
+    ...CHANGES,
+    tables: [{ name: 't', keys: ['a'], columns: ['a'], isWhole: false, rows: [cell], gone: [] }],
+  });
 
 test('[FOLC1] a text is itself, or U+FFFD and its bytes in hex', () => {
   expect(bytesOfText('plain')).toBeNull();

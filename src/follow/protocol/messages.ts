@@ -1,6 +1,7 @@
 // The messages between an object on a server and the followers that replicate it, and the facts that both sides share.
 //
-// `args`, `changes`, `value` and `error` are opaque here; whoever reads them checks them.
+// `args`, `changes`, `value` and `error` are opaque here; whoever reads them checks them. `changes` are bytes
+// (changes/changes-bytes.ts), except in the model.
 //
 // Does not know in which order messages may come: follower.ts and server.ts do.
 

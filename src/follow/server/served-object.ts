@@ -17,8 +17,8 @@ import { storageError } from '../../shared/contract/errors.ts';
 import type { DurableObjectState, ObjectWebSocket } from '../../shared/contract/object.ts';
 import { deserialize } from '../../shared/values/decode.ts';
 import { serialize } from '../../shared/values/encode.ts';
-import type { ChangeSource, Changes } from '../changes/changes.ts';
-import { decodeCopyPlace } from '../changes/decode.ts';
+import type { ChangeSource } from '../changes/changes.ts';
+import { decodeCopyPlace, encodeChanges } from '../changes/changes-bytes.ts';
 import {
   FOLLOW_PING,
   FOLLOW_PONG,
@@ -89,8 +89,7 @@ export class ServedObject {
   #openTransactions = 0;
   /** Tasks that wait for the end of the transactions. */
   readonly #held: (() => void)[] = [];
-  #lastChanges: { readonly since: Position; readonly to: Position; readonly read: Changes } | null =
-    null;
+  #lastChanges: Readonly<Record<'since' | 'to', Position> & { bytes: Uint8Array }> | null = null;
 
   /** Before the constructor of the class, which may write. */
   constructor(ctx: DurableObjectState, options: CheckedOptions, environment: ServedEnvironment) {
@@ -290,14 +289,14 @@ export class ServedObject {
   }
 
   /** Most followers have the same position. */
-  #changesSince(since: Position, to: Position): Changes {
+  #changesSince(since: Position, to: Position): Uint8Array {
     const known = this.#lastChanges;
     if (known !== null && isSamePosition(known.since, since) && isSamePosition(known.to, to)) {
-      return known.read;
+      return known.bytes;
     }
-    const read = this.#source.changesSince(since);
-    this.#lastChanges = { since, to, read };
-    return read;
+    const bytes = encodeChanges(this.#source.changesSince(since));
+    this.#lastChanges = { since, to, bytes };
+    return bytes;
   }
 
   #sendPart({ connection, from, at, parts, after }: Effect<'sendPart'>): void {
@@ -305,7 +304,7 @@ export class ServedObject {
     const { changes, next } = this.#source.copyPart(place);
     const progress = Math.min(1, (place?.sentBytes ?? 0) / this.#ctx.storage.sql.databaseSize);
     const copy = { from, at, parts: parts + 1, next };
-    this.#send(connection, { kind: 'part', copy, progress, changes });
+    this.#send(connection, { kind: 'part', copy, progress, changes: encodeChanges(changes) });
     if (next !== null) return;
     const copyLives = { from: from.life, at: at.life };
     this.#step({ kind: 'next', connection, message: { kind: 'next', copy }, copyLives });

@@ -1,4 +1,8 @@
-// The check of the changes that a message carries: a server with other code than this package's can send anything.
+// Changes as the bytes that a message carries, and their check: a server with other code than this package's can send
+// anything.
+//
+// The rows of a table are one list of values: half the time of a list for each row. A message holds the bytes as they are, so that
+// they are made once for all followers of a position, and a copy stores those of a part unread.
 //
 // Invariant: decoded changes have exactly their type, and each row has as many values as its table has columns. Whether
 // they fit the tables is found when they are applied.
@@ -13,6 +17,8 @@ import {
   eachOf,
   malformed,
 } from '../../shared/contract/arguments.ts';
+import { deserialize } from '../../shared/values/decode.ts';
+import { serialize } from '../../shared/values/encode.ts';
 import {
   type Changes,
   type CopyPlace,
@@ -26,8 +32,18 @@ import { isExactText } from './exact-text.ts';
 const TYPES = ['table', 'index', 'trigger', 'view'] as const;
 const LENGTH_MAX = 2 ** 32 - 1;
 
+export function encodeChanges({ tables, ...others }: Changes): Uint8Array<ArrayBuffer> {
+  const inOneList = ({ rows, gone, ...table }: TableChanges) => ({
+    ...table,
+    rows: rows.flat(),
+    gone: gone.flat(),
+  });
+  return serialize({ ...others, tables: tables.map(inOneList) });
+}
+
 /** @throws INVALID_ARGUMENT */
-export function decodeChanges(value: unknown): Changes {
+export function decodeChanges(bytes: unknown): Changes {
+  const value = deserialize(checkBytes('changes', bytes));
   const { isWiped, schema, tables, sequences, kv, kvGone } = checkFields('changes', value);
   return {
     isWiped: checkBoolean('isWiped', isWiped),
@@ -69,8 +85,8 @@ function tableChanges(value: unknown): TableChanges {
     keys: named,
     columns: held,
     isWhole: checkBoolean('isWhole', isWhole),
-    rows: listOf('rows', rows, (row) => cells(row, held.length)),
-    gone: listOf('gone', gone, (row) => cells(row, named.length)),
+    rows: rowsOf('rows', rows, held.length),
+    gone: rowsOf('gone', gone, named.length),
   };
 }
 
@@ -87,10 +103,12 @@ function entry(value: unknown): readonly [string, Uint8Array] {
   return [checkString('key', key), checkBytes('value', bytes)];
 }
 
-function cells(value: unknown, count: number): readonly SentCell[] {
-  const row = checkArray('row', value, count);
-  if (row.length !== count) throw malformed('row', `an array of ${count} values`);
-  return eachOf(row, cell);
+function rowsOf(what: string, value: unknown, width: number): SentCell[][] {
+  const cells = listOf(what, value, cell);
+  const count = cells.length === 0 ? 0 : cells.length / width;
+  if (!Number.isSafeInteger(count))
+    throw malformed(what, `a list with ${width} values for each row`);
+  return Array.from({ length: count }, (_, i) => cells.slice(i * width, (i + 1) * width));
 }
 
 function cell(value: unknown): SentCell {
