@@ -10,7 +10,7 @@ import type { CheckpointFile } from './checkpoint-file.ts';
 import { wordsOf } from './checksum.ts';
 import { corruptPage, type EachPage, type LoggedImage, PAGE_BYTES } from './pages.ts';
 
-/** Pages that are read together: at most so many, in a buffer of 256 KB, and at most so far from one to the next. */
+/** Pages that are read together: at most so many, 256 KB, and at most so far from one to the next. */
 const RUN_PAGES = 64;
 const NEAR_PAGES = 8;
 
@@ -49,13 +49,14 @@ export class MainFile {
    * together. The indexes are in order. @throws CORRUPT
    */
   readAll(pageIndexes: readonly number[], use: EachPage): void {
-    const run = new Uint8Array(RUN_PAGES * PAGE_BYTES);
+    let run = new Uint8Array();
     for (let first = 0; first < pageIndexes.length; ) {
       const start = pageIndexes[first]!;
       let next = first + 1;
       while (next < pageIndexes.length && isNear(start, pageIndexes[next - 1]!, pageIndexes[next]!))
         next++;
       const length = (pageIndexes[next - 1]! + 1 - start) * PAGE_BYTES;
+      if (run.length < length) run = new Uint8Array(length);
       const count = this.#file.read(run.subarray(0, length), start * PAGE_BYTES);
       for (; first < next; first++) {
         const at = (pageIndexes[first]! - start) * PAGE_BYTES;

@@ -202,7 +202,7 @@ export class Branches {
         throw error;
       }
     };
-    return this.#instances.use(way.origin, useOrigin, branchEnded('its origin is deleted'));
+    return this.#instances.use(way.origin, useOrigin, () => branchEnded('its origin is deleted'));
   }
 
   /** The branches of an object that are kept. */

@@ -44,7 +44,7 @@ export class Instances {
   async get(
     address: ObjectAddress,
     startup?: FacetStartup,
-    removed?: StorageError,
+    removed?: () => StorageError,
   ): Promise<ObjectInstance> {
     const key = addressKey(address);
     for (;;) {
@@ -52,7 +52,7 @@ export class Instances {
       const slot = this.#slots.get(key);
       if (slot === undefined) return this.#open(key, address, startup);
       if (slot.kind !== 'closing') return slot.instance;
-      if (slot.isRemoved && removed !== undefined) throw removed;
+      if (slot.isRemoved && removed !== undefined) throw removed();
       await slot.released;
     }
   }
@@ -66,7 +66,7 @@ export class Instances {
   async use<T>(
     address: ObjectAddress,
     use: (instance: ObjectInstance) => T | PromiseLike<T>,
-    removed?: StorageError,
+    removed?: () => StorageError,
   ): Promise<T> {
     let instance = await this.get(address, undefined, removed);
     while (instance.context.wasClosed) instance = await this.get(address, undefined, removed);

@@ -117,11 +117,8 @@ export class ObjectManager {
     if (!hasFiles && !instances.has(addressKey(address))) return null;
     const ask = (instance: ObjectInstance) => instance.deliver(() => instance.storage.storedAlarm);
     try {
-      return await instances.use(
-        address,
-        ask,
-        storageError('OBJECT_MISSING', 'It is being deleted.'),
-      );
+      const removed = () => storageError('OBJECT_MISSING', 'It is being deleted.');
+      return await instances.use(address, ask, removed);
     } catch (error) {
       if (isStorageError(error) && error.code === 'OBJECT_MISSING') return null;
       throw error;
