@@ -1,5 +1,5 @@
-// Many followers of one object on workerd: how long a change takes until all of them have it, and the part of one. And a
-// whole copy of a large object: how long it takes, and the memory of workerd while it is made.
+// Many followers of one object on workerd: how long a change takes until all of them have it, and the part of one. What its
+// notes cost. And a whole copy of a large object: how long it takes, and the memory of workerd while it is made.
 //
 //   npx tsx e2e/bench/followers.ts [--rounds 15] [--megabytes 200]
 
@@ -18,8 +18,10 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const megabytes = Number(values.megabytes);
 const COUNTS = [1, 100, 1000];
+/** Enough to be much longer than a request. */
+const UPDATES = 50_000;
 
-const ROOM = `
+const roomOf = (exported: string) => `
   import { followable } from '../../../src/follow/server/index.ts';
   import { METHODS, roomOf } from './room.ts';
   const options = { authorize: (request) => request.headers.get('user'), methods: METHODS, version: 1,
@@ -28,13 +30,19 @@ const ROOM = `
     fill(count) {
       for (let i = 0; i < count; i++) this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', 'x'.repeat(1e6));
     }
+    change(count) {
+      const { sql } = this.ctx.storage;
+      sql.exec('CREATE TABLE IF NOT EXISTS counted (id INTEGER PRIMARY KEY, n INTEGER)');
+      for (let i = 0; i < 100; i++) sql.exec('INSERT OR IGNORE INTO counted VALUES (?, 0)', i);
+      for (let i = 0; i < count; i++) sql.exec('UPDATE counted SET n = n + ? WHERE id = ?', i + 1, i % 100);
+    }
   }
-  export const Room = followable(Filled, options);`;
+  export const Room = ${exported};`;
 
 const median = (numbers: readonly number[]) =>
   numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)]!;
 
-const rooms = await roomsInWorkerd(ROOM);
+const rooms = await roomsInWorkerd(roomOf('followable(Filled, options)'));
 console.log('\n| followers | a change until all have it | for one of them |\n| --- | --- | --- |');
 for (const count of COUNTS) {
   const room = rooms.room(`of-${count}`);
@@ -58,6 +66,20 @@ for (const count of COUNTS) {
   const ms = median(times);
   console.log(`| ${count} | ${ms.toFixed(1)} ms | ${((ms / count) * 1000).toFixed(0)} µs |`);
 }
+
+const plainRooms = await roomsInWorkerd(roomOf('Filled'));
+const ratios: number[] = [];
+for (let round = 0; round <= rounds; round++) {
+  const timesMs: number[] = [];
+  for (const { room } of [rooms, plainRooms]) {
+    const beginMs = performance.now();
+    await room('changed').call('change', UPDATES);
+    timesMs.push(performance.now() - beginMs);
+  }
+  if (round > 0) ratios.push(timesMs[0]! / timesMs[1]!);
+}
+console.log(`\n${UPDATES} updates, beside the plain class: ${median(ratios).toFixed(2)} ×`);
+await plainRooms.close();
 
 const residentMb = () =>
   processIds('workerd').reduce((sum, pid) => {

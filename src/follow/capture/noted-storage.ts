@@ -29,6 +29,9 @@ const SCHEMA = /\b(create|alter|drop)\b|sqlite_sequence/i;
 const REMOVES_OWN =
   /^\s*(drop\s+(table|view|trigger)(\s+if\s+exists)?|delete\s+from)\s+(main\s*\.\s*)?["'`[]?_follow_\w*["'`\]]?[\s;]*$/i;
 const NOTHING = 'SELECT 1 WHERE 0';
+/** Texts whose kind is kept: expressions over each text would be a tenth of a short statement's time. */
+const KEPT_TEXTS_MAX = 500;
+const KEPT_UNITS_MAX = 1000;
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -53,11 +56,13 @@ export function noteWrites(storage: DurableObjectStorage, writes: StorageWrites)
     if (failed !== undefined) throw failed.error;
     return result;
   };
+  const kindOf = keptKinds();
   wrap(storage.sql, 'exec', (exec) => (...args: unknown[]) => {
     const text = String(args[0]);
-    if (REMOVES_OWN.test(text)) return exec(NOTHING);
+    const kind = kindOf(text);
+    if (kind === 'removesOwn') return exec(NOTHING);
     try {
-      return SCHEMA.test(text) ? changing(text, () => exec(...args)) : exec(...args);
+      return kind === 'schema' ? changing(text, () => exec(...args)) : exec(...args);
     } catch (error) {
       writes.undone();
       throw error;
@@ -97,6 +102,22 @@ export function noteWrites(storage: DurableObjectStorage, writes: StorageWrites)
     writes.wrote();
     return result;
   });
+}
+
+type TextKind = 'plain' | 'schema' | 'removesOwn';
+
+function keptKinds(): (text: string) => TextKind {
+  const kept = new Map<string, TextKind>();
+  return (text) => {
+    const known = kept.get(text);
+    if (known !== undefined) return known;
+    const schema = SCHEMA.test(text) ? 'schema' : 'plain';
+    const kind = REMOVES_OWN.test(text) ? 'removesOwn' : schema;
+    if (text.length > KEPT_UNITS_MAX) return kind;
+    if (kept.size === KEPT_TEXTS_MAX) kept.clear();
+    kept.set(text, kind);
+    return kind;
+  };
 }
 
 function noteKeys(target: object, writes: StorageWrites): void {
