@@ -1,8 +1,16 @@
 // Conversions that all bindings share.
 
-/** As Web IDL converts a `long`. */
+const INTEGER_MIN = -(2 ** 31);
+const INTEGER_MAX = 2 ** 31 - 1;
+
+/** As workerd converts an `int`: a time in milliseconds is out of its range. @throws TypeError */
 export function integer(value: unknown): number {
-  return Math.trunc(Number(value)) || 0;
+  const number = Math.trunc(Number(value));
+  if (!Number.isFinite(number)) return 0;
+  if (number >= INTEGER_MIN && number <= INTEGER_MAX) return number || 0;
+  throw new TypeError(
+    `Value out of range. Must be between ${INTEGER_MIN} and ${INTEGER_MAX} (inclusive).`,
+  );
 }
 
 /** Where a list goes on, after the key. */

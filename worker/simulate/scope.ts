@@ -1,6 +1,7 @@
 // The run to which the running code belongs, and its part there. Node follows the code through everything it awaits.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { carryIntoEvents } from '../../src/shared/calls/io/current-context.ts';
 import type { Random } from './world/random.ts';
 import type { World } from './world.ts';
 
@@ -35,3 +36,4 @@ export interface RunningEvent {
 }
 
 export const scope = new AsyncLocalStorage<Scope>();
+carryIntoEvents(scope);

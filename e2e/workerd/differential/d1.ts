@@ -58,6 +58,10 @@ const ASKS: Readonly<Record<string, (db: Untyped) => unknown>> = {
     db.prepare('SELECT 1 AS a, 2 AS a').raw({ columnNames: true }),
   'bind text': bound('häßlich'),
   'bind numbers': (db) => Promise.all([1, -1.5, 2 ** 53, -0].map((given) => bound(given)(db))),
+  'the zero below zero': async (db) => {
+    const row = await db.prepare('SELECT ? AS given, -0.0 AS own').bind(-0).first();
+    return [Object.is(row.given, 0), Object.is(row.own, 0)];
+  },
   'bind numbers that JSON lacks': (db) =>
     Promise.all([Number.NaN, Number.POSITIVE_INFINITY].map((given) => bound(given)(db))),
   'bind booleans': (db) => Promise.all([true, false].map((given) => bound(given)(db))),

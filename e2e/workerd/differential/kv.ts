@@ -212,6 +212,29 @@ const ASKS: Readonly<Record<string, (kv: Untyped) => unknown>> = {
     const { keys } = await kv.list({ prefix: 'list:', cursor: null, limit: null });
     return keys.length;
   },
+  'null for a number': async (kv) => {
+    const answers = await Promise.all([
+      told(() => kv.put('null', 'a', { expiration: null })),
+      told(() => kv.put('null', 'a', { expirationTtl: null })),
+      told(() => kv.put('null', 'a', { expirationTtl: null, expiration: 2_000_000_000 })),
+      told(() => kv.get('null', { cacheTtl: null })),
+      told(() => kv.getWithMetadata('null', { cacheTtl: null })),
+      told(() => kv.get(['null'], { cacheTtl: null })),
+    ]);
+    return [answers, await kv.get('null')];
+  },
+  'a time in milliseconds, and other numbers beyond a range': async (kv) => {
+    const asked = [];
+    for (const given of [1_900_000_000_000, 2 ** 31, -(2 ** 31) - 1, Infinity, -Infinity, '1e12']) {
+      asked.push(
+        await told(() => kv.put('beyond', 'a', { expiration: given })),
+        await told(() => kv.put('beyond', 'a', { expirationTtl: given })),
+        await told(() => kv.get('beyond', { cacheTtl: given })),
+        await told(async () => (await kv.list({ prefix: 'list:', limit: given })).keys.length),
+      );
+    }
+    return [asked, await told(() => kv.put('last', 'a', { expiration: 2 ** 31 - 1 }))];
+  },
   'a list without options': async (kv) => {
     const { keys, list_complete } = await kv.list();
     return [keys.length > 6, list_complete];

@@ -341,6 +341,41 @@ const FURTHER_ASKS: Readonly<Record<string, (r2: Untyped) => unknown>> = {
       (await upload.complete([parts[0], parts[2]])).size,
     ];
   },
+  'null for an option': async (r2) => {
+    const names = [
+      ...['md5', 'sha1', 'sha256', 'sha384', 'sha512', 'customMetadata'],
+      ...['httpMetadata', 'onlyIf'],
+    ];
+    const puts = names.map((name) => told(() => r2.put('null', 'a', { [name]: null })));
+    const answers = (await Promise.all(puts)) as { name?: unknown }[];
+    return [
+      answers.map(({ name }) => name ?? 'stored'),
+      await told(() => r2.list({ limit: null })),
+    ];
+  },
+  'numbers beyond a range': async (r2) => {
+    const upload = await r2.createMultipartUpload('beyond');
+    const asked = [];
+    for (const given of [2 ** 31, -(2 ** 31) - 1, 1e300, Infinity]) {
+      asked.push(
+        await told(() => upload.uploadPart(given, 'a')),
+        await told(() => r2.list({ limit: given })),
+      );
+    }
+    return asked;
+  },
+  'headers with times that cannot be read': async (r2) => {
+    await r2.put('times', 'a');
+    const asked = [];
+    for (const name of ['if-modified-since', 'if-unmodified-since']) {
+      for (const time of ['', 'soon', 'Thu, 01 Jan 1998 00:00:00 GMT']) {
+        const onlyIf = new Headers({ [name]: time });
+        const put = await r2.put('times', 'a', { onlyIf });
+        asked.push('body' in (await r2.get('times', { onlyIf })), put !== null);
+      }
+    }
+    return asked;
+  },
   'parts that do not exist': async (r2) => {
     const upload = await r2.createMultipartUpload('wrong');
     const part = await upload.uploadPart(1, 'a');

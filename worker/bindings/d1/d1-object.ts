@@ -155,5 +155,6 @@ function hasStatement(sql: string): boolean {
 /** As JSON has it. */
 function plain(value: unknown): unknown {
   if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
-  return typeof value === 'number' && !Number.isFinite(value) ? null : value;
+  if (typeof value !== 'number') return value;
+  return Number.isFinite(value) ? value + 0 : null; // no -0
 }

@@ -74,8 +74,8 @@ export function resultOf({ columns, rows, meta }: D1Rows): D1Result {
 function convert(value: unknown): D1Value {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 1 : 0;
-  // D1 sends values as JSON, which has neither NaN nor infinities.
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  // D1 sends values as JSON, which has neither NaN nor infinities, nor -0.
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
   if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0));
   // Each element of a view is a byte, of a larger element the lowest; a DataView has no elements.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);

@@ -1,4 +1,5 @@
-// The arguments of a KV namespace: conversions, limits and messages, as Workers KV has them.
+// The arguments of a KV namespace: conversions, limits and messages, as Workers KV has them. Of numbers, only undefined
+// counts as absent: null is 0, which most of them may not be.
 
 import { integer } from '../arguments.ts';
 
@@ -66,7 +67,7 @@ export function convertType(options: KvReadOptions): string {
 /** Nothing is cached here, so the time has no effect. @throws Error */
 export function checkCacheTtl(operation: Operation, options: KvReadOptions): void {
   const given = typeof options === 'string' ? undefined : options?.cacheTtl;
-  if (given === undefined || given === null) return;
+  if (given === undefined) return;
   const seconds = integer(given);
   if (seconds >= CACHE_SECONDS_MIN) return;
   throw kvError(
@@ -92,7 +93,7 @@ export function convertLimit(given: unknown): number {
 export function expirationOf(options: KvPutOptions, nowSeconds: number): number | null {
   const { expiration, expirationTtl } = options ?? {};
   const now = Math.floor(nowSeconds);
-  if (expirationTtl !== undefined && expirationTtl !== null) {
+  if (expirationTtl !== undefined) {
     const seconds = integer(expirationTtl);
     const said = `Invalid expiration_ttl of ${seconds}.`;
     if (seconds <= 0) {
@@ -104,7 +105,7 @@ export function expirationOf(options: KvPutOptions, nowSeconds: number): number 
     }
     return now + seconds;
   }
-  if (expiration === undefined || expiration === null) return null;
+  if (expiration === undefined) return null;
   const time = integer(expiration);
   const said = `Invalid expiration of ${time}.`;
   if (time <= now) {

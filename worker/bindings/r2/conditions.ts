@@ -55,7 +55,8 @@ export function conditionOfHeaders(headers: Headers): Condition {
   };
   const time = (name: string): number | undefined => {
     const value = headers.get(name);
-    return value === null ? undefined : Date.parse(value);
+    // A text that is not a date counts as the epoch.
+    return value === null ? undefined : Date.parse(value) || 0;
   };
   return defined({
     etagMatches: etags('if-match'),

@@ -163,8 +163,9 @@ export function writeHttpHeaders(metadata: HttpMetadata, headers: Headers): void
 
 /** @throws TypeError */
 export function customMetadataOf({ customMetadata: given }: Options): Record<string, string> {
-  if (given === undefined || given === null) return {};
-  if (typeof given !== 'object') throw wrongField('customMetadata', 'PutOptions', 'object');
+  if (given === undefined) return {};
+  if (typeof given !== 'object' || given === null)
+    throw wrongField('customMetadata', 'PutOptions', 'object');
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
 }
 
@@ -182,7 +183,7 @@ function lengthOf(...texts: string[]): number {
 /** The digest that the bytes must have, if the caller names one. @throws TypeError */
 export function checksumsOf(options: Options): Checksums {
   const given = (Object.keys(ALGORITHMS) as Algorithm[]).filter(
-    (name) => options[name] !== undefined && options[name] !== null,
+    (name) => options[name] !== undefined,
   );
   const [first, second] = given;
   if (first === undefined) return {};

@@ -169,7 +169,7 @@ function includedIn(given: unknown): ReadonlySet<unknown> {
 
 /** @throws Error */
 function limitOf(given: unknown): number {
-  const limit = given === undefined || given === null ? -1 : integer(given);
+  const limit = given === undefined ? -1 : integer(given);
   if (limit === -1) return LISTED_MAX; // the number that stands for none in R2's protocol
   if (limit >= 1 && limit <= LISTED_MAX) return limit;
   throw r2Error('list', 10022);

@@ -25,6 +25,7 @@ class Room extends DurableObject<Env> {
       const { cf } = request as { cf?: unknown };
       return Response.json([cf, request.headers.get('content-length')]);
     }
+    if (pathname === '/url') return new Response(request.url);
     if (pathname === '/error') return Response.error();
     if (pathname === '/wrong') return 'no response' as never;
     const text = await request.text();
@@ -87,6 +88,11 @@ test('[STUB16] a request may be passed on to another object, with the members th
   const asInit = new Request('http://elsewhere/', init);
   const moved = await room.fetch('http://object/forward', asInit);
   expect(await moved.text()).toBe('PUT mine 1');
+});
+
+test('[STUB16] the fragment of an address stays with the caller', async () => {
+  const response = await room.fetch('http://object/url?a=%23b#part#two');
+  expect([response.url, await response.text()]).toEqual(Array(2).fill('http://object/url?a=%23b'));
 });
 
 test('[STUB16] bodies are streamed both ways', async () => {

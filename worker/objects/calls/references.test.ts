@@ -179,6 +179,12 @@ test('[STUB23] a stub that is passed on is the same target, and outlives the giv
   expect(await failure(passed.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
 });
 
+test('[STUB24] a stub is of an object or a function', () => {
+  for (const value of [5, 'text', null, undefined, true]) {
+    expect(() => new LocalStub(value as never)).toThrow(TypeError);
+  }
+});
+
 test('[STUB24] a stub of one’s own target is given to several', async () => {
   const target = new Target();
   const own = new LocalStub(target);

@@ -6,7 +6,7 @@
 //
 // Knows nothing of the user's class and of storage, which it asks only whether all is durable.
 
-import { runTask } from '../../../src/shared/calls/io/current-context.ts';
+import { runEvent, runTask } from '../../../src/shared/calls/io/current-context.ts';
 import type { Enter, IoContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Annotation } from '../../engine/log/annotation.ts';
@@ -135,7 +135,7 @@ export class InstanceContext implements IoContext {
     return this.#answered((settle) =>
       this.gate.deliver(section, () => {
         this.author = undefined;
-        settle(call(event));
+        settle(runEvent(this, () => call(event)));
       }),
     );
   }

@@ -5,6 +5,7 @@
 // events that still run, and answers events that only wait for a flush.
 
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
+import { runEvent } from '../../../src/shared/calls/io/current-context.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { FOLLOWABLE } from '../../../src/shared/contract/followed.ts';
@@ -414,7 +415,8 @@ export class ObjectInstance {
     this.context.gate.resume(null, () => {
       this.context.author = CONSTRUCTOR;
       try {
-        this.#userObject?.construct(this.state, construction.makeBindings(this));
+        const bindings = construction.makeBindings(this);
+        runEvent(this.context, () => this.#userObject?.construct(this.state, bindings));
       } catch (error) {
         this.reset(withReset(error));
       }

@@ -16,6 +16,11 @@ import { runningHostBindings } from './running-hosts.ts';
 export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = Object.defineProperty(
   class {
     constructor(target: object) {
+      if ((typeof target !== 'object' || target === null) && typeof target !== 'function') {
+        throw new TypeError(
+          "Failed to construct 'RpcStub': constructor parameter 1 is not of type 'Object'.",
+        );
+      }
       const [here, there] = pairOfReferences();
       const party = new Party(OWN, () => runningHostBindings()!.caller);
       // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members

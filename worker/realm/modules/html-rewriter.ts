@@ -3,7 +3,7 @@
 // Nothing of the platform parses a stream of HTML, so this is code of its own; a page loads it only if its objects'
 // code names the class. Invariant: a handler runs as code of the object that called `transform`.
 
-import { currentContext } from '../../../src/shared/calls/io/current-context.ts';
+import { bindToStores, currentContext } from '../../../src/shared/calls/io/current-context.ts';
 import { replaceGlobal } from '../../../src/shared/calls/io/replace-global.ts';
 import type {
   DocumentContentHandlers,
@@ -89,10 +89,11 @@ export function provideHtmlRewriter(): void {
   if (!('HTMLRewriter' in globalThis)) installHtmlRewriter(globalThis);
 }
 
-/** Calls handlers as events of the object that calls this. */
+/** Calls handlers as events of the object that calls this, with the stores that it has. */
 function runner(): (handler: () => unknown) => unknown {
   const enter = currentContext()?.entrance();
-  return (handler) => (enter === undefined ? handler() : enter(handler));
+  const call = bindToStores((handler: () => unknown) => handler());
+  return (handler) => (enter === undefined ? call(handler) : enter(() => call(handler)));
 }
 
 /** Never rejects: the reader of the result gets the error, the body its end. */

@@ -24,6 +24,7 @@ export class SocketEnd {
   #sink: ((event: SocketEvent) => void) | undefined;
   /** A close was sent, or waits behind messages that are still to be sent. */
   #isClosing = false;
+  #isLost = false;
   #hasSentClose = false;
   #hasReceivedClose = false;
 
@@ -69,6 +70,11 @@ export class SocketEnd {
     for (const event of waiting) this.#arrive(event);
   }
 
+  /** The connection was lost, and not closed from here: what is sent now reaches nobody, and is no mistake. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
   /** A close will be sent, after the messages that still wait. */
   announceClose(): void {
     this.#isClosing = true;
@@ -89,6 +95,7 @@ export class SocketEnd {
   break(): void {
     for (const end of [this, this.#other]) {
       if (end === undefined || end.#hasReceivedClose) continue;
+      end.#isLost ||= !end.#isClosing;
       end.#isClosing = true;
       end.#hasSentClose = true;
       end.#receive({ type: 'close', code: 1006, reason: '', wasClean: false });
@@ -102,7 +109,10 @@ export class SocketEnd {
   }
 
   #arrive(event: SocketEvent): void {
-    if (event.type === 'close') this.#hasReceivedClose = true;
+    if (event.type === 'close') {
+      this.#hasReceivedClose = true;
+      this.#isLost ||= !event.wasClean && !this.#isClosing;
+    }
     this.#sink!(event);
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { undoAll } from '../io/replace-global.ts';
 import { installSocketClasses, installSocketResponse } from './install.ts';
-import { type WebSocket, WebSocketPair } from './web-socket.ts';
+import { socketParts, type WebSocket, WebSocketPair } from './web-socket.ts';
 
 /** Lets messages travel: each takes a timer, and these come after one another. */
 async function later(): Promise<void> {
@@ -88,6 +88,22 @@ describe('a pair of sockets', () => {
     a.close(1000, 'bye');
     await later();
     expect(atA).toEqual([[4005, 'mine', true]]);
+  });
+
+  test('[WS22] nothing is sent over a lost connection, and that is no error', async () => {
+    const [a, b] = open();
+    const [atA, atB] = [heard(a), heard(b)];
+    socketParts(a)!.end.break();
+    await later();
+    expect([a, b].map((socket) => thrown(() => socket.send('late')))).toEqual([
+      'nothing',
+      'nothing',
+    ]);
+    expect([atA, atB]).toEqual([[[1006, '', false]], [[1006, '', false]]]);
+    const [closed] = open();
+    closed.close();
+    socketParts(closed)!.end.break();
+    expect(thrown(() => closed.send('late'))).toBe('TypeError TypeError');
   });
 
   test('[WS5] codes that nobody may say, and long reasons, are refused', () => {

@@ -169,10 +169,14 @@ export class WebSocket extends EventTarget {
     this.#end.take((event) => void enter(() => this.#fire(event)).catch(NOTHING));
   }
 
-  /** Sends a string as text, buffers and Blobs as bytes, and any other value as `String(value)`. */
+  /**
+   * Sends a string as text, buffers and Blobs as bytes, and any other value as `String(value)`. When the connection was
+   * lost, it sends nothing.
+   */
   send(...parameters: [message?: unknown]): void {
     if (parameters.length === 0) throw new TypeError('send: 1 argument needed, 0 given.');
     const owner = this.#mustBeAccepted();
+    if (this.#end.isLost || this.#hasFailed) return;
     if (this.#end.isClosing) {
       throw new TypeError("Can't call WebSocket send() after close().");
     }
