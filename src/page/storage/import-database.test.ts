@@ -64,3 +64,18 @@ test('[MOVE11] an import travels alone, in its place among the calls', async () 
   const sent = host.messages.map((message) => message.map(({ op }) => op));
   expect(sent).toEqual([['get', 'get'], ['importDatabase'], ['get']]);
 });
+
+test.for<[string, ArrayBufferView | Blob]>([
+  ['a view', view],
+  ['a Blob', new Blob([view])],
+])(
+  '[MOVE10] inside the handle’s transaction, %s is refused before the worker, whose import would wait for its end',
+  async ([, file]) => {
+    await storage.transaction(async () => {
+      await expect(storage.importDatabase(file)).rejects.toMatchObject({
+        code: 'TRANSACTION_NESTING',
+      });
+    });
+    expect(host.messages.flat().map(({ op }) => op)).not.toContain('importDatabase');
+  },
+);

@@ -130,6 +130,8 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
   async importDatabase(...args: unknown[]): Promise<string> {
     checkArgumentCount('importDatabase', args.length, 1);
+    // Here, since the worker may get it before the transaction has begun there, and would wait for that one's end.
+    this.#mustBeOutside('importDatabase');
     const file = convertBinary('importDatabase', args[0]);
     const log = args[1] == null ? null : convertBinary('importDatabase', args[1]);
     // Only a Blob is awaited; otherwise the call keeps its place among those of this turn.

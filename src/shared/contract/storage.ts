@@ -312,7 +312,7 @@ export interface CommitAuthor {
 export interface StorageCommit {
   /** Names the state after it: for `at` and `restore`. */
   readonly bookmark: string;
-  /** When it was made; never before the commit before it. */
+  /** When it was made, by the device's clock: before the commit before it, if that clock was set back meanwhile. */
   readonly time: Date;
   /** The commit's bytes in the log: its changes, old and new. */
   readonly bytes: number;

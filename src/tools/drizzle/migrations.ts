@@ -30,7 +30,7 @@ const BREAKPOINT = '--> statement-breakpoint';
  * @throws StorageError `INVALID_ARGUMENT` if the journal or a file of it is missing; as `migrate` of
  *   `ctx-storage/migrate`
  */
-export function migrate(db: MigratableDatabase, files: MigrationFiles): Promise<string[]> {
+export async function migrate(db: MigratableDatabase, files: MigrationFiles): Promise<string[]> {
   return migrateBy(db.$client, migrationsOf(files));
 }
 

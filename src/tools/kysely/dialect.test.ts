@@ -55,6 +55,19 @@ test('[KYSELY1] errors keep their codes', async () => {
   await trx.rollback().execute();
 });
 
+test('[KYSELY1] introspection shows the program’s tables beside keys and an alarm, which have tables of their own', async () => {
+  const { storage, db } = await handleOf('introspected');
+  await storage.put('key', 1);
+  await storage.sql.exec('CREATE VIEW bodies AS SELECT body FROM note').ready;
+  await storage.sql.exec('CREATE TABLE xcfy_own(a)').ready;
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  expect(tables.map(({ name, isView, columns }) => [name, isView, columns.length])).toEqual([
+    ['bodies', true, 1],
+    ['note', false, 2],
+    ['xcfy_own', false, 1],
+  ]);
+});
+
 test('[KYSELY1] a stream that is left frees its cursor', async () => {
   const { storage, db } = await handleOf('left');
   const rows = Array.from({ length: 300 }, (_, id) => [id, `${id}`]);

@@ -8,9 +8,11 @@
 import {
   type Dialect,
   type Driver,
+  type Kysely,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  sql,
 } from 'kysely';
 import { storageError } from '../../shared/contract/errors.ts';
 import { type QueryableStorage, StorageConnection } from './connection.ts';
@@ -28,9 +30,25 @@ export function storageDialect(storage: QueryableStorage): Dialect {
   return {
     createAdapter: () => new StorageAdapter(),
     createDriver: () => new StorageDriver(storage),
-    createIntrospector: (db) => new SqliteIntrospector(db),
+    createIntrospector: (db) => new SqliteIntrospector(withoutOwnTables(db)),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
+}
+
+/**
+ * Introspection reads the columns of each table that it finds, which is refused for those of the storage: keys and the
+ * alarm are in such tables. So it finds the program's alone, here and on workerd.
+ */
+function withoutOwnTables(db: Kysely<Schemas>): Kysely<unknown> {
+  const programs = db.with('sqlite_master', (creator) =>
+    creator.selectFrom('main.sqlite_schema').selectAll().where(sql<boolean>`name NOT GLOB '_cf_*'`),
+  );
+  // Of a Kysely, introspection builds queries only.
+  return programs as unknown as Kysely<unknown>;
+}
+
+interface Schemas {
+  'main.sqlite_schema': { name: string };
 }
 
 /** Kysely's own mutex waits for Kysely to end a transaction; the storage may end it first, so the driver has one. */

@@ -78,7 +78,9 @@ export class UndoEntries {
   #joins(last: UndoEntry, label: string | null, group: Group | null, timeMs: number): boolean {
     if (last.isSealed || last.bookmarks.length === REVERTED_COMMITS_MAX) return false;
     if (last.group !== null || group !== null) return last.group === group;
-    return this.#groupMs > 0 && last.label === label && timeMs - last.timeMs <= this.#groupMs;
+    // The device's clock may have been set back in between.
+    const apartMs = Math.abs(timeMs - last.timeMs);
+    return this.#groupMs > 0 && last.label === label && apartMs <= this.#groupMs;
   }
 
   #push(direction: Direction, entry: UndoEntry): void {

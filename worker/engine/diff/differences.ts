@@ -141,7 +141,9 @@ export class StateDifferences {
   }
 
   *#ofTable(name: string): Generator<StateDifference> {
-    const shapes = this.#shapes.map((one) => one.of(name) ?? null) as [Shape | null, Shape | null];
+    const shapes = this.#shapes.map((one) =>
+      one.isShadow(name) ? null : (one.of(name) ?? null),
+    ) as [Shape | null, Shape | null];
     const [before, after] = shapes;
     if (before?.kind === 'virtual' || after?.kind === 'virtual')
       return yield* this.#ofVirtual(shapes);

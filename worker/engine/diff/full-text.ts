@@ -1,6 +1,9 @@
-// The sources of a virtual table's rows.
+// The sources of a virtual table's rows, and the tables that keep them.
 
-import type { Shape } from './shapes.ts';
+/** A virtual table by its definition. */
+interface Defined {
+  readonly sql: string;
+}
 
 /**
  * `content`: FTS5 keeps the rows, in a shadow with the rowid as its key. `others`: another table has them, and this one
@@ -12,8 +15,15 @@ export type ContentKind = 'content' | 'others' | 'none' | 'hidden' | 'plain';
 const MODULE = /\bUSING\s+["'`[]?(\w+)/i;
 const CONTENT = /[,(]\s*content\s*=\s*(["'`[]?)([^"'`\],)]*)/i;
 
-export function contentKind({ sql }: Pick<Shape, 'sql'>): ContentKind {
-  const module = MODULE.exec(sql)?.[1]?.toLowerCase();
+/** What the names of the tables that keep a virtual table's content end with, by its module. */
+const SHADOWS: Readonly<Record<string, readonly string[]>> = {
+  fts5: ['config', 'content', 'data', 'docsize', 'idx'],
+  rtree: ['node', 'parent', 'rowid'],
+  rtree_i32: ['node', 'parent', 'rowid'],
+};
+
+export function contentKind({ sql }: Defined): ContentKind {
+  const module = moduleOf(sql);
   if (module === 'fts5vocab') return 'none';
   if (module !== 'fts5') return 'plain';
   const content = CONTENT.exec(sql)?.[2]?.trim();
@@ -21,7 +31,16 @@ export function contentKind({ sql }: Pick<Shape, 'sql'>): ContentKind {
   return content === '' ? 'hidden' : 'others';
 }
 
+/** The names of the tables that may keep the content of a virtual table. */
+export function shadowNames({ name, sql }: Defined & { readonly name: string }): string[] {
+  return (SHADOWS[moduleOf(sql) ?? ''] ?? []).map((ending) => `${name}_${ending}`);
+}
+
 /** The name of the table whose content an index finds. */
-export function contentOfIndex({ sql }: Pick<Shape, 'sql'>): string {
+export function contentOfIndex({ sql }: Defined): string {
   return CONTENT.exec(sql)?.[2]?.trim() ?? '';
+}
+
+function moduleOf(sql: string): string | undefined {
+  return MODULE.exec(sql)?.[1]?.toLowerCase();
 }

@@ -4,6 +4,7 @@
 // virtual table belongs to that.
 
 import type { Database } from '../sql/database.ts';
+import { shadowNames } from './full-text.ts';
 import type { Collation, KeyColumn } from './key-order.ts';
 import type { Tree } from './state-pages.ts';
 
@@ -54,6 +55,9 @@ export class Shapes {
   readonly #schema: SchemaName;
   readonly #kinds = new Map<string, { readonly type: string; readonly isKeyed: boolean }>();
   readonly #shapes = new Map<string, Shape>();
+  /** By the name of the virtual table that they belong to. */
+  readonly #shadows = new Map<string, readonly string[]>();
+  readonly #shadowNames: ReadonlySet<string>;
 
   constructor(database: Database, schema: SchemaName) {
     this.#database = database;
@@ -70,6 +74,13 @@ export class Shapes {
     for (const [name, type, wr] of this.#rows(kinds, [])) {
       this.#kinds.set(name!, { type: type!, isKeyed: wr === '1' });
     }
+    // SQLite's own mark of a shadow asks which table of the name is virtual, in any of the attached databases.
+    for (const { name, sql } of found) {
+      if (this.#kinds.get(name)?.type !== 'virtual') continue;
+      const shadows = shadowNames({ name, sql: sql ?? '' }).filter((one) => this.#kinds.has(one));
+      this.#shadows.set(name, shadows);
+    }
+    this.#shadowNames = new Set([...this.#shadows.values()].flat());
   }
 
   /** The names of the tables that have rows of their own, in order. */
@@ -82,7 +93,7 @@ export class Shapes {
   }
 
   isShadow(name: string): boolean {
-    return this.#kinds.get(name)?.type === 'shadow';
+    return this.#shadowNames.has(name);
   }
 
   /** Undefined if there is no such table. */
@@ -144,10 +155,6 @@ export class Shapes {
     const rowidKey = columns.filter(({ keyPlace }) => keyPlace > 0).map((column) => column.name);
     const key = index === undefined ? rowidKey : this.#keyOf(index);
     const names = new Set(columns.map((column) => column.name.toLowerCase()));
-    const shadows =
-      type === 'virtual'
-        ? [...this.#kinds.keys()].filter((one) => this.isShadow(one) && one.startsWith(`${name}_`))
-        : [];
     return {
       kind: type === 'virtual' ? 'virtual' : isKeyed ? 'keyed' : 'rowid',
       name,
@@ -157,7 +164,7 @@ export class Shapes {
       rowid: isKeyed ? null : (ROWID_NAMES.find((one) => !names.has(one)) ?? null),
       key,
       order: index === undefined ? key.map(() => BINARY) : this.#orderOf(index, false),
-      shadows,
+      shadows: this.#shadows.get(name) ?? [],
     };
   }
 

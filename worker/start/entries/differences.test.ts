@@ -110,6 +110,31 @@ test('[DIFF5] a row of a full-text or spatial index is shown as the row of that 
   ]);
 });
 
+test('[DIFF5] a virtual table that replaces an ordinary one has shadows of its own, and an ordinary table keeps its rows', async () => {
+  await run('CREATE TABLE t (a); INSERT INTO t VALUES (1)');
+  await run("CREATE TABLE t_data (own); INSERT INTO t_data VALUES ('mine')");
+  const ordinary = await storage.getCurrentBookmark();
+  await run('DROP TABLE t; DROP TABLE t_data');
+  await run("CREATE VIRTUAL TABLE t USING fts5(a); INSERT INTO t VALUES ('two')");
+  const changes = [
+    { kind: 'schema', name: 't' },
+    { kind: 'schema', name: 't_data' },
+    { kind: 'row', table: 't', before: { a: 1 }, after: null },
+    { kind: 'row', table: 't', before: null, after: { a: 'two' } },
+    { kind: 'row', table: 't_data', before: { own: 'mine' }, after: null },
+  ];
+  expect(await all(storage.diff(ordinary))).toMatchObject(changes);
+  const virtual = await storage.getCurrentBookmark();
+  const back = await all(storage.diff(virtual, ordinary));
+  expect(back.map((change) => ('table' in change ? change.table : change.kind))).toEqual([
+    't',
+    't_data',
+    't',
+    't',
+    't_data',
+  ]);
+});
+
 test('[DIFF6] a table that was altered, made or removed shows what its rows had in each state', async () => {
   await run(`CREATE TABLE a (id INTEGER PRIMARY KEY, x); INSERT INTO a VALUES (1, 1), (2, 2);
     CREATE TABLE old (k TEXT PRIMARY KEY); INSERT INTO old VALUES ('k')`);

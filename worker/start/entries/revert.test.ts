@@ -165,6 +165,25 @@ test('[REVERT4] definitions are taken back with their rows; a table whose rows h
   await isSound();
 });
 
+test.for([
+  ['fts5(a)', "INSERT INTO t VALUES ('two')"],
+  ['rtree(id, low, high)', 'INSERT INTO t VALUES (1, 2, 3)'],
+])(
+  '[REVERT4] an ordinary table that a virtual one of %s has replaced comes back',
+  async ([module, insert]) => {
+    await commit('CREATE TABLE t (a)', "INSERT INTO t VALUES ('one')");
+    const target = await commit('DROP TABLE t', `CREATE VIRTUAL TABLE t USING ${module}`, insert!);
+    const later = await commit(insert!.replace('1, 2', '9, 2'));
+    await storage.revert(later);
+    const undone = await storage.revert(target);
+    expect(await rows('SELECT a FROM t')).toEqual([['one']]);
+    expect(await rows("SELECT name FROM sqlite_schema WHERE name LIKE 't_%'")).toEqual([]);
+    await storage.revert(undone);
+    expect(await rows('SELECT count(*) FROM t')).toEqual([[1]]);
+    await isSound();
+  },
+);
+
 test('[REVERT5] full-text indexes stay consistent: with their own content, and of another table', async () => {
   await commit(
     'CREATE VIRTUAL TABLE own USING fts5(text)',

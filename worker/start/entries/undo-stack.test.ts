@@ -235,6 +235,14 @@ test('[UNDO5] with groupMs, commits of one label that follow each other are one 
   await at(11_100, 'type', 'e');
   await stack.undo();
   expect(Object.keys(await all())).toEqual(['a', 'b']);
+  // The device's clock is set back by a little, then by much.
+  await at(90_000, 'type', 'f');
+  await at(89_900, 'type', 'g');
+  await at(30_000, 'type', 'h');
+  await stack.undo();
+  expect(Object.keys(await all())).toEqual(['a', 'b', 'f', 'g']);
+  await stack.undo();
+  expect(Object.keys(await all())).toEqual(['a', 'b']);
 });
 
 test('[UNDO6] the state follows commits without a call, and change is fired only when it differs', async () => {
