@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { lookup } from 'mrmime';
 import type { Plugin } from 'vite';
-import { HEADERS_FILE } from '../sandbox/sandbox-plugin.ts';
+import { HEADERS_FILE, policyOf } from '../sandbox/sandbox-plugin.ts';
+import type { KeptFile } from './kept-file.ts';
 import { reachableFiles } from './reachable-files.ts';
 
 /** Most bytes of scripts, compressed, that the playground loads before it can be used. */
@@ -71,8 +73,19 @@ export function offline(bundled: (path: string) => void): Plugin {
   };
 }
 
-function entryOf(url: string, content: string | Uint8Array) {
-  return { url, revision: createHash('sha256').update(content).digest('hex').slice(0, 16) };
+function entryOf(url: string, content: string | Uint8Array): KeptFile {
+  const digest = createHash('sha256').update(content).digest();
+  const type = lookup(url) ?? 'application/octet-stream';
+  const policy = policyOf(`/${url}`);
+  return {
+    url,
+    revision: digest.toString('hex').slice(0, 16),
+    integrity: `sha256-${digest.toString('base64')}`,
+    headers: {
+      'content-type': type.startsWith('text/') ? `${type};charset=utf-8` : type,
+      ...(policy !== undefined && { 'content-security-policy': policy }),
+    },
+  };
 }
 
 type Bundle = Parameters<

@@ -1,10 +1,28 @@
 // The service worker of the built site: the files of the build are kept, so that the site opens without a network.
 // Visitors' data needs no cache: it lives in the browser.
 
-import { cleanupOutdatedCaches, type PrecacheEntry, precacheAndRoute } from 'workbox-precaching';
+import {
+  addPlugins,
+  cleanupOutdatedCaches,
+  getCacheKeyForURL,
+  precacheAndRoute,
+} from 'workbox-precaching';
+import { asBuilt, type KeptFile } from './kept-file.ts';
 
 /** The files of the build, except the benchmark's own; the build inserts them. */
-declare const FILES: PrecacheEntry[];
+declare const FILES: KeptFile[];
 
 cleanupOutdatedCaches();
-precacheAndRoute(FILES);
+precacheAndRoute(FILES.map(({ url, revision, integrity }) => ({ url, revision, integrity })));
+
+const byKey = new Map(FILES.map((file) => [getCacheKeyForURL(file.url), file]));
+
+addPlugins([
+  {
+    // Without a response, the file is loaded and kept again.
+    async cachedResponseWillBeUsed({ request, cachedResponse }) {
+      const file = byKey.get(request.url);
+      return cachedResponse && file ? asBuilt(file, cachedResponse) : null;
+    },
+  },
+]);

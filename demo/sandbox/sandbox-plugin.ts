@@ -40,15 +40,23 @@ const WORKER_POLICY = [
   "connect-src 'self' blob:",
 ];
 
-/** Documents also contain their policies, except the parts that only a header can state. */
-const HEADERS: Readonly<Record<string, string>> = {
-  '/sandbox.html': "sandbox allow-scripts; frame-ancestors 'self'",
-  '/code.html': "frame-ancestors 'self'",
-  '/assets/*': WORKER_POLICY.join('; '),
+/** The parts of their policies that documents do not contain, because only a header can state them. */
+const DOCUMENT_POLICIES: Readonly<Record<string, string>> = {
+  sandbox: "sandbox allow-scripts; frame-ancestors 'self'",
+  code: "frame-ancestors 'self'",
   ...Object.fromEntries(
-    ['/', '/index.html', '/notes.html', '/api.html', '/bench.html'].map((path) => [
-      path,
-      "frame-ancestors 'none'",
+    ['index', 'notes', 'devices', 'api', 'bench'].map((name) => [name, "frame-ancestors 'none'"]),
+  ),
+};
+
+/** Cloudflare Pages sends a document at the path without its ending, and leads the other path there. */
+const HEADERS: Readonly<Record<string, string>> = {
+  '/assets/*': WORKER_POLICY.join('; '),
+  '/': DOCUMENT_POLICIES.index!,
+  ...Object.fromEntries(
+    Object.entries(DOCUMENT_POLICIES).flatMap(([name, policy]) => [
+      [`/${name}.html`, policy],
+      [`/${name}`, policy],
     ]),
   ),
 };
@@ -88,11 +96,15 @@ export { default as wasmAddress } from '${here('../../worker/engine/vfs/sqlite3.
 }
 
 const sendPolicy: Connect.NextHandleFunction = (request, response, next) => {
-  const path = pathOf(request);
-  const policy = HEADERS[path.startsWith('/assets/') ? '/assets/*' : path];
+  const policy = policyOf(pathOf(request));
   if (policy !== undefined) response.setHeader('content-security-policy', policy);
   next();
 };
+
+/** The policy that a header has to state, of a file of the built site. */
+export function policyOf(path: string): string | undefined {
+  return HEADERS[path.startsWith('/assets/') ? '/assets/*' : path];
+}
 
 const pathOf = ({ url = '' }: Connect.IncomingMessage) => url.split('?')[0]!;
 

@@ -81,7 +81,10 @@ test("[DEMO11] the sandbox's document runs a worker only without an origin, whoe
   const document = await answer.text();
   expect(answer.headers.get('content-security-policy')).toContain('sandbox allow-scripts');
   const headers = await fetch(`${addressOf(demoSite)}/_headers`).then((file) => file.text());
-  expect(headers).toContain('/sandbox.html\n  Content-Security-Policy: sandbox allow-scripts');
+  // Cloudflare Pages leads the first path to the second.
+  for (const path of ['/sandbox.html', '/sandbox']) {
+    expect(headers).toContain(`${path}\n  Content-Security-Policy: sandbox allow-scripts`);
+  }
   const read = () => document;
   const plain = await serveStatic(read);
   const withHeader = await serveStatic(read, {
@@ -263,6 +266,66 @@ test('[DEMO13] code in this origin has a policy on a host that sends none, and s
   expect(heard).toEqual([]);
   await page.goto('about:blank');
   await bare.close();
+  await other.close();
+});
+
+/** Replaces what the service worker keeps: the document, and the headers of all else. */
+const POISONER = (other: string) => {
+  const inner = `(async () => {
+    const href = ${JSON.stringify(other)};
+    let count = 0;
+    for (const name of await caches.keys()) {
+      const cache = await caches.open(name);
+      for (const request of await cache.keys()) {
+        const kept = await cache.match(request);
+        const isDocument = request.url.includes('/index.html');
+        const own = '<!doctype html><title>Poisoned</title><script>fetch("' + href + '")</' + 'script>';
+        const headers = { 'content-type': kept.headers.get('content-type'), refresh: '0;url=' + href };
+        await cache.put(request, new Response(isDocument ? own : await kept.arrayBuffer(), { headers }));
+        count += isDocument;
+      }
+    }
+    postMessage(count);
+  })()`;
+  return {
+    'main.ts': `import { DurableObject } from 'cloudflare:workers';
+export class Poisoner extends DurableObject {
+  poison() {
+    const worker = new Worker(URL.createObjectURL(new Blob([${JSON.stringify(inner)}])));
+    return new Promise((done) => (worker.onmessage = ({ data }) => done('documents: ' + data)));
+  }
+}`,
+  };
+};
+
+test("[DEMO36] code in this origin cannot change the site's pages by the service worker's cache", async ({
+  context,
+  demoSite,
+}) => {
+  const heard: string[] = [];
+  const other = await serveStatic((path) => {
+    heard.push(path);
+    return '';
+  });
+  const page = await context.newPage();
+  await store(page, demoSite, 'own', POISONER(`${other.origin}/stolen`));
+  await page.goto(`${demoSite.origin}/index.html`);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
+  await page.getByRole('button', { name: 'poison', exact: true }).click();
+  await expect(log(page).locator('.log-value')).toContainText('documents: 1');
+  for (const path of ['index.html', '', 'notes.html']) {
+    await page.goto(`${demoSite.origin}/${path}`);
+    await expect(page).not.toHaveTitle('Poisoned');
+    await expect(page.getByRole('navigation').first()).toBeVisible();
+    expect(page.url()).toBe(`${demoSite.origin}/${path}`);
+  }
+  expect(heard).toEqual([]);
+  // What was lost is kept again.
+  await context.setOffline(true);
+  await page.goto(`${demoSite.origin}/index.html`);
+  await expect(page.getByRole('button', { name: 'poison', exact: true })).toBeVisible();
+  await context.setOffline(false);
+  await page.goto('about:blank');
   await other.close();
 });
 

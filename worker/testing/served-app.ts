@@ -19,19 +19,20 @@ export async function serveApp(
   handlers: object,
   classes: object = {},
   closeMs = 5000,
+  host = '127.0.0.1',
 ): Promise<ServedApp> {
   const running = await startApp(classes, { exports: { default: handlers } });
   const reported: unknown[] = [];
   const server = await serveHttp({
     port: 0,
-    host: '127.0.0.1',
+    host,
     closeMs,
     app: async () => running,
     report: (error) => reported.push(error),
     scripts: '',
     assets: undefined,
   });
-  const { host, hostname, port } = new URL(server.address);
+  const { host: authority, hostname, port } = new URL(server.address);
   return {
     address: server.address,
     reported,
@@ -39,7 +40,7 @@ export async function serveApp(
       const socket = connect(Number(port), hostname);
       // A test that resets the connection hears of it, too.
       socket.on('error', () => {});
-      socket.write([first, `Host: ${host}`, ...lines, '', ''].join('\r\n'));
+      socket.write([first, `Host: ${authority}`, ...lines, '', ''].join('\r\n'));
       return socket;
     },
     async close() {

@@ -430,4 +430,17 @@ describe.each([
     const known = await again(client);
     expect(await known.next()).toMatchObject({ kind: 'ended', last: 0 });
   });
+
+  test('[FOLP15] a copy that goes on after a key longer than keys may be does not end the object', async () => {
+    await room.call('add', 'x');
+    const client = await follow('A');
+    const { to } = await client.nextOf('cut');
+    const next = { table: null, after: ['k'.repeat(5000)], sentBytes: 0 };
+    const forged = await follow('B', { copy: { from: to, at: to, parts: 1, next } });
+    // In workerd, it is a key like any other.
+    await forged.nextOf('part');
+    expect((await forged.nextOf('cut')).to).toEqual(to);
+    await room.call('add', 'y');
+    await client.untilItems('x', 'y');
+  });
 });

@@ -199,9 +199,21 @@ export class Capture implements ChangeSource {
   }
 
   #isPlace({ table, after }: CopyPlace): boolean {
-    if (table === null) return after === null || (after.length === 1 && isString(after[0]));
+    if (table === null) return after === null || (after.length === 1 && this.#takesKey(after[0]));
     const shape = this.#schemaNow().tables.get(table);
     return shape !== undefined && (after === null || after.length === shape.keys.length);
+  }
+
+  /** Whether keys are listed after this one: each runtime has its own longest key, and a follower may send any text. */
+  #takesKey(key: unknown): boolean {
+    if (!isString(key)) return false;
+    try {
+      // To its end: no statement is left open.
+      Array.from(this.#storage.kv.list({ startAfter: key, limit: 1 }));
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   // ---- Notes.

@@ -1,11 +1,17 @@
 // Requests and answers at the server of `ctx-storage dev`, as workerd has them.
 
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { received, type ServedApp, serveApp } from '../../../worker/testing/served-app.ts';
+import {
+  HANDSHAKE,
+  received,
+  type ServedApp,
+  serveApp,
+} from '../../../worker/testing/served-app.ts';
 import type { ExecutionContext } from '../../shared/contract/service.ts';
 
 const LONG = 'x'.repeat(20_000);
@@ -200,6 +206,33 @@ test('[DEV25] Response.error() is a 500 that says so; chunks of text are sent as
     expect.stringContaining('Response.error()'),
   ]);
   expect(await (await fetch(`${app.address}/text-chunks`)).text()).toBe('Grüße');
+});
+
+test('[DEV31] pages of other origins cannot frame the inspector', async () => {
+  const { headers } = await fetch(`${app.address}/__ctx-storage`);
+  expect(headers.get('content-security-policy')).toBe("frame-ancestors 'self'");
+  // What the worker answers is its own affair.
+  expect((await fetch(`${app.address}/x`)).headers.has('content-security-policy')).toBe(false);
+});
+
+test('[DEV32] a server for every host gives its inspector only to names that no stranger can own', async () => {
+  const open = await serveApp({ fetch: answer }, {}, 5000, '0.0.0.0');
+  const port = Number(new URL(open.address).port);
+  const statusFor = async (host: string) => {
+    const lines = [`Host: ${host}`, `Origin: http://${host}`, ...HANDSHAKE];
+    const socket = connect(port, '127.0.0.1');
+    socket.write(['GET /__ctx-storage HTTP/1.1', ...lines, '', ''].join('\r\n'));
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    return head.toString('latin1').slice(9, 12);
+  };
+  for (const host of ['localhost', '127.0.0.1', '192.168.0.7', '[::1]', 'web', 'box.local']) {
+    expect([host, await statusFor(`${host}:${port}`)]).toEqual([host, '101']);
+  }
+  for (const host of ['stranger.example', '127.0.0.1.stranger.example', 'local.example']) {
+    expect([host, await statusFor(`${host}:${port}`)]).toEqual([host, '403']);
+  }
+  await open.close();
 });
 
 test('[DEV26] a server that ends lets requests and waitUntil go on, for as long as it is told', async () => {

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, isIP, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { socketParts } from '../../shared/calls/sockets/web-socket.ts';
@@ -100,7 +100,7 @@ export async function serveHttp(options: ServerOptions): Promise<DevServer> {
 function hostCheck(host: string): (incoming: IncomingMessage) => boolean {
   const isOfEveryName = host === '0.0.0.0' || host === '::';
   const names = new Set(['localhost', '127.0.0.1', '[::1]', host]);
-  return ({ headers }) => isOfEveryName || names.has((headers.host ?? '').replace(/:\d+$/, ''));
+  return ({ headers }) => isOfEveryName || names.has(nameOf(headers.host ?? ''));
 }
 
 async function strangersAnswer(): Promise<Response> {
@@ -181,11 +181,15 @@ async function fetchFrom(options: ServerOptions, request: Request): Promise<Resp
 
 /** The inspector's answer for a path; undefined if it is no path of it. `folder`: of this package's scripts. */
 function inspectorFile(pathname: string, folder: string): Response | undefined {
-  const answer = (body: string, type: string) =>
-    new Response(body, { headers: { 'content-type': type, 'cache-control': 'no-store' } });
+  const answer = (body: string, type: string, others?: Record<string, string>) =>
+    new Response(body, {
+      headers: { 'content-type': type, 'cache-control': 'no-store', ...others },
+    });
   if (pathname === INSPECTOR) {
     const html = inspectorHtml(`${INSPECTOR}/${INSPECTOR_SCRIPT}`);
-    return answer(html, 'text/html; charset=utf-8');
+    // A stranger's page that frames it could lead clicks to its buttons.
+    const policy = { 'content-security-policy': "frame-ancestors 'self'" };
+    return answer(html, 'text/html; charset=utf-8', policy);
   }
   const name = /^\/__ctx-storage\/([\w-]+\.js)$/.exec(pathname)?.[1];
   if (name === undefined || !existsSync(join(folder, name))) return undefined;
@@ -201,7 +205,7 @@ async function upgrade(
   const { incoming } = asked;
   if (sockets === undefined) throw new Error('WebSockets need the package ws: npm install -D ws');
   if (urlOf(incoming).pathname === INSPECTOR) {
-    if (!isOfOwnPage(incoming)) return new Response(null, { status: 403 });
+    if (!isOfOwnPage(incoming, options.host)) return new Response(null, { status: 403 });
     sockets.inspect(asked, (await options.app()).servePage);
     return 'connected';
   }
@@ -220,9 +224,25 @@ function responseOn({ incoming, duplex }: Upgrade): ServerResponse {
   return outgoing.once('finish', () => duplex.end());
 }
 
-/** Any page may open a socket to this machine, and would read and change what the objects store. */
-function isOfOwnPage({ headers }: IncomingMessage): boolean {
-  return headers.origin === `http://${headers.host}`;
+/**
+ * Any page may open a socket to this machine, and would read and change what the objects store. So would one whose own
+ * name leads here (DNS rebinding), where the server answers to every name.
+ */
+function isOfOwnPage({ headers }: IncomingMessage, listening: string): boolean {
+  const { host = '', origin } = headers;
+  const name = nameOf(host);
+  return origin === `http://${host}` && (name === listening || isNoStrangers(name));
+}
+
+/** An address, or a name that no stranger can own. */
+function isNoStrangers(name: string): boolean {
+  if (name.startsWith('[') || isIP(name) !== 0 || !name.includes('.')) return true;
+  return name.endsWith('.localhost') || name.endsWith('.local');
+}
+
+/** Of a header `Host`, without the port. */
+function nameOf(host: string): string {
+  return host.replace(/:\d+$/, '');
 }
 
 function failure(error: unknown): Response {
