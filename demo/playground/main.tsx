@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { keepOffline } from '../offline/register.ts';
 import { EXAMPLES } from './examples.ts';
 import { Playground } from './playground.tsx';
-import { openFirst, project } from './project.ts';
+import { isUnchanged, openFirst, project } from './project.ts';
 import { callMethod, objects, run, runner, target } from './session.ts';
 import { allowChecks } from './type-check.ts';
 
@@ -22,7 +22,8 @@ async function begin(): Promise<void> {
   await run();
   const { first = [] } = EXAMPLES.find(({ id }) => id === project.value.id) ?? {};
   const running = runner.value;
-  if (running === null || objects.value.length > 0) return;
+  // The calls are the example's: the visitor's changes may give their methods another meaning.
+  if (running === null || objects.value.length > 0 || !isUnchanged(project.value)) return;
   const object = target.value;
   for (const { method, args } of first) {
     // The visitor may run other code meanwhile.

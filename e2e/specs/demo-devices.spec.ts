@@ -53,3 +53,16 @@ test('[DEMO35] two devices work in aeroplane mode and meet; a refusal is shown; 
   await other.close();
   expect(errors).toEqual([]);
 });
+
+test('[DEMO38] a checkbox stands right before its text, on a phone too', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await context.newPage();
+  await page.goto(`${demoSite.origin}/devices.html`);
+  for (const width of [1280, 375]) {
+    await page.setViewportSize({ width, height: 740 });
+    const checkbox = await place(page, 'Phone').getByLabel('Aeroplane mode').boundingBox();
+    expect(checkbox!.width).toBeLessThan(40);
+  }
+});

@@ -498,6 +498,29 @@ test('[DEMO18] the playground says how to install the package; each page links t
   }
 });
 
+test("[DEMO37] the first calls of an example are not made on the visitor's changed code", async ({
+  context,
+  demoSite,
+}) => {
+  const page = await context.newPage();
+  // As an earlier visit has left it: other code in place of the first example, and nothing stored.
+  const files = {
+    'main.ts': `import { DurableObject } from 'cloudflare:workers';
+export class Ledger extends DurableObject {
+  receive(...parts: unknown[]) { this.ctx.storage.kv.put('received', parts); }
+}`,
+  };
+  const project = { id: 'stock', name: 'Stock of a shop', kind: 'own', files };
+  await page.addInitScript((text) => {
+    if (window === window.top) localStorage['ctx-storage-playground'] ??= text;
+  }, JSON.stringify(project));
+  await open(page, demoSite);
+  await page.getByRole('button', { name: 'receive', exact: true }).click();
+  await expect(log(page)).toContainText('Ledger.receive()');
+  await expect(log(page)).not.toContainText('tea');
+  await expect(keys(page)).not.toContainText('tea');
+});
+
 test('[DEMO17] an example that was changed is no longer named, and can be chosen again', async ({
   context,
   demoSite,

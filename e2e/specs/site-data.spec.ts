@@ -123,3 +123,31 @@ declare global {
     };
   }
 }
+
+test('[DUR7] when site data on IndexedDB is cleared, no error is left unhandled in a page or its worker', async ({
+  context,
+  server,
+}) => {
+  const page = await openBlank(await context.newPage(), server);
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  const code = await page.evaluate(async (path) => {
+    const storage = await window.api.openStorage('cleared', { medium: 'indexeddb' });
+    await storage.put('kept', 'yes');
+    await fetch(path);
+    for (;;) {
+      const error = await storage.get('kept').then(
+        () => undefined,
+        (error) => error,
+      );
+      if (error !== undefined) return error.code;
+    }
+  }, CLEAR_PATH);
+  expect(code).toBe('SITE_DATA_CLEARED');
+  // An error that nothing handles is told in a later task than the call's own.
+  expect(await page.evaluate(() => new Promise((done) => setTimeout(() => done('later'), 0)))).toBe(
+    'later',
+  );
+  expect(errors).toEqual([]);
+  await page.close();
+});

@@ -55,3 +55,10 @@ test("[START6] the function's error, or a result that is not a worker, reaches t
   workers.start('none', () => undefined as never);
   expect(() => workers.end('none')).not.toThrow();
 });
+
+test('[START5] a value that can be listened to, and is no worker, reaches the caller as it is', () => {
+  const workers = new FirstWorkers();
+  const other = new EventTarget() as never;
+  workers.start('other', () => other);
+  expect(workers.take('other', () => expect.fail('it was called again'))).toBe(other);
+});

@@ -43,8 +43,10 @@ export class FirstWorkers {
 function startNow(start: Start): Start {
   try {
     const worker = start();
-    // The client refuses a value that is not a worker.
-    return typeof worker?.addEventListener === 'function' ? kept(worker) : () => worker;
+    // The client refuses a value that is not a worker, such as a SharedWorker, and has to see the value itself.
+    const isWorker =
+      typeof worker?.postMessage === 'function' && typeof worker.addEventListener === 'function';
+    return isWorker ? kept(worker) : () => worker;
   } catch (error) {
     return () => {
       throw error;

@@ -279,6 +279,8 @@ async function openExisting<T>(
   const database = await openDB<Schema>(name, VERSION, {
     upgrade: (_database, _old, _new, transaction) => {
       isNew = true;
+      // It rejects beside the opening, which alone is awaited.
+      transaction.done.catch(() => {});
       transaction.abort();
     },
   }).catch((error: unknown) => {
