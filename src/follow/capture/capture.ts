@@ -19,7 +19,7 @@ import type {
 } from '../changes/changes.ts';
 import type { Position } from '../protocol/messages.ts';
 import { COPY_PART_BYTES, readPart } from './copy-parts.ts';
-import { exactRows, type StoredValue } from './exact-rows.ts';
+import { exactRows, type ReadValue } from './exact-rows.ts';
 import { noteWrites } from './noted-storage.ts';
 import { type OwnSql, ownSql } from './own-sql.ts';
 import {
@@ -27,9 +27,9 @@ import {
   namesInChanges,
   OWN_PREFIX,
   readSchema,
+  readValuesOf,
   type Schema,
   sqlName,
-  valuesOf,
 } from './table-shape.ts';
 import { NOTE_KEYS, triggersOf } from './triggers.ts';
 
@@ -367,10 +367,10 @@ export class Capture implements ChangeSource {
       const column = `c.${sqlName(key)}`;
       return `${column} = n.${notes[i]} AND ${column} = n.${notes[i]} COLLATE BINARY`;
     });
-    const selected: StoredValue[] = [
+    const selected: ReadValue[] = [
       { sql: `c.${sqlName(keys[0]!)} IS NULL`, stores: 'numbers' },
       ...notes.map((note) => ({ sql: `n.${note}`, stores: 'anything' as const })),
-      ...valuesOf(shape, 'c'),
+      ...readValuesOf(shape, 'c'),
     ];
     const select = (values: string) =>
       `SELECT ${values} FROM (SELECT DISTINCT ${notes.join(', ')} FROM _follow_note WHERE id > ? AND t = ?) n ` +
@@ -405,7 +405,7 @@ export class Capture implements ChangeSource {
 
   #wholeTable(shape: NotedTable): TableChanges {
     const select = (values: string) => `SELECT ${values} FROM ${sqlName(shape.name)} c`;
-    const rows = exactRows(this.#sql, valuesOf(shape, 'c'), select);
+    const rows = exactRows(this.#sql, readValuesOf(shape, 'c'), select);
     return { ...namesInChanges(shape), isWhole: true, rows, gone: [] };
   }
 
@@ -416,7 +416,7 @@ export class Capture implements ChangeSource {
   #sequences(): [string, number | bigint][] | null {
     const exists = this.#sql.rows("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'");
     if (exists.length === 0) return null;
-    const values: StoredValue[] = [
+    const values: ReadValue[] = [
       { sql: 'name', stores: 'texts' },
       { sql: 'seq', stores: 'numbers' },
     ];

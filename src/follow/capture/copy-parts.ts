@@ -14,7 +14,13 @@ import type { CopyPlace, SentCell, TableChanges } from '../changes/changes.ts';
 import { bytesOfText } from '../changes/exact-text.ts';
 import { exactRows } from './exact-rows.ts';
 import type { OwnSql } from './own-sql.ts';
-import { type NotedTable, namesInChanges, type Schema, sqlName, valuesOf } from './table-shape.ts';
+import {
+  type NotedTable,
+  namesInChanges,
+  readValuesOf,
+  type Schema,
+  sqlName,
+} from './table-shape.ts';
 
 /** Bytes of a part, about (our choice: a message of this size is sent in a moment, and asked for in few turns). */
 export const COPY_PART_BYTES = 400_000;
@@ -93,7 +99,7 @@ function rowsAfter(
   const isLast = count === sizes.length && count < SIZES_MAX;
   if (count === 0) return { rows: [], sizeBytes, isLast };
   const select = (selected: string) => `SELECT ${selected} ${from}`;
-  const rows = exactRows(sql, valuesOf(shape, 'c'), select, ...bindings, count);
+  const rows = exactRows(sql, readValuesOf(shape, 'c'), select, ...bindings, count);
   return { rows, sizeBytes, isLast };
 }
 

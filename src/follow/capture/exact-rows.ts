@@ -17,7 +17,7 @@ import type { OwnSql } from './own-sql.ts';
  */
 export type StoredAs = 'texts' | 'reals' | 'numbers' | 'anything';
 
-export interface StoredValue {
+export interface ReadValue {
   /** The expression of a statement that has the value. */
   readonly sql: string;
   readonly stores: StoredAs;
@@ -28,7 +28,7 @@ export interface StoredValue {
  */
 export function exactRows(
   sql: OwnSql,
-  values: readonly StoredValue[],
+  values: readonly ReadValue[],
   query: (selected: string) => string,
   ...bindings: unknown[]
 ): SentCell[][] {
@@ -48,7 +48,7 @@ function isMarkedAs(stores: StoredAs, isExact: boolean): boolean {
   return stores === 'anything' || (isExact && stores === 'numbers');
 }
 
-function selectedOf({ sql, stores }: StoredValue, isExact: boolean): string {
+function selectedOf({ sql, stores }: ReadValue, isExact: boolean): string {
   const text = isExact ? exactText(sql) : sql;
   if (!isMarkedAs(stores, isExact)) return text;
   const isNumber = `${sql} BETWEEN -${Number.MAX_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;

@@ -4,7 +4,7 @@
 
 import { storageError } from '../../shared/contract/errors.ts';
 import { KEY_COLUMNS_MAX, type SchemaEntry, type TableChanges } from '../changes/changes.ts';
-import type { StoredAs, StoredValue } from './exact-rows.ts';
+import type { ReadValue, StoredAs } from './exact-rows.ts';
 import type { OwnSql } from './own-sql.ts';
 
 /** What this package's own tables, triggers and views are called. */
@@ -154,7 +154,7 @@ function columnOf(name: string, type: string): Column {
 }
 
 /** The values of a table's columns. `table`: its name in the statement. */
-export function valuesOf({ columns }: NotedTable, table: string): StoredValue[] {
+export function readValuesOf({ columns }: NotedTable, table: string): ReadValue[] {
   return columns.map(({ name, stores }) => ({ sql: `${table}.${sqlName(name)}`, stores }));
 }
 

@@ -132,19 +132,6 @@ export async function startHost(
   return { host, namespaces, manager, turns: messages, close };
 }
 
-/** Many at once: a call of `getRandomValues` takes 10 to 30 µs in Node. */
-function randomUint32s(): () => number {
-  const words = new Uint32Array(64);
-  let used = words.length;
-  return () => {
-    if (used === words.length) {
-      crypto.getRandomValues(words);
-      used = 0;
-    }
-    return words[used++]!;
-  };
-}
-
 function environmentOf(
   platform: Platform,
   turns: Turns,
@@ -156,7 +143,7 @@ function environmentOf(
   return {
     now: clock.now,
     elapsed: clock.elapsed,
-    randomUint32: randomUint32s(),
+    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     nextTurn: (task) => turns.nextTurn(task),
     beforeNextTurn: (task) => (turns.beforeNextTurn ?? turns.nextTurn).call(turns, task),
     at: (timeMs, task) => clock.at(timeMs, task),
