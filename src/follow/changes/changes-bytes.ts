@@ -30,7 +30,9 @@ import {
 import { isExactText } from './exact-text.ts';
 
 const TYPES = ['table', 'index', 'trigger', 'view'] as const;
-const LENGTH_MAX = 2 ** 32 - 1;
+
+/** An array of the message. @throws INVALID_ARGUMENT */
+type ListOf = <T>(what: string, value: unknown, make: (element: unknown) => T) => T[];
 
 export function encodeChanges({ tables, ...others }: Changes): Uint8Array<ArrayBuffer> {
   const inOneList = ({ rows, gone, ...table }: TableChanges) => ({
@@ -42,17 +44,30 @@ export function encodeChanges({ tables, ...others }: Changes): Uint8Array<ArrayB
 }
 
 /** @throws INVALID_ARGUMENT */
-export function decodeChanges(bytes: unknown): Changes {
-  const value = deserialize(checkBytes('changes', bytes));
-  const { isWiped, schema, tables, sequences, kv, kvGone } = checkFields('changes', value);
+export function decodeChanges(message: unknown): Changes {
+  const bytes = checkBytes('changes', message);
+  // Each element takes a byte. An array with holes names any number of elements in ten.
+  const listOf: ListOf = (what, value, make) => eachOf(checkArray(what, value, bytes.length), make);
+  const { isWiped, schema, tables, sequences, kv, kvGone } = checkFields(
+    'changes',
+    readValue(bytes),
+  );
   return {
     isWiped: checkBoolean('isWiped', isWiped),
     schema: schema === null ? null : listOf('schema', schema, schemaObject),
-    tables: listOf('tables', tables, tableChanges),
+    tables: listOf('tables', tables, (table) => tableChanges(table, listOf)),
     sequences: sequences === null ? null : listOf('sequences', sequences, sequenceOf),
     kv: listOf('kv', kv, entry),
     kvGone: listOf('kvGone', kvGone, (key) => checkString('key', key)),
   };
+}
+
+function readValue(bytes: Uint8Array): unknown {
+  try {
+    return deserialize(bytes);
+  } catch {
+    throw malformed('changes', 'a serialized value');
+  }
 }
 
 /** Null for anything else: a follower with other code can send it. */
@@ -76,7 +91,7 @@ function schemaObject(value: unknown): SchemaEntry {
   return { type: known, name: checkString('name', name), sql: checkString('sql', sql) };
 }
 
-function tableChanges(value: unknown): TableChanges {
+function tableChanges(value: unknown, listOf: ListOf): TableChanges {
   const { name, keys, columns, isWhole, rows, gone } = checkFields('table', value);
   const named = listOf('keys', keys, (key) => checkString('key', key));
   const held = listOf('columns', columns, (column) => checkString('column', column));
@@ -85,8 +100,8 @@ function tableChanges(value: unknown): TableChanges {
     keys: named,
     columns: held,
     isWhole: checkBoolean('isWhole', isWhole),
-    rows: rowsOf('rows', rows, held.length),
-    gone: rowsOf('gone', gone, named.length),
+    rows: rowsOf('rows', listOf('rows', rows, cell), held.length),
+    gone: rowsOf('gone', listOf('gone', gone, cell), named.length),
   };
 }
 
@@ -103,8 +118,7 @@ function entry(value: unknown): readonly [string, Uint8Array] {
   return [checkString('key', key), checkBytes('value', bytes)];
 }
 
-function rowsOf(what: string, value: unknown, width: number): SentCell[][] {
-  const cells = listOf(what, value, cell);
+function rowsOf(what: string, cells: readonly SentCell[], width: number): SentCell[][] {
   const count = cells.length === 0 ? 0 : cells.length / width;
   if (!Number.isSafeInteger(count))
     throw malformed(what, `a list with ${width} values for each row`);
@@ -122,8 +136,4 @@ function cell(value: unknown): SentCell {
     default:
       return value === null ? null : checkBytes('value', value);
   }
-}
-
-function listOf<T>(what: string, value: unknown, make: (element: unknown) => T): T[] {
-  return eachOf(checkArray(what, value, LENGTH_MAX), make);
 }
