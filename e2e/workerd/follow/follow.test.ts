@@ -192,9 +192,13 @@ describe.each([
       const error = expect.objectContaining({ name: 'TypeError', code: 'UNKNOWN_METHOD' });
       expect(await client.outcome(i + 1)).toEqual({ kind: 'error', error });
     }
-    client.call(6, 'add', { length: 1 });
-    const error = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
-    expect(await client.outcome(6)).toEqual({ kind: 'error', error });
+    const holes: unknown[] = [];
+    holes.length = 10_000_000;
+    for (const [i, args] of [{ length: 1 }, holes].entries()) {
+      client.call(i + 6, 'add', args);
+      const error = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+      expect(await client.outcome(i + 6)).toEqual({ kind: 'error', error });
+    }
   });
 
   test('[FOLS7] results are copied by value; functions, streams and instances are errors', async () => {
