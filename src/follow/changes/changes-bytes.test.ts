@@ -1,4 +1,4 @@
-// Changes that a server may send: texts that are sent by their bytes, and messages that are none.
+// Changes that a server may send: texts that are sent by their bytes, and damaged messages.
 
 import { expect, test } from 'vitest';
 import { serialize } from '../../shared/values/encode.ts';
