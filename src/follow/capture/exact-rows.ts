@@ -1,8 +1,8 @@
 // Rows with exactly the values that are stored.
 //
 // A runtime gives a number of JavaScript for INTEGER and REAL alike, and U+FFFD for what is not UTF-8. Rows are read as they
-// are, and if a value of them may be another one, they are read again by a statement that gives it as a marked text. Rare
-// values cost two statements then, and all others no work for each.
+// are, and if a value of them may be another one, they are read again by a statement that gives it as a marked text: rare
+// values cost a second statement. Columns that keep each type are marked from the start.
 //
 // Does not know tables.
 

@@ -1,8 +1,8 @@
 // Changes as the bytes that a message carries, and their check: a server with other code than this package's can send
 // anything.
 //
-// The rows of a table are one list of values: half the time of a list for each row. A message holds the bytes as they are, so that
-// they are made once for all followers of a position, and a copy stores those of a part unread.
+// The rows of a table are one list of values, which costs less than a list for each row. A message holds the bytes as they
+// are, so that they are made once for all followers of a position, and a copy stores those of a part unread.
 //
 // Invariant: decoded changes have exactly their type, and each row has as many values as its table has columns. Whether
 // they fit the tables is found when they are applied.
