@@ -117,9 +117,12 @@ export class Application {
         for (const change of drops.filter((one) => !isTable(one))) this.#drop(change);
         for (const change of drops.filter(isTable)) this.#drop(change);
         for (const change of creates.filter(isTable)) this.#create(change);
+        if (direct.length === 0) return;
+        // A row that goes, and is named by its key, may have the rowid or the unique value of one that comes.
+        this.#applyKeyed(keyed, true, false);
         this.#applyDirect(direct);
       });
-      if (keyed.length > 0) this.#applyKeyed(keyed);
+      this.#applyKeyed(keyed, direct.length === 0, true);
       for (const change of creates.filter((one) => !isTable(one))) this.#create(change);
       const shapes = new Shapes(database, 'main');
       this.#rebuildIndexes(shapes);
@@ -312,7 +315,9 @@ export class Application {
     write(statement, shape, cells);
   }
 
-  #applyKeyed(steps: readonly RowStep[]): void {
+  /** `removes`: takes out the rows that go or are replaced. `writes`: puts in and updates the others. */
+  #applyKeyed(steps: readonly RowStep[], removes: boolean, writes: boolean): void {
+    if (steps.length === 0) return;
     const writer = new ChangesetWriter();
     const byTable = new Map<Shape, RowStep[]>();
     for (const step of steps) {
@@ -328,12 +333,12 @@ export class Application {
         isUnique || !sameKeyCells(change.after!, now!.cells, shape);
       for (const step of ofTable) {
         const { change, now } = step;
-        if (now !== null && (change.after === null || mustReplace(step)))
+        if (removes && now !== null && (change.after === null || mustReplace(step)))
           writer.delete(now.cells, shape);
       }
       for (const step of ofTable) {
         const { change, now } = step;
-        if (change.after === null) continue;
+        if (!writes || change.after === null) continue;
         if (now === null || mustReplace(step)) writer.insert(change.after, shape);
         else writer.update(now.cells, change.after, shape);
       }

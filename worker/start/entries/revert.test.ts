@@ -303,6 +303,20 @@ function statementOf({
   );
 }
 
+test('[REVERT6] a row without a key comes back to its rowid, which a row with a key has until the revert', async () => {
+  const text = 'CREATE TABLE t (k TEXT PRIMARY KEY, v UNIQUE)';
+  await commit(text, "INSERT INTO t (rowid, k, v) VALUES (3, 'a', 'one')");
+  const target = await commit('DELETE FROM t', "INSERT INTO t VALUES (NULL, 'one')");
+  await storage.put('other', 1);
+  const before = await storage.getCurrentBookmark();
+  const undone = await storage.revert(target);
+  expect(await rows('SELECT * FROM t')).toEqual([['a', 'one']]);
+  await storage.revert(undone);
+  expect(await rows('SELECT rowid, * FROM t')).toEqual([[1, null, 'one']]);
+  expect(await changesOf(storage.diff(before))).toEqual([]);
+  await isSound();
+});
+
 test('[REVERT6] the revert of a commit gives what the others made, or is CONFLICT; the revert of a revert is the identity', async () => {
   await fc.assert(
     fc.asyncProperty(
