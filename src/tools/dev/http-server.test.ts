@@ -164,6 +164,15 @@ test('[DEV21] a path may begin with two slashes', async () => {
   }
 });
 
+test.for(['http://[::1', 'http://x:port/', 'http://'])(
+  '[DEV33] the address %s is a 400',
+  async (address) => {
+    const line = `GET ${address} HTTP/1.1`;
+    expect((await ask(line, 'Host: localhost')).head).toContain('400 bad request');
+    expect((await ask(line, 'Host: localhost', ...HANDSHAKE)).head).toContain('400 bad request');
+  },
+);
+
 test('[DEV22] a request has a body if its headers tell of one; TRACE is refused', async () => {
   for (const method of ['DELETE', 'OPTIONS', 'PUT']) {
     const { body } = await ask(`${method} / HTTP/1.1`);

@@ -59,10 +59,10 @@ export interface ServerOptions {
 export async function serveHttp(options: ServerOptions): Promise<DevServer> {
   const { port, host, app, closeMs } = options;
   const sockets = await ClientSockets.load();
-  const isAllowed = hostCheck(host);
+  const refusalOf = refusals(host);
   const underWay = new Set<ServerResponse>();
   const server = createServer((incoming, outgoing) => {
-    const response = isAllowed(incoming) ? answer(incoming, options) : strangersAnswer();
+    const response = refusalOf(incoming) ?? answer(incoming, options);
     underWay.add(outgoing);
     outgoing.once('close', () => underWay.delete(outgoing));
     void send(response, () => outgoing, options);
@@ -74,7 +74,7 @@ export async function serveHttp(options: ServerOptions): Promise<DevServer> {
       parseAgain(server, asked);
       return;
     }
-    const response = isAllowed(incoming) ? upgrade(asked, sockets, options) : strangersAnswer();
+    const response = refusalOf(incoming) ?? upgrade(asked, sockets, options);
     void send(response, () => responseOn(asked), options);
   });
   server.listen(port, host);
@@ -96,16 +96,18 @@ export async function serveHttp(options: ServerOptions): Promise<DevServer> {
   };
 }
 
-/** A stranger's name that leads here (DNS rebinding) would let its pages read the answers. */
-function hostCheck(host: string): (incoming: IncomingMessage) => boolean {
+/** Answers requests that do not reach the worker: to no address, or to a host that is not this one. */
+function refusals(host: string): (incoming: IncomingMessage) => Promise<Response> | undefined {
   const isOfEveryName = host === '0.0.0.0' || host === '::';
   const names = new Set(['localhost', '127.0.0.1', '[::1]', host]);
-  return ({ headers }) => isOfEveryName || names.has(nameOf(headers.host ?? ''));
-}
-
-async function strangersAnswer(): Promise<Response> {
-  const text = 'The name of this host is not allowed; start with --host.\n';
-  return new Response(text, { status: 403 });
+  const refusal = async (status: number, text: string) => new Response(text, { status });
+  return (incoming) => {
+    // A stranger's name that leads here (DNS rebinding) would let its pages read the answers.
+    if (!isOfEveryName && !names.has(nameOf(incoming.headers.host ?? '')))
+      return refusal(403, 'The name of this host is not allowed; start with --host.\n');
+    if (urlOf(incoming) === null) return refusal(400, 'The address of the request is no URL.\n');
+    return undefined;
+  };
 }
 
 /**
@@ -204,7 +206,7 @@ async function upgrade(
 ): Promise<Response | 'connected'> {
   const { incoming } = asked;
   if (sockets === undefined) throw new Error('WebSockets need the package ws: npm install -D ws');
-  if (urlOf(incoming).pathname === INSPECTOR) {
+  if (urlOf(incoming)?.pathname === INSPECTOR) {
     if (!isOfOwnPage(incoming, options.host)) return new Response(null, { status: 403 });
     sockets.inspect(asked, (await options.app()).servePage);
     return 'connected';

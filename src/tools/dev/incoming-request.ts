@@ -24,13 +24,13 @@ const CF = {
   tlsVersion: 'TLSv1.3',
 };
 
-/** @throws TypeError if its address is not valid */
+/** Its address is valid. @throws TypeError for what Node has no Request of: an address with a password */
 export function requestOf(incoming: IncomingMessage): Request {
   const { method = 'GET', headers } = incoming;
   const pairs = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((text): [string, string] => [name, text]),
   );
-  const request = new Request(urlOf(incoming), {
+  const request = new Request(urlOf(incoming)!, {
     method,
     headers: pairs,
     redirect: 'manual', // the caller follows
@@ -39,10 +39,11 @@ export function requestOf(incoming: IncomingMessage): Request {
   return Object.defineProperty(request, 'cf', { value: CF, enumerable: true });
 }
 
-/** The whole address; a path may begin with two slashes. */
-export function urlOf({ url = '/', headers }: IncomingMessage): URL {
+/** The whole address, or null if it is none; a path may begin with two slashes. */
+export function urlOf({ url = '/', headers }: IncomingMessage): URL | null {
   const origin = `http://${headers.host ?? 'localhost'}`;
-  return url.startsWith('/') ? new URL(origin + url) : new URL(url, origin);
+  const address = url.startsWith('/') ? origin + url : url;
+  return URL.canParse(address, origin) ? new URL(address, origin) : null;
 }
 
 /** GET and HEAD have none in Node. */
