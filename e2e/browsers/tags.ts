@@ -8,7 +8,7 @@ export const ONCE = '@once';
 
 /**
  * A test that takes many seconds, and beside which a shorter one meets the same part of a browser. `npm test` leaves it
- * for the rest; `npm run e2e` runs it in each browser.
+ * for the rest, which runs it in Chromium; `npm run test:release` runs it in Firefox, `npm run e2e` in each browser.
  */
 export const LONG = '@long';
 

@@ -1,7 +1,8 @@
-// The steps of `npm test`, and the steps left for the rest: each a list of stages, of steps side by side.
+// The steps of `npm test`, those left for the rest, and those before a release: each a list of stages, of steps side by
+// side.
 //
-// Invariant: no step is in both parts, and together they are all tests of the repository but those before a release. Does not know how steps
-// run, nor which browsers are installed.
+// Invariant: no step is in two parts, and together they are all tests of the repository. Does not know how steps run, nor
+// which browsers are installed.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +55,7 @@ export function stagesOfTest(folder: string): readonly Stage[] {
   ];
 }
 
-/** All else there is. The package is packed unless the folder has it. */
+/** All else but what is left until a release. The package is packed unless the folder has it. */
 export function stagesOfRest(folder: string): readonly Stage[] {
   const packs = existsSync(packedIn(folder)) ? [] : [[[pack(folder)]]];
   const simulator = (title: string, ...parameters: string[]): Step => ({
@@ -84,12 +85,22 @@ export function stagesOfRest(folder: string): readonly Stage[] {
         ),
       ],
     ],
-    [[endToEnd('end-to-end tests', 'Firefox', folder)]],
+    [[endToEnd('end-to-end tests', 'Firefox', folder, `--grep-invert=${LONG}`)]],
     // These keep one core busy at most.
     [
       [conformance('Firefox'), hostile],
       [endToEnd('end-to-end tests', 'WebKitGTK', folder), conformance('WebKitGTK')],
     ],
+  ];
+}
+
+/** Tests that repeat others of the rest, with another example or in another browser. */
+export function stagesOfRelease(folder: string): readonly Stage[] {
+  const packs = existsSync(packedIn(folder)) ? [] : [[[pack(folder)]]];
+  return [
+    ...packs,
+    [[endToEnd('repeating end-to-end tests', 'Chromium', folder, `--grep=${RELEASE}`)]],
+    [[endToEnd('long end-to-end tests', 'Firefox', folder, `--grep=${LONG}`)]],
   ];
 }
 

@@ -1,11 +1,11 @@
-// `npm test`, `npm run test:rest` and `npm run test:all`: steps in order, with one count at the end.
+// `npm test`, `npm run test:rest`, `test:all` and `test:release`: steps in order, with one count at the end.
 //
-// The rest is everything that `npm test` leaves out, and repeats none of it. `--all` runs both; `--rest --with FOLDER`
-// adds the results of `npm test` in the folder: its counts, and the package it packed.
+// The rest is what `npm test` leaves out, except what is left until a release, and repeats none of it. `--all` runs both;
+// `--rest --with FOLDER` adds the results of `npm test` in the folder: its counts, and the package it packed.
 //
 // Invariant: a failing step does not stop the next. It ends with code 0 only when every step ran something and nothing
 // failed. The last line is the count, alone; the lines before it list the tests that were left out, with the reason.
-// `npm test` does the same with and without CI set. In the rest, CI set means that a browser that is missing is
+// `npm test` does the same with and without CI set. In the others, CI set means that a browser that is missing is
 // installed, or has failed; elsewhere it is left out.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,6 +18,7 @@ import {
   type PlannedStep,
   REPOSITORY,
   type Stage,
+  stagesOfRelease,
   stagesOfRest,
   stagesOfTest,
   titlesOf,
@@ -33,13 +34,13 @@ const { values } = parseArgs({
   options: {
     all: { type: 'boolean', default: false },
     rest: { type: 'boolean', default: false },
+    release: { type: 'boolean', default: false },
     with: { type: 'string' },
   },
 });
+const part = values.release ? 'release' : values.rest ? 'rest' : 'npm-test';
 const folder =
-  values.with === undefined
-    ? join(REPOSITORY, 'test-results', values.rest ? 'rest' : 'npm-test')
-    : resolve(values.with);
+  values.with === undefined ? join(REPOSITORY, 'test-results', part) : resolve(values.with);
 const results: StepResult[] = [];
 const leftOut: string[] = [];
 const browsers = new Map<BrowserTitle, string | null>();
@@ -48,14 +49,16 @@ if (values.with === undefined) rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 if (values.with !== undefined) results.push(...earlierResults(join(folder, RESULTS)));
 
-if (!values.rest) await runAll(stagesOfTest(folder));
+if (process.env.CI && (values.rest || values.all || values.release)) {
+  process.env.FIREFOX = '1';
+  process.env.WEBKITGTK = '1';
+}
+if (values.release) await runAll(stagesOfRelease(folder));
+if (part === 'npm-test') await runAll(stagesOfTest(folder));
 if (values.rest || values.all) {
-  if (process.env.CI) {
-    process.env.FIREFOX = '1';
-    process.env.WEBKITGTK = '1';
-  }
   await runAll(stagesOfRest(folder));
-} else {
+  leftOut.push('tests that repeat others; `npm run test:release` runs them');
+} else if (part === 'npm-test') {
   writeFileSync(join(folder, RESULTS), JSON.stringify(results));
   leftOut.push(`${titlesOf(stagesOfRest(folder)).join(', ')}; \`npm run test:rest\` runs them`);
 }
