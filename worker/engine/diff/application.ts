@@ -67,8 +67,11 @@ export class Application {
   /** With the larger numbers of the later state. A table that is made again loses its own number. */
   readonly #sequences: Sequences;
   readonly #readers = new Map<string, RowReader>();
-  /** Tables of whose rows a condition by key finds several: SQLite compares the columns, not the index. */
-  readonly #ambiguous = new Set<Shape>();
+  /**
+   * Tables that no changeset is applied to: a condition by key finds several rows, since SQLite compares the columns and
+   * not the index; or a constraint itself decides its conflicts, and would replace or leave out rows.
+   */
+  readonly #unsuited = new Set<Shape>();
   /** Tables that are made, removed or made again as a whole. */
   readonly #whole = new Set<string>();
 
@@ -108,7 +111,8 @@ export class Application {
     const database = this.#database;
     const steps = this.#rows.filter(({ shape }) => !this.#whole.has(shape.name));
     for (const shape of new Set(steps.map((step) => step.shape)))
-      if (this.#shapes.hasOtherCollations(shape)) this.#ambiguous.add(shape);
+      if (this.#shapes.hasOtherCollations(shape) || /conflict/i.test(shape.sql))
+        this.#unsuited.add(shape);
     const isDirect = (step: RowStep) => step.change.key === null || this.#isReplaced(step);
     const [direct, keyed] = [steps.filter(isDirect), steps.filter((step) => !isDirect(step))];
     database.withoutTriggers(() => {
@@ -260,7 +264,10 @@ export class Application {
     }
   }
 
-  /** Rows that a changeset cannot name: without a primary key, of virtual tables, and those of `hasOtherCollations`. */
+  /**
+   * Rows that a changeset cannot name, without a primary key or of virtual tables, and those of unsuited tables. A
+   * constraint's own decision of conflicts does not count.
+   */
   #applyDirect(steps: readonly RowStep[]): void {
     for (const step of steps) {
       const { shape, change, now } = step;
@@ -279,7 +286,7 @@ export class Application {
       if (change.after === null || now === null || this.#isReplaced(step)) continue;
       const names = storedNames(shape);
       const statement = this.#database.statement(
-        `UPDATE ${quotedName(shape.name)} SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE ${shape.rowid} = ?`,
+        `UPDATE OR ABORT ${quotedName(shape.name)} SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE ${shape.rowid} = ?`,
       );
       const cells = [...storedCells(change.after, shape), integerCell(now.rowid!)];
       write(statement, shape, cells);
@@ -294,7 +301,7 @@ export class Application {
 
   /** Its row is taken out and put in again: SQLite cannot update it by its key. */
   #isReplaced({ shape, change }: RowStep): boolean {
-    return shape.kind === 'virtual' || (change.key !== null && this.#ambiguous.has(shape));
+    return shape.kind === 'virtual' || (change.key !== null && this.#unsuited.has(shape));
   }
 
   #insert(shape: Shape, row: Row, rowid: bigint | null): void {
@@ -310,7 +317,7 @@ export class Application {
     }
     const places = names.map(() => '?').join(', ');
     const statement = this.#database.statement(
-      `INSERT INTO ${quotedName(shape.name)} (${names.join(', ')}) VALUES (${places})`,
+      `INSERT OR ABORT INTO ${quotedName(shape.name)} (${names.join(', ')}) VALUES (${places})`,
     );
     write(statement, shape, cells);
   }

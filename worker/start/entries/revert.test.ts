@@ -293,7 +293,7 @@ function statementOf({
   const text = `'${value}' || printf('%.*c', ${size}, 'x')`;
   if (kind === 'row') return `INSERT OR REPLACE INTO a VALUES (${n}, ${text}, ${value})`;
   if (kind === 'text')
-    return `INSERT OR REPLACE INTO b VALUES ('k${n}', ${text}, ${value + 10 * n})`;
+    return `INSERT OR REPLACE INTO b VALUES ('k${n}', ${text}, ${(value + n) % 8})`;
   if (kind === 'loose') return `INSERT INTO c VALUES (${n}, ${text})`;
   if (kind === 'null')
     return `INSERT OR REPLACE INTO d VALUES (${n % 2 ? 'NULL' : `'${n}'`}, ${text})`;
@@ -302,6 +302,37 @@ function statementOf({
     'b WHERE length(k || u) % 3',
   );
 }
+
+test.for([
+  't (x UNIQUE ON CONFLICT REPLACE, v)',
+  't (k TEXT PRIMARY KEY, x UNIQUE ON CONFLICT REPLACE, v)',
+  't (k TEXT PRIMARY KEY, x UNIQUE ON CONFLICT IGNORE, v) WITHOUT ROWID',
+  't (k INTEGER PRIMARY KEY, x NOT NULL, v, UNIQUE (x) ON CONFLICT IGNORE)',
+])(
+  '[REVERT6] in %s, a row that would replace another one, or be left out, is CONFLICT',
+  async (columns) => {
+    const add = (k: string, v: string) =>
+      columns.includes('(k')
+        ? `INSERT INTO t VALUES (${k}, 1, '${v}')`
+        : `INSERT INTO t (rowid, x, v) VALUES (${k}, 1, '${v}')`;
+    await commit(`CREATE TABLE ${columns}`);
+    const from = await storage.getCurrentBookmark();
+    await commit(add('1', 'first'));
+    const to = await storage.getCurrentBookmark();
+    const target = await commit('DELETE FROM t');
+    await commit(add('7', 'of another'));
+    const now = await storage.getCurrentBookmark();
+    await expect(storage.revert(target)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(storage.merge({ from, to })).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(await storage.getCurrentBookmark()).toBe(now);
+    expect(await rows('SELECT v FROM t')).toEqual([['of another']]);
+    await run('DELETE FROM t');
+    await storage.revert(target);
+    await run("UPDATE t SET v = 'later'");
+    expect(await rows('SELECT v FROM t')).toEqual([['later']]);
+    await isSound();
+  },
+);
 
 test('[REVERT6] a row without a key comes back to its rowid, which a row with a key has until the revert', async () => {
   const text = 'CREATE TABLE t (k TEXT PRIMARY KEY, v UNIQUE)';
