@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectFacets, FacetStub } from '../../../src/shared/contract/object.ts';
+import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import type { FileDirectory, SyncFile } from '../../engine/file/file.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import {
@@ -330,6 +331,18 @@ describe('facets', () => {
     expect(await both()).toEqual([undefined, 'later']);
     await host.host.importDatabase(host.address('other'), file);
     expect(await both('other')).toEqual([undefined, undefined]);
+  });
+
+  test('[FACET7] an import into an object whose files are damaged leaves its facets as they are', async () => {
+    await host.run((ctx) => facetOf(ctx).put('key', 'of a'));
+    const file = await host.host.exportDatabase(host.address('other'));
+    await host.host.evict(host.address());
+    const directory = await world.medium.directory(addressKey(host.address()));
+    const checkpoint = await directory.open('checkpoint');
+    checkpoint.write(new Uint8Array(checkpoint.sizeBytes()).fill(0xff), 0);
+    checkpoint.close();
+    await host.host.importDatabase(host.address(), file);
+    expect(await host.run((ctx) => facetOf(ctx).get('key'))).toBe('of a');
   });
 
   test('[FACET8] a facet with open sockets stays in memory', async () => {

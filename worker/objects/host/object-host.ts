@@ -42,7 +42,7 @@ import { type Followers, NO_FOLLOWERS } from './followers.ts';
 import { Crowding, Instances, Resets } from './instances.ts';
 import { ListedFolders } from './listed-folders.ts';
 import { ObjectAlarms } from './object-alarms.ts';
-import { replaceDatabase, restoreDatabase } from './replace-database.ts';
+import { isUnreadable, replaceDatabase, restoreDatabase } from './replace-database.ts';
 
 /** Makes `env`, `exports`, `facets` and `props` of an instance. */
 export type MakeBindings = (instance: ObjectInstance) => InstanceBindings;
@@ -257,8 +257,19 @@ export class ObjectHost {
 
   /** Removes the object and its files, and its facets; its unanswered events reject. */
   async erase(address: ObjectAddress): Promise<void> {
-    const key = addressKey(address);
     const reason = storageError('OBJECT_RESET', 'The object was deleted.');
+    await this.#remove(address, reason, () =>
+      this.#facetFiles.removeBelow(addressKey(address), reason),
+    );
+  }
+
+  /** Ends the object and removes its own files, and those of its branches. `below`: removes what belongs to it. */
+  async #remove(
+    address: ObjectAddress,
+    reason: StorageError,
+    below: () => Promise<void>,
+  ): Promise<void> {
+    const key = addressKey(address);
     while (this.instances.has(key)) await this.instances.reset(key, reason);
     this.alarms.forget(key);
     this.#sockets.get(key)?.reset();
@@ -266,7 +277,7 @@ export class ObjectHost {
     const removed = this.#notes
       .leaving(key)
       .then(() => this.kept?.drop(address))
-      .then(() => this.#facetFiles.removeBelow(key, reason))
+      .then(below)
       .then(() => this.branches.endAll(address))
       .then(() => this.#removeFiles(key));
     this.instances.release(key, removed, true); // the next instance begins after it, with nothing
@@ -296,12 +307,30 @@ export class ObjectHost {
       this.#environment.openDatabase({ file: apart }, NO_EVENTS, ownLimits),
     );
     try {
-      const instance = await this.instance(address);
+      const instance = await this.#instanceToFill(address);
       this.#notes.checkAlarm(address); // the file may hold one
       return await replaceDatabase(instance, opened, by);
     } finally {
       opened.close();
     }
+  }
+
+  /**
+   * The instance that an import fills. Damaged files that cannot be opened give way to new ones, but not at once: an
+   * opening that meets a damaged restore fails, gives the restore up, and the next one succeeds.
+   */
+  async #instanceToFill(address: ObjectAddress): Promise<ObjectInstance> {
+    for (const isLast of [false, true]) {
+      try {
+        return await this.instance(address);
+      } catch (error) {
+        if (!isUnreadable(address, error)) throw error;
+        if (isLast) break;
+      }
+    }
+    const reason = storageError('OBJECT_RESET', 'importDatabase() replaces damaged files.');
+    await this.#remove(address, reason, async () => {}); // facets have files of their own
+    return this.instance(address);
   }
 
   /**

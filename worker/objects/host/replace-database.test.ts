@@ -2,10 +2,14 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
+import { addressKey } from '../../../src/shared/contract/object-id.ts';
+import type { Call } from '../../../src/shared/wire/operations.ts';
+import { MemoryMedium } from '../../engine/file/medium.ts';
 import { queryFile } from '../../testing/foreign-files.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { MemoryCatalog } from '../catalog/catalog.ts';
 import { PageSessions } from '../sessions/page-session.ts';
 
 let host: TestHost;
@@ -271,6 +275,60 @@ describe('into an object', () => {
     expect(
       await sessions.execute(session, [{ op: 'importDatabase', database: file, wal: null }]),
     ).toEqual([{ ok: expect.any(String) }]);
+  });
+
+  describe('whose files cannot be opened', () => {
+    let medium: MemoryMedium;
+    let own: TestHost;
+    beforeEach(async () => {
+      medium = new MemoryMedium();
+      own = await createTestHost({}, {}, undefined, { medium, catalog: new MemoryCatalog() });
+      await own.run(fill);
+    });
+    afterEach(() => own.close());
+
+    async function damage(): Promise<void> {
+      await own.host.evict(own.address());
+      const directory = await medium.directory(addressKey(own.address()));
+      const opened = await directory.open('checkpoint');
+      opened.write(new Uint8Array(opened.sizeBytes()).fill(0xff), 0);
+      opened.close();
+    }
+
+    test('[MOVE14] its handle opens, its calls are CORRUPT, and an import brings new files', async () => {
+      const database = await exportOf('empty');
+      await damage();
+      const sessions = new PageSessions(own.host, () => () => {});
+      const { ok: session } = (await sessions.open('object')) as { ok: number };
+      const ask = async (call: Call) => (await sessions.execute(session, [call]))[0];
+      const get: Call = { op: 'get', keys: ['key'] };
+      const code = (name: string) => ({ error: { properties: { code: name } } });
+      expect(await ask(get)).toMatchObject(code('CORRUPT'));
+      const wrong = database.subarray(1);
+      expect(await ask({ op: 'importDatabase', database: wrong, wal: null })).toMatchObject(
+        code('IMPORT_INVALID'),
+      );
+      expect(await ask(get)).toMatchObject(code('CORRUPT'));
+      expect(await ask({ op: 'importDatabase', database, wal: null })).toEqual({
+        ok: expect.any(String),
+      });
+      expect(await ask(get)).toEqual({ ok: [null] });
+    });
+
+    test('[MOVE14] after an opening that fails once, an import keeps the files and their history', async () => {
+      const database = await exportOf('empty');
+      await own.host.evict(own.address());
+      const { directory } = medium;
+      medium.directory = () => {
+        medium.directory = directory;
+        throw storageError('CORRUPT', 'The restore that was requested is damaged.');
+      };
+      const undo = await own.host.importDatabase(own.address(), database);
+      const get = () => own.run(({ storage }) => storage.kv.get('key'));
+      expect(await get()).toBe(undefined);
+      await own.host.restore(own.address(), undo);
+      expect(await get()).toEqual({ when: new Date(5) });
+    });
   });
 
   test('[MOVE13] an import that does not reach the disk leaves the old data', async () => {

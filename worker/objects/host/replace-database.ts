@@ -3,12 +3,18 @@
 // Invariant: nothing of the object runs between the replacement and its reset. The state of its instance is
 // about the old data and must not be written into the new.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { ForeignDatabase } from '../../engine/import/foreign-database.ts';
 import type { Annotation } from '../../engine/log/annotation.ts';
 import type { PastState } from '../../engine/log/past-state.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
+
+/** True for the error of an opening whose object only an import can replace. A branch needs its origin's files too. */
+export function isUnreadable({ branch }: ObjectAddress, error: unknown): boolean {
+  return branch === undefined && isStorageError(error) && error.code === 'CORRUPT';
+}
 
 /**
  * Copies the database into the object's and resets the object once that is durable; returns the

@@ -36,6 +36,7 @@ import type { Moment } from '../../engine/storage/moment.ts';
 import { perform, performAt } from '../../engine/storage/perform.ts';
 import type { Branches } from '../host/branches.ts';
 import type { ObjectHost } from '../host/object-host.ts';
+import { isUnreadable } from '../host/replace-database.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
 import { PageBranches } from './page-branches.ts';
@@ -449,7 +450,9 @@ export class PageSessions implements StorageService {
           ? { className: null, id: idOfStorage(target) }
           : fromWireAddress(target);
       letGo = this.#host.branches.hold(address);
-      await this.#host.instance(address);
+      await this.#host.instance(address).catch((error) => {
+        if (!isUnreadable(address, error)) throw error; // else each call gets it, and an import is the way out
+      });
     } catch (error) {
       letGo();
       return { error: toWire(error) };
