@@ -41,6 +41,11 @@ export class RemoteKeyValue implements KeyValueOperations {
     this.#calls = calls;
   }
 
+  /** Vue makes a proxy of an object without a name of its own; on a proxy, private members do not exist. */
+  get [Symbol.toStringTag](): string {
+    return 'RemoteStorage';
+  }
+
   static {
     defineRemoteMethods(
       RemoteKeyValue.prototype,

@@ -63,6 +63,11 @@ export class LiveValue<T> implements Live<T> {
     Object.defineProperty(this, DISPOSE, { value: () => this.dispose(), configurable: true });
   }
 
+  /** Named, as a handle is, so that Vue makes no proxy of it. */
+  get [Symbol.toStringTag](): string {
+    return 'Live';
+  }
+
   readonly getSnapshot = (): T | undefined => this.#state.value;
 
   readonly getState = (): LiveState<T> => this.#state;

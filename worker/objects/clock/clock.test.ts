@@ -147,6 +147,17 @@ describe('clock', () => {
     expect(clock.isControlled).toBe(false);
   });
 
+  test('[CLOCK7] a time that no Date can show is refused; the last one is accepted', async () => {
+    const { clock } = make();
+    const refused = expect.objectContaining({ name: 'TypeError', code: 'INVALID_ARGUMENT' });
+    expect(() => clock.set(8.64e15 + 1, settled)).toThrow(refused);
+    expect(() => clock.advance(8.64e15, settled)).toThrow(refused);
+    expect(clock.isControlled).toBe(false);
+    await clock.set(8.64e15, settled);
+    expect(() => clock.advance(1, settled)).toThrow(refused);
+    expect(clock.now()).toBe(8.64e15);
+  });
+
   test('[CLOCK8] a date that came while the device slept runs within a minute of its waking', () => {
     const { system, clock, log } = make();
     const hourMs = 3_600_000;

@@ -80,7 +80,7 @@ export class Clock {
    * awaited after each: tasks that it started are part of its moment.
    */
   advance(durationMs: number, settled: () => Promise<void>): Promise<void> {
-    checkTime('advance', durationMs);
+    checkTime('advance', durationMs, this.now());
     return this.#control(() => {
       this.#hold(this.now());
       return this.#runUntil(Math.ceil(this.now() + durationMs), settled);
@@ -178,11 +178,15 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-function checkTime(operation: string, value: number): void {
-  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return;
+/** Beyond it, `Date` in the code of objects would be invalid. */
+const LAST_DATE_MS = 8.64e15;
+
+function checkTime(operation: string, value: number, sinceMs = 0): void {
+  if (typeof value === 'number' && value >= 0 && sinceMs + value <= LAST_DATE_MS) return;
   throw storageError(
     'INVALID_ARGUMENT',
-    `clock.${operation}: takes milliseconds, finite and not negative, not ${String(value)}.`,
+    `clock.${operation}: takes milliseconds, not negative, up to the last time of a Date (${LAST_DATE_MS} ms), not ` +
+      `${String(value)}.`,
   );
 }
 

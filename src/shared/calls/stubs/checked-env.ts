@@ -2,15 +2,18 @@
 // elsewhere.
 
 import { storageError } from '../../contract/errors.ts';
+import { isOfVue } from './remote-name.ts';
 
-/** `env`, whose unknown names throw UNKNOWN_CLASS. `then` and `toJSON` are asked for by the language. */
+/** By the language. */
+const ASKED_OF_ANY: ReadonlySet<string> = new Set(['then', 'toJSON']);
+
+/** `env`, whose unknown names throw UNKNOWN_CLASS. */
 export function checkedEnv(env: object, served: Iterable<string>): object {
   const names = [...served];
   return new Proxy(env, {
     get(target, name) {
-      if (typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON') {
-        return Reflect.get(target, name);
-      }
+      const isAskedOfAny = typeof name === 'symbol' || ASKED_OF_ANY.has(name) || isOfVue(name);
+      if (isAskedOfAny || name in target) return Reflect.get(target, name);
       throw unknownClass(name, names);
     },
   });

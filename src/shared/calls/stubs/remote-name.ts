@@ -11,5 +11,12 @@ const LOCAL_NAMES: ReadonlySet<string> = new Set([
 
 /** True for a name that can stand for a member of the other side. */
 export function isRemote(name: string | symbol): name is string {
-  return typeof name === 'string' && !LOCAL_NAMES.has(name) && !/^\d+$/.test(name);
+  return (
+    typeof name === 'string' && !LOCAL_NAMES.has(name) && !/^\d+$/.test(name) && !isOfVue(name)
+  );
+}
+
+/** True for a mark that Vue looks for in any value. If each were a member, Vue would unwrap a stub without end. */
+export function isOfVue(name: string): boolean {
+  return name.startsWith('__v_');
 }
