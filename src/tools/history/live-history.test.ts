@@ -73,9 +73,11 @@ test('[HIST12] live histories of the same options on one handle are the same rea
   expect(keyOf(storage, { from: now })).not.toEqual(keyOf(storage));
   expect(keyOf(storage)[0]).toBe(true);
   expect(keyOf(await handleOf('identity'))[0]).toBe(false);
-  expect(() => liveHistory({} as never)).toThrow(
-    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-  );
+  for (const wrong of [{}, null, objects.env.Box.getByName('stub')]) {
+    expect(() => liveHistory(wrong as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
+  }
 });
 
 test('[HIST12] errors of `history` are reported; it ends with its handle, and continues after a reset', async () => {

@@ -30,7 +30,8 @@ export function liveHistory(
   storage: StorageHandle,
   options: HistoryOptions = {},
 ): Live<StorageCommit[]> {
-  if (typeof storage?.history !== 'function') {
+  // Of a stub, each name is callable, and none is there.
+  if (typeof storage !== 'object' || storage === null || !('history' in storage)) {
     throw storageError(
       'INVALID_ARGUMENT',
       'liveHistory: takes a handle: of openStorage() or connect().storage().',

@@ -23,7 +23,8 @@ const PAUSE_MS = 100;
  */
 export function undoStack(storage: StorageHandle, options: UndoOptions = {}): UndoStack {
   const { groupMs = 0, depth = DEPTH_DEFAULT, filter = () => true } = options;
-  if (typeof storage?.history !== 'function') {
+  // Of a stub, each name is callable, and none is there.
+  if (typeof storage !== 'object' || storage === null || !('history' in storage)) {
     throw invalid('takes a handle: of openStorage() or connect().storage()');
   }
   if (!(groupMs >= 0)) throw invalid(`groupMs is a number from 0, not ${String(groupMs)}`);

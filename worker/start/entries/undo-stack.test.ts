@@ -358,6 +358,7 @@ test('[UNDO8] an entry that is taken back already is passed over', async () => {
 test('[UNDO9] wrong arguments are INVALID_ARGUMENT; a closed stack is CONNECTION_CLOSED and fires nothing', async () => {
   const wrong = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
   expect(() => undoStack(undefined as never)).toThrow(wrong);
+  expect(() => undoStack(objects.env.Box.getByName('stub') as never)).toThrow(wrong);
   for (const options of [{ groupMs: -1 }, { groupMs: 'x' }, { depth: 0 }, { depth: 10_001 }]) {
     expect(() => undoStack(storage, options as never)).toThrow(wrong);
   }
