@@ -11,7 +11,7 @@ import { type Platform, startHost } from '../../start/boot/start-host.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
-import type { HostNotice } from './object-host.ts';
+import type { HostNotice } from './host-notices.ts';
 
 const MIB = 1024 * 1024;
 

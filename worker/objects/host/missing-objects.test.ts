@@ -6,7 +6,7 @@ import { MemoryMedium } from '../../engine/file/medium.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
-import type { HostNotice } from './object-host.ts';
+import type { HostNotice } from './host-notices.ts';
 
 class Note {
   readonly ctx: DurableObjectState;

@@ -16,7 +16,7 @@ import {
 import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { CountedMedium, OpenFiles } from '../../engine/file/open-files.ts';
 
-import { type Space, SpaceWatch } from '../../engine/file/space-watch.ts';
+import { SpaceWatch } from '../../engine/file/space-watch.ts';
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { LogEnvironment } from '../../engine/log/commit-log.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
@@ -39,6 +39,7 @@ import { Branches } from './branches.ts';
 import { CatalogNotes } from './catalog-notes.ts';
 import { FacetFiles } from './facet-files.ts';
 import { type Followers, NO_FOLLOWERS } from './followers.ts';
+import { HostNotices } from './host-notices.ts';
 import { Crowding, Instances, Resets } from './instances.ts';
 import { ListedFolders } from './listed-folders.ts';
 import { ObjectAlarms } from './object-alarms.ts';
@@ -419,6 +420,7 @@ export class ObjectHost {
         if (by === 'storage') this.#failed.add(key);
         this.instances.release(key, released);
         this.alarms.reset(instance);
+        if (address.branch !== undefined) this.#forgetSockets(key);
       },
       onAlarmSet: () => this.#notes.checkAlarm(address),
       // Without the note, a later loss of its files is not noticed; the next opening tries again.
@@ -507,6 +509,11 @@ export class ObjectHost {
     return sockets;
   }
 
+  /** A branch that has ended is never used again. */
+  #forgetSockets(key: string): void {
+    if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);
+  }
+
   async #rebuildCatalog(): Promise<void> {
     const { medium, catalog } = this.#environment;
     const found: CatalogEntry[] = [];
@@ -534,8 +541,9 @@ export class ObjectHost {
     const wakeMs = instance.restoresAlarm ? 0 : instance.alarmMs;
     this.#crowding.ended(instance);
     await instance.close(reason);
-    if (address.className === null || address.branch !== undefined) return;
-    if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);
+    if (address.className === null) return;
+    this.#forgetSockets(key);
+    if (address.branch !== undefined) return;
     // An object exists from its first write on; this one was only read, and its branches do not need it.
     if (storage.isUnwritten && !this.branches.has(instance)) await this.#removeFiles(key);
     else if (address.facet === undefined) {
@@ -553,30 +561,6 @@ export class ObjectHost {
 
 /** For a database whose events nobody needs. */
 const NO_EVENTS = { beforeWrite() {}, onCritical() {} };
-
-/** News of a host for its listeners: pages, and code beside the objects. */
-export type HostNotice =
-  /** Less than `limits.lowSpaceBytes` is left. */
-  | { readonly type: 'storagelow'; readonly space: Space }
-  /** The oldest history of an object was given up, because the disk is full. */
-  | { readonly type: 'historypruned'; readonly address: ObjectAddress }
-  /** A result of a live read could not be kept, or what was kept could not be deleted. */
-  | { readonly type: 'keepfailed'; readonly address: ObjectAddress }
-  /** An object that was stored has no files any more. */
-  | { readonly type: 'objectmissing'; readonly address: ObjectAddress };
-
-export class HostNotices {
-  readonly #listeners = new Set<(notice: HostNotice) => void>();
-
-  subscribe(listener: (notice: HostNotice) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  tell(notice: HostNotice): void {
-    for (const listener of this.#listeners) listener(notice);
-  }
-}
 
 /**
  * How calls of code that belongs to no object, in the thread of its host, enter and leave. Where the

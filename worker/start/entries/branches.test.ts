@@ -3,9 +3,11 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import v8 from 'node:v8';
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
+import { HibernatingSockets } from '../../objects/sockets/hibernating-sockets.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { createObjects } from './node-objects.ts';
 
@@ -170,6 +172,18 @@ test('[BRANCH3] an object that was never written can be forked', async () => {
   await branch.put('a', 1);
   expect(await branch.get('a')).toBe(1);
   expect(await storage.get('a')).toBeUndefined();
+});
+
+test('[BRANCH4] branches that have ended leave nothing in memory', async () => {
+  const { storage } = await started();
+  const countOf = v8.queryObjects as unknown as (type: typeof HibernatingSockets) => number;
+  const before = countOf(HibernatingSockets);
+  for (let i = 0; i < 20; i++) {
+    const branch = await storage.fork();
+    await branch.put('a', i);
+    await branch.close();
+  }
+  await vi.waitUntil(() => countOf(HibernatingSockets) - before < 5);
 });
 
 test('[BRANCH4] a branch that is not kept ends with its last handle, and leaves nothing', async () => {
