@@ -307,31 +307,29 @@ export class ObjectHost {
     const opened = await openForeign(file, wal, { limits, nextTurn }, (apart, ownLimits) =>
       this.#environment.openDatabase({ file: apart }, NO_EVENTS, ownLimits),
     );
-    try {
-      const instance = await this.#instanceToFill(address);
+    const fill = async () => {
+      const instance = await this.instance(address);
       this.#notes.checkAlarm(address); // the file may hold one
-      return await replaceDatabase(instance, opened, by);
+      return replaceDatabase(instance, opened, by);
+    };
+    const ifUnreadable = (next: () => Promise<string>) => (error: unknown) => {
+      if (isUnreadable(address, error)) return next();
+      throw error;
+    };
+    try {
+      // Not at once: an opening that meets a damaged restore fails, gives the restore up, and the next one succeeds.
+      return await fill()
+        .catch(ifUnreadable(fill))
+        .catch(ifUnreadable(() => this.#removeDamaged(address).then(fill)));
     } finally {
       opened.close();
     }
   }
 
-  /**
-   * The instance that an import fills. Damaged files that cannot be opened give way to new ones, but not at once: an
-   * opening that meets a damaged restore fails, gives the restore up, and the next one succeeds.
-   */
-  async #instanceToFill(address: ObjectAddress): Promise<ObjectInstance> {
-    for (const isLast of [false, true]) {
-      try {
-        return await this.instance(address);
-      } catch (error) {
-        if (!isUnreadable(address, error)) throw error;
-        if (isLast) break;
-      }
-    }
+  /** Facets have files of their own, which stay. */
+  #removeDamaged(address: ObjectAddress): Promise<void> {
     const reason = storageError('OBJECT_RESET', 'importDatabase() replaces damaged files.');
-    await this.#remove(address, reason, async () => {}); // facets have files of their own
-    return this.instance(address);
+    return this.#remove(address, reason, async () => {});
   }
 
   /**

@@ -277,7 +277,7 @@ describe('into an object', () => {
     ).toEqual([{ ok: expect.any(String) }]);
   });
 
-  describe('whose files cannot be opened', () => {
+  describe('whose files are damaged', () => {
     let medium: MemoryMedium;
     let own: TestHost;
     beforeEach(async () => {
@@ -313,6 +313,25 @@ describe('into an object', () => {
         ok: expect.any(String),
       });
       expect(await ask(get)).toEqual({ ok: [null] });
+    });
+
+    test('[MOVE14] a damaged page, which the import has to read, does not refuse it', async () => {
+      const database = await exportOf('empty');
+      const value = (i: number) => new Uint8Array(120_000).fill(i + 1);
+      await own.run(({ storage }) => {
+        for (let i = 0; i < 60; i++) storage.kv.put(`large ${i}`, value(i));
+      });
+      await own.host.evict(own.address());
+      const directory = await medium.directory(addressKey(own.address()));
+      const main = await directory.open('main');
+      main.write(Uint8Array.of(255), main.sizeBytes() >> 1);
+      main.close();
+      expect(await own.run(({ storage }) => storage.kv.get('large 0'))).toEqual(value(0));
+      await expect(own.run(({ storage }) => [...storage.kv.list()].length)).rejects.toMatchObject({
+        code: 'CORRUPT',
+      });
+      await own.host.importDatabase(own.address(), database);
+      expect(await own.run(({ storage }) => [...storage.kv.list()])).toEqual([]);
     });
 
     test('[MOVE14] after an opening that fails once, an import keeps the files and their history', async () => {

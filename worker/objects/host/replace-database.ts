@@ -11,7 +11,7 @@ import type { PastState } from '../../engine/log/past-state.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
 
-/** True for the error of an opening whose object only an import can replace. A branch needs its origin's files too. */
+/** True for the error of an object that only an import into new files can replace. A branch needs its origin's files too. */
 export function isUnreadable({ branch }: ObjectAddress, error: unknown): boolean {
   return branch === undefined && isStorageError(error) && error.code === 'CORRUPT';
 }
