@@ -6,7 +6,7 @@ import type { StorageChange, StorageHandle } from '../../src/index.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 declare global {
   interface Window {
@@ -86,12 +86,9 @@ function wholeOf(who: number, round: number): string[] {
 
 for (const medium of ['opfs', 'indexeddb'] as const) {
   const choice = medium === 'opfs' ? {} : { medium };
-  const tag = medium === 'opfs' ? [] : [LONG];
+  const tag = medium === 'opfs' ? [] : [LONG, RELEASE];
 
   test.describe(`on ${medium}`, () => {
-    // WebKitGTK has no synchronous access handles; the same tests run on IndexedDB there.
-    test.skip(({ browserName }) => browserName === 'webkit' && medium === 'opfs');
-
     test('[MERGE7] two tabs merge two branches at once, while both write: each is one whole commit', {
       tag,
     }, async ({ tabs, server }) => {
@@ -218,7 +215,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[MERGE7] the worker is terminated while two tabs merge: repeated, each merge is one whole commit', {
-      tag: LONG,
+      tag: [...tag, LONG],
     }, async ({ tabs, server }) => {
       const pair = await openPair(tabs, server, choice);
       await pair[0].evaluate(

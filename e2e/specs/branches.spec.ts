@@ -4,7 +4,7 @@ import type { Objects, StorageBranch } from '../../src/index.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import type { Classes } from './pages/objects-worker.ts';
 
 declare global {
@@ -29,12 +29,9 @@ async function whenReady(tab: Tab): Promise<void> {
 
 for (const medium of ['opfs', 'indexeddb'] as const) {
   const choice = medium === 'opfs' ? {} : { medium };
-  const tag = medium === 'opfs' ? [] : [LONG];
+  const tag = medium === 'opfs' ? [] : [LONG, RELEASE];
 
   test.describe(`on ${medium}`, () => {
-    // WebKitGTK has no synchronous access handles; the same tests run on IndexedDB there.
-    test.skip(({ browserName }) => browserName === 'webkit' && medium === 'opfs');
-
     test('[BRANCH2] [BRANCH3] branches of now and of a moment have keys, tables, transactions and live reads of their own', {
       tag: [...tag, ONCE],
     }, async ({ tabs, server }) => {
@@ -98,7 +95,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[BRANCH5] a branch that is kept outlives reload and restart, and is listed, opened and deleted by its name', {
-      tag,
+      tag: medium === 'opfs' ? [] : LONG,
     }, async ({ tabs, server }) => {
       const tab = await openBlankTab(tabs, server);
       await tab.evaluate(async (choice) => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from '@playwright/test';
 import { WebSocket } from 'ws';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import {
   copyExample,
   exampleNames,
@@ -52,7 +52,7 @@ test.describe('chat', { tag: ONCE }, async () => {
 });
 
 test('[APP7] two devices talk in rooms that follow a server, also while it is stopped, and meet a socket', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, profile }) => {
   const folder = await copyExample('chat');
   let server = await startFollowed(folder);

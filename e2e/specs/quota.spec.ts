@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, RELEASE } from '../browsers/tags.ts';
 
 test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
   context,
@@ -104,7 +104,7 @@ test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the obj
 // Chromium counts an open file as the next power of two: where the last doubling of the log does not fit differs.
 for (const megabytes of [80, 60, 20]) {
   test(`[LOG13] bursts of writes near a quota of ${megabytes} MB give up history, and none is refused`, {
-    tag: LONG,
+    tag: megabytes === 20 ? LONG : [LONG, RELEASE],
   }, async ({ profile, server }) => {
     const context = await profile.launch();
     const page = await openBlank(await profile.newPage(), server);

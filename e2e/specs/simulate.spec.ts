@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DurableObject } from '../../worker/realm/library/library.ts';
 import { simulate } from '../../worker/simulate/simulate.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { installPacked, npmInstall, packedFile } from '../package/installed.ts';
 
 const JEST = 'jest@30.5.2';
@@ -80,7 +80,9 @@ test('[SIMU20] the packed entry runs in node:test', { tag: ONCE }, async () => {
   expect(seedIn(process.execPath, '--test', 'bank.test.mjs')).toMatch(/^\w+$/);
 });
 
-test('[SIMU20] Jest finds the seed that node:test finds', { tag: [LONG, ONCE] }, async () => {
+test('[SIMU20] Jest finds the seed that node:test finds', {
+  tag: [LONG, ONCE, RELEASE],
+}, async () => {
   writeSuite('bank.test.mjs', BANK);
   npmInstall(directory, JEST, await packedFile());
   const config = JSON.stringify({

@@ -55,7 +55,7 @@ export function stagesOfTest(folder: string): readonly Stage[] {
   ];
 }
 
-/** All else but what is left until a release. The package is packed unless the folder has it. */
+/** All else but the tests before a release. The package is packed unless the folder has it. */
 export function stagesOfRest(folder: string): readonly Stage[] {
   const packs = existsSync(packedIn(folder)) ? [] : [[[pack(folder)]]];
   const simulator = (title: string, ...parameters: string[]): Step => ({

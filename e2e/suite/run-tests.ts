@@ -1,6 +1,6 @@
 // `npm test`, `npm run test:rest`, `test:all` and `test:release`: steps in order, with one count at the end.
 //
-// The rest is what `npm test` leaves out, except what is left until a release, and repeats none of it. `--all` runs both;
+// The rest is all that `npm test` leaves out but the tests before a release, and repeats none of it. `--all` runs both;
 // `--rest --with FOLDER` adds the results of `npm test` in the folder: its counts, and the package it packed.
 //
 // Invariant: a failing step does not stop the next. It ends with code 0 only when every step ran something and nothing

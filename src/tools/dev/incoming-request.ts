@@ -39,7 +39,7 @@ export function requestOf(incoming: IncomingMessage): Request {
   return Object.defineProperty(request, 'cf', { value: CF, enumerable: true });
 }
 
-/** The whole address, or null if it is none; a path may begin with two slashes. */
+/** The whole address, or null if it is not valid; a path may begin with two slashes. */
 export function urlOf({ url = '/', headers }: IncomingMessage): URL | null {
   const origin = `http://${headers.host ?? 'localhost'}`;
   const address = url.startsWith('/') ? origin + url : url;
