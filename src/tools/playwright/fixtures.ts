@@ -66,7 +66,11 @@ export const test: TestType<
   snapshot: ({ objects }, use) => use(own(objects).snapshot),
   restore: ({ objects }, use) => use(own(objects).restore),
   fork: ({ objects }, use) => use(own(objects).fork),
-  clock: ({ objects }, use) => use(new TestClock(own(objects).origin)),
+  clock: async ({ objects }, use) => {
+    const clock = new TestClock(own(objects).origin);
+    await clock.arm();
+    await use(clock);
+  },
   tabs: async ({ objects }, use) => {
     const tabs = new TestTabs(own(objects).origin);
     await tabs.watch();

@@ -12,6 +12,7 @@ import {
   type HelperRequest,
   type ObjectName,
 } from './page/helper-protocol.ts';
+import { WorkerFronts } from './worker-fronts.ts';
 
 type WithoutFacts<Request> = Request extends unknown ? Omit<Request, 'facts' | 'waitMs'> : never;
 
@@ -21,6 +22,7 @@ export type Asked = WithoutFacts<HelperRequest>;
 export class OriginObjects {
   readonly context: BrowserContext;
   readonly options: HarnessOptions;
+  readonly fronts: WorkerFronts;
   readonly #baseUrl: string | undefined;
   readonly #tabs = new Map<string, HelperTab>();
   readonly #touched = new Map<string, ObjectName>();
@@ -28,6 +30,7 @@ export class OriginObjects {
   constructor(context: BrowserContext, options: HarnessOptions, baseUrl: string | undefined) {
     this.context = context;
     this.options = options;
+    this.fronts = new WorkerFronts(context);
     this.#baseUrl = baseUrl;
   }
 

@@ -2,12 +2,16 @@
 //
 // The objects' clock is in the app's worker, which Playwright's does not reach; the pages' `Date` is Playwright's. The
 // timers of pages go on by themselves: a test that drives them too calls `page.clock`.
+//
+// Invariant: a worker that starts while time stands still has no other time, so that nothing runs early after a reload.
 
 import type { BrowserContext } from '@playwright/test';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
+import { TIME_CHANNEL } from './page/helper-protocol.ts';
 import { inStep } from './steps.ts';
 import { mustBeDuration } from './test-arguments.ts';
+import { holdTime } from './worker-scripts.ts';
 
 /** An alarm that ran. */
 export interface RanObjectAlarm {
@@ -26,10 +30,20 @@ interface RanByHelper {
 export class TestClock {
   readonly #objects: OriginObjects;
   readonly #pages: BrowserContext['clock'];
+  /** Where time stands still, for workers that start later. */
+  #heldMs: number | null = null;
 
   constructor(objects: OriginObjects) {
     this.#objects = objects;
     this.#pages = objects.context.clock;
+  }
+
+  /** Has workers that start from now on begin with the time that was set. */
+  async arm(): Promise<void> {
+    await this.#objects.fronts.add(
+      () =>
+        `(${holdTime})(${JSON.stringify(TIME_CHANNEL)}, ${JSON.stringify({ heldMs: this.#heldMs })});`,
+    );
   }
 
   /** The objects' time, in milliseconds since the epoch. */
@@ -45,7 +59,7 @@ export class TestClock {
         throw storageError('INVALID_ARGUMENT', `clock.set: ${String(time)} is not a time.`);
       }
       await this.#objects.ask({ op: 'set', timeMs });
-      await this.#pages.setFixedTime(timeMs);
+      await this.#follow();
     });
   }
 
@@ -75,13 +89,15 @@ export class TestClock {
   /** Returns to the system's time. */
   resume(): Promise<void> {
     return inStep('clock: resume', async () => {
+      this.#heldMs = null;
       await this.#objects.ask({ op: 'resume' });
       await this.#pages.setSystemTime(Date.now());
     });
   }
 
   async #follow(): Promise<void> {
-    await this.#pages.setFixedTime(await this.#now());
+    this.#heldMs = await this.#now();
+    await this.#pages.setFixedTime(this.#heldMs);
   }
 
   async #now(): Promise<number> {

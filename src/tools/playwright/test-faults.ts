@@ -1,8 +1,7 @@
 // Breaks the parts that an app depends on: its disk, its worker, their speed.
 //
-// Pages of the test get their workers with a script in front that can fail; the app's own files are unchanged.
+// Workers of the test's pages begin with a script that can fail.
 
-import type { BrowserContext } from '@playwright/test';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import { inStep } from './steps.ts';
@@ -10,46 +9,34 @@ import { mustBeCount, mustBeDuration } from './test-arguments.ts';
 import { TestTabs } from './test-tabs.ts';
 import {
   FAULTS_CHANNEL,
-  FAULTS_PARAMETER,
   failOnDemand,
   type KnownWorker,
   type LastingFaults,
   tellFaults,
   WORKERS_LIST,
   type WorkerFaults,
-  watchWorkers,
 } from './worker-scripts.ts';
 
 /** How long the worker that leads may take to hear of a fault. */
 const TELL_MS_MAX = 10_000;
 
-const MARKED = new RegExp(`[?&]${FAULTS_PARAMETER}(?:&|$)`);
-
 export class TestFaults {
-  readonly #context: BrowserContext;
+  readonly #objects: OriginObjects;
   readonly #tabs: TestTabs;
   /** Faults that last until the test changes them, for workers that start later too. */
   #lasting: LastingFaults = { isFull: false, delayMs: 0 };
 
   constructor(objects: OriginObjects) {
-    this.#context = objects.context;
+    this.#objects = objects;
     this.#tabs = new TestTabs(objects);
   }
 
   /** Has workers that start from now on fail when told to. */
   async arm(): Promise<void> {
-    await this.#context.addInitScript(watchWorkers, {
-      list: WORKERS_LIST,
-      parameter: FAULTS_PARAMETER,
-    });
-    await this.#context.route(MARKED, async (route) => {
-      const address = route.request().url().replace(MARKED, '');
-      // An idle connection that the server closes just then is no answer of the server.
-      const response = await route.fetch({ url: address, maxRetries: 2 });
-      if (!response.ok()) return await route.fulfill({ response });
-      const fault = `(${failOnDemand})(${JSON.stringify(FAULTS_CHANNEL)}, ${JSON.stringify(this.#lasting)});`;
-      await route.fulfill({ response, body: `${fault}\n${await response.text()}` });
-    });
+    await this.#objects.fronts.add(
+      () =>
+        `(${failOnDemand})(${JSON.stringify(FAULTS_CHANNEL)}, ${JSON.stringify(this.#lasting)});`,
+    );
   }
 
   /** The next flush fails, or the next ones: the writes that it covers are undone, and their callers are told. */

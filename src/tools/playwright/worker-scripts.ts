@@ -3,8 +3,10 @@
 //
 // Each function here runs in another place than this module: it may use nothing but its arguments and globals.
 
-/** The parameter that marks the address of a worker's script, so that the script can be answered with faults. */
-export const FAULTS_PARAMETER = 'ctx-storage-faults';
+import type { HeldTime } from './page/helper-protocol.ts';
+
+/** The parameter that marks the address of a worker's script, which is answered with others in front. */
+export const FRONT_PARAMETER = 'ctx-storage-test';
 
 /** The channel by which a page tells the app's workers how to fail. */
 export const FAULTS_CHANNEL = 'ctx-storage-test/faults';
@@ -125,6 +127,19 @@ export function failOnDemand(channelName: string, lasting: LastingFaults): void 
     failFlushes = faults.failFlushes ?? failFlushes;
     channel.postMessage({ type: 'done', number: data.number });
     spin(faults.freezeMs ?? 0);
+  });
+}
+
+/**
+ * In a worker of the app: its system's time stands still. The clock of the objects is based on it, and is under control in
+ * the worker that leads only; any other may lead next.
+ */
+export function holdTime(channelName: string, { heldMs }: HeldTime): void {
+  const systemNow = Date.now.bind(Date);
+  let held = heldMs;
+  Date.now = () => held ?? systemNow();
+  new BroadcastChannel(channelName).addEventListener('message', ({ data }: MessageEvent) => {
+    held = (data as HeldTime).heldMs;
   });
 }
 

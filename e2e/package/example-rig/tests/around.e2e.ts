@@ -94,6 +94,44 @@ test('a disk that is full stays full when the page loads again', async ({ page, 
   await expect(page.locator('#visits')).toHaveText('2');
 });
 
+test('time that was set stands still after a reload, a crash and the loss of the tab that leads, until it is resumed', async ({
+  page,
+  objects,
+  clock,
+  tabs,
+  faults,
+}) => {
+  const visits = objects.storage('Counter', 'visits');
+  const visit = (tab = page) => tab.getByRole('button', { name: 'Visit' }).click();
+  await page.goto('/');
+  await clock.set('2130-01-01');
+  await page.reload();
+  await visit();
+  await expect(page.locator('#visits')).toHaveText('1');
+  await expect(visits).toHaveAlarm(new Date('2130-01-01T00:01:00Z'));
+  await faults.crashWorker();
+  await visit();
+  await expect(page.locator('#visits')).toHaveText('2');
+  expect(await clock.now()).toBe(Date.UTC(2130, 0, 1));
+  await clock.advance(60_000);
+  await expect(visits).not.toHaveStored('count');
+
+  const second = await tabs.open();
+  await expect(second.locator('#visits')).toHaveText('0');
+  await clock.set('2020-01-01');
+  await visit();
+  await expect(page.locator('#visits')).toHaveText('1');
+  await expect(visits).toHaveAlarm(new Date('2020-01-01T00:01:00Z'));
+  await tabs.killLeader();
+  await expect(async () => expect(await tabs.leader()).toBe(second)).toPass();
+  await visit(second);
+  await expect(visits).toHaveStored('count', 2);
+  await expect(visits).toHaveAlarm(new Date('2020-01-01T00:01:00Z'));
+  await clock.resume();
+  await expect(visits).not.toHaveStored('count');
+  expect(await clock.now()).toBeGreaterThan(Date.UTC(2026, 0, 1));
+});
+
 test('a page with openStorage alone is seeded, has a tab that leads, and returns to a snapshot', async ({
   page,
   seed,

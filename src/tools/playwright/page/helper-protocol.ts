@@ -99,6 +99,14 @@ export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: n
   | { readonly op: 'advance'; readonly durationMs: number }
 );
 
+/** The channel by which the helper page tells workers where time stands still. */
+export const TIME_CHANNEL = 'ctx-storage-test/time';
+
+/** Where time stands still; null: it does not. */
+export interface HeldTime {
+  readonly heldMs: number | null;
+}
+
 /** The names of the app's workers that lead, in order: that of its classes, that of `openStorage`. */
 export type LeaderNames = readonly string[];
 

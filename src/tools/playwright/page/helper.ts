@@ -5,21 +5,25 @@
 import { browserEnvironment } from '../../../page/leader/browser.ts';
 import type { PageEnvironment } from '../../../page/leader/environment.ts';
 import { Persistence } from '../../../page/leader/status.ts';
+import type { ObjectsClient } from '../../../page/storage/objects-client.ts';
 import type { RemoteStorage } from '../../../page/storage/remote-storage.ts';
 import type { StorageChange, StorageDiff } from '../../../shared/contract/changes.ts';
 import { isStorageError, storageError } from '../../../shared/contract/errors.ts';
 import { listParts } from '../../../shared/contract/list-parts.ts';
 import { toWire } from '../../../shared/wire/errors-on-wire.ts';
+import type { ManageRequest } from '../../../shared/wire/protocol.ts';
 import { HELPER_STARTED_MS } from './app-candidates.ts';
 import { Directory } from './directory.ts';
 import {
   type DirectoryFacts,
   fromText,
   HELPER_FUNCTION,
+  type HeldTime,
   type HelperAnswer,
   type HelperRequest,
   type LeaderNames,
   type ListedByHelper,
+  TIME_CHANNEL,
   toText,
 } from './helper-protocol.ts';
 import { RealTimers } from './real-timers.ts';
@@ -31,6 +35,7 @@ const TRIES_MAX = 4;
 
 class Helper {
   readonly #timers = new RealTimers();
+  readonly #time = new BroadcastChannel(TIME_CHANNEL);
   readonly #environment: PageEnvironment = {
     ...browserEnvironment('objects'),
     startedMs: HELPER_STARTED_MS,
@@ -116,16 +121,38 @@ class Helper {
       case 'now':
         return await (await app()).client.manage({ op: 'now' });
       case 'resume':
-        return await (await app()).client.manage({ op: 'resume' });
+        return await this.#resume((await app()).client);
       case 'runNextAlarm':
-        return await (await app()).client.manage({ op: 'runNextAlarm' });
+        return await this.#hold((await app()).client, { op: 'runNextAlarm' });
       case 'set':
-        return await (await app()).client.manage({ op: 'set', timeMs: request.timeMs });
-      case 'advance':
-        return await (await app()).client.manage({ op: 'advance', durationMs: request.durationMs });
+        return await this.#hold((await app()).client, { op: 'set', timeMs: request.timeMs });
+      case 'advance': {
+        const { durationMs } = request;
+        return await this.#hold((await app()).client, { op: 'advance', durationMs });
+      }
       default:
         throw storageError('INTERNAL', 'A request of the test is not known to its helper page.');
     }
+  }
+
+  /** Moves the leader's clock, and tells the workers that may lead next. */
+  async #hold(client: ObjectsClient, move: ManageRequest): Promise<unknown> {
+    const result = await client.manage(move);
+    this.#tellTime((await client.manage({ op: 'now' })) as number);
+    return result;
+  }
+
+  async #resume(client: ObjectsClient): Promise<void> {
+    const heldMs = await client.manage({ op: 'now' });
+    await client.manage({ op: 'resume' });
+    this.#tellTime(null);
+    // A worker that began with a held time looks at its timers again when it has heard of this.
+    while ((await client.manage({ op: 'now' })) === heldMs) await this.#timers.sleep(POLL_MS);
+    await client.manage({ op: 'resume' });
+  }
+
+  #tellTime(heldMs: number | null): void {
+    this.#time.postMessage({ heldMs } satisfies HeldTime);
   }
 
   /** The leaders that are alive; waits for the first. @throws WORKER_FAILED */
