@@ -43,7 +43,12 @@ import { HostNotices } from './host-notices.ts';
 import { Crowding, Instances, Resets } from './instances.ts';
 import { ListedFolders } from './listed-folders.ts';
 import { ObjectAlarms } from './object-alarms.ts';
-import { isUnreadable, replaceDatabase, restoreDatabase } from './replace-database.ts';
+import {
+  isUnreadable,
+  type Replaced,
+  replaceDatabase,
+  restoreDatabase,
+} from './replace-database.ts';
 
 /** Makes `env`, `exports`, `facets` and `props` of an instance. */
 export type MakeBindings = (instance: ObjectInstance) => InstanceBindings;
@@ -312,15 +317,17 @@ export class ObjectHost {
       this.#notes.checkAlarm(address); // the file may hold one
       return replaceDatabase(instance, opened, by);
     };
-    const ifUnreadable = (next: () => Promise<string>) => (error: unknown) => {
+    const ifUnreadable = (next: () => Promise<Replaced>) => (error: unknown) => {
       if (isUnreadable(address, error)) return next();
       throw error;
     };
     try {
       // Not at once: an opening that meets a damaged restore fails, gives the restore up, and the next one succeeds.
-      return await fill()
+      const result = await fill()
         .catch(ifUnreadable(fill))
         .catch(ifUnreadable(() => this.#removeDamaged(address).then(fill)));
+      if ('notBegun' in result) throw result.notBegun; // such as the error of a constructor
+      return result.undo;
     } finally {
       opened.close();
     }

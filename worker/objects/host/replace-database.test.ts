@@ -7,6 +7,7 @@ import type { DurableObjectState } from '../../../src/shared/contract/object.ts'
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
+import { DurableObject } from '../../realm/library/library.ts';
 import { queryFile } from '../../testing/foreign-files.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
@@ -332,6 +333,33 @@ describe('into an object', () => {
       });
       await own.host.importDatabase(own.address(), database);
       expect(await own.run(({ storage }) => [...storage.kv.list()])).toEqual([]);
+    });
+
+    test('[MOVE14] CORRUPT of a constructor, as of a value that it cannot read, is no damage: nothing is removed', async () => {
+      let isFailing = false;
+      class Room extends DurableObject {
+        alarm() {}
+        constructor(ctx: never, env: never) {
+          super(ctx, env);
+          if (isFailing) throw storageError('CORRUPT', 'The value cannot be read.');
+        }
+      }
+      const others = await createTestHost({}, { Room });
+      await others.run(fill);
+      const undo = await others.host.deliver(others.address(), ({ storage }) =>
+        storage.currentBookmark(),
+      );
+      const database = await exportOf('empty');
+      await others.host.evict(others.address());
+      isFailing = true;
+      await expect(others.host.importDatabase(others.address(), database)).rejects.toMatchObject({
+        code: 'CORRUPT',
+      });
+      isFailing = false;
+      await others.host.restore(others.address(), undo);
+      const value = await others.run(({ storage }) => storage.kv.get('key'));
+      expect(value).toEqual({ when: new Date(5) });
+      await others.close();
     });
 
     test('[MOVE14] after an opening that fails once, an import keeps the files and their history', async () => {

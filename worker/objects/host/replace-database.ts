@@ -11,30 +11,30 @@ import type { PastState } from '../../engine/log/past-state.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
 
-/** True for the error of an object that only an import into new files can replace. A branch needs its origin's files too. */
+/**
+ * True for an error of an object's own files, of which only an import into new ones is the way out. A branch needs its
+ * origin's files too.
+ */
 export function isUnreadable({ branch }: ObjectAddress, error: unknown): boolean {
   return branch === undefined && isStorageError(error) && error.code === 'CORRUPT';
 }
 
 /**
- * Copies the database into the object's and resets the object once that is durable; returns the
- * bookmark that undoes it. Waits for open critical sections.
+ * Copies the database into the object's and resets the object once that is durable. Waits for open critical sections.
  *
- * @throws DISK_FULL, IO: nothing has changed
+ * @throws DISK_FULL, IO, CORRUPT of the object's own files: nothing has changed
  */
-export async function replaceDatabase(
+export function replaceDatabase(
   instance: ObjectInstance,
   source: ForeignDatabase,
   by?: Annotation,
-): Promise<string> {
+): Promise<Replaced> {
   const reason = storageError(
     'OBJECT_RESET',
     'importDatabase() replaced the database of the object, which restarts.',
   );
   const replace: Change = (storage) => storage.replaceDatabase(source, reason);
-  const result = await changeAndReset(instance, reason, by, replace);
-  if ('notBegun' in result) throw result.notBegun;
-  return result.undo;
+  return changeAndReset(instance, reason, by, replace);
 }
 
 /**
