@@ -72,6 +72,8 @@ export class Application {
    * not the index; or a constraint itself decides its conflicts, and would replace or leave out rows.
    */
   readonly #unsuited = new Set<Shape>();
+  /** Tables with a unique index beside the key: two rows may exchange values of it. */
+  readonly #unique = new Set<Shape>();
   /** Tables that are made, removed or made again as a whole. */
   readonly #whole = new Set<string>();
 
@@ -110,9 +112,11 @@ export class Application {
     const isTable = ({ type }: SchemaDifference) => type === 'table';
     const database = this.#database;
     const steps = this.#rows.filter(({ shape }) => !this.#whole.has(shape.name));
-    for (const shape of new Set(steps.map((step) => step.shape)))
+    for (const shape of new Set(steps.map((step) => step.shape))) {
       if (this.#shapes.hasOtherCollations(shape) || /conflict/i.test(shape.sql))
         this.#unsuited.add(shape);
+      if (this.#shapes.hasUnique(shape.name)) this.#unique.add(shape);
+    }
     const isDirect = (step: RowStep) => step.change.key === null || this.#isReplaced(step);
     const [direct, keyed] = [steps.filter(isDirect), steps.filter((step) => !isDirect(step))];
     database.withoutTriggers(() => {
@@ -299,9 +303,10 @@ export class Application {
     }
   }
 
-  /** Its row is taken out and put in again: SQLite cannot update it by its key. */
+  /** Its row is taken out and put in again, by statements: SQLite cannot update it by its key, or not before others. */
   #isReplaced({ shape, change }: RowStep): boolean {
-    return shape.kind === 'virtual' || (change.key !== null && this.#unsuited.has(shape));
+    if (shape.kind === 'virtual' || this.#unsuited.has(shape)) return true;
+    return change.key === null && this.#unique.has(shape);
   }
 
   #insert(shape: Shape, row: Row, rowid: bigint | null): void {
@@ -334,10 +339,9 @@ export class Application {
     }
     for (const [shape, ofTable] of byTable) {
       writer.table(shape);
-      // Two rows may exchange values of a unique index: all are taken out before any is put in.
-      const isUnique = this.#shapes.hasUnique(shape.name);
+      // All are taken out before any is put in.
       const mustReplace = ({ change, now }: RowStep) =>
-        isUnique || !sameKeyCells(change.after!, now!.cells, shape);
+        this.#unique.has(shape) || !sameKeyCells(change.after!, now!.cells, shape);
       for (const step of ofTable) {
         const { change, now } = step;
         if (removes && now !== null && (change.after === null || mustReplace(step)))

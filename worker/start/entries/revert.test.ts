@@ -334,6 +334,27 @@ test.for([
   },
 );
 
+test.for(['t (x UNIQUE)', 't (x UNIQUE, k TEXT PRIMARY KEY)'])(
+  '[REVERT1] in %s, rows without a key that exchanged unique values exchange them back',
+  async (columns) => {
+    await commit(`CREATE TABLE ${columns}`, 'INSERT INTO t (rowid, x) VALUES (1, 1), (2, 2)');
+    const set = (x: number, rowid: number) => `UPDATE t SET x = ${x} WHERE rowid = ${rowid}`;
+    const target = await commit(set(0, 1), set(1, 2), set(2, 1));
+    await storage.put('other', 1);
+    const undone = await storage.revert(target);
+    expect(await rows('SELECT rowid, x FROM t ORDER BY rowid')).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    await storage.revert(undone);
+    expect(await rows('SELECT rowid, x FROM t ORDER BY rowid')).toEqual([
+      [1, 2],
+      [2, 1],
+    ]);
+    await isSound();
+  },
+);
+
 test('[REVERT6] a row without a key comes back to its rowid, which a row with a key has until the revert', async () => {
   const text = 'CREATE TABLE t (k TEXT PRIMARY KEY, v UNIQUE)';
   await commit(text, "INSERT INTO t (rowid, k, v) VALUES (3, 'a', 'one')");
