@@ -140,7 +140,7 @@ function insertRows(database: Database, { name, columns, rows }: TableChanges): 
   if (rows.length === 0) return;
   const values = columns.map((_, i) => `?${i + 1}`);
   const insert = database.statement(
-    `INSERT INTO ${quoted(name)} (${columns.map(quoted).join()}) VALUES (${values.join()})`,
+    `INSERT OR ABORT INTO ${quoted(name)} (${columns.map(quoted).join()}) VALUES (${values.join()})`,
   );
   for (const row of rows) run(insert, row);
 }
