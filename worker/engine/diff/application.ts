@@ -43,7 +43,7 @@ export class RefusedChanges extends Error {
   readonly change: SchemaDifference | HiddenDifference;
 
   constructor(change: SchemaDifference | HiddenDifference, cause?: unknown) {
-    super(`SQLite refuses the changes of ${change.table}.`, { cause });
+    super(change.table, { cause });
     this.change = change;
   }
 }
@@ -92,10 +92,6 @@ export class Application {
       this.#schema.every(({ name }) => isHiddenName(name)) &&
       missingOf(this.#sequences, this.#ownSequences, this.#shapes).size === 0
     );
-  }
-
-  get changesSchema(): boolean {
-    return this.#schema.length > 0;
   }
 
   /** Takes one change, or notes its conflict. `always`: it is made in any case, if it can be. */
@@ -331,13 +327,8 @@ export class Application {
   #applyKeyed(steps: readonly RowStep[], removes: boolean, writes: boolean): void {
     if (steps.length === 0) return;
     const writer = new ChangesetWriter();
-    const byTable = new Map<Shape, RowStep[]>();
-    for (const step of steps) {
-      const ofTable = byTable.get(step.shape);
-      if (ofTable === undefined) byTable.set(step.shape, [step]);
-      else ofTable.push(step);
-    }
-    for (const [shape, ofTable] of byTable) {
+    for (const shape of new Set(steps.map((step) => step.shape))) {
+      const ofTable = steps.filter((step) => step.shape === shape);
       writer.table(shape);
       // All are taken out before any is put in.
       const mustReplace = ({ change, now }: RowStep) =>

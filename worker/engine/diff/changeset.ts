@@ -19,10 +19,6 @@ const DIRECT = 0;
 export class ChangesetWriter {
   readonly #parts: Uint8Array[] = [];
 
-  get isEmpty(): boolean {
-    return this.#parts.length === 0;
-  }
-
   /** The changes that follow are of this table. */
   table(shape: Shape): void {
     const columns = shape.columns.filter(({ isStored }) => isStored);
