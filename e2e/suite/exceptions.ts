@@ -158,7 +158,8 @@ export const MADE_EXPRESSIONS: Readonly<Record<string, string>> = {
     'the owner is a word of letters and digits; each match begins at the start of a word',
   'src/tools/dev/asset-rules.ts new RegExp(`^${source}${escaped(pattern.slice(end))}$`)':
     'a rule of the project’s own folder, matched with paths that its developer’s browser asks for',
-  'src/tools/playwright/worker-fronts.ts new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`)': 'a constant',
+  'src/tools/playwright/origin-objects.ts new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`)':
+    'a constant',
   'src/shared/values/decode.ts new RegExp(source, flags)':
     'a stored value: it is made and never run here, and its cost is bounded (VAL8)',
   "src/tools/vite/module-rules.ts new RegExp(`^${source}${')'.repeat(depth)}$`, 's')":

@@ -57,7 +57,6 @@ export function stagesOfTest(folder: string): readonly Stage[] {
 
 /** All else but the tests before a release. The package is packed unless the folder has it. */
 export function stagesOfRest(folder: string): readonly Stage[] {
-  const packs = existsSync(packedIn(folder)) ? [] : [[[pack(folder)]]];
   const simulator = (title: string, ...parameters: string[]): Step => ({
     title,
     ...tool('tsx', 'worker/sim/main.ts', ...parameters),
@@ -69,7 +68,7 @@ export function stagesOfRest(folder: string): readonly Stage[] {
     tally: lastLineTally,
   };
   return [
-    ...packs,
+    ...packing(folder),
     [[unit('long unit tests', folder, 'long')]],
     [[unit('comparison with the newest workerd', folder, 'newest workerd')]],
     [[simulator('simulation', '--seed', '1', '--rounds', '60', '--jobs', '2')]],
@@ -96,9 +95,8 @@ export function stagesOfRest(folder: string): readonly Stage[] {
 
 /** Tests that repeat others of the rest, with another example or in another browser. */
 export function stagesOfRelease(folder: string): readonly Stage[] {
-  const packs = existsSync(packedIn(folder)) ? [] : [[[pack(folder)]]];
   return [
-    ...packs,
+    ...packing(folder),
     [[endToEnd('repeating end-to-end tests', 'Chromium', folder, `--grep=${RELEASE}`)]],
     [[endToEnd('long end-to-end tests', 'Firefox', folder, `--grep=${LONG}`)]],
   ];
@@ -106,6 +104,11 @@ export function stagesOfRelease(folder: string): readonly Stage[] {
 
 export function titlesOf(stages: readonly Stage[]): readonly string[] {
   return stages.flat(2).map(({ title }) => title);
+}
+
+/** Nothing if the folder has the package. */
+function packing(folder: string): readonly Stage[] {
+  return existsSync(packedIn(folder)) ? [] : [[[pack(folder)]]];
 }
 
 function packedIn(folder: string): string {

@@ -1,5 +1,6 @@
 // Tells of every commit of an object, of whichever tab, as soon as it is durable.
 
+import { storageError } from '../contract/errors.ts';
 import type { StorageHandle } from '../contract/storage.ts';
 
 /**
@@ -7,6 +8,13 @@ import type { StorageHandle } from '../contract/storage.ts';
  * restore; a random number differs each time, so each run is told.
  */
 const EVERY_COMMIT = 'SELECT total_changes(), random()';
+
+/** Of a stub, each name is callable, and none is there. @throws INVALID_ARGUMENT */
+export function mustBeHandle(caller: string, value: unknown): void {
+  if (typeof value === 'object' && value !== null && 'history' in value) return;
+  const text = `${caller}: takes a handle: of openStorage() or connect().storage().`;
+  throw storageError('INVALID_ARGUMENT', text);
+}
 
 /**
  * Calls back now, and after each commit. `onError` is told why none are heard; they are again once that is over. The

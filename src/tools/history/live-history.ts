@@ -4,14 +4,14 @@
 //
 // Invariant: commits of one bookmark are the same, so lists of the same bookmarks are the same list.
 
-import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import { isStorageError } from '../../shared/contract/errors.ts';
 import type { Live } from '../../shared/contract/live.ts';
 import type {
   HistoryOptions,
   StorageCommit,
   StorageHandle,
 } from '../../shared/contract/storage.ts';
-import { readAfterCommits } from '../../shared/live/every-commit.ts';
+import { mustBeHandle, readAfterCommits } from '../../shared/live/every-commit.ts';
 import { type LiveSource, LiveValue } from '../../shared/live/live-value.ts';
 
 /** After a reading, that of later commits waits so long: other tabs may commit often. */
@@ -30,13 +30,7 @@ export function liveHistory(
   storage: StorageHandle,
   options: HistoryOptions = {},
 ): Live<StorageCommit[]> {
-  // Of a stub, each name is callable, and none is there.
-  if (typeof storage !== 'object' || storage === null || !('history' in storage)) {
-    throw storageError(
-      'INVALID_ARGUMENT',
-      'liveHistory: takes a handle: of openStorage() or connect().storage().',
-    );
-  }
+  mustBeHandle('liveHistory', storage);
   const { from, to, before, limit } = options;
   const { owner } = storage.sql.live('SELECT 1').identity; // nothing is read
   const key = `history ${JSON.stringify([Number(from), Number(to), before, limit])}`;

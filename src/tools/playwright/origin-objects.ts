@@ -12,7 +12,9 @@ import {
   type HelperRequest,
   type ObjectName,
 } from './page/helper-protocol.ts';
-import { WorkerFronts } from './worker-fronts.ts';
+import { FRONT_PARAMETER, WORKERS_LIST, watchWorkers } from './worker-scripts.ts';
+
+const MARKED = new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`);
 
 type WithoutFacts<Request> = Request extends unknown ? Omit<Request, 'facts' | 'waitMs'> : never;
 
@@ -92,5 +94,39 @@ export class OriginObjects {
     const isStorage =
       asked.op === 'storageIds' || ('object' in asked && asked.object.className === null);
     return isStorage ? this.options.storages : this.options.objects;
+  }
+}
+
+/**
+ * Scripts that the workers of a context's pages begin with; the app's own files are unchanged. Two routes of one address
+ * would each answer it alone.
+ */
+class WorkerFronts {
+  readonly #context: BrowserContext;
+  readonly #scripts: (() => string)[] = [];
+  #armed: Promise<void> | null = null;
+
+  constructor(context: BrowserContext) {
+    this.#context = context;
+  }
+
+  /** Workers of pages that are loaded from now on begin with the script, as it is when they start. */
+  async add(script: () => string): Promise<void> {
+    this.#scripts.push(script);
+    this.#armed ??= this.#arm();
+    await this.#armed;
+  }
+
+  async #arm(): Promise<void> {
+    const watched = { list: WORKERS_LIST, parameter: FRONT_PARAMETER };
+    await this.#context.addInitScript(watchWorkers, watched);
+    await this.#context.route(MARKED, async (route) => {
+      const address = route.request().url().replace(MARKED, '');
+      // An idle connection that the server closes just then is no answer of the server.
+      const response = await route.fetch({ url: address, maxRetries: 2 });
+      if (!response.ok()) return await route.fulfill({ response });
+      const front = this.#scripts.map((script) => script());
+      await route.fulfill({ response, body: [...front, await response.text()].join('\n') });
+    });
   }
 }

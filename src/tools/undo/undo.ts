@@ -5,6 +5,7 @@
 import { storageError } from '../../shared/contract/errors.ts';
 import type { StorageHandle } from '../../shared/contract/storage.ts';
 import type { UndoOptions, UndoStack } from '../../shared/contract/undo.ts';
+import { mustBeHandle } from '../../shared/live/every-commit.ts';
 import { CommitStack } from './undo-stack.ts';
 
 export type { UndoOptions, UndoStack, UndoState } from '../../shared/contract/undo.ts';
@@ -23,10 +24,7 @@ const PAUSE_MS = 100;
  */
 export function undoStack(storage: StorageHandle, options: UndoOptions = {}): UndoStack {
   const { groupMs = 0, depth = DEPTH_DEFAULT, filter = () => true } = options;
-  // Of a stub, each name is callable, and none is there.
-  if (typeof storage !== 'object' || storage === null || !('history' in storage)) {
-    throw invalid('takes a handle: of openStorage() or connect().storage()');
-  }
+  mustBeHandle('undoStack', storage);
   if (!(groupMs >= 0)) throw invalid(`groupMs is a number from 0, not ${String(groupMs)}`);
   if (!(Number.isInteger(depth) && depth >= 1 && depth <= DEPTH_MAX)) {
     throw invalid(`depth is an integer from 1 to ${DEPTH_MAX}, not ${String(depth)}`);

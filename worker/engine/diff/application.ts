@@ -123,10 +123,10 @@ export class Application {
         for (const change of creates.filter(isTable)) this.#create(change);
         if (direct.length === 0) return;
         // A row that goes, and is named by its key, may have the rowid or the unique value of one that comes.
-        this.#applyKeyed(keyed, true, false);
+        this.#applyKeyed(keyed, 'removals');
         this.#applyDirect(direct);
       });
-      this.#applyKeyed(keyed, direct.length === 0, true);
+      this.#applyKeyed(keyed, direct.length === 0 ? 'all' : 'writes');
       for (const change of creates.filter((one) => !isTable(one))) this.#create(change);
       const shapes = new Shapes(database, 'main');
       this.#rebuildIndexes(shapes);
@@ -323,24 +323,29 @@ export class Application {
     write(statement, shape, cells);
   }
 
-  /** `removes`: takes out the rows that go or are replaced. `writes`: puts in and updates the others. */
-  #applyKeyed(steps: readonly RowStep[], removes: boolean, writes: boolean): void {
+  /** `removals`: of rows that go or are replaced. */
+  #applyKeyed(steps: readonly RowStep[], part: 'all' | 'removals' | 'writes'): void {
     if (steps.length === 0) return;
     const writer = new ChangesetWriter();
-    for (const shape of new Set(steps.map((step) => step.shape))) {
-      const ofTable = steps.filter((step) => step.shape === shape);
+    const byTable = new Map<Shape, RowStep[]>();
+    for (const step of steps) {
+      const ofTable = byTable.get(step.shape);
+      if (ofTable === undefined) byTable.set(step.shape, [step]);
+      else ofTable.push(step);
+    }
+    for (const [shape, ofTable] of byTable) {
       writer.table(shape);
       // All are taken out before any is put in.
       const mustReplace = ({ change, now }: RowStep) =>
         this.#unique.has(shape) || !sameKeyCells(change.after!, now!.cells, shape);
       for (const step of ofTable) {
         const { change, now } = step;
-        if (removes && now !== null && (change.after === null || mustReplace(step)))
-          writer.delete(now.cells, shape);
+        if (part === 'writes' || now === null) continue;
+        if (change.after === null || mustReplace(step)) writer.delete(now.cells, shape);
       }
       for (const step of ofTable) {
         const { change, now } = step;
-        if (!writes || change.after === null) continue;
+        if (part === 'removals' || change.after === null) continue;
         if (now === null || mustReplace(step)) writer.insert(change.after, shape);
         else writer.update(now.cells, change.after, shape);
       }

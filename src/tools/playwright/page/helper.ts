@@ -145,10 +145,13 @@ class Helper {
   async #resume(client: ObjectsClient): Promise<void> {
     const heldMs = await client.manage({ op: 'now' });
     await client.manage({ op: 'resume' });
-    this.#tellTime(null);
-    // A worker that began with a held time looks at its timers again when it has heard of this.
-    while ((await client.manage({ op: 'now' })) === heldMs) await this.#timers.sleep(POLL_MS);
-    await client.manage({ op: 'resume' });
+    // Again and again: a worker that is about to lead may have begun with the held time just now.
+    for (;;) {
+      this.#tellTime(null);
+      if ((await client.manage({ op: 'now' })) !== heldMs) break;
+      await this.#timers.sleep(POLL_MS);
+    }
+    await client.manage({ op: 'resume' }); // its timers follow the time that it has now
   }
 
   #tellTime(heldMs: number | null): void {
