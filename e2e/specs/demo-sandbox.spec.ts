@@ -111,6 +111,23 @@ test("[DEMO11] the sandbox's document runs a worker only without an origin, whoe
   for (const site of [plain, withHeader, other]) await site.close();
 });
 
+test('[DEMO12] code that loads for a minute is not given up; Stop ends it', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
+  await page.clock.install();
+  await openLink(page, demoSite, codeOf('', "console.log('it loads'); for (;;);"));
+  await start(page);
+  const loading = page.getByText('Starting the objects…');
+  await expect(loading).toBeVisible();
+  await expect(page.locator('iframe')).toHaveCount(1);
+  await page.clock.runFor(60_000);
+  await expect(loading).toBeVisible();
+  await expect(page.locator('iframe')).toHaveCount(1);
+  expect(await stopNow(page)).toBe(0);
+  await expect(page.getByText('This code has not run. Read it first.')).toBeVisible();
+});
+
 test('[DEMO12] code that sends the page too much is ended, and the page says why', {
   tag: LONG,
 }, async ({ context, demoSite }) => {
