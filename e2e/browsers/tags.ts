@@ -13,7 +13,7 @@ export const ONCE = '@once';
 export const LONG = '@long';
 
 /**
- * A long test that repeats a shorter or equal one with another framework, medium, size, colour or example. It runs before a release
- * only, by `npm run test:release`.
+ * A long test that repeats a shorter or equal one with another framework, medium, size, colour or example, or whose
+ * subject seldom changes. It runs before a release only, by `npm run test:release`.
  */
 export const RELEASE = '@release';

@@ -136,7 +136,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[MERGE4] [MERGE7] two tabs merge two branches with the same key at once: one is whole, the other CONFLICT', {
-      tag,
+      tag: [LONG, ...tag],
     }, async ({ tabs, server }) => {
       const pair = await openPair(tabs, server, choice);
       await pair[0].evaluate(async () => {
@@ -177,7 +177,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[MERGE7] two tabs merge the same kept branch at once: one commit, and both get its bookmark', {
-      tag: [...tag, ONCE],
+      tag: [LONG, ...tag, ONCE],
     }, async ({ tabs, server }) => {
       const pair = await openPair(tabs, server, choice);
       await pair[0].evaluate(async () => {

@@ -138,7 +138,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[BRANCH11] after a restart, the list of the objects names their kept branches', {
-      tag: [...tag, ONCE],
+      tag: [LONG, ...tag, ONCE],
     }, async ({ tabs, server }) => {
       const first = await openBlankTab(tabs, server);
       await first.evaluate(async (choice) => {
@@ -163,7 +163,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[BRANCH4] [BRANCH5] when the worker of two tabs is terminated, both go on with a branch that is kept, and another one has ended', {
-      tag,
+      tag: [LONG, ...tag],
     }, async ({ tabs, server }) => {
       const one = await openBlankTab(tabs, server);
       await one.evaluate(async (choice) => {
@@ -251,7 +251,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[BRANCH7] [BRANCH10] a class runs on a branch, which ends when its object is deleted', {
-      tag: [...tag, ONCE],
+      tag: [LONG, ...tag, ONCE],
     }, async ({ tabs, server }) => {
       const tab = await openBlankTab(tabs, server);
       const seen = await tab.evaluate(async (choice) => {

@@ -98,7 +98,7 @@ test('[DEMO24] a mistake in another file is listed, leads there, and is underlin
 });
 
 test('[DEMO27] the checker is loaded when the code runs and the editor is in view; a stranger’s code is not checked', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 390, height: 844 });
@@ -127,7 +127,7 @@ test('[DEMO27] the checker is loaded when the code runs and the editor is in vie
 });
 
 test('[DEMO28] a checker that cannot be loaded is told; the editor works without it, and it is loaded at a click', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.route('**/checker-worker*', (route) => route.abort());

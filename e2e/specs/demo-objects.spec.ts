@@ -4,7 +4,7 @@ import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
 
 test('a room is an object: it is made, talked to, seen in two tabs, and forgets by its alarm', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const open = async () => {
     const page = await context.newPage();

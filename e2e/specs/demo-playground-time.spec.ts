@@ -84,10 +84,9 @@ test('[DEMO20] the bar has a tick for each call; an earlier state is shown besid
   await expect(rows(page, 'Table item')).toHaveText(['+added: milk10']);
 });
 
-test('[DEMO20] the storage is in view, follows calls of any tab, and marks changes, without motion if that is preferred', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO20] the storage is in view, follows calls of any tab, and marks changes, without motion if that is preferred', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await openStock(page, demoSite);
@@ -126,7 +125,7 @@ test('[DEMO20] the storage is in view, follows calls of any tab, and marks chang
 });
 
 test('[DEMO34] in the sandbox, the bar and the state beside now are as in this origin', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const files = {
     'main.ts': `import { DurableObject } from 'cloudflare:workers';

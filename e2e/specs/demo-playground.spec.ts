@@ -470,7 +470,7 @@ test('[DEMO6] the navigation of every page shows all its links, on a phone too',
 });
 
 test('[DEMO18] the playground says how to install the package; each page links the guide and the repository, if they are named', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const ways = page.getByRole('navigation', { name: 'The package' });
@@ -498,10 +498,9 @@ test('[DEMO18] the playground says how to install the package; each page links t
   }
 });
 
-test("[DEMO37] the first calls of an example are not made on the visitor's changed code", async ({
-  context,
-  demoSite,
-}) => {
+test("[DEMO37] the first calls of an example are not made on the visitor's changed code", {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   // As an earlier visit has left it: other code in place of the first example, and nothing stored.
   const files = {
@@ -521,10 +520,9 @@ export class Ledger extends DurableObject {
   await expect(keys(page)).not.toContainText('tea');
 });
 
-test('[DEMO17] an example that was changed is no longer named, and can be chosen again', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO17] an example that was changed is no longer named, and can be chosen again', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await openCounter(await context.newPage(), demoSite);
   const shown = page.getByLabel('Example').locator('option:checked');
   await expect(shown).toHaveText('Counter');

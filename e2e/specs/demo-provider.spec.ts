@@ -4,7 +4,7 @@ import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
 
 test('[MG43] the date is moved, and the changes of that day are shown; the state outlives a reload', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const address = `${demoSite.origin}/api.html`;

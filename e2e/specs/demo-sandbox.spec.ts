@@ -176,10 +176,9 @@ test('[DEMO12] Stop ends whatever runs before it returns; long errors are shown'
   await expect(page.getByText('This code has not run. Read it first.')).toBeVisible();
 });
 
-test('[DEMO12] a link of more code than can be shown at once is refused', { tag: ONCE }, async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO12] a link of more code than can be shown at once is refused', {
+  tag: [LONG, ONCE],
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`f${i}.ts`, '']));
   for (const [files, fact] of [
@@ -315,10 +314,9 @@ export class Poisoner extends DurableObject {
   };
 };
 
-test("[DEMO36] code in this origin cannot change the site's pages by the service worker's cache", async ({
-  context,
-  demoSite,
-}) => {
+test("[DEMO36] code in this origin cannot change the site's pages by the service worker's cache", {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const heard: string[] = [];
   const other = await serveStatic((path) => {
     heard.push(path);

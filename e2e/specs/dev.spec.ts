@@ -10,7 +10,7 @@ import { build } from 'vite';
 import { WebSocket } from 'ws';
 import type * as Plugin from '../../src/tools/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { installPacked, linkPackages, whileServed } from '../package/installed.ts';
 
 const PROGRAM = 'node_modules/ctx-storage/dist/cli.js';
@@ -254,7 +254,7 @@ test('[DEV13] an error that nobody handles is printed, and the server goes on', 
 });
 
 test('[DEV27] code whose loading never ends is reported, replaced by the next code, and left at the end', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async () => {
   const endless = `await new Promise(() => {});${CODE}`;
   const { address, child, output } = await start();
@@ -490,7 +490,7 @@ test('[DEV9] the project’s own build and files as modules; globals while code 
 });
 
 test('[DEV8] the inspector shows and changes the objects of the server, before and after new code; no other site can', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context }) => {
   const { address } = await start();
   await textOf(`${address}/all`);
@@ -532,7 +532,7 @@ test('[DEV8] the inspector shows and changes the objects of the server, before a
   ).toMatch(/^application\/json/);
 });
 
-test('[VITE23] a page of the same project has its products, too', { tag: ONCE }, async ({
+test('[VITE23] a page of the same project has its products, too', { tag: [LONG, ONCE] }, async ({
   context,
 }) => {
   write('index.html', '<script type="module" src="./main.js"></script>');
@@ -561,7 +561,7 @@ test('[VITE23] a page of the same project has its products, too', { tag: ONCE },
 });
 
 test('[DEV6] mistakes end the program with one line: the file, the environment, the port, the folder', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async () => {
   expect(failure('--config', 'nothing.json')).toContain('"nothing.json", which does not exist');
   expect(failure('--env', 'live')).toContain('no environment "live"; there are: staging');

@@ -90,7 +90,9 @@ for (const asked of ASKED) {
   });
 }
 
-test('[ENTRY2] a page gets of entry points what workerd gives', async ({ storagePage }) => {
+test('[ENTRY2] a page gets of entry points what workerd gives', { tag: LONG }, async ({
+  storagePage,
+}) => {
   const here = await storagePage.evaluate(async () => {
     const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });
     const { worker } = await window.api.connect<object>(start, { directory: 'entries' });

@@ -252,7 +252,7 @@ test('[LIVE21] a result is shown to nobody but the user for whom it was kept, an
 });
 
 test('[LIVE22] nothing is kept of a private read, and of no read with keepResults: false', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);
@@ -332,10 +332,9 @@ test('[LIVE23] what cannot be read is not shown, and told; the rest goes on', {
   });
 });
 
-test('[LIVE24] the database can be deleted while pages and workers are open, as by a logout', async ({
-  profile,
-  server,
-}) => {
+test('[LIVE24] the database can be deleted while pages and workers are open, as by a logout', {
+  tag: LONG,
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);
   await firstVisit(page);
@@ -356,10 +355,9 @@ test('[LIVE24] the database can be deleted while pages and workers are open, as 
   expect(await failuresOf(page)).toBe(0);
 });
 
-test('[LIVE25] the last result is kept, whichever tab wrote it, and whoever led', async ({
-  profile,
-  server,
-}) => {
+test('[LIVE25] the last result is kept, whichever tab wrote it, and whoever led', {
+  tag: LONG,
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   const [one, two] = [await openPage(context, server), await openPage(context, server)] as const;
   await firstVisit(one);

@@ -24,9 +24,9 @@ test.describe('chat', { tag: ONCE }, async () => {
   });
   test.afterAll(() => removeExample(folder));
 
-  test('[APP2] two tabs talk in a room of their browser, and go on when one is closed', async ({
-    context,
-  }) => {
+  test('[APP2] two tabs talk in a room of their browser, and go on when one is closed', {
+    tag: LONG,
+  }, async ({ context }) => {
     runScript(folder, 'build');
     const server = await serveFolder(join(folder, 'dist'));
     try {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { build } from 'vite';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { installPacked } from '../package/installed.ts';
 
 const GUIDE = readFileSync(join(REPOSITORY, 'docs/security.md'), 'utf8');
@@ -27,7 +27,7 @@ const SCRIPT = `
 `;
 
 test('[PKG21] a page of an extension stores on OPFS, if its manifest allows WebAssembly', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ profile }) => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-storage-extension-')));
   try {

@@ -6,7 +6,7 @@ import type { Page } from '@playwright/test';
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { Workerd } from '../workerd/import-export/workerd.ts';
 
 async function openInspector(page: Page, server: Served, name: string): Promise<Page> {
@@ -167,7 +167,7 @@ test(
 // Once, because the driver of Firefox does not tell of downloads.
 test(
   '[INSP7] files are opened and saved; a mistake is told with its line, and the object goes back',
-  { tag: ONCE },
+  { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'files');
     await panel(page, 'Files');
@@ -296,7 +296,7 @@ test(
 
 test(
   '[INSP1] [INSP6] [BRANCH11] an inspector of classes lists their objects, with their branches, and opens one, and moves their clock to an alarm; it fits a phone, light and dark',
-  { tag: [LONG, ONCE] },
+  { tag: [LONG, ONCE, RELEASE] },
   async ({ context, server }, info) => {
     const page = await context.newPage();
     await page.setViewportSize({ width: 390, height: 800 });

@@ -21,7 +21,7 @@ import type * as Plugin from '../../src/tools/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Profile } from '../browsers/profile.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { installPacked, linkPackages, serveFolder } from '../package/installed.ts';
 
 const SCRIPT = `
@@ -211,9 +211,9 @@ test('[PKG16] [PKG17] the late parts are loaded when an operation needs them, an
   await page.close();
 });
 
-test('[PKG16] a build with Vite has the late parts as a file of their own, also for a worker of classes', async ({
-  sharedProfile,
-}) => {
+test('[PKG16] a build with Vite has the late parts as a file of their own, also for a worker of classes', {
+  tag: LONG,
+}, async ({ sharedProfile }) => {
   const project = join(directory, 'late');
   const files = {
     'index.html': '<script type="module" src="./page.js"></script>',
@@ -598,7 +598,7 @@ const TYPED_CLASSES: Readonly<Record<string, string>> = {
 };
 
 test('[PKG5] a class with a typed constructor compiles with the types of this package and of workerd', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, () => {
   linkDependencies();
   const project = join(directory, 'types');

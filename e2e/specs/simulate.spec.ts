@@ -121,7 +121,7 @@ export class Shelf extends DurableObject {
 `;
 
 test('[SIMU23] [DEMO30] the playground opens the file of a failed run, with its rows and its timeline', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const file = join(directory, 'failed-run.json');
   const run = simulate(

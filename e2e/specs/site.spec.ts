@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { preview } from 'vite';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { packedFile } from '../package/installed.ts';
 
 /** Words of a reader, and the heading that the search shows first. */
@@ -18,7 +18,7 @@ const FOUND = [
 ] as const;
 
 test('[DOC6] the guide is built, opens at its start, leads to a page, finds a word and shows the reference', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context }) => {
   // Packing replaces `dist`: it goes first.
   await packedFile();

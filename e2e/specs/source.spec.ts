@@ -3,7 +3,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 /** A counter that counts in steps, and says which version of its code runs. */
 const counter = (version: string, step: number, more = '') => ({
@@ -143,10 +143,9 @@ test('[SRC1] [SRC3] [SRC4] [SRC6] [SRC7] source runs, is replaced in order, keep
   ).toBe('INVALID_ARGUMENT');
 });
 
-test('[SRC6] code that does not end is stopped, and runs again with its data; [SRC5] the latest version of all tabs runs', async ({
-  context,
-  server,
-}) => {
+test('[SRC6] code that does not end is stopped, and runs again with its data; [SRC5] the latest version of all tabs runs', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   await connectSource(page, FILES.one);
   await add(page);

@@ -111,10 +111,9 @@ test('[UNDO8] a stack goes on when the worker that leads is terminated; a reload
   expect(await notes(two)).toEqual(['a']);
 });
 
-test('[UNDO1] calls of a class by this tab are taken back, those of another tab are not', async ({
-  tabs,
-  server,
-}) => {
+test('[UNDO1] calls of a class by this tab are taken back, those of another tab are not', {
+  tag: LONG,
+}, async ({ tabs, server }) => {
   const one = await openTab(tabs, server);
   const two = await openTab(tabs, server);
   const add = (tab: Tab, count: number) =>

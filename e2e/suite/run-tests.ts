@@ -57,7 +57,7 @@ if (values.release) await runAll(stagesOfRelease(folder));
 if (part === 'npm-test') await runAll(stagesOfTest(folder));
 if (values.rest || values.all) {
   await runAll(stagesOfRest(folder));
-  leftOut.push('tests that repeat others; `npm run test:release` runs them');
+  leftOut.push('tests before a release; `npm run test:release` runs them');
 } else if (part === 'npm-test') {
   writeFileSync(join(folder, RESULTS), JSON.stringify(results));
   leftOut.push(`${titlesOf(stagesOfRest(folder)).join(', ')}; \`npm run test:rest\` runs them`);

@@ -1,8 +1,15 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { stagesOfRelease, stagesOfRest, stagesOfTest, titlesOf } from './parts.ts';
+import {
+  OF_FIREFOX,
+  REPOSITORY,
+  stagesOfRelease,
+  stagesOfRest,
+  stagesOfTest,
+  titlesOf,
+} from './parts.ts';
 import {
   earlierResults,
   lastLineTally,
@@ -156,5 +163,12 @@ describe('steps of npm test', () => {
     expect(repeated()).toEqual(['package', 'package']);
     writeFileSync(join(folder, 'package.tgz'), '');
     expect(repeated()).toEqual([]);
+  });
+
+  test('each spec that is named for Firefox is there', () => {
+    const missing = OF_FIREFOX.filter(
+      (name) => !existsSync(join(REPOSITORY, `e2e/specs/${name}.spec.ts`)),
+    );
+    expect(missing).toEqual([]);
   });
 });

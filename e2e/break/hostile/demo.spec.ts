@@ -3,7 +3,7 @@
 import type { Page } from '@playwright/test';
 import { buildDemo } from '../../browsers/demo-site.ts';
 import { expect, test } from '../../browsers/fixtures.ts';
-import { LONG, ONCE } from '../../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../../browsers/tags.ts';
 import { serveBuilt, watchPage } from './demo-pages.ts';
 
 const VIEWS = ['storage', 'characters', 'objects'];
@@ -83,7 +83,7 @@ const STOPPED = [
 ];
 
 test('[DEMO1] in development every panel works under the policy, and inline code does not run', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, server }) => {
   const page = await context.newPage();
   const watch = await watchPage(page, server.origin);
