@@ -33,7 +33,7 @@ export default defineConfig({
   // Each has browsers of its own. They often wait: for a browser that starts, for an alarm, for a lock.
   workers: 3,
   // Limits for tests that hang, never a measure of speed: the machine may be busy.
-  timeout: 240_000,
+  timeout: 480_000,
   expect: { timeout: 60_000 },
   // When nothing works, every test waits for its own end; that must not take all day.
   globalTimeout: 60 * 60_000,

@@ -43,6 +43,9 @@ interface WorkerFixtures {
   readonly sharedProfile: Profile;
 }
 
+/** Of servers, builds and browsers that tests share. It is no part of the time of the test that comes first. */
+const START_MS_MAX = 480_000;
+
 export const test = base.extend<Fixtures, WorkerFixtures>({
   sharedServer: [
     async ({ browserName }, use, { parallelIndex }) => {
@@ -51,7 +54,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       await use(server);
       await server.close();
     },
-    { scope: 'worker' },
+    { scope: 'worker', timeout: START_MS_MAX },
   ],
   keptPage: [
     async ({ sharedProfile }, use) => {
@@ -59,7 +62,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       await use(page);
       await page.close();
     },
-    { scope: 'worker' },
+    { scope: 'worker', timeout: START_MS_MAX },
   ],
   builtDemo: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
@@ -68,7 +71,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       await use(site);
       await site.close();
     },
-    { scope: 'worker' },
+    { scope: 'worker', timeout: START_MS_MAX },
   ],
   sharedProfile: [
     async ({ browserName }, use) => {
@@ -77,7 +80,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       await use(profile);
       await profile.remove();
     },
-    { scope: 'worker' },
+    { scope: 'worker', timeout: START_MS_MAX },
   ],
   server: ({ sharedServer }, use) => use(ownOrigin(sharedServer)),
   demoSite: ({ builtDemo }, use) => use(ownOrigin(builtDemo)),
