@@ -122,7 +122,7 @@ export class Application {
         for (const change of drops.filter(isTable)) this.#drop(change);
         for (const change of creates.filter(isTable)) this.#create(change);
         if (direct.length === 0) return;
-        // A row that goes, and is named by its key, may have the rowid or the unique value of one that comes.
+        // A row that goes, and is named by its key, may have the rowid or the unique value of a row to come.
         this.#applyKeyed(keyed, 'removals');
         this.#applyDirect(direct);
       });

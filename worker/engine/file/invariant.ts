@@ -1,6 +1,6 @@
 // Assertions: facts that hold unless this package has a defect.
 //
-// Invariant: one that is violated throws INTERNAL, which ends the instance (its object is reset and recovered from the
+// Invariant: a violated one throws INTERNAL, which ends the instance (its object is reset and recovered from the
 // log), so nothing goes on with a state that cannot be. Damage on the disk, a full disk and wrong calls are no
 // violations; they have codes of their own.
 

@@ -7,7 +7,8 @@ const COPIES = [0, 1 << 17];
 
 function branch(id: string): KeptBranch {
   const bookmark = '00000000-00000000-00000000-0';
-  return { id, name: id, bookmark, createdMs: 1, sends: false, isLeaving: false };
+  const facts = { id, name: id, bookmark, createdMs: 1, sends: false };
+  return { ...facts, isLeaving: false, isStored: false };
 }
 
 async function reopen(directory: MemoryDirectory): Promise<KeptBranches> {

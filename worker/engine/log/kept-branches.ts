@@ -4,8 +4,9 @@
 // crash leaves one whole, and damage of one loses nothing. An object that has no such file has no branches: it is made
 // with the first one. Layout: docs/commit-log-format.md.
 //
-// Invariant: a change is durable, in both copies, when its promise resolves. A branch that is being deleted is listed as `leaving` until
-// its own files are gone, so that an interrupted deletion is known. Knows nothing of the branches' files.
+// Invariant: a change is durable, in both copies, when its promise resolves. A branch that is being deleted is listed as
+// `leaving` until its own files are gone, so that an interrupted deletion is known. A closed list changes nothing: it
+// would overwrite that of the next instance. Knows nothing of the branches' files.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { KEPT_BRANCHES_MAX } from '../../../src/shared/contract/limits.ts';
@@ -25,6 +26,8 @@ export interface KeptBranch {
   /** What its code sends to others is sent; otherwise it is refused. */
   readonly sends: boolean;
   readonly isLeaving: boolean;
+  /** It has a durable commit: from then on it has files. */
+  readonly isStored: boolean;
 }
 
 /** The file; an object without it keeps no branch. */
@@ -52,6 +55,7 @@ export class KeptBranches {
   readonly #directory: FileDirectory;
   #found: Found;
   #changing: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   private constructor(directory: FileDirectory, found: Found) {
     this.#directory = directory;
@@ -71,6 +75,17 @@ export class KeptBranches {
     }
   }
 
+  /** True: the list may be another one by now. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** No change begins any more. Resolves when those that have begun are over. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#changing;
+  }
+
   get list(): readonly KeptBranch[] {
     return this.#found.stored.list;
   }
@@ -84,7 +99,7 @@ export class KeptBranches {
     return Math.min(...this.list.map(({ bookmark }) => sequenceIn(bookmark)));
   }
 
-  /** @throws INVALID_ARGUMENT if there are too many, DISK_FULL, IO */
+  /** @throws INVALID_ARGUMENT if there are too many, OBJECT_RESET, DISK_FULL, IO */
   add(branch: KeptBranch): Promise<void> {
     return this.#change((list) => {
       if (list.length < KEPT_BRANCHES_MAX) return [...list, branch];
@@ -95,14 +110,22 @@ export class KeptBranches {
     });
   }
 
-  /** The branch is about to be removed. @throws DISK_FULL, IO */
+  /** The branch has a durable commit. @throws OBJECT_RESET, DISK_FULL, IO */
+  async markStored(id: string): Promise<void> {
+    if (this.find(id)?.isStored !== false) return;
+    await this.#change((list) =>
+      list.map((branch) => (branch.id === id ? { ...branch, isStored: true } : branch)),
+    );
+  }
+
+  /** The branch is about to be removed. @throws OBJECT_RESET, DISK_FULL, IO */
   leave(id: string): Promise<void> {
     return this.#change((list) =>
       list.map((branch) => (branch.id === id ? { ...branch, isLeaving: true } : branch)),
     );
   }
 
-  /** @throws DISK_FULL, IO */
+  /** @throws OBJECT_RESET, DISK_FULL, IO */
   remove(id: string): Promise<void> {
     return this.#change((list) => list.filter((branch) => branch.id !== id));
   }
@@ -112,7 +135,13 @@ export class KeptBranches {
     if (this.list.length > 0) await this.#change((list) => list);
   }
 
-  #change(change: (list: readonly KeptBranch[]) => readonly KeptBranch[]): Promise<void> {
+  async #change(change: (list: readonly KeptBranch[]) => readonly KeptBranch[]): Promise<void> {
+    if (this.#isClosed) {
+      throw storageError(
+        'OBJECT_RESET',
+        'The object was reset while its list of branches was to be changed; try again.',
+      );
+    }
     const changed = this.#changing.then(async () => {
       const list = change(this.list);
       const { stored: last, copy } = this.#found;
@@ -168,8 +197,12 @@ function readCopy(file: SyncFile, copy: 0 | 1): Stored | null {
   if (view.getFloat64(HEAD.sum, true) !== sumOf(bytes.subarray(0, end))) return null;
   const list = JSON.parse(
     new TextDecoder().decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)),
-  );
-  return { generation: view.getFloat64(HEAD.generation, true), list };
+  ) as KeptBranch[];
+  return {
+    generation: view.getFloat64(HEAD.generation, true),
+    // Lists of earlier versions do not tell it.
+    list: list.map((branch) => ({ ...branch, isStored: branch.isStored === true })),
+  };
 }
 
 function sumOf(place: Uint8Array): number {

@@ -10,7 +10,6 @@ import { type HistoryLimits, historyBytes } from '../../../src/shared/contract/h
 import { RECOVERY_WINDOW_DAYS } from '../../../src/shared/contract/limits.ts';
 import { type DatabaseFile, type FileDirectory, type Flushing, runFlushing } from '../file/file.ts';
 import { assert } from '../file/invariant.ts';
-
 import type { Annotation } from './annotation.ts';
 import { formatBookmark, parseBookmark, sequenceIn } from './bookmark.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
@@ -459,6 +458,7 @@ export class ObjectFiles {
    * reach no file. Resolves once no operation can touch a file any more.
    */
   close(): Promise<void> {
+    if (this.#closed === undefined) this.#track(this.branches.close());
     this.#closed ??= this.#exclusively(async () => {
       await Promise.allSettled(this.#underWay);
       await this.#pages.committed.settled();

@@ -57,7 +57,7 @@ export interface ForkRequest {
 }
 
 /** A branch that is not kept. */
-interface Temporary extends Omit<KeptBranch, 'isLeaving'> {
+interface Temporary extends Omit<KeptBranch, 'isLeaving' | 'isStored'> {
   readonly files: ScratchDirectory;
   /** How many sessions use it; null: none has yet. */
   holders: number | null;
@@ -109,6 +109,7 @@ export class Branches {
       createdMs: this.#environment.now(),
       sends: request.sends,
       isLeaving: false,
+      isStored: false,
     };
     void this.#sweep(key, branchPoint.kept);
     if (request.isKept) {
@@ -147,7 +148,7 @@ export class Branches {
    * Opens the files of a branch on its origin, which is opened too. Of each depth one is opened at a time: an opening
    * holds its origin while it waits for files, and many would wait for each other's origins.
    *
-   * @throws BRANCH_ENDED, and what opening the origin, its moment and the files throws
+   * @throws BRANCH_ENDED, OBJECT_MISSING, and what opening the origin, its moment and the files throws
    */
   open(address: ObjectAddress, environment: LogEnvironment): Promise<OpenedBranch> {
     const depth = address.branch?.length ?? 0;
@@ -196,6 +197,10 @@ export class Branches {
       try {
         const directory = 'files' in found ? found.files : await medium.directory(key);
         const files = await ObjectFiles.open(directory, environment, { base });
+        if ('isStored' in found && found.isStored && files.committedSequence === 0) {
+          await files.close();
+          throw missingBranch(found.name);
+        }
         return { files, sends: found.sends };
       } catch (error) {
         base.release();
@@ -203,6 +208,15 @@ export class Branches {
       }
     };
     return this.#instances.use(way.origin, useOrigin, () => branchEnded('its origin is deleted'));
+  }
+
+  /** A branch has a durable commit: if it is kept, a later loss of its files is noticed. */
+  stored(address: ObjectAddress): void {
+    const way = branchOrigin(address);
+    if (way === null) return;
+    const origin = this.#instances.live(addressKey(way.origin));
+    // Without the note a loss is not noticed; the next opening tries again.
+    origin?.storage.branchPoint.kept.markStored(way.id).catch(() => {});
   }
 
   /** The branches of an object that are kept. */
@@ -443,7 +457,7 @@ export class Branches {
   /** Removes the folders of branches of the object that do not exist. @throws IO */
   async #removeLeft(originKey: string, kept: KeptBranches | null): Promise<void> {
     for (const key of (await this.#folders.list()).branches) {
-      if (this.#isClosed) return;
+      if (this.#isClosed || kept?.isClosed) return; // a branch may have been added since
       const isBelow = idBelow(key, originKey) !== null;
       if (isBelow && this.#isLeft(key, originKey, kept)) await this.#environment.medium.remove(key);
     }
@@ -549,6 +563,14 @@ function refused(fact: string): Error {
 
 function branchEnded(fact: string): StorageError {
   return storageError('BRANCH_ENDED', `The branch has ended: ${fact}. Fork again.`);
+}
+
+function missingBranch(name: string | null): StorageError {
+  return storageError(
+    'OBJECT_MISSING',
+    `The branch ${JSON.stringify(name)} was stored, and its files are gone: the browser has evicted them, or something ` +
+      'else has deleted them. deleteBranch(name) accepts that.',
+  );
 }
 
 function originRestarted(): Error {

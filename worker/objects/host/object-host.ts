@@ -429,8 +429,10 @@ export class ObjectHost {
       },
       onAlarmSet: () => this.#notes.checkAlarm(address),
       // Without the note, a later loss of its files is not noticed; the next opening tries again.
-      onStored: ({ startup, address: { className, branch } }) => {
-        if (className === null || startup !== undefined || branch !== undefined) return;
+      onStored: ({ startup }) => {
+        if (startup !== undefined) return;
+        if (address.branch !== undefined) return this.branches.stored(address);
+        if (address.className === null) return;
         this.#environment.catalog.stored(key).catch(() => {});
       },
       onHistoryPruned: (pruned) => this.notices.tell({ type: 'historypruned', address: pruned }),
@@ -471,7 +473,7 @@ export class ObjectHost {
   /** The files of an object that was stored are gone. It is told once a host; opening has created new ones. */
   async #miss(key: string, address: ObjectAddress): Promise<void> {
     await this.#environment.medium.remove(key).catch(() => {}); // empty files are as good as none
-    if (this.#missing.has(key)) return;
+    if (address.branch !== undefined || this.#missing.has(key)) return;
     this.#missing.add(key);
     this.notices.tell({ type: 'objectmissing', address });
   }

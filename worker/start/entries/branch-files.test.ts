@@ -91,3 +91,32 @@ test('[BRANCH12] the deletion of an object removes what a crash has left of its 
   await objects.deleteObject(objects.env.Box.getByName('one'));
   expect(folders()).toEqual([]);
 });
+
+test('[BRANCH14] a kept branch whose files are gone is OBJECT_MISSING, and not its origin; deleting it accepts that', async () => {
+  const gone = await storage.fork({ name: 'gone', keep: true });
+  await gone.put('b', 2);
+  await (await storage.fork({ name: 'other', keep: true })).put('b', 3);
+  await (await gone.fork({ name: 'below', keep: true })).put('b', 4);
+  await storage.fork({ name: 'unwritten', keep: true });
+  await objects.close();
+  const [folder] = branchFolders().filter((name) =>
+    branchFolders().some((one) => one.startsWith(`${name}~`)),
+  );
+  rmSync(join(directory, folder!), { recursive: true });
+  await begin();
+  for (let i = 0; i < 2; i++) {
+    const opened = storage.openBranch('gone').then((branch) => branch.get('a'));
+    await expect(opened).rejects.toMatchObject({
+      code: 'OBJECT_MISSING',
+      message: expect.stringContaining('The branch "gone" was stored, and its files are gone'),
+    });
+  }
+  expect(await storage.get('a')).toBe(1);
+  expect(await (await storage.openBranch('other')).get('b')).toBe(3);
+  expect(await (await storage.openBranch('unwritten')).get('a')).toBe(1);
+  expect(await storage.deleteBranch('gone')).toBe(true);
+  expect((await storage.branches()).map(({ name }) => name)).toEqual(['other', 'unwritten']);
+  await (await storage.fork({ name: 'gone', keep: true })).put('b', 5);
+  expect(await (await storage.openBranch('gone')).get('b')).toBe(5);
+  await vi.waitFor(() => expect(branchFolders().length).toBe(3)); // that below the lost one is removed, too
+});

@@ -7,6 +7,7 @@ import v8 from 'node:v8';
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
+import { MemoryMedium } from '../../engine/file/medium.ts';
 import { HibernatingSockets } from '../../objects/sockets/hibernating-sockets.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { createObjects } from './node-objects.ts';
@@ -493,3 +494,27 @@ async function again<T>(call: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+test('[BRANCH5] an object that restarts during the deletion of a branch keeps the changes of its list that come after', async () => {
+  const { storage } = await started();
+  await storage.put('value', 1);
+  for (const name of ['old', 'other']) await storage.fork({ name, keep: true });
+  let go = () => {};
+  const blocked = new Promise<void>((resolve) => (go = resolve));
+  const { remove } = MemoryMedium.prototype;
+  const removing = vi.spyOn(MemoryMedium.prototype, 'remove');
+  removing.mockImplementationOnce(async function (this: MemoryMedium, key: string) {
+    await blocked;
+    return remove.call(this, key);
+  });
+  const deleted = storage.deleteBranch('old').catch((error) => error.code);
+  await vi.waitFor(() => expect(removing).toHaveBeenCalled());
+  await storage.abort();
+  expect(await storage.deleteBranch('other')).toBe(true);
+  go();
+  expect(await deleted).toBe('OBJECT_RESET');
+  removing.mockRestore();
+  await storage.put('value', 2);
+  await storage.abort();
+  expect(await storage.branches()).toEqual([]);
+});
