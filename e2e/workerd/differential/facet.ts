@@ -322,6 +322,21 @@ const ASKS: Readonly<Record<string, Ask>> = {
       await told(() => a.count()),
     ];
   },
+  'an end in the turn of a call': async ({ ctx, facet }) => {
+    await facet('from').put('key', 'from');
+    const seen: unknown[] = [];
+    const ends: Record<string, (name: string) => void> = {
+      aborted: (name) => ctx.facets.abort(name, new Error('why')),
+      deleted: (name) => ctx.facets.delete(name),
+      replaced: (name) => ctx.facets.clone('from', name),
+    };
+    for (const [name, end] of Object.entries(ends)) {
+      const called = told(() => facet(name).put('key', 1));
+      end(name);
+      seen.push(await called, await facet(name).get('key'));
+    }
+    return seen;
+  },
   'abort with other reasons': async ({ ctx, facet }) => {
     const seen: unknown[] = [];
     for (const reason of ['text', 5, undefined, null]) {

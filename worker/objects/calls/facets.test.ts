@@ -78,6 +78,8 @@ function facetOf({ facets, exports }: WithFacets, name = 'a'): FacetStub<Room> {
   return facets.get<Room>(name, () => ({ class: (exports as { Room: object }).Room }));
 }
 
+const messageOf = (error: Error) => error.message;
+
 /** A medium whose removals can be held, and whose logs have room for so many writes. */
 class HeldMedium extends MemoryMedium {
   removal: Promise<void> | undefined;
@@ -318,6 +320,33 @@ describe('facets', () => {
     }
     await host.run((ctx) => ctx.facets.clone('from', 'to'));
     expect(await both()).toEqual(['from', 'below from']);
+  });
+
+  test('[FACET14] a call of the turn in which its facet is ended reaches neither it nor the next one', async () => {
+    await host.run((ctx) => facetOf(ctx, 'from').put('key', 'from'));
+    const ends: readonly [
+      how: (facets: DurableObjectFacets) => void,
+      message: string,
+      key: unknown,
+    ][] = [
+      [(facets) => facets.abort('a', new Error('by the test')), 'by the test', undefined],
+      [(facets) => facets.delete('a'), 'Facet was deleted.', undefined],
+      [(facets) => facets.clone('from', 'a'), 'Facet was cloned-over.', 'from'],
+    ];
+    for (const [end, message, key] of ends) {
+      for (const isRunning of [false, true]) {
+        const got = host.run(async (ctx) => {
+          ctx.facets.delete('a');
+          const facet = facetOf(ctx);
+          if (isRunning) await facetOf(ctx).count();
+          const called = facet.put('key', 'of a').catch(messageOf);
+          end(ctx.facets);
+          const after = facet.count().catch(messageOf);
+          return [await called, await after, await facetOf(ctx).get('key')];
+        });
+        expect(await got).toEqual([message, message, key]);
+      }
+    }
   });
 
   test('[FACET7] export and import of an object leave its facets as they are', async () => {

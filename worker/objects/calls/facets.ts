@@ -40,6 +40,12 @@ interface Started {
   release(): void;
 }
 
+/** The calls that reach a facet until the parent ends it, those included that have not arrived yet. */
+interface Era {
+  /** Why the parent has ended it. */
+  ended: { readonly reason: unknown } | undefined;
+}
+
 /** The result of the callback that describes the facet. */
 type Start = () => unknown;
 
@@ -50,6 +56,8 @@ export class DurableObjectFacets {
   readonly #calls: ObjectCalls;
   /** By key of the facet's address. */
   readonly #started = new Map<string, Started>();
+  /** By key, of the facets that have been called: a call arrives some turns after it was made. */
+  readonly #eras = new Map<string, Era>();
 
   constructor(parent: ObjectInstance, party: Party, host: ObjectHost, calls: ObjectCalls) {
     if (parent === undefined) {
@@ -74,10 +82,13 @@ export class DurableObjectFacets {
     }
     const bound = bindToFrame(() => start() as unknown);
     const callee = { address: NOWHERE, bond: new Bond() };
+    let first: Era | undefined;
     return createFacetStub(callee, () => {
       // The callback is part of the code that calls, and of its critical section.
       const enter = this.#parent.context.entrance();
-      const receiver = this.#receiver(address, () => enter(bound));
+      const era = this.#era(address);
+      first ??= era;
+      const receiver = this.#receiver(address, () => enter(bound), [first, era]);
       return new PartyCaller(this.#party, (call) => this.#calls.carryTo(() => receiver, call));
     });
   }
@@ -113,10 +124,20 @@ export class DurableObjectFacets {
     return 'DurableObjectFacets';
   }
 
-  #receiver(address: ObjectAddress, start: Start): Receiver {
+  #era(address: ObjectAddress): Era {
+    const key = addressKey(address);
+    const era = this.#eras.get(key) ?? { ended: undefined };
+    this.#eras.set(key, era);
+    return era;
+  }
+
+  #receiver(address: ObjectAddress, start: Start, eras: readonly Era[]): Receiver {
     return {
       address,
       deliver: async (event) => {
+        // By the parent, since the call or the first one of its stub was made.
+        const ended = eras.find((era) => era.ended !== undefined)?.ended;
+        if (ended !== undefined) throw new CallerError(ended.reason);
         let instance = await this.#instance(address, start);
         // Evicted while the call waited: it starts the facet again.
         while (instance.context.wasClosed && !this.#parent.hasEnded) {
@@ -185,6 +206,9 @@ export class DurableObjectFacets {
   /** Forgets the facet, for a reason. False if no call has started it. */
   #end(address: ObjectAddress, reason: unknown): boolean {
     const key = addressKey(address);
+    const era = this.#eras.get(key);
+    if (era !== undefined) era.ended = { reason };
+    this.#eras.delete(key);
     const started = this.#started.get(key);
     if (started === undefined) return false;
     started.ended ??= { reason };
