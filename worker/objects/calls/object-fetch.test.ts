@@ -95,6 +95,24 @@ test('[STUB16] the fragment of an address stays with the caller', async () => {
   expect([response.url, await response.text()]).toEqual(Array(2).fill('http://object/url?a=%23b'));
 });
 
+test('[STUB16] text, buffers and views in a stream of a body arrive as bytes', async () => {
+  const bytes = new TextEncoder().encode('-abcd-');
+  const chunks = [
+    'é',
+    bytes.slice(1, 3).buffer,
+    new DataView(bytes.buffer, 3, 2),
+    bytes.subarray(5),
+  ];
+  const body = new ReadableStream({
+    start: (controller) => {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  const init = { method: 'POST', body, duplex: 'half' };
+  expect(await (await room.fetch('https://object/echo', init)).text()).toBe('éabcd-');
+});
+
 test('[STUB16] bodies are streamed both ways', async () => {
   const sent = new TransformStream<Uint8Array, Uint8Array>();
   const writer = sent.writable.getWriter();

@@ -166,9 +166,14 @@ function bodyOf(imported: Imported): MessageBody {
   return new MessageBody(pulledBytes(source));
 }
 
-/** A chunk of a body. Text is sent as UTF-8, as in workerd. */
+/** A chunk of a body. Text is sent as UTF-8, and any buffer or view as its bytes, as in workerd. */
 function bytesOf(chunk: unknown): Uint8Array<ArrayBuffer> {
   if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
+  if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
+  if (ArrayBuffer.isView(chunk)) {
+    const { buffer, byteOffset, byteLength } = chunk as ArrayBufferView<ArrayBuffer>;
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  }
   return chunk as Uint8Array<ArrayBuffer>;
 }
 
