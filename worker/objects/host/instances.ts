@@ -48,7 +48,7 @@ export class Instances {
   ): Promise<ObjectInstance> {
     const key = addressKey(address);
     for (;;) {
-      if (this.#closed !== undefined) throw this.#closed;
+      this.checkOpen();
       const slot = this.#slots.get(key);
       if (slot === undefined) return this.#open(key, address, startup);
       if (slot.kind !== 'closing') return slot.instance;
@@ -198,6 +198,11 @@ export class Instances {
     // Instances that were reset meanwhile still have to release their files.
     for (const key of this.#slots.keys()) await this.#released(key);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  /** @throws CONNECTION_CLOSED after the end of the host */
+  checkOpen(): void {
+    if (this.#closed !== undefined) throw this.#closed;
   }
 
   #open(key: string, address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance> {

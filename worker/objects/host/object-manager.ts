@@ -42,15 +42,25 @@ export class ObjectManager {
     this.#environment = environment;
   }
 
-  /** The existing objects of a class, in order of their ids, or a part of them. @throws UNKNOWN_CLASS */
+  /**
+   * The existing objects of a class, in order of their ids, or a part of them.
+   *
+   * @throws UNKNOWN_CLASS, CONNECTION_CLOSED
+   */
   async list(className: string, part?: CatalogPart): Promise<ListedObject[]> {
+    this.#host.instances.checkOpen();
     this.#host.classes.get(className);
     const entries = await this.#environment.catalog.list(className, part);
     return Promise.all(entries.map((entry) => this.#describe(entry)));
   }
 
-  /** Removes the object and everything it stored; its unanswered events reject. */
+  /**
+   * Removes the object and everything it stored; its unanswered events reject.
+   *
+   * @throws CONNECTION_CLOSED: the folder may be another host's by now
+   */
   async delete(address: ObjectAddress): Promise<void> {
+    this.#host.instances.checkOpen();
     if (address.className !== null) this.#host.classes.get(address.className);
     await this.#host.erase(address);
   }

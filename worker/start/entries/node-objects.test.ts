@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
@@ -113,6 +114,29 @@ describe('objects in Node', () => {
         message: expect.stringMatching(/^open "main": .*may not be written.*choose another folder/),
         cause,
       });
+    }
+  });
+
+  test('[NODE28] a directory that is no path in text is refused, with the way out', async () => {
+    for (const wrong of [pathToFileURL(directory), '', 5, null, `${directory}\0`]) {
+      const objects = createObjects({ Counter }, { directory: wrong as never });
+      await expect(objects).rejects.toMatchObject({
+        name: 'TypeError',
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(/directory.*fileURLToPath/),
+      });
+    }
+  });
+
+  test('[OBJ15] after the end of its host, nothing is listed or deleted, on disk or in memory', async () => {
+    for (const options of [{ directory }, {}]) {
+      const objects = await createObjects({ Counter }, options);
+      const a = objects.env.Counter.getByName('a');
+      await a.add();
+      await objects.close();
+      const closed = { code: 'CONNECTION_CLOSED' };
+      await expect(objects.deleteObject(a)).rejects.toMatchObject(closed);
+      await expect(objects.list('Counter')).rejects.toMatchObject(closed);
     }
   });
 

@@ -1,6 +1,7 @@
 // `ctx-storage/node`: objects in a Node process, in a folder or in memory, with no browser.
 
 import { join } from 'node:path';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Objects } from '../../../src/shared/contract/object-management.ts';
 import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
 import { NodeMedium } from '../../engine/file/node-medium.ts';
@@ -53,6 +54,7 @@ export async function createObjects<Table extends ClassTable>(
   const start = (medium: ObjectMedium, catalog: ObjectCatalog, openFiles?: number) =>
     objectsOn<Table>({ ...platform, medium, catalog }, app, options, openFiles);
   if (directory === undefined) return start(new MemoryMedium(), new MemoryCatalog());
+  checkDirectory(directory);
   const medium = await NodeMedium.open(directory);
   try {
     const openFiles = Math.min(OPEN_FILES_UNBOUNDED, Math.floor(openFilesMax() / 2));
@@ -63,4 +65,14 @@ export async function createObjects<Table extends ClassTable>(
     medium.close(); // otherwise the folder stays locked for as long as this process lives
     throw error;
   }
+}
+
+function checkDirectory(given: unknown): void {
+  if (typeof given === 'string' && given !== '' && !given.includes('\0')) return;
+  const shown = typeof given === 'string' ? JSON.stringify(given) : `of type ${typeof given}`;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `createObjects: directory is ${shown}. Give the path of a folder as text, as fileURLToPath makes it of a URL, or ` +
+      'leave it out to keep the objects in memory.',
+  );
 }
