@@ -5,7 +5,9 @@
 /* global FILES, CACHE */
 
 self.addEventListener('install', (event) => {
-  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES)));
+  // Asked of the server: the browser's own cache may still have the page of an earlier build, whose files are gone.
+  const requests = FILES.map((file) => new Request(file, { cache: 'no-cache' }));
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(requests)));
 });
 
 self.addEventListener('activate', (event) => {
