@@ -39,7 +39,10 @@ test(
     await whenLoaded(other);
     await other.evaluate(async () => {
       const storage = await window.api.openStorage('inspected');
+      const loop: { self?: unknown } = {};
+      loop.self = loop;
       await storage.put({
+        loop,
         'user/ada': { name: 'Ada', tags: new Set(['a']), born: new Date(0), big: 12n },
         'user/bob': new Map([['name', 'Bob']]),
         count: 1,
@@ -57,11 +60,20 @@ test(
       await storage.sql.exec("INSERT INTO pair VALUES ('x', 1), ('y', 2)").ready;
     });
     const keys = page.getByRole('list', { name: 'Keys' });
-    await expect(keys.getByRole('button')).toHaveCount(3);
+    await expect(keys.getByRole('button')).toHaveCount(4);
+    const entry = page.getByRole('region', { name: 'Entry' });
+    // A value that contains itself is opened step by step.
+    await keys.getByRole('button', { name: 'loop' }).click();
+    await expect(entry.locator('summary')).toHaveText([
+      'loop Object',
+      'self Object',
+      'self Object',
+    ]);
+    await entry.locator('summary').last().click();
+    await expect(entry.locator('summary')).toHaveCount(4);
     await page.getByRole('searchbox', { name: 'Prefix' }).fill('user/');
     await expect(keys.getByRole('button')).toHaveCount(2);
     await keys.getByRole('button', { name: 'user/ada' }).click();
-    const entry = page.getByRole('region', { name: 'Entry' });
     await expect(entry.getByText('1970-01-01T00:00:00.000Z')).toBeVisible();
     await entry.getByRole('button', { name: 'Edit name' }).click();
     await entry.getByRole('textbox').fill('"Lovelace"');

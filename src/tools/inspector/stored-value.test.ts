@@ -29,6 +29,47 @@ test('[INSP2] an edit of one member leaves the value as it was, and copies the r
   }
 });
 
+test('[INSP2] an edit of an array leaves its holes and its properties with names', () => {
+  const items = Object.assign(['a', 'b'], { index: 7 });
+  items.length = 4_294_967_295;
+  const [first, ...others] = membersOf(items);
+  expect(others.map(({ name, value }) => [name, value])).toEqual([
+    ['1', 'b'],
+    ['index', 7],
+  ]);
+  const edited = first!.replaced!('new') as typeof items;
+  expect(Object.entries(edited)).toEqual([
+    ['0', 'new'],
+    ['1', 'b'],
+    ['index', 7],
+  ]);
+  expect(edited.length).toBe(items.length);
+  expect(lineOf(items)).toBe('["a", "b", index: 7]');
+  expect(fingerprintOf(['a', 'b'])).not.toBe(fingerprintOf(items));
+});
+
+test('[INSP2] a value whose objects refer to one another in many ways is read once', () => {
+  let reads = 0;
+  let value: object = { end: true };
+  for (let i = 0; i < 16; i++) {
+    const next = value;
+    const read = () => {
+      reads++;
+      return next;
+    };
+    value = Object.defineProperties(
+      {},
+      { one: { get: read, enumerable: true }, other: { get: read, enumerable: true } },
+    );
+  }
+  fingerprintOf(value);
+  expect(reads).toBe(32);
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  expect(fingerprintOf(cyclic)).not.toBe(fingerprintOf({ self: {} }));
+  expect(fingerprintOf(cyclic)).toBe(fingerprintOf(structuredClone(cyclic)));
+});
+
 test('[INSP2] a value written as text to edit reads as the same value', () => {
   fc.assert(
     fc.property(

@@ -29,19 +29,21 @@ export function membersOf(value: unknown): Member[] {
       replaced: (next) => new Set(Array.from(value, (old) => (old === member ? next : old))),
     }));
   }
-  if (Array.isArray(value)) {
-    return value.map((member, index) => ({
-      name: String(index),
-      value: member,
-      replaced: (next) => value.with(index, next),
-    }));
-  }
-  if (!isPlain(value)) return [];
+  if (!Array.isArray(value) && !isPlain(value)) return [];
+  // Also of an array: it may have 4,294,967,295 holes, and properties with names.
   return Object.entries(value).map(([name, member]) => ({
     name,
     value: member,
-    replaced: (next) => ({ ...value, [name]: next }),
+    replaced: (next) =>
+      Array.isArray(value) ? withItem(value, name, next) : { ...value, [name]: next },
   }));
+}
+
+/** A copy of the array with its holes and its properties with names. */
+function withItem(array: readonly unknown[], name: string, next: unknown): unknown[] {
+  const copy: unknown[] = [];
+  copy.length = array.length;
+  return Object.assign(copy, array, { [name]: next });
 }
 
 /** True for a value that is shown as a tree. */
@@ -77,9 +79,9 @@ function lineOfMember(value: unknown, depth: number): string {
   const isList = Array.isArray(value) || value instanceof Set;
   const members = membersOf(value)
     .slice(0, 20)
-    .map((member) => {
+    .map((member, index) => {
       const text = lineOfMember(member.value, depth + 1);
-      return isList ? text : `${member.name}: ${text}`;
+      return isList && member.name === String(index) ? text : `${member.name}: ${text}`;
     });
   const type = value instanceof Map || value instanceof Set ? `${typeText(value)} ` : '';
   return isList ? `${type}[${members.join(', ')}]` : `${type}{${members.join(', ')}}`;
@@ -122,13 +124,21 @@ function isJson(value: unknown, depth = 0): boolean {
 }
 
 /** A text that is the same for equal values, of any type: to see that one has changed. */
-export function fingerprintOf(value: unknown, depth = 0): string {
-  if (depth > 20) return '…';
+export function fingerprintOf(value: unknown): string {
+  return fingerprintWithin(value, new Map());
+}
+
+/** `met`: the objects before it. Each is written once: many may refer to one another. */
+function fingerprintWithin(value: unknown, met: Map<unknown, number>): string {
   if (hasMembers(value)) {
+    const earlier = met.get(value);
+    if (earlier !== undefined) return `object ${earlier}`;
+    met.set(value, met.size);
     const members = membersOf(value).map(
-      (member) => `${JSON.stringify(member.name)}:${fingerprintOf(member.value, depth + 1)}`,
+      (member) => `${JSON.stringify(member.name)}:${fingerprintWithin(member.value, met)}`,
     );
-    return `${Object.prototype.toString.call(value)}{${members.join()}}`;
+    const length = Array.isArray(value) ? value.length : '';
+    return `${Object.prototype.toString.call(value)}${length}{${members.join()}}`;
   }
   if (value instanceof ArrayBuffer) return `bytes ${new Uint8Array(value).join()}`;
   if (ArrayBuffer.isView(value)) {

@@ -18,11 +18,17 @@ interface TreeProps {
 
 export function ValueTree({ name, value, change, depth = 0 }: TreeProps) {
   if (!hasMembers(value)) return <Leaf name={name} value={value} change={change} />;
-  const members = membersOf(value);
+  return <Branch name={name} value={value} change={change} depth={depth} />;
+}
+
+/** Draws its members while it is open: a value that contains itself has no end. */
+function Branch({ name, value, change, depth }: TreeProps & { readonly depth: number }) {
+  const [isOpen, setOpen] = useState(depth < OPEN_DEPTH);
+  const members = isOpen ? membersOf(value) : [];
   const changeOf = ({ replaced }: Member) =>
     change && replaced && ((next: unknown) => change(replaced(next)));
   return (
-    <details class="tree" open={depth < OPEN_DEPTH}>
+    <details class="tree" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span class="tree-name">{name}</span> <span class="type">{typeText(value)}</span>
       </summary>
