@@ -102,7 +102,8 @@ export class Comparison {
 
   count(): ChangeCounts {
     this.#use();
-    const tables: Record<string, Counter> = {};
+    // A table may have the name of a member that every object has.
+    const tables = new Map<string, Counter>();
     const keys = new Counter();
     const unnamed: string[] = [];
     let schema = 0;
@@ -112,7 +113,11 @@ export class Comparison {
       else if (change.kind === 'alarm') alarm++;
       else if (change.kind === 'table') unnamed.push(change.table);
       else if (change.kind === 'key') keys.add(change);
-      else (tables[change.table] ??= new Counter()).add(change);
+      else {
+        const counter = tables.get(change.table) ?? new Counter();
+        tables.set(change.table, counter);
+        counter.add(change);
+      }
     }
     return { schema, alarm, keys: { ...keys }, tables: countsOf(tables), unnamed };
   }
@@ -141,10 +146,8 @@ class Counter {
   }
 }
 
-function countsOf(tables: Readonly<Record<string, Counter>>): ChangeCounts['tables'] {
-  return Object.fromEntries(
-    Object.entries(tables).map(([name, counter]) => [name, { ...counter }]),
-  );
+function countsOf(tables: ReadonlyMap<string, Counter>): ChangeCounts['tables'] {
+  return Object.fromEntries(Array.from(tables, ([name, counter]) => [name, { ...counter }]));
 }
 
 /** The differences that programs may see, as they see them. */

@@ -76,6 +76,16 @@ test('[DIFF4] keys, rows, schema and alarm of two moments, or of a moment and no
   expect(await all(storage.diff(after, after))).toEqual([]);
 });
 
+test('[DIFF4] a table is counted whatever its name', async () => {
+  const names = ['constructor', 'toString', '__proto__'];
+  for (const name of names) await run(`CREATE TABLE "${name}" (id INTEGER PRIMARY KEY)`);
+  const before = await storage.getCurrentBookmark();
+  for (const name of names) await run(`INSERT INTO "${name}" VALUES (1)`);
+  const { tables } = await storage.diff(before).count();
+  expect(Object.keys(tables).toSorted()).toEqual(names.toSorted());
+  expect(Object.values(tables)).toEqual(names.map(() => ({ added: 1, changed: 0, removed: 0 })));
+});
+
 test('[DIFF5] a row of a full-text or spatial index is shown as the row of that table; the tables of its content are not', async () => {
   await run(`CREATE VIRTUAL TABLE doc USING fts5(title, body);
     CREATE VIRTUAL TABLE place USING rtree(id, x0, x1);
