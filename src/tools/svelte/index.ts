@@ -46,6 +46,8 @@ export function useUndo(stack: UndoStack | null): UndoControls {
 }
 
 function follow<State extends object>(observed: Observed<State>): State {
+  // The server's HTML is for every page, which begins without a connection.
+  if (typeof document === 'undefined') return viewOf(observed.initial, () => observed.initial);
   const subscribe = createSubscriber((changed) => observed.subscribe(changed));
   return viewOf(observed.initial, () => {
     subscribe();

@@ -189,9 +189,27 @@ test('[VUE4] [UNDO10] useConnectionStatus and useUndo follow until their compone
   expect(removed).toHaveBeenCalledWith('statechange', expect.any(Function));
 });
 
-test('[VUE3] on a server nothing is read, and a live value is pending', async () => {
+test('[VUE3] on a server nothing is read, a live value is pending and a connection connecting', async () => {
   const server = await bundled('server');
-  const { body } = server.render(server.Live, { props: { ...handle, shown: { name: 'a' } } });
-  expect(body.replaceAll(/<!--.*?-->/g, '')).toContain('<p>pending - </p>');
-  expect(handle.counts.opened).toBe(0);
+  // The server's own code has read the value.
+  const live = handle.read('a');
+  const stop = live.subscribe(() => {});
+  handle.result('a', 'one');
+  const { opened } = handle.counts;
+  vi.stubGlobal('document', undefined);
+  try {
+    const rendered = (component: unknown, props: object) =>
+      server.render(component, { props }).body.replaceAll(/<!--.*?-->/g, '');
+    expect(rendered(server.Live, { read: () => live, shown: { name: 'a' } })).toContain(
+      '<p>pending - </p>',
+    );
+    const source = Object.assign(new EventTarget(), { state: 'leading', pendingWrites: 1 });
+    expect(rendered(server.Controls, { source, shown: { stack: null } })).toContain(
+      '<p>connecting 0 -</p>',
+    );
+  } finally {
+    vi.unstubAllGlobals();
+    stop();
+  }
+  expect(handle.counts.opened).toBe(opened);
 });
