@@ -35,22 +35,32 @@ export type { UndoControls } from '../observed/observed-undo.ts';
  *
  * @throws StorageError INVALID_ARGUMENT, in an effect
  */
-export function useLive<T>(live: Accessor<Live<T>>): LiveState<T> {
-  return useObserved<LiveState<T>>(PENDING, () => observeLive('useLive', live()));
+export function useLive<T>(live: Accessor<Live<T>> | Live<T>): LiveState<T> {
+  return useObserved<LiveState<T>>(PENDING, () => observeLive('useLive', current(live)));
 }
 
 /** The state of a handle of `openStorage` or a connection of `connect`, whose members are reactive. */
-export function useConnectionStatus(source: Accessor<ConnectionStatus>): ConnectionSnapshot {
-  return useObserved(UNCONNECTED, () => observeConnection(source()));
+export function useConnectionStatus(
+  source: Accessor<ConnectionStatus> | ConnectionStatus,
+): ConnectionSnapshot {
+  return useObserved(UNCONNECTED, () => observeConnection(current(source)));
 }
 
 /**
  * The state of a stack of `ctx-storage/undo`, whose members are reactive, with `undo`, `redo` and `skip`. Null: the
  * page has none yet; nothing can be undone then.
  */
-export function useUndo(stack: Accessor<UndoStack | null>): UndoControls {
-  const state = useObserved(NOTHING, () => observeUndo(stack()));
-  return Object.assign(state, undoFunctions(stack));
+export function useUndo(stack: Accessor<UndoStack | null> | UndoStack | null): UndoControls {
+  const state = useObserved(NOTHING, () => observeUndo(current(stack)));
+  return Object.assign(
+    state,
+    undoFunctions(() => current(stack)),
+  );
+}
+
+/** A value, or the result of a function. No live value, handle, connection or stack is a function. */
+function current<T extends object | null>(value: Accessor<T> | T): T {
+  return typeof value === 'function' ? value() : value;
 }
 
 function useObserved<State extends object>(initial: State, observe: () => Observed<State>): State {

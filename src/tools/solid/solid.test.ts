@@ -74,10 +74,28 @@ test('[VUE1] useLive shows pending, a kept value, each value and each failure wi
 });
 
 test('[VUE1] another argument is INVALID_ARGUMENT', () => {
-  const wrong = () => Promise.resolve() as unknown as Live<string>;
-  expect(() => show(() => () => textOf(solid.useLive(wrong)))).toThrow(
-    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-  );
+  const wrong = Promise.resolve() as unknown as Live<string>;
+  for (const given of [wrong, () => wrong]) {
+    expect(() => show(() => () => textOf(solid.useLive(given)))).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
+  }
+});
+
+test('[VUE1] [VUE4] [UNDO10] what a function would return can be given itself', async () => {
+  const source = Object.assign(new EventTarget(), { state: 'following' });
+  const stack = new FakeStack();
+  let controls!: ReturnType<typeof Entry.useUndo>;
+  show(() => {
+    const state = solid.useLive(handle.read('a'));
+    const status = solid.useConnectionStatus(source as unknown as ConnectionStatus);
+    controls = solid.useUndo(stack as unknown as UndoStack);
+    return () => `${textOf(state)} ${status.state} ${controls.canUndo}`;
+  });
+  handle.result('a', 'one');
+  stack.become({ canUndo: true });
+  expect(shown.at(-1)).toBe('ready one following true');
+  expect(await controls.undo()).toBe(true);
 });
 
 test('[VUE2] another read replaces the one before; an equal one is the same; it ends with its owner', () => {
