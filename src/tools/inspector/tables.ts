@@ -15,7 +15,7 @@ export interface Table {
   readonly name: string;
   readonly kind: 'table' | 'view';
   readonly columns: readonly Column[];
-  /** Expressions that name a row; empty for a view. */
+  /** Expressions that name a row; empty for a view, and where columns have taken every name of the row's number. */
   readonly keys: readonly string[];
 }
 
@@ -55,13 +55,19 @@ async function describe(
     )
     .toArray();
   const primary = columns.filter(({ pk }) => pk > 0).map((column) => quoted(column.name));
-  const keys = isView ? [] : hasNoRowid ? primary : ['_rowid_'];
+  const keys = isView ? [] : hasNoRowid ? primary : rowNumberBeside(columns);
   return {
     name,
     kind: isView ? 'view' : 'table',
     columns: columns.filter(({ hidden }) => hidden !== 1),
     keys,
   };
+}
+
+/** SQLite's name for the number of a row that is not a column's. */
+function rowNumberBeside(columns: readonly { readonly name: string }[]): string[] {
+  const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
+  return ['_rowid_', 'rowid', 'oid'].filter((name) => !taken.has(name)).slice(0, 1);
 }
 
 /** Which rows of a table are read. */
@@ -114,7 +120,15 @@ function keyName(_key: string, index: number): string {
 }
 
 function keysAs(table: Table): string[] {
-  return table.keys.map((key, index) => `${key} AS ${quoted(keyName(key, index))}`);
+  return table.keys.map((key, index) => `${exact(table, key)} AS ${quoted(keyName(key, index))}`);
+}
+
+/** A key as JavaScript can hold it: an integer as its digits, which SQLite compares as the integer. */
+function exact({ columns }: Table, key: string): string {
+  const column = columns.find(({ name }) => quoted(name) === key);
+  // SQLite's rule for integer affinity. A column without a type does not compare a text as an integer.
+  if (column !== undefined && !/int/i.test(column.type)) return key;
+  return `iif(typeof(${key}) = 'integer', CAST(${key} AS TEXT), ${key})`;
 }
 
 function orderOf(table: Table, { sort }: Choice): string {
