@@ -249,3 +249,15 @@ test('[LOG16] commits that were not flushed can be discarded', async () => {
   expect(all(again.db)).toEqual(expected);
   await again.close();
 });
+
+test('[BRANCH7] [HIST3] reads of the history that wait while the object is reset are OBJECT_RESET, which may be tried again', async () => {
+  const { files, db, close } = await openLog(new MemoryDirectory(), new TestEnvironment());
+  put(db, 1, 'v');
+  await files.flush();
+  const bookmark = files.currentBookmark();
+  const reads = [files.exactBookmark(bookmark), files.openPast(bookmark)];
+  const codes = reads.map((read) => Promise.resolve<unknown>(read).catch((error) => error.code));
+  files.discardUnflushed();
+  await close();
+  expect(await Promise.all(codes)).toEqual(['OBJECT_RESET', 'OBJECT_RESET']);
+});

@@ -485,14 +485,14 @@ export class ObjectFiles {
   /** Runs a read of the history. Once commits are discarded, they would look like damage. */
   #readHistory<T>(operation: string, read: () => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
-      if (this.#closed !== undefined) throw closed(operation);
+      if (this.#closed !== undefined) throw closed(operation, 'OBJECT_RESET');
       try {
         const result = await read();
         if (!this.#isDiscarded) return result;
       } catch (error) {
         if (!this.#isDiscarded) throw error;
       }
-      throw closed(operation);
+      throw closed(operation, 'OBJECT_RESET');
     });
   }
 
@@ -594,6 +594,6 @@ function segmentBytesFor(bytes = Number.POSITIVE_INFINITY): number {
   return Math.min(SEGMENT_BYTES, Math.max(SMALL_SEGMENT_BYTES, bytes / SEGMENTS_KEPT));
 }
 
-function closed(operation: string) {
-  return storageError('IO', `${operation}: the storage of the object is closed.`);
+function closed(operation: string, code: 'IO' | 'OBJECT_RESET' = 'IO') {
+  return storageError(code, `${operation}: the storage of the object is closed.`);
 }

@@ -184,7 +184,7 @@ test('[LOG12] a time outside the window, or in the future, is refused with the w
   expect(await files.bookmarkForTime(now - 30 * DAY_MS)).toMatch(/^00000000-00000000-/);
   await files.close();
   await expect((async () => files.bookmarkForTime(now - 20_000))()).rejects.toMatchObject({
-    code: 'IO',
+    code: 'OBJECT_RESET',
     message: expect.stringMatching(/^bookmark: .*is closed/),
   });
 });

@@ -293,7 +293,7 @@ test('[HIST4] a state that is being opened when commits are discarded says that 
     );
     for (let turn = 0; turn < turns; turn++) await Promise.resolve();
     files.discardUnflushed();
-    expect((await refused).ended).toMatchObject({ code: 'IO' });
+    expect((await refused).ended).toMatchObject({ code: 'OBJECT_RESET' });
     await files.close();
   }
 });
