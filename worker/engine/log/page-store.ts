@@ -276,7 +276,7 @@ export class PageStore implements DatabaseFile {
     if (this.#failed.kind === 'ended') return;
     this.#failed = { kind: 'ended' };
     this.#log.dropOpenParts();
-    this.past.endAll(ended('at'));
+    this.past.endAll(ended('at', 'OBJECT_RESET'));
   }
 
   /**
@@ -355,6 +355,6 @@ export class PageStore implements DatabaseFile {
   }
 }
 
-function ended(operation: string) {
-  return storageError('IO', `${operation}: the storage of the object is closed.`);
+function ended(operation: string, code: 'IO' | 'OBJECT_RESET' = 'IO') {
+  return storageError(code, `${operation}: the storage of the object is closed.`);
 }

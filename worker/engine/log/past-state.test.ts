@@ -121,7 +121,7 @@ test('[HIST3] a past state equals its commit, whatever happens while it is open'
           files.scheduleRestore(moments[at % moments.length]!.bookmark);
           await files.flush();
           await files.close();
-          for (const { state } of opened) expect(state.ended).toMatchObject({ code: 'IO' });
+          for (const { state } of opened) expect(state.ended).toMatchObject({ code: 'OBJECT_RESET' });
           opened = [];
           files = await ObjectFiles.open(directory, environment, options);
           expect(imageOf(files.file)).toEqual(moments[at % moments.length]!.image);
@@ -159,7 +159,7 @@ test('[HIST3] a state that is open outlives the pruning of its history', async (
   });
   expect(imageOf(state).equals(moments[1]!.image)).toBe(true);
   await files.close();
-  expect(() => imageOf(state)).toThrow(expect.objectContaining({ code: 'IO' }));
+  expect(() => imageOf(state)).toThrow(expect.objectContaining({ code: 'OBJECT_RESET' }));
 });
 
 test('[HIST1] every commit is listed once, newest first, with its bookmark, time, bytes and pages', async () => {
