@@ -121,7 +121,8 @@ test('[HIST3] a past state equals its commit, whatever happens while it is open'
           files.scheduleRestore(moments[at % moments.length]!.bookmark);
           await files.flush();
           await files.close();
-          for (const { state } of opened) expect(state.ended).toMatchObject({ code: 'OBJECT_RESET' });
+          for (const { state } of opened)
+            expect(state.ended).toMatchObject({ code: 'OBJECT_RESET' });
           opened = [];
           files = await ObjectFiles.open(directory, environment, options);
           expect(imageOf(files.file)).toEqual(moments[at % moments.length]!.image);
