@@ -137,10 +137,7 @@ export class KeptBranches {
 
   async #change(change: (list: readonly KeptBranch[]) => readonly KeptBranch[]): Promise<void> {
     if (this.#isClosed) {
-      throw storageError(
-        'OBJECT_RESET',
-        'The object was reset while its list of branches was to be changed; try again.',
-      );
+      throw storageError('OBJECT_RESET', 'The object was reset meanwhile; try again.');
     }
     const changed = this.#changing.then(async () => {
       const list = change(this.list);

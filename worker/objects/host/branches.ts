@@ -568,8 +568,7 @@ function branchEnded(fact: string): StorageError {
 function missingBranch(name: string | null): StorageError {
   return storageError(
     'OBJECT_MISSING',
-    `The branch ${JSON.stringify(name)} was stored, and its files are gone: the browser has evicted them, or something ` +
-      'else has deleted them. deleteBranch(name) accepts that.',
+    `The branch ${JSON.stringify(name)} was stored, and its files are gone; deleteBranch(name) accepts that.`,
   );
 }
 
