@@ -102,7 +102,8 @@ export class ObjectSimulation {
   #isExpected(error: unknown): boolean {
     if (!isStorageError(error)) return false;
     if (this.#disk.isOff) return true;
-    const isOfDisk = error.code === 'IO' || error.code === 'DISK_FULL';
+    // OBJECT_RESET: of a read of the history that the fault of another call has ended.
+    const isOfDisk = ['IO', 'DISK_FULL', 'OBJECT_RESET'].includes(error.code);
     return isOfDisk && this.#disk.failedCalls > this.#failedCalls;
   }
 
