@@ -103,8 +103,8 @@ export class ObjectSimulation {
     if (!isStorageError(error)) return false;
     if (this.#disk.isOff) return true;
     // OBJECT_RESET: of a read of the history that the fault of another call has ended.
-    const isOfDisk = ['IO', 'DISK_FULL', 'OBJECT_RESET'].includes(error.code);
-    return isOfDisk && this.#disk.failedCalls > this.#failedCalls;
+    const isOfFault = ['IO', 'DISK_FULL', 'OBJECT_RESET'].includes(error.code);
+    return isOfFault && this.#disk.failedCalls > this.#failedCalls;
   }
 
   #checkViolations(index: number, step: Step): void {

@@ -21,6 +21,7 @@ import type { ThinningBounds } from './folding.ts';
 import type { KeptPages } from './kept-pages.ts';
 import { timelineEnd, timelineStart } from './log-position.ts';
 import { differingPages, type PageLayer } from './page-layer.ts';
+import { storageClosed } from './page-store.ts';
 import { PAGE_BYTES } from './pages.ts';
 import type { PastState } from './past-state.ts';
 import { PAST_BYTES } from './past-states.ts';
@@ -175,7 +176,7 @@ export class ObjectFiles {
    */
   flush(): void | Promise<void> {
     if (!this.needsFlush) return;
-    if (this.#closed !== undefined) throw closed('flush');
+    if (this.#closed !== undefined) throw storageClosed('flush');
     this.#restore.writeRequest();
     return this.#track(runFlushing(this.#flushAndTidy()));
   }
@@ -253,7 +254,7 @@ export class ObjectFiles {
    * commits are not durable, as a restore that is only shown is not, a checkpoint is running, or the disk is too full.
    */
   checkpoint(): boolean | Promise<boolean> {
-    if (this.#closed !== undefined) throw closed('checkpoint');
+    if (this.#closed !== undefined) throw storageClosed('checkpoint');
     if (this.#restore.isShown) return false;
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return false;
     if (this.#pages.committed.isCheckpointed) return true;
@@ -485,14 +486,14 @@ export class ObjectFiles {
   /** Runs a read of the history. Once commits are discarded, they would look like damage. */
   #readHistory<T>(operation: string, read: () => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
-      if (this.#closed !== undefined) throw closed(operation, 'OBJECT_RESET');
+      if (this.#closed !== undefined) throw storageClosed(operation, 'OBJECT_RESET');
       try {
         const result = await read();
         if (!this.#isDiscarded) return result;
       } catch (error) {
         if (!this.#isDiscarded) throw error;
       }
-      throw closed(operation, 'OBJECT_RESET');
+      throw storageClosed(operation, 'OBJECT_RESET');
     });
   }
 
@@ -592,8 +593,4 @@ export class ObjectFiles {
 /** The size of a segment, for a bound of the history's bytes. */
 function segmentBytesFor(bytes = Number.POSITIVE_INFINITY): number {
   return Math.min(SEGMENT_BYTES, Math.max(SMALL_SEGMENT_BYTES, bytes / SEGMENTS_KEPT));
-}
-
-function closed(operation: string, code: 'IO' | 'OBJECT_RESET' = 'IO') {
-  return storageError(code, `${operation}: the storage of the object is closed.`);
 }

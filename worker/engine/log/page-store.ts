@@ -82,7 +82,7 @@ export class PageStore implements DatabaseFile {
 
   read(target: Uint8Array, offset: number): boolean {
     if (this.#failed.kind === 'refused') throw this.#failed.error;
-    if (this.#failed.kind === 'ended') throw ended('read');
+    if (this.#failed.kind === 'ended') throw storageClosed('read');
     // A rollback reads nothing, so this read belongs to the next transaction.
     this.#failed = { kind: 'no' };
     const pageIndex = Math.floor(offset / PAGE_BYTES);
@@ -137,7 +137,7 @@ export class PageStore implements DatabaseFile {
   commit(): void {
     if (this.#isHeld) return;
     const failed = this.#failed;
-    if (failed.kind === 'ended') throw ended('commit');
+    if (failed.kind === 'ended') throw storageClosed('commit');
     this.#failed = { kind: 'no' };
     if (failed.kind === 'rollingBack') return;
     try {
@@ -276,7 +276,7 @@ export class PageStore implements DatabaseFile {
     if (this.#failed.kind === 'ended') return;
     this.#failed = { kind: 'ended' };
     this.#log.dropOpenParts();
-    this.past.endAll(ended('at', 'OBJECT_RESET'));
+    this.past.endAll(storageClosed('at', 'OBJECT_RESET'));
   }
 
   /**
@@ -355,6 +355,7 @@ export class PageStore implements DatabaseFile {
   }
 }
 
-function ended(operation: string, code: 'IO' | 'OBJECT_RESET' = 'IO') {
+/** IO: the caller should have known; OBJECT_RESET: it may try again. */
+export function storageClosed(operation: string, code: 'IO' | 'OBJECT_RESET' = 'IO') {
   return storageError(code, `${operation}: the storage of the object is closed.`);
 }
