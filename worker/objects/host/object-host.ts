@@ -299,7 +299,8 @@ export class ObjectHost {
    * Replaces the object's database by a SQLite file, with its WAL if it has one, as one commit; then
    * the object restarts. Resolves, when that is durable, to the bookmark that undoes it.
    *
-   * @throws IMPORT_INVALID: nothing was touched; DISK_FULL, IO: nothing has changed; WORKER_FAILED without the late parts
+   * @throws IMPORT_INVALID: nothing was touched; DISK_FULL, IO: nothing has changed, but damaged files are gone;
+   * WORKER_FAILED without the late parts
    */
   async importDatabase(
     address: ObjectAddress,
