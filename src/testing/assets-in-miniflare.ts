@@ -23,30 +23,56 @@ export function folderOf(files: readonly string[]): string {
   return folder;
 }
 
-/** Asks the worker of a folder, by its origin. */
+/** Asks a worker, and follows no redirect. */
+export type AskWorker = (path: string, method?: string) => Promise<Response>;
+
+/**
+ * One process has a worker of the folder for each of `asked`, because its start takes seconds. Routes pass by the assets,
+ * so of several, each asks the binding.
+ */
 export async function askMiniflare<T>(
   directory: string,
-  { html, notFound, isWorkerFirst }: AssetsAsked,
-  ask: (origin: string) => Promise<T>,
+  asked: readonly AssetsAsked[],
+  ask: (workers: readonly AskWorker[]) => Promise<T>,
 ): Promise<T> {
   const miniflare = new Miniflare({
+    workers: asked.map((each, place) => workerOf(directory, each, `w${place}`)),
+  } as MiniflareOptions);
+  try {
+    await miniflare.ready;
+    const workers = asked.map(
+      (_, place): AskWorker =>
+        async (path, method = 'GET') => {
+          const init = { method, redirect: 'manual' } as const;
+          return (await miniflare.dispatchFetch(
+            `http://${hostOf(`w${place}`)}${path}`,
+            init,
+          )) as never;
+        },
+    );
+    return await ask(workers);
+  } finally {
+    await miniflare.dispose();
+  }
+}
+
+const hostOf = (name: string) => `${name}.localhost`;
+
+function workerOf(directory: string, { html, notFound, isWorkerFirst }: AssetsAsked, name: string) {
+  return {
+    name,
+    ...(isWorkerFirst && { routes: [`${hostOf(name)}/*`] }),
     modules: true,
     script: isWorkerFirst
       ? 'export default { fetch: (request, env) => env.ASSETS.fetch(request) }'
       : 'export default { fetch: () => new Response("worker") }',
     compatibilityDate: '2026-07-01',
-    name: 'w',
     assets: {
       directory,
       binding: 'ASSETS',
-      workerName: 'w',
+      workerName: name,
       routerConfig: { has_user_worker: true, invoke_user_worker_ahead_of_assets: isWorkerFirst },
       assetConfig: { html_handling: html, not_found_handling: notFound },
     },
-  } as MiniflareOptions);
-  try {
-    return await ask((await miniflare.ready).origin);
-  } finally {
-    await miniflare.dispose();
-  }
+  };
 }

@@ -145,16 +145,14 @@ interface Asked extends AssetsAsked {
 }
 
 function inMiniflare(asked: Asked): Promise<unknown[]> {
-  return askMiniflare(folder, asked, (origin) =>
-    askAll(asked, (path, method) => fetch(origin + path, { redirect: 'manual', method })),
-  );
+  return askMiniflare(folder, [asked], ([worker]) => askAll(asked, worker!));
 }
 
 async function here(asked: Asked): Promise<unknown[]> {
   const { html, notFound, isWorkerFirst } = asked;
   const assets = new Assets(folder, { html, notFound, workerFirst: [], warn: () => {} });
   return askAll(asked, async (path, method) => {
-    const request = new Request(`http://127.0.0.1${path}`, { method });
+    const request = new Request(`http://w0.localhost${path}`, { method });
     if (isWorkerFirst) return assets.fetch(request);
     return (await assets.before(request)) ?? new Response('worker');
   });

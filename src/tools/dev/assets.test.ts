@@ -61,20 +61,24 @@ async function seen(response: {
   ];
 }
 
-test.for(HTML.flatMap((html) => NOT_FOUND.map((notFound) => [html, notFound] as const)))(
-  '[DEV7] paths of files, by %s and %s',
-  async ([html, notFound]) => {
-    const assets = new Assets(folder, { html, notFound, workerFirst: [] });
-    await askMiniflare(folder, { html, notFound, isWorkerFirst: true }, async (origin) => {
-      const [there, here]: unknown[][] = [[], []];
-      for (const path of PATHS) {
-        there!.push([path, ...(await seen(await fetch(origin + path, { redirect: 'manual' })))]);
-        here!.push([path, ...(await seen(await assets.fetch(origin + path)))]);
-      }
-      expect(here).toEqual(there);
-    });
-  },
-);
+async function answers(paths: readonly string[], ask: (path: string) => Promise<Response>) {
+  const told: unknown[][] = [];
+  for (const path of paths) told.push([path, ...(await seen(await ask(path)))]);
+  return told;
+}
+
+test('[DEV7] paths of files, by each `html_handling` and `not_found_handling`', async () => {
+  const asked = HTML.flatMap((html) =>
+    NOT_FOUND.map((notFound) => ({ html, notFound, isWorkerFirst: true, workerFirst: [] })),
+  );
+  await askMiniflare(folder, asked, async (workers) => {
+    for (const [place, options] of asked.entries()) {
+      const assets = new Assets(folder, options);
+      const here = await answers(PATHS, (path) => assets.fetch(`http://a${path}`));
+      expect(here, JSON.stringify(options)).toEqual(await answers(PATHS, workers[place]!));
+    }
+  });
+});
 
 /** `.assetsignore`, and whether pages may be missing. */
 const IGNORED: readonly [patterns: string, notFound: NotFound][] = [
@@ -103,14 +107,14 @@ test.for(IGNORED)(
     const assets = new Assets(ignoring, { html, notFound, workerFirst: [], warn: () => {} });
     const own = ['/_headers', '/_redirects', '/.assetsignore', '/dir/_headers', '/dir/deep/a.js'];
     try {
-      await askMiniflare(ignoring, { html, notFound, isWorkerFirst: true }, async (origin) => {
-        const [there, here]: unknown[][] = [[], []];
-        for (const path of [...PATHS, ...own]) {
-          there!.push([path, ...(await seen(await fetch(origin + path, { redirect: 'manual' })))]);
-          here!.push([path, ...(await seen(await assets.fetch(origin + path)))]);
-        }
-        expect(here).toEqual(there);
-      });
+      const paths = [...PATHS, ...own];
+      const here = await answers(paths, (path) => assets.fetch(`http://a${path}`));
+      const there = await askMiniflare(
+        ignoring,
+        [{ html, notFound, isWorkerFirst: true }],
+        ([worker]) => answers(paths, worker!),
+      );
+      expect(here).toEqual(there);
       // It is read again when it has changed.
       writeFileSync(join(ignoring, '.assetsignore'), 'x.txt');
       expect((await assets.fetch('http://a/about')).status).toBe(200);
