@@ -72,6 +72,21 @@ describe('files that do not belong to an object', () => {
         ),
       /damaged: .*(row|entries).*index/,
     ],
+    ...['', 'CREATE VIEW v AS SELECT 1', 'CREATE VIRTUAL TABLE f USING fts5(x)'].map(
+      (last): [string, () => Promise<Uint8Array>, RegExp] => [
+        `a page in use that is listed as free, after ${last || 'tables'},`,
+        async () => {
+          const file = await makeFile(
+            `CREATE TABLE t(x); CREATE TABLE u(x); INSERT INTO u VALUES (zeroblob(80000)); DELETE FROM u; ${last}`,
+          );
+          const view = new DataView(file.buffer, file.byteOffset);
+          const firstFree = (view.getUint32(32) - 1) * 4096 + 8;
+          view.setUint32(firstFree, 2); // the root of t
+          return file;
+        },
+        /damaged: .*2nd reference to page 2/s,
+      ],
+    ),
   ])('[MOVE6] %s is refused', async ([, make, message]) => {
     await expectRefused(await make(await makeFile(SOUND)), message);
   });

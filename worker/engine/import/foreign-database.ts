@@ -49,6 +49,8 @@ const WRONG_ALARM =
   'SELECT 1 FROM _cf_METADATA WHERE key = 1' +
   " AND (typeof(value) NOT IN ('integer', 'null') OR value < 0)";
 
+const ROOTLESS = 'SELECT 1 FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0';
+
 const FAULTS_OF_FILE: ReadonlySet<string> = new Set([
   'SQL',
   'SQL_FORBIDDEN',
@@ -108,7 +110,11 @@ async function check(database: Database, time: CheckTime, openApart: OpenApart):
     empty.close();
   }
   await time.betweenSteps();
-  const damage = database.damage();
+  let damage = database.damage();
+  if (damage === undefined && holds(database, ROOTLESS)) {
+    await time.betweenSteps();
+    damage = database.damageOfAllPages();
+  }
   if (damage !== undefined) throw importInvalid(`the file is damaged: ${damage}`, REPAIR);
   if (has(database, '_cf_KV') && holds(database, WRONG_ENTRIES)) {
     throw importInvalid(

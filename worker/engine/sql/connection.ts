@@ -338,6 +338,22 @@ export class Connection implements Guarded {
     }
   }
 
+  /** Runs the action without views, virtual tables and triggers, which it brings back. No transaction may be open. */
+  withoutRootless<T>(action: () => T): T {
+    this.#setOption(DBCONFIG.defensive, false);
+    try {
+      this.run(
+        'PRAGMA writable_schema=ON; BEGIN; DELETE FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0;' +
+          'PRAGMA writable_schema=RESET',
+      );
+      return action();
+    } finally {
+      if (this.transactionOpen) this.run('ROLLBACK');
+      this.run('PRAGMA writable_schema=RESET');
+      this.#setOption(DBCONFIG.defensive, true);
+    }
+  }
+
   /** Closes the connection. All statements must be finalized, and no call may be on the stack. */
   close(): void {
     this.#isClosed = true;
