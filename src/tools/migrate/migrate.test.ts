@@ -60,6 +60,7 @@ const PROGRAMS = `
     results.push(await attempt(() => migrate(storage, [NOTES, TAGS, { ...NOTES }])));
     results.push(await attempt(() => migrate(storage, [{ name: 'x' }])));
     results.push(await attempt(() => migrate(storage, [{ up: 'SELECT 1' }])));
+    results.push(await attempt(() => migrate(storage, [{ name: '\\ud800', up: 'SELECT 1' }])));
     results.push(await attempt(() => migrate(storage, {})));
     results.push(await state(storage));
     return JSON.parse(JSON.stringify(results));
@@ -177,6 +178,11 @@ describe('migrate', () => {
       ],
       ['TypeError', 'INVALID_ARGUMENT', expect.stringContaining('"x" has no `up`')],
       ['TypeError', 'INVALID_ARGUMENT', expect.stringContaining('migration 1 has no name')],
+      [
+        'TypeError',
+        'INVALID_ARGUMENT',
+        expect.stringContaining('migration 1 has a lone surrogate'),
+      ],
       ['TypeError', 'INVALID_ARGUMENT', expect.stringContaining('takes an array')],
       NOTES_STATE,
     ]);

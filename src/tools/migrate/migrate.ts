@@ -191,6 +191,12 @@ function mustBeMigrations(migrations: unknown): void {
     if (typeof name !== 'string' || name === '') {
       throw invalid(`migration ${index + 1} has no name, which must be a text`);
     }
+    // SQLite stores another text in its place, so that the next call would not know the migration.
+    if (!name.isWellFormed()) {
+      throw invalid(
+        `migration ${index + 1} has a lone surrogate in its name, which SQLite cannot store`,
+      );
+    }
     if (typeof up !== 'string' && typeof up !== 'function') {
       throw invalid(`"${name}" has no \`up\`, which is SQL or a function`);
     }
