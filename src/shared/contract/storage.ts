@@ -334,7 +334,7 @@ export interface ForkOptions {
   name?: string;
   /**
    * The branch outlives its handle, the page and the worker, until it is deleted by its name. Otherwise it ends
-   * with its handle, or with the worker that holds it. @default false
+   * with its handle, or with the worker that holds it. An object keeps at most 64. @default false
    */
   keep?: boolean;
 }
