@@ -10,6 +10,10 @@ let log: unknown[];
 let made: number;
 let onMessage: (room: Room, socket: WebSocket, message: string | ArrayBuffer) => unknown;
 
+interface Named {
+  readonly name: string;
+}
+
 class Room {
   readonly ctx: DurableObjectState;
   readonly sockets = new Set<WebSocket>();
@@ -41,7 +45,7 @@ beforeEach(async () => {
   log = [];
   made = 0;
   onMessage = (_room, socket, message) => {
-    const { name } = socket.deserializeAttachment() as { name: string };
+    const { name } = socket.deserializeAttachment() as Named;
     socket.send(`${name}: ${typeof message === 'string' ? message : message.byteLength}`);
   };
   host = await createTestHost({}, { Room });
@@ -116,6 +120,21 @@ describe('sockets of an object', () => {
     });
   });
 
+  test('[WS13] without a tag, the newest socket is listed first, with one the oldest', async () => {
+    const [ann] = await join('ann', 'all');
+    await join('bob', 'all');
+    await join('eve', 'all');
+    const names = (tag?: string) =>
+      inRoom(({ ctx }) =>
+        ctx.getWebSockets(tag).map((socket) => (socket.deserializeAttachment() as Named).name),
+      );
+    expect(await names()).toEqual(['eve', 'bob', 'ann']);
+    expect(await names('all')).toEqual(['ann', 'bob', 'eve']);
+    ann.close();
+    await host.advance(20_000);
+    expect(await names()).toEqual(['eve', 'bob']);
+  });
+
   test('[WS14] a closed socket is told to the object, answered, and listed no more', async () => {
     const [client, heard] = await join('ann');
     client.close(4003, 'leaving');
@@ -175,6 +194,21 @@ describe('sockets of an object', () => {
         /takes a WebSocketRequestResponsePair/,
       );
     });
+  });
+
+  test('[WS17] a message and its answer have at most 2,048 characters each', () => {
+    const [most, more] = ['é'.repeat(2048), 'é'.repeat(2049)];
+    expect(new WebSocketRequestResponsePair(most, most).request).toBe(most);
+    expect(() => new WebSocketRequestResponsePair(more, '')).toThrow(
+      new RangeError(
+        'Request cannot be larger than 2048 bytes. A request of size 2049 was provided.',
+      ),
+    );
+    expect(() => new WebSocketRequestResponsePair('', more)).toThrow(
+      new RangeError(
+        'Response cannot be larger than 2048 bytes. A response of size 2049 was provided.',
+      ),
+    );
   });
 
   test('[WS20] when it was answered so is told by the clock of the host', async () => {

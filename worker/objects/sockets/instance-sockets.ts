@@ -64,11 +64,12 @@ export class InstanceSockets {
     this.#object.add(connection);
   }
 
-  /** The open sockets; with a tag, the sockets that have it. */
+  /** The open sockets, the newest first; with a tag, the sockets that have it, the oldest first: workerd's orders. */
   list(tag: string | undefined): WebSocket[] {
-    return [...this.#object.open]
-      .filter(({ tags }) => tag === undefined || tags.includes(tag))
-      .map((connection) => this.socketOf(connection));
+    const open = [...this.#object.open];
+    const listed =
+      tag === undefined ? open.reverse() : open.filter(({ tags }) => tags.includes(tag));
+    return listed.map((connection) => this.socketOf(connection));
   }
 
   tags(socket: unknown): string[] {

@@ -9,6 +9,8 @@ import { replaceGlobal, undoAll } from '../io/replace-global.ts';
 import { closeEventClass } from './close-event.ts';
 import { socketParts, WebSocket, WebSocketPair } from './web-socket.ts';
 
+const AUTOMATIC_CHARACTERS_MAX = 2048;
+
 /** A request, and the response that a socket sends to it without waking its object. */
 export class WebSocketRequestResponsePair {
   readonly request: string;
@@ -20,8 +22,8 @@ export class WebSocketRequestResponsePair {
         'WebSocketRequestResponsePair: 2 arguments needed, a request and a response.',
       );
     }
-    this.request = String(request);
-    this.response = String(response);
+    this.request = limited('request', String(request));
+    this.response = limited('response', String(response));
   }
 
   get [Symbol.toStringTag](): string {
@@ -30,6 +32,16 @@ export class WebSocketRequestResponsePair {
 }
 
 refuseToClone(WebSocketRequestResponsePair);
+
+function limited(what: 'request' | 'response', text: string): string {
+  if (text.length <= AUTOMATIC_CHARACTERS_MAX) return text;
+  const named = what === 'request' ? 'Request' : 'Response';
+  // workerd's words, which call the characters bytes.
+  throw new RangeError(
+    `${named} cannot be larger than ${AUTOMATIC_CHARACTERS_MAX} bytes. ` +
+      `A ${what} of size ${text.length} was provided.`,
+  );
+}
 
 interface SocketResponseInit extends ResponseInit {
   readonly webSocket?: WebSocket | null;
