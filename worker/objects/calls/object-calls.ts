@@ -3,6 +3,7 @@
 // A call is one event of its receiver. The event reads the arguments and writes the result, and the answer
 // leaves through the output gate.
 
+import { withFixedHeaders } from '../../../src/shared/calls/http/overlay.ts';
 import type { Answer, OutgoingCall } from '../../../src/shared/calls/membrane/caller.ts';
 import type { Draft, ReferenceChannel } from '../../../src/shared/calls/membrane/channel.ts';
 import { limited } from '../../../src/shared/calls/membrane/payload-limit.ts';
@@ -302,7 +303,7 @@ export class ObjectCalls implements ObjectsService {
         return limited(channel.draft(await readEntry(object, request.path), party, 'given'));
       case 'fetch': {
         const received = channel.receive(request.payload, party) as Request;
-        return channel.draft(await respond(recipient, received), party);
+        return channel.draft(await respond(recipient, withFixedHeaders(received)), party);
       }
       case 'run': {
         const { run } = recipient;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DurableObjectStub, Namespace } from '../../../src/shared/contract/object.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { createCalledHost, failure } from '../../testing/called-host.ts';
@@ -25,6 +25,10 @@ class Room extends DurableObject<Env> {
       const { cf } = request as { cf?: unknown };
       return Response.json([cf, request.headers.get('content-length')]);
     }
+    if (pathname === '/endless') {
+      return new Response(new ReadableStream({ cancel: () => void cancelled.push(pathname) }));
+    }
+    if (pathname === '/headers') return Response.json(changes(request));
     if (pathname === '/url') return new Response(request.url);
     if (pathname === '/error') return Response.error();
     if (pathname === '/wrong') return 'no response' as never;
@@ -37,6 +41,30 @@ class Room extends DurableObject<Env> {
   }
 }
 
+/** The outcomes of all ways to change the headers of a received message. */
+function changes(message: Request | Response): unknown[] {
+  const copied = message instanceof Request ? new Request(message) : new Response(null, message);
+  const ways = [
+    () => message.headers.set('a', '2'),
+    () => message.headers.append('a', '2'),
+    () => message.headers.delete('a'),
+    () => message.clone().headers.set('a', '2'),
+    () => message.clone().clone().headers.set('a', '2'),
+    () => copied.headers.set('b', '3'),
+    () => new Headers(message.headers).set('b', '3'),
+  ];
+  const outcomes = ways.map((change) => {
+    try {
+      return change() ?? 'changed';
+    } catch (error) {
+      return String(error);
+    }
+  });
+  return [...outcomes, message.headers.get('a'), copied.headers.get('a'), copied.headers.get('b')];
+}
+
+const REFUSED = "TypeError: Can't modify immutable headers.";
+
 class Peer extends DurableObject<Env> {
   async fetch(request: Request): Promise<Response> {
     return new Response(`${request.method} ${await request.text()} ${request.headers.get('a')}`);
@@ -46,6 +74,7 @@ class Peer extends DurableObject<Env> {
 class Mute extends DurableObject<Env> {}
 
 let host: TestHost;
+const cancelled: unknown[] = [];
 let env: Env;
 let room: DurableObjectStub<Room>;
 
@@ -128,6 +157,28 @@ test('[STUB16] bodies are streamed both ways', async () => {
   }
   await writer.close();
   expect((await reader.read()).done).toBe(true);
+});
+
+test('[STUB40] the answer to HEAD has its headers and no body', async () => {
+  const asked = async (path: string, headers = {}) => {
+    const url = `http://object${path}`;
+    const response = await room.fetch(url, { method: 'HEAD', headers });
+    const { body, bodyUsed } = response;
+    return [body, bodyUsed, response.headers.get('content-type'), await response.text()];
+  };
+  expect(await asked('/url')).toEqual([null, false, 'text/plain;charset=UTF-8', '']);
+  expect(await asked('/endless')).toEqual([null, false, null, '']);
+  await vi.waitFor(() => expect(cancelled).toEqual(['/endless']));
+});
+
+test('[STUB41] headers of a received request or response are read-only, those of a copy are not', async () => {
+  const outcomes = [...Array(5).fill(REFUSED), 'changed', 'changed', '1', '1', '3'];
+  const received = await room.fetch('http://object/headers', { headers: { a: '1' } });
+  expect(await received.json()).toEqual(outcomes);
+  const upgrade = { headers: { a: '1', cookie: 'c=1', upgrade: 'websocket' } };
+  expect(await (await room.fetch('http://object/headers', upgrade)).json()).toEqual(outcomes);
+  const response = await room.fetch('http://object/echo', { headers: { a: '1' } });
+  expect(changes(response)).toEqual(outcomes);
 });
 
 test('[STUB18] an aborted fetch rejects with the reason of its signal', async () => {

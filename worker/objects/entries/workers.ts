@@ -32,7 +32,7 @@ export interface ServiceBinding {
 /** Name in `env` to the name of a worker, or where the binding leads. */
 export type ServiceBindings = Readonly<Record<string, string | ServiceBinding>>;
 
-/** A worker beside the one that serves the objects. */
+/** A worker beside that of the objects. */
 export interface WorkerOptions {
   /** The exports of its main module. */
   readonly exports: Readonly<Record<string, unknown>>;

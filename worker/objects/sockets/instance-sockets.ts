@@ -64,7 +64,7 @@ export class InstanceSockets {
     this.#object.add(connection);
   }
 
-  /** The open sockets, the newest first; with a tag, the sockets that have it, the oldest first: workerd's orders. */
+  /** The open sockets, newest first; with a tag, those that have it, oldest first. As on workerd. */
   list(tag: string | undefined): WebSocket[] {
     const open = [...this.#object.open];
     const listed =

@@ -44,6 +44,19 @@ export function overlaid<M extends Request | Response>(message: M, overlay: Mess
   return message;
 }
 
+/** The received message, whose headers, and those of its clones, cannot be changed: code changes those of a copy. */
+export function withFixedHeaders<M extends Request | Response>(message: M): M {
+  for (const name of ['append', 'delete', 'set']) define(message.headers, name, refuseChange);
+  const clone = message.clone.bind(message) as () => M;
+  define(message, 'clone', () => withFixedHeaders(clone()));
+  return message;
+}
+
+/** In workerd's words. */
+function refuseChange(): never {
+  throw new TypeError("Can't modify immutable headers.");
+}
+
 /** An overlay's headers: the given headers, if the engine has dropped some of them. */
 export function droppedFrom(
   message: Request | Response,

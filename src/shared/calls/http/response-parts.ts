@@ -81,6 +81,13 @@ export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Resp
   });
 }
 
+/** The answer to HEAD: the response without its body, which ends. */
+export function withoutBody(response: Response): Response {
+  const parts = responseParts(response);
+  parts.body?.stream?.cancel().catch(() => {});
+  return parts.body === null ? response : makeResponse({ ...parts, body: null }, undefined);
+}
+
 /** The response, which now tells where it came from. */
 export function located(response: Response, url: string, isRedirected: boolean): Response {
   define(response, 'url', url);

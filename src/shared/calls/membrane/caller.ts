@@ -5,7 +5,8 @@ import { storageError } from '../../contract/errors.ts';
 import type { CallAddress, Payload } from '../../wire/address.ts';
 import type { EntryEvent, ObjectRequest } from '../../wire/protocol.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
-import { abortedBy, located } from '../http/response-parts.ts';
+import { withFixedHeaders } from '../http/overlay.ts';
+import { abortedBy, located, withoutBody } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Bond } from '../stubs/bond.ts';
 import { type CallNote, withNote } from '../stubs/followed-calls.ts';
@@ -130,10 +131,14 @@ export class PartyCaller implements ObjectCaller {
     for (let redirects = 0; ; redirects++) {
       const response = await this.#fetchOnce(to, outgoing);
       const next = outgoing.redirected(response);
-      if (next === null) return located(response, outgoing.parts.url, redirects > 0);
+      const { url, method } = outgoing.parts;
+      if (next === null) {
+        const answer = method === 'HEAD' ? withoutBody(response) : response;
+        return withFixedHeaders(located(answer, url, redirects > 0));
+      }
       if (redirects === REDIRECTS_MAX) {
         throw new TypeError(
-          `fetch: more than ${REDIRECTS_MAX} redirects, the last one from ${outgoing.parts.url}.`,
+          `fetch: more than ${REDIRECTS_MAX} redirects, the last one from ${url}.`,
         );
       }
       response.body?.cancel().catch(() => {}); // it is not read
