@@ -1,5 +1,5 @@
 // Prints the table of the model's walks, and of the defects with the walk that refutes each; with `--largest`, the
-// walk that is larger than all of these, and how far it has come.
+// walks that are larger than all of these, and how far they have come.
 //
 // Invariant: ends with code 1 if a promise is broken, or a defect is not found.
 
@@ -21,7 +21,7 @@ const onDepth = (depth: number, states: number) =>
 
 const isLargest = process.argv.includes('--largest');
 const walks = isLargest
-  ? [THREE_CALLS_WITH_ALL_FAULTS]
+  ? THREE_CALLS_WITH_ALL_FAULTS
   : [...SMALL_WALKS, ...LARGE_WALKS, ...LARGEST_WALKS];
 print('walk', 'states', 'steps', 'depth', 's', 'result');
 for (const scenario of walks) {
