@@ -2,11 +2,11 @@
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
-test('[BULK1] 20,000 rows of an async iterable, from the tab that leads and from one that follows, are all stored or none', async ({
-  context,
-  server,
-}) => {
+test('[BULK1] 20,000 rows of an async iterable, from the tab that leads and from one that follows, are all stored or none', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const leader = await openBlank(await context.newPage(), server);
   const follower = await openBlank(await context.newPage(), server);
   for (const [i, tab] of [leader, follower].entries()) {

@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { type Served, startServer } from '../browsers/server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, RELEASE } from '../browsers/tags.ts';
 
 /**
  * Far below the 30 s after which the statement would end by itself, far above the time that a slow
@@ -26,7 +26,7 @@ for (const isolated of [false, true]) {
   test(
     `[CANCEL3] in ${pages}, each tab ends its endless query, and the calls of others go on`,
     {
-      tag: isolated ? LONG : [],
+      tag: isolated ? [LONG, RELEASE] : [],
     },
     async ({ context, server, browserName }, info) => {
       await withServer(isolated, server, browserName, async (origin) => {

@@ -80,7 +80,7 @@ test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggest
 });
 
 test('[DEMO24] a mistake in another file is listed, leads there, and is underlined there', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/index.html`);
@@ -147,7 +147,7 @@ test('[DEMO28] a checker that cannot be loaded is told; the editor works without
 
 for (const scheme of ['light', 'dark'] as const) {
   test(`[DEMO6] [DEMO24] mistakes and suggestions are accessible in ${scheme} colours, and leave the cursor in view`, {
-    tag: [LONG, ONCE, ...(scheme === 'dark' ? [RELEASE] : [])],
+    tag: [LONG, ONCE, RELEASE],
   }, async ({ context, demoSite }) => {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });

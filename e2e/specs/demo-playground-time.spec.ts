@@ -4,7 +4,7 @@ import { deflateRawSync } from 'node:zlib';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 const log = (page: Page) => page.getByRole('list', { name: 'Entries, the newest first' });
 const slider = (page: Page) => page.getByRole('slider', { name: 'Moment' });
@@ -21,7 +21,7 @@ async function openStock(page: Page, { origin }: Served): Promise<Page> {
 }
 
 test('[DEMO20] the bar has a tick for each call; an earlier state is shown beside now, with its differences; going back and undoing work, and are taken back', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await openStock(await context.newPage(), demoSite);
   const bar = page.getByRole('region', { name: 'Time' });
@@ -125,7 +125,7 @@ test('[DEMO20] the storage is in view, follows calls of any tab, and marks chang
 });
 
 test('[DEMO34] in the sandbox, the bar and the state beside now are as in this origin', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const files = {
     'main.ts': `import { DurableObject } from 'cloudflare:workers';

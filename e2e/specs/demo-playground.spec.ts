@@ -74,10 +74,9 @@ function hashOf(page: Page, files: Record<string, string>): Promise<string> {
   }, files);
 }
 
-test('[DEMO3] [DEMO7] the first screen introduces itself and runs: a call, its answer, the console, the storage; code is replaced and the storage kept', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO3] [DEMO7] the first screen introduces itself and runs: a call, its answer, the console, the storage; code is replaced and the storage kept', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await openCounter(await context.newPage(), demoSite);
   await expect(
     page.getByRole('heading', { name: /^Write a stateful object\. Run it here, with no server\./ }),
@@ -131,7 +130,7 @@ export class Counter extends DurableObject {
 });
 
 test('[DEMO17] a form has a field for each parameter, in order; an empty one sends nothing; a rest takes several; arguments and answers are shown as they are', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await openCounter(await context.newPage(), demoSite);
   await expect(log(page)).toContainText('Counter.add()');
@@ -185,7 +184,7 @@ export class Counter extends DurableObject {
 });
 
 test('[DEMO3] every example runs, in several files too; requests, sockets and alarms answer; SQL shows the tables', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await open(await context.newPage(), demoSite);
   const choose = async (label: string) => {
@@ -241,7 +240,7 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
 });
 
 test('[DEMO7] the state is true: connected, saved, kept where and how large; keeping the data is asked for at a click', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   // This browser's own answer would depend on its user and its history.
@@ -470,7 +469,7 @@ test('[DEMO6] the navigation of every page shows all its links, on a phone too',
 });
 
 test('[DEMO18] the playground says how to install the package; each page links the guide and the repository, if they are named', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const ways = page.getByRole('navigation', { name: 'The package' });
@@ -499,7 +498,7 @@ test('[DEMO18] the playground says how to install the package; each page links t
 });
 
 test("[DEMO37] the first calls of an example are not made on the visitor's changed code", {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   // As an earlier visit has left it: other code in place of the first example, and nothing stored.
@@ -521,7 +520,7 @@ export class Ledger extends DurableObject {
 });
 
 test('[DEMO17] an example that was changed is no longer named, and can be chosen again', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await openCounter(await context.newPage(), demoSite);
   const shown = page.getByLabel('Example').locator('option:checked');

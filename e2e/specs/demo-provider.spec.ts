@@ -1,7 +1,7 @@
 // The demo's API panel: the emulated provider in the page, and a date that is moved.
 
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 test('[MG43] the date is moved, and the changes of that day are shown; the state outlives a reload', {
   tag: [LONG, ONCE],
@@ -37,7 +37,7 @@ test('[MG43] the date is moved, and the changes of that day are shown; the state
 });
 
 test('[MG43] the provider goes back to a moment that was remembered', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/api.html`);

@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import { serveStatic } from '../browsers/static-site.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 function hashOf(files: Readonly<Record<string, string>>): string {
   const packed = deflateRawSync(JSON.stringify({ name: 'A gift', files }));
@@ -152,7 +152,7 @@ test('[DEMO12] code that sends the page too much is ended, and the page says why
 });
 
 test('[DEMO12] Stop ends whatever runs before it returns; long errors are shown', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const letters = `const error = new Error('y'.repeat(1e6)); error.stack = 'x'.repeat(1e6); throw error;`;
@@ -177,7 +177,7 @@ test('[DEMO12] Stop ends whatever runs before it returns; long errors are shown'
 });
 
 test('[DEMO12] a link of more code than can be shown at once is refused', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`f${i}.ts`, '']));

@@ -3,7 +3,7 @@
 import { deflateRawSync } from 'node:zlib';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const slider = (page: Page) => page.getByRole('slider', { name: 'Moment' });
@@ -57,7 +57,7 @@ const momentsOf = (page: Page) =>
   });
 
 test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoever opens it, in a sandbox, and goes back in time there', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await openStock(page, demoSite.origin);
@@ -113,7 +113,7 @@ test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoe
 });
 
 test('[DEMO30] data beyond a link are saved as a file, which another visitor opens', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.addInitScript(KEEP_SAVED);

@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 const CHARACTERS = '40,470';
 /** How many example notes there are. */
@@ -45,7 +45,9 @@ test('[DUR1] a note written with the keyboard alone is saved and outlives a relo
   await expect(demo.getByLabel('Text', { exact: true })).toHaveValue('first line');
 });
 
-test('the last typed text is saved, and is not called saved before', async ({ demo }) => {
+test('the last typed text is saved, and is not called saved before', { tag: LONG }, async ({
+  demo,
+}) => {
   await writeNote(demo, 'Draft', 'one');
   const text = demo.getByLabel('Text', { exact: true });
   // It may be saved again before a look at it: its changes are noted.
@@ -63,7 +65,7 @@ test('the last typed text is saved, and is not called saved before', async ({ de
 });
 
 test('search finds beginnings of words without accents, phrases, emoji and scripts without spaces', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ demo }) => {
   await addExamples(demo);
   const finds = async (text: string, titles: string[]) => {
@@ -95,7 +97,7 @@ test('search takes any text as text', { tag: [LONG, ONCE] }, async ({ demo }) =>
 });
 
 test('slash, arrows, Enter and Escape lead through search, list and text', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ demo }) => {
   await addExamples(demo);
   await demo.keyboard.press('/');
@@ -123,7 +125,7 @@ test('a deleted note is gone, and comes back by undo', { tag: [LONG, ONCE] }, as
   await expect(demo.getByText('No notes yet')).toBeVisible();
 });
 
-test("a second tab sees the first tab's writes, and a conflict is shown", async ({
+test("a second tab sees the first tab's writes, and a conflict is shown", { tag: LONG }, async ({
   demo,
   openDemo,
 }) => {
@@ -183,7 +185,7 @@ test(
 );
 
 test('the data set is loaded with progress, searched, loaded again and removed', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ demo }) => {
   await demo.getByRole('link', { name: 'Data set' }).click();
   await recordProgress(demo);
@@ -209,9 +211,9 @@ test('the data set is loaded with progress, searched, loaded again and removed',
   await expect(demo.getByRole('button', { name: `Load ${CHARACTERS} rows` })).toBeVisible();
 });
 
-test('[DUR2] an import cut off by a reload keeps whole batches and is continued', async ({
-  demo,
-}) => {
+test('[DUR2] an import cut off by a reload keeps whole batches and is continued', {
+  tag: LONG,
+}, async ({ demo }) => {
   await demo.getByRole('link', { name: 'Data set' }).click();
   const reloaded = demo.waitForEvent('load');
   await demo.evaluate(() => {
@@ -257,7 +259,7 @@ test('[DEMO15] the storage is inspected: SQL shows rows, types, counts and error
 });
 
 test('[DEMO15] a statement and its result stay while another panel is shown', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ demo }) => {
   await runSql(demo, 'SELECT 6 * 7 AS answer');
   const panel = storagePanel(demo);
@@ -270,7 +272,7 @@ test('[DEMO15] a statement and its result stay while another panel is shown', {
 });
 
 test('[DEMO15] letters typed into the inspector are no shortcuts of the page', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ demo }) => {
   await demo.getByRole('tab', { name: 'SQL' }).click();
   const field = demo.getByRole('textbox', { name: 'SQL' });
@@ -279,7 +281,7 @@ test('[DEMO15] letters typed into the inspector are no shortcuts of the page', {
   await expect(demo.getByLabel('Title')).toBeHidden();
 });
 
-test('[DEMO15] a note written by SQL appears in the list', { tag: [LONG, ONCE] }, async ({
+test('[DEMO15] a note written by SQL appears in the list', { tag: [LONG, ONCE, RELEASE] }, async ({
   demo,
 }) => {
   await runSql(demo, `INSERT INTO notes VALUES (1, 'By SQL', 'inserted', 1)`);

@@ -142,10 +142,9 @@ async function whenWriting(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate(() => window.app.written())).toBeGreaterThan(20);
 }
 
-test('[BUILD5] two takeovers under load: no write is rejected, and each is there once', async ({
-  context,
-  site,
-}) => {
+test('[BUILD5] two takeovers under load: no write is rejected, and each is there once', {
+  tag: LONG,
+}, async ({ context, site }) => {
   const leader = await open(context, site, 'one');
   const follower = await open(context, site, 'one');
   for (const [name, page] of Object.entries({ leader, follower })) {

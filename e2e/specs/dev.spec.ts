@@ -10,7 +10,7 @@ import { build } from 'vite';
 import { WebSocket } from 'ws';
 import type * as Plugin from '../../src/tools/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { installPacked, linkPackages, whileServed } from '../package/installed.ts';
 
 const PROGRAM = 'node_modules/ctx-storage/dist/cli.js';
@@ -290,7 +290,7 @@ test('[DEV4] WebSockets reach the objects, and are closed from both sides', {
 });
 
 test('[DEV5] environments and TOML; a member that does not exist is refused by name, unless one is given', {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, async () => {
   const staging = await start('--env', 'staging');
   expect(await textOf(`${staging.address}/vars`)).toBe('["hi",null,null]');
@@ -307,7 +307,7 @@ test('[DEV5] environments and TOML; a member that does not exist is refused by n
 });
 
 test('[DEV28] a missing folder of assets, and members of old sections, fail the start by their names', {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, async () => {
   const only = (section: object) =>
     write('wrangler.jsonc', JSON.stringify({ name: 'shop', main: 'src/index.ts', ...section }));
@@ -325,7 +325,7 @@ test('[DEV28] a missing folder of assets, and members of old sections, fail the 
 });
 
 test('[DEV29] env has a class by the names of its bindings, and a variable with the name of the class', {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, async () => {
   const { name, main, durable_objects } = CONFIG;
   const vars = { Room: 'a variable' };
@@ -422,7 +422,7 @@ test('[DEV7] assets answer before the worker, and by their binding; no file outs
 });
 
 test('[DEV9] the project’s own build and files as modules; globals while code is loaded; requests as the network sends them', {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, async () => {
   write('src/page.html', '<p>page</p>');
   write('src/data.bin', 'bytes');
@@ -532,9 +532,9 @@ test('[DEV8] the inspector shows and changes the objects of the server, before a
   ).toMatch(/^application\/json/);
 });
 
-test('[VITE23] a page of the same project has its products, too', { tag: [LONG, ONCE] }, async ({
-  context,
-}) => {
+test('[VITE23] a page of the same project has its products, too', {
+  tag: [LONG, ONCE, RELEASE],
+}, async ({ context }) => {
   write('index.html', '<script type="module" src="./main.js"></script>');
   write(
     'main.js',
@@ -561,7 +561,7 @@ test('[VITE23] a page of the same project has its products, too', { tag: [LONG, 
 });
 
 test('[DEV6] mistakes end the program with one line: the file, the environment, the port, the folder', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async () => {
   expect(failure('--config', 'nothing.json')).toContain('"nothing.json", which does not exist');
   expect(failure('--env', 'live')).toContain('no environment "live"; there are: staging');

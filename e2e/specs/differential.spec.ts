@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, RELEASE } from '../browsers/tags.ts';
 import { ASKED_BINDINGS, askedInWorkerd } from '../workerd/differential/asked-bindings.ts';
 import type { Rooms } from '../workerd/differential/conversation.ts';
 import { entriesInWorkerd } from '../workerd/differential/entries-in-workerd.ts';
@@ -64,15 +64,15 @@ const ASKED = [
   },
 ] as const;
 
-/** Programs that ask about the browser's own part: results of storage, its globals, its error messages. */
-const OF_EVERY_BROWSER: ReadonlySet<string> = new Set(['Desk', 'Surface', 'Words']);
+/** It asks about the browser's own part more than the others do. */
+const OF_THE_BROWSER = 'Surface';
 
 /** Firefox follows promises on the page that a debugger, like these tests, watches; never in a worker. */
 const IN_FIREFOX = { 'the stack of a call between objects': ['RangeError: failed', false] };
 
 for (const asked of ASKED) {
   test(`[${asked.rule}] a page gets of a ${asked.className} what workerd gives`, {
-    tag: OF_EVERY_BROWSER.has(asked.className) ? [] : LONG,
+    tag: asked.className === OF_THE_BROWSER ? [] : LONG,
   }, async ({ storagePage, browserName }) => {
     const here = await storagePage.evaluate(async ({ module, className, ask }) => {
       const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });
@@ -106,7 +106,7 @@ test('[ENTRY2] a page gets of entry points what workerd gives', { tag: LONG }, a
 const BUCKET_IN_FIREFOX = { 'streams of a known length': [[5, 0, 10, 2, 6, 4, 5, 2], 'el'] };
 
 test('[BRT1] a page’s worker gets of a bucket what workerd gives', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ storagePage, browserName }) => {
   const here = await storagePage.evaluate(async () => {
     const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });

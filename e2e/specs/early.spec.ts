@@ -5,7 +5,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { BLANK_PATH, type Served } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 const QUERY = 'SELECT id, body FROM note ORDER BY id';
 
@@ -273,7 +273,7 @@ test('[LIVE22] nothing is kept of a private read, and of no read with keepResult
 });
 
 test('[LIVE23] what cannot be read is not shown, and told; the rest goes on', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);
@@ -356,7 +356,7 @@ test('[LIVE24] the database can be deleted while pages and workers are open, as 
 });
 
 test('[LIVE25] the last result is kept, whichever tab wrote it, and whoever led', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ profile, server }) => {
   const context = await profile.launch();
   const [one, two] = [await openPage(context, server), await openPage(context, server)] as const;

@@ -1,10 +1,11 @@
 // Entry points of a page's worker, where nothing tells the browser which event the code after an `await` belongs to.
 
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
-test('[ENTRY10] events that wait for the browser are answered, while others begin and end', async ({
-  storagePage,
-}) => {
+test('[ENTRY10] events that wait for the browser are answered, while others begin and end', {
+  tag: LONG,
+}, async ({ storagePage }) => {
   const paths = ['/text', '/digest', '/blob', '/text', '/digest', '/blob'];
   const answers = await storagePage.evaluate(async (paths) => {
     const start = () => new Worker('/e2e/specs/pages/entries-worker.ts', { type: 'module' });

@@ -4,6 +4,7 @@ import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { INSECURE_HOST } from '../browsers/server.ts';
+import { LONG } from '../browsers/tags.ts';
 
 /** An error as a page sees it. */
 interface SeenError {
@@ -211,10 +212,9 @@ for (const missing of [
   'StorageManager.prototype.getDirectory',
   'FileSystemFileHandle.prototype.createSyncAccessHandle',
 ]) {
-  test(`[MEDIUM2] without ${missing} a new directory is kept in IndexedDB, and a directory on OPFS is OPFS_UNAVAILABLE`, async ({
-    context,
-    server,
-  }) => {
+  test(`[MEDIUM2] without ${missing} a new directory is kept in IndexedDB, and a directory on OPFS is OPFS_UNAVAILABLE`, {
+    tag: LONG,
+  }, async ({ context, server }) => {
     const before = await openBlank(await context.newPage(), server);
     await before.evaluate(async () => {
       await (await window.api.openStorage('a')).put('key', 'kept');

@@ -41,7 +41,9 @@ test.describe('chat', { tag: ONCE }, async () => {
     }
   });
 
-  test('[APP2] they talk in the same room on workerd', { tag: LONG }, async ({ context }) => {
+  test('[APP2] they talk in the same room on workerd', { tag: [LONG, RELEASE] }, async ({
+    context,
+  }) => {
     await whileServing(folder, 'workerd.js', async (address) => {
       const other = await talk(context, address);
       expect(other.workers(), 'nothing runs in the page').toEqual([]);
@@ -86,7 +88,7 @@ test('[APP7] two devices talk in rooms that follow a server, also while it is st
   }
 });
 
-test('[APP2] the tests of the API client pass', { tag: ONCE }, async () => {
+test('[APP2] the tests of the API client pass', { tag: [ONCE, LONG] }, async () => {
   const folder = await copyExample('api-client');
   try {
     expect(runScript(folder, 'test')).toMatch(/5 passed/);

@@ -123,10 +123,9 @@ test('[MEDIUM9] a database that is never opened is STORAGE_LOCKED, and may be tr
   expect(error).toEqual(['STORAGE_LOCKED', true]);
 });
 
-test('[DUR4] on IndexedDB, site data that is cleared is reported to every call of every tab, and a reload starts from nothing', async ({
-  tabs,
-  server,
-}) => {
+test('[DUR4] on IndexedDB, site data that is cleared is reported to every call of every tab, and a reload starts from nothing', {
+  tag: LONG,
+}, async ({ tabs, server }) => {
   const both = [await openBlankTab(tabs, server), await openBlankTab(tabs, server)];
   for (const tab of both) {
     await tab.evaluate(async () => {

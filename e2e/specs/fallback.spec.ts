@@ -42,10 +42,9 @@ async function keys(tab: Tab, choice: Choice): Promise<string[]> {
   );
 }
 
-test('[FILE1] [FILE2] [FILE4] [FILE5] [FILE7] [FILE9] files in IndexedDB behave like all files', async ({
-  tabs,
-  server,
-}) => {
+test('[FILE1] [FILE2] [FILE4] [FILE5] [FILE7] [FILE9] files in IndexedDB behave like all files', {
+  tag: LONG,
+}, async ({ tabs, server }) => {
   const tab = await openBlankTab(tabs, server);
   const outcomes = await tab.evaluate(
     () =>

@@ -6,7 +6,7 @@ import { mixedCall } from '../../worker/testing/mixed-class.ts';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { FollowedServer } from '../browsers/followed-server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, RELEASE } from '../browsers/tags.ts';
 
 const ROOM = `
   import { roomClass } from '../specs/pages/follow-room.ts';
@@ -193,7 +193,7 @@ function watchCopy(page: Page, port: number, until = 1): Promise<[seen: number[]
 }
 
 test('[FOLP31] a copy of an object of 80 MB goes on in the next page, after the server was killed', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, server }) => {
   const remote = await FollowedServer.of(LARGE);
   try {

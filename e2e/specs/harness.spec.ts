@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import type { BrowserName } from '../browsers/browser.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { makeExample, type RanTest, runExample } from '../package/example-run.ts';
 
 /** The failures of the red tests, as they are printed. UPDATE_FAILURES=1 writes them. */
@@ -66,7 +66,7 @@ function describeOn(served: 'build' | 'dev', tag?: string): void {
 test(
   '[HARN4] each failure has the expected text; [HARN5] and the storage attached',
   {
-    tag: [LONG, ONCE],
+    tag: [LONG, ONCE, RELEASE],
   },
   async ({ browserName }, testInfo) => {
     testInfo.setTimeout(RUN_MS_MAX);

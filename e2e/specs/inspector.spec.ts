@@ -119,7 +119,7 @@ test(
 
 test(
   '[INSP4] [INSP5] an inspector completes SQL, stops a statement, and goes back to before one, and along the timeline',
-  { tag: [LONG, ONCE] },
+  { tag: [LONG, ONCE, RELEASE] },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'history');
     await page.evaluate(async () => {
@@ -231,7 +231,7 @@ test(
 // Once, because the driver of Firefox does not tell of downloads.
 test(
   '[INSP7] files of workerd with their -wal are dropped in, an import is stopped and undone, a table is saved as CSV and JSON',
-  { tag: [LONG, ONCE] },
+  { tag: [LONG, ONCE, RELEASE] },
   async ({ context, server }, info) => {
     const workerd = await Workerd.start(info.outputPath('workerd'));
     await workerd.call('lobby', 'put', 'from', 'workerd');
@@ -397,7 +397,7 @@ async function looksWell(page: Page, path: (name: string) => string, name: strin
 
 test(
   '[INSP5] [INSP12] two moments are compared, a commit is reverted with its conflicts decided, and branches are made, opened, merged, promoted and deleted',
-  { tag: [LONG, ONCE] },
+  { tag: [LONG, ONCE, RELEASE] },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'branched');
     const path = (name: string) => info.outputPath(name);
@@ -558,10 +558,9 @@ test(
   },
 );
 
-test('[INSP3] a long text makes its own column wide, and no other one', { tag: ONCE }, async ({
-  context,
-  server,
-}) => {
+test('[INSP3] a long text makes its own column wide, and no other one', {
+  tag: [ONCE, LONG],
+}, async ({ context, server }) => {
   const page = await openInspector(await context.newPage(), server, 'wide');
   await page.setViewportSize({ width: 800, height: 600 });
   await page.evaluate(async () => {

@@ -1,6 +1,7 @@
 // Keys and values, transactions and alarms, as a page uses them.
 
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 test('[VAL1] put stores and get returns any value that structured clone takes', async ({
   storagePage,
@@ -69,9 +70,9 @@ test('[KV2] many keys are put, read and deleted in one call each, and read in or
   });
 });
 
-test('[KV8] list takes a prefix, both bounds, a limit and the reverse order', async ({
-  storagePage,
-}) => {
+test('[KV8] list takes a prefix, both bounds, a limit and the reverse order', {
+  tag: LONG,
+}, async ({ storagePage }) => {
   const keys = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('list');
     await storage.put({ 'a:1': 1, 'a:2': 2, 'a:3': 3, 'a:4': 4, b: 5 });
@@ -87,7 +88,9 @@ test('[KV8] list takes a prefix, both bounds, a limit and the reverse order', as
   expect(keys).toEqual(['a:1 a:2 a:3 a:4', 'a:2 a:3', 'a:3', 'a:4 a:3']);
 });
 
-test('[PAGE9] kv mirrors the synchronous keys, and is the same data', async ({ storagePage }) => {
+test('[PAGE9] kv mirrors the synchronous keys, and is the same data', { tag: LONG }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('kv');
     await storage.kv.put('a', 1);
@@ -112,7 +115,9 @@ test('[PAGE9] kv mirrors the synchronous keys, and is the same data', async ({ s
   ]);
 });
 
-test('[ID5] objects of different names hold different data', async ({ storagePage }) => {
+test('[ID5] objects of different names hold different data', { tag: LONG }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const [one, two] = await Promise.all([
       window.api.openStorage('one'),
@@ -124,7 +129,9 @@ test('[ID5] objects of different names hold different data', async ({ storagePag
   expect(seen).toEqual(['of one', null]);
 });
 
-test('[KV9] deleteAll empties keys and tables, and leaves the alarm', async ({ storagePage }) => {
+test('[KV9] deleteAll empties keys and tables, and leaves the alarm', { tag: LONG }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('empty');
     const alarmMs = Date.now() + 3_600_000;
@@ -142,7 +149,9 @@ test('[KV9] deleteAll empties keys and tables, and leaves the alarm', async ({ s
   expect(seen).toEqual({ keys: 0, tables: [], isAlarmKept: true });
 });
 
-test('[AL1] an alarm is set by number or Date, read back and deleted', async ({ storagePage }) => {
+test('[AL1] an alarm is set by number or Date, read back and deleted', { tag: LONG }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('alarm');
     const alarmMs = Date.now() + 3_600_000;

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import type { Miniflare } from 'miniflare';
 import { IN_CLASS } from '../../src/testing/kysely-program.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import {
   type Findings,
   inBrowser,
@@ -42,7 +42,7 @@ function betweenInBrowser(page: Page): Promise<unknown> {
 }
 
 test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transaction', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   expect(await findings(storagePage, 'drizzle-orm')).toMatchObject({
@@ -58,7 +58,7 @@ test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transactio
 });
 
 test('[LIB2] TinyBase’s persisters, over keys and over SQL, return the saved state', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const content = [
@@ -73,7 +73,7 @@ test('[LIB2] TinyBase’s persisters, over keys and over SQL, return the saved s
 });
 
 test('[LIB3] partyserver: connections with state, broadcasts, requests', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const { one } = await findings(storagePage, 'partyserver');
@@ -88,7 +88,7 @@ test('[LIB3] partyserver: connections with state, broadcasts, requests', {
 });
 
 test('[LIB4] agents: state, SQL, a queue, schedules, the current agent, calls over sockets', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const found = await findings(storagePage, 'agents');
@@ -109,7 +109,7 @@ test('[LIB4] agents: state, SQL, a queue, schedules, the current agent, calls ov
 });
 
 test('[LIB8] y-partyserver: editors agree on a document, which outlives a reset of its object', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const { merged, last, heard } = await findings(storagePage, 'y-partyserver');
@@ -147,7 +147,7 @@ test('[DRIZZLE3] a class makes the migrations of drizzle-kit with the results of
 });
 
 test('[LIB6] [LIB7] AsyncLocalStorage follows code across the promises it awaits', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const found = await findings(storagePage, STORES);

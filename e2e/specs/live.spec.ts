@@ -60,7 +60,9 @@ test('[LIVE14] when the worker that leads is terminated, live reads go on', asyn
   await expectSeen(storagePage, { key: 2, notes: ['note 1', 'note 2'], sum: 2 });
 });
 
-test('[LIVE14] when the object is reset or restored, live reads go on', async ({ storagePage }) => {
+test('[LIVE14] when the object is reset or restored, live reads go on', { tag: LONG }, async ({
+  storagePage,
+}) => {
   await follow(storagePage, 'reset');
   await write(storagePage, 1, 'reset');
   await expectSeen(storagePage, { key: 1, notes: ['note 1'], sum: 1 });

@@ -58,7 +58,10 @@ test('[MG34] a Playwright route answers the requests of a page', async ({ contex
   await objects.close();
 });
 
-test('[MG34] a service worker is the provider for its pages', async ({ context, server }) => {
+test('[MG34] a service worker is the provider for its pages', { tag: LONG }, async ({
+  context,
+  server,
+}) => {
   const page = await openBlank(await context.newPage(), server);
   await page.evaluate(async () => {
     const address = '/e2e/specs/management/service-worker.ts';

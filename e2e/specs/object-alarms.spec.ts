@@ -51,7 +51,7 @@ test('[CAT5] the alarm of a killed tab is run by the next worker', async ({ cont
   expect(remindedAt).toBeGreaterThan(0);
 });
 
-test('[AL15] an alarm that a restore brings back rings, in a browser too', async ({
+test('[AL15] an alarm that a restore brings back rings, in a browser too', { tag: LONG }, async ({
   storagePage,
 }) => {
   const remindedAt = await storagePage.evaluate(async () => {

@@ -93,7 +93,9 @@ test.beforeAll(async () => {
 
 test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test('[PKG1] a Vite build of a page that imports the package works', async ({ sharedProfile }) => {
+test('[PKG1] a Vite build of a page that imports the package works', { tag: LONG }, async ({
+  sharedProfile,
+}) => {
   writeFileSync(join(directory, 'index.html'), '<script type="module" src="./main.js"></script>');
   writeFileSync(join(directory, 'main.js'), SCRIPT);
   await build({
@@ -252,7 +254,7 @@ test('[PKG16] a build with Vite has the late parts as a file of their own, also 
 });
 
 test('[PKG3] modules that Vite 7 has moved to its cache find the files that stayed', {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, async ({ sharedProfile }) => {
   const cache = join(directory, 'node_modules/.vite/deps');
   const inspector = await sizeOf("export { mountInspector } from 'ctx-storage/inspector'");
@@ -304,9 +306,9 @@ test('[NODE10] a file of classes runs in a page’s own thread', async ({ shared
   await expectToWork(directory, '/in-process.html', sharedProfile);
 });
 
-test('[VITE3] a wrangler project is built with the plugin, and its class runs in the page', async ({
-  sharedProfile,
-}) => {
+test('[VITE3] a wrangler project is built with the plugin, and its class runs in the page', {
+  tag: LONG,
+}, async ({ sharedProfile }) => {
   linkDependencies();
   const project = join(directory, 'project');
   const files = {
@@ -410,7 +412,7 @@ test('[NODE10] classes run in Node, and the program starts', { tag: ONCE }, () =
 });
 
 test("[PKG2] the package depends on its files' imports, and on nothing else", {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, async () => {
   const installed = join(directory, 'node_modules/ctx-storage');
   const dist = join(installed, 'dist');

@@ -8,6 +8,7 @@ import { build } from 'esbuild';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
+import { LONG } from '../browsers/tags.ts';
 import { bundlePlugins } from '../package/bundle-plugins.ts';
 
 /** As docs/security.md has it. */
@@ -106,9 +107,9 @@ test('[START8] [START9] an app runs under a strict policy with Trusted Types, wi
   await withSource.close();
 });
 
-test('[START8] a page that asks for Trusted Types and does not allow the policy is told its name', async ({
-  context,
-}) => {
+test('[START8] a page that asks for Trusted Types and does not allow the policy is told its name', {
+  tag: LONG,
+}, async ({ context }) => {
   const page = await context.newPage();
   const site = await serveApp(changed('trusted-types', "trusted-types 'none'"));
   for (const way of ['openStorage', 'connect', 'connectSource'] as const) {

@@ -56,10 +56,9 @@ test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on w
   expect(after).toEqual({ quick_check: 'ok', n: rows.written + 1 });
 });
 
-test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
-  context,
-  server,
-}) => {
+test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the object works on when there is room', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const cdp = await context.newCDPSession(page);
   const { origin } = server;
@@ -146,7 +145,7 @@ for (const megabytes of [80, 60, 20]) {
 
 for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
   test(`[FULL2] a quota of ${quotaSize} bytes is DISK_FULL or enough, from the first call on`, {
-    tag: quotaSize === 1 ? [] : LONG,
+    tag: LONG,
   }, async ({ context, server }) => {
     const page = await openBlank(await context.newPage(), server);
     const cdp = await context.newCDPSession(page);
@@ -231,7 +230,7 @@ for (const freeBytes of [-100_000, 0, 1500, 5000]) {
 }
 
 test('[DEMO7] the playground tells of a full disk in the panel where it happened, keeps stored data, and works on', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(demoSite.origin);

@@ -16,9 +16,9 @@ const RECIPES = {
 
 const BUILDERS = join(REPOSITORY, 'e2e/package/recipes/query-builders.ts');
 
-test('[LIVE16] the examples of the guide show each change, other reads and errors, and end', async ({
-  storagePage: page,
-}) => {
+test('[LIVE16] the examples of the guide show each change, other reads and errors, and end', {
+  tag: LONG,
+}, async ({ storagePage: page }) => {
   const content = await bundlePage(join(REPOSITORY, 'e2e/package/recipes/frameworks.ts'), RECIPES);
   await page.addScriptTag({ content });
   const shown = page.locator('#shown');

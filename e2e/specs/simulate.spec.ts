@@ -74,7 +74,7 @@ function writeSuite(file: string, text: string): void {
   writeFileSync(join(directory, file), text);
 }
 
-test('[SIMU20] the packed entry runs in node:test', { tag: ONCE }, async () => {
+test('[SIMU20] the packed entry runs in node:test', { tag: [ONCE, LONG] }, async () => {
   await installPacked(directory);
   writeSuite('bank.test.mjs', `import { test } from 'node:test';${BANK}`);
   expect(seedIn(process.execPath, '--test', 'bank.test.mjs')).toMatch(/^\w+$/);
@@ -121,7 +121,7 @@ export class Shelf extends DurableObject {
 `;
 
 test('[SIMU23] [DEMO30] the playground opens the file of a failed run, with its rows and its timeline', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, demoSite }) => {
   const file = join(directory, 'failed-run.json');
   const run = simulate(

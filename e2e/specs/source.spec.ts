@@ -171,7 +171,7 @@ test('[SRC6] code that does not end is stopped, and runs again with its data; [S
 });
 
 test('[SRC8] the option worker starts the worker of each version, and is a function', {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const [started, answers, refused] = await page.evaluate(async (files) => {

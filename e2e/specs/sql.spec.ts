@@ -1,6 +1,7 @@
 // SQL as a page uses it: rows are pulled from the worker in batches.
 
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 test('[SQL2] exec runs several statements, binds to the last and gives its rows', async ({
   storagePage,
@@ -91,7 +92,7 @@ test('[CUR3] one gives the only row, and rejects for none and for two', async ({
   expect(seen).toEqual([{ x: 1 }, 'CURSOR_ROWS', 'CURSOR_ROWS', [7]]);
 });
 
-test('[CUR5] a cursor left early can be closed, and the table be dropped', async ({
+test('[CUR5] a cursor left early can be closed, and the table be dropped', { tag: LONG }, async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -110,7 +111,7 @@ test('[CUR5] a cursor left early can be closed, and the table be dropped', async
   expect(seen).toEqual({ n: 0 });
 });
 
-test('[SQL17] databaseSize grows with stored data', async ({ storagePage }) => {
+test('[SQL17] databaseSize grows with stored data', { tag: LONG }, async ({ storagePage }) => {
   const sizes = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('size');
     const before = await sql.databaseSize;
@@ -120,7 +121,7 @@ test('[SQL17] databaseSize grows with stored data', async ({ storagePage }) => {
   expect(sizes[1] - sizes[0]).toBeGreaterThanOrEqual(100_000);
 });
 
-test('[SQL13] FTS5 finds text', async ({ storagePage }) => {
+test('[SQL13] FTS5 finds text', { tag: LONG }, async ({ storagePage }) => {
   const found = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('search');
     await sql.exec('CREATE VIRTUAL TABLE notes USING fts5(text)').ready;

@@ -65,10 +65,9 @@ test('[START3] a script that does not call serve() is said to be so in seconds, 
   expect(await add(page)).toBe(1);
 });
 
-test('[START3] a script that serves only after it has awaited something is waited for', async ({
-  context,
-  server,
-}) => {
+test('[START3] a script that serves only after it has awaited something is waited for', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const text = `import { DurableObject, serve } from '${server.origin}/worker/start/entries/objects.ts';
     await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { keptOffline } from '../browsers/kept-offline.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { copyExample, removeExample, runScript, startFollowed } from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
 
@@ -54,9 +54,9 @@ test('[APP2] the todo app follows changes in two tabs, shows saved changes, and 
   });
 });
 
-test('[APP2] the todo app goes on without its server, and opens again without it', async ({
-  profile,
-}) => {
+test('[APP2] the todo app goes on without its server, and opens again without it', {
+  tag: LONG,
+}, async ({ profile }) => {
   const context = await profile.launch();
   let address = '';
   let page = await context.newPage();
@@ -81,7 +81,7 @@ test('[APP2] the todo app goes on without its server, and opens again without it
 });
 
 test('[APP7] the todo app follows a server on two devices: offline, through a reload, and with a refused call', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ context, profile }) => {
   const folder = await copyExample('todo');
   let server = await startFollowed(folder);

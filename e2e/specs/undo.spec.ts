@@ -58,10 +58,9 @@ const call = (tab: Tab, name: 'undo' | 'redo') =>
     name,
   );
 
-test('[UNDO1] [UNDO2] [UNDO3] a tab undoes and redoes its own commits while another tab writes', async ({
-  tabs,
-  server,
-}) => {
+test('[UNDO1] [UNDO2] [UNDO3] a tab undoes and redoes its own commits while another tab writes', {
+  tag: LONG,
+}, async ({ tabs, server }) => {
   const one = await openTab(tabs, server);
   const two = await openTab(tabs, server);
   await open(one, false);

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { installPacked, linkPackages } from '../package/installed.ts';
 import { SOURCE, TESTS } from './vitest/project.ts';
 
@@ -81,7 +81,7 @@ test('[VT1] [VT2] [VT3] a suite that imports cloudflare:test passes; each file h
 });
 
 test('[VT4] a member that does not exist names itself when it is used; doubles take its place', {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, () => {
   write(
     'test/ai.test.ts',
@@ -100,7 +100,7 @@ test('[VT4] a member that does not exist names itself when it is used; doubles t
 });
 
 test('[VT6] options of miniflare add members, a Worker and the flag for events of services; others are refused', {
-  tag: ONCE,
+  tag: [ONCE, LONG],
 }, () => {
   write(
     'other.js',

@@ -94,9 +94,9 @@ test('[DEMO1] in development every panel works under the policy, and inline code
   expect(await page.evaluate(() => window.pwned)).toBe(undefined);
 });
 
-test('[DEMO1] so it is in a build, with the policy on its workers too', { tag: LONG }, async ({
-  context,
-}) => {
+test('[DEMO1] so it is in a build, with the policy on its workers too', {
+  tag: [LONG, RELEASE],
+}, async ({ context }) => {
   const built = await serveBuilt(await buildDemo());
   try {
     const page = await context.newPage();
