@@ -3,7 +3,7 @@
 // All five faults meet where A and B make three calls together; in the other walks, two or three of them, or fewer calls.
 // `at A` bounds crashes, losses, repeats and delays to one follower, A by symmetry, while both are connected.
 //
-// Not walked: all five with three calls of one follower; faults at both followers with a restart; two faults of a kind;
+// Not walked: all five at A with three calls of B; faults at both followers with a restart; two faults of a kind;
 // more than three calls.
 //
 // Does not know how a walk is made.
@@ -56,6 +56,7 @@ export const LARGEST_WALKS: readonly Scenario[] = [
 export const THREE_CALLS_WITH_ALL_FAULTS: readonly Scenario[] = [
   scenario('A write, B write, A write', ALL_FAULTS, { at: 'A' }),
   scenario('B write, A write, B write', ALL_FAULTS, { at: 'A' }),
+  scenario('A write, A write, A write', ALL_FAULTS, { at: 'A' }),
 ];
 
 export interface WalkRow {
