@@ -129,3 +129,32 @@ export const STATEMENTS: readonly string[] = [
   'CREATE TABLE a (z)',
   'INSERT INTO a VALUES (1)',
 ];
+
+/** Rows that REPLACE removes by values which a BEFORE trigger does not see, or an UPDATE OF. Each begins with two rows. */
+export const REPLACING: readonly string[] = [
+  'CREATE TABLE ge (id INTEGER PRIMARY KEY, a, b AS (a * 2) UNIQUE); INSERT INTO ge (id, a) VALUES (1, 1), (2, 2)',
+  'UPDATE OR REPLACE ge SET a = 2 WHERE id = 1; UPDATE ge SET a = 9',
+  'CREATE TABLE de (id INTEGER PRIMARY KEY, c, d NOT NULL DEFAULT 7, UNIQUE (c, d) ON CONFLICT REPLACE); INSERT INTO de VALUES (1, 1, 7), (2, 1, 2)',
+  'INSERT OR REPLACE INTO de VALUES (5, 1, NULL); UPDATE de SET d = 9 WHERE id = 5',
+  'INSERT INTO de VALUES (6, 1, 7); UPDATE OR REPLACE de SET d = NULL WHERE id = 2; UPDATE de SET d = 10 WHERE id = 2',
+  'CREATE TABLE dg (id INTEGER PRIMARY KEY, a NOT NULL DEFAULT 7, b AS (a + 1) UNIQUE); INSERT INTO dg VALUES (1, 7), (2, 2)',
+  'INSERT OR REPLACE INTO dg VALUES (5, NULL); UPDATE dg SET a = 9 WHERE id = 5',
+  'INSERT INTO dg VALUES (6, 7); UPDATE OR REPLACE dg SET a = NULL WHERE id = 2; UPDATE dg SET a = 10 WHERE id = 2',
+];
+
+/** Rows that stay although a trigger of the class ends the others. */
+export const ENDED_BY_TRIGGERS: readonly string[] = [
+  'CREATE TABLE ig (id INTEGER PRIMARY KEY, v)',
+  'CREATE TRIGGER ig_i AFTER INSERT ON IG WHEN NEW.v < 0 BEGIN SELECT RAISE(IGNORE); END',
+  'CREATE TRIGGER ig_u AFTER UPDATE ON ig WHEN NEW.v < 0 BEGIN SELECT RAISE(IGNORE); END',
+  "CREATE TRIGGER ig_d AFTER DELETE ON ig WHEN OLD.v < -5 BEGIN SELECT RAISE(FAIL, 'kept'); END",
+  'INSERT INTO ig VALUES (1, -1)',
+  'INSERT INTO ig VALUES (2, 1)',
+  'UPDATE ig SET v = -2 WHERE id = 2',
+  'UPDATE ig SET id = 3 WHERE id = 2',
+  'INSERT INTO ig VALUES (4, -6)',
+  'DELETE FROM ig WHERE id = 4',
+  'CREATE TABLE fa (id INTEGER PRIMARY KEY, v)',
+  'CREATE TRIGGER fa_i AFTER INSERT ON fa BEGIN INSERT INTO ig VALUES (1, 1); END',
+  'INSERT OR FAIL INTO fa VALUES (1, 1)',
+];

@@ -16,7 +16,7 @@ import { contentDump } from '../testing/content-dump.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { wholeCopy } from '../testing/whole-copy.ts';
 import { applyChanges, applyCopy } from './apply-changes.ts';
-import { STATEMENTS } from './capture-statements.ts';
+import { ENDED_BY_TRIGGERS, REPLACING, STATEMENTS } from './capture-statements.ts';
 
 let capture: Capture;
 let life = 1;
@@ -122,6 +122,28 @@ describe('the changes of an object', () => {
       await catchUp();
       expect([statement, await dumpOf(mirror)]).toEqual([statement, await dumpOf(server)]);
     }
+  });
+
+  test('[FOLC11] have rows that are replaced by values set late, and rows whose triggers were ended', async () => {
+    for (const statement of [...REPLACING, ...ENDED_BY_TRIGGERS]) {
+      await exec(statement);
+      await catchUp();
+      expect([statement, await dumpOf(mirror)]).toEqual([statement, await dumpOf(server)]);
+    }
+  });
+
+  test('[FOLC11] a trigger that the class makes again sends no whole table', async () => {
+    for (const statement of ENDED_BY_TRIGGERS) await exec(statement);
+    await catchUp();
+    await exec(
+      'DROP TRIGGER ig_i; CREATE TRIGGER ig_i AFTER INSERT ON ig BEGIN SELECT RAISE(IGNORE); END',
+    );
+    await exec('INSERT INTO ig VALUES (9, 9)');
+    const { tables } = await onServer(() => capture.changesSince(position));
+    expect(tables.map(({ name, isWhole, rows }) => [name, isWhole, rows])).toEqual([
+      ['ig', false, [[9, 9n]]],
+    ]);
+    await expectEqual();
   });
 
   test('[FOLC2] make it equal after all statements at once, and so does a snapshot', async () => {

@@ -58,6 +58,16 @@ const OWN: ReadonlySet<string> = new Set([
 /** Of the trigger of a table. */
 const TRIGGER = /^_follow_(i|d|u|m|bi|bu)_/;
 
+/** This package's triggers of a table. */
+interface OwnTriggers {
+  readonly names: readonly string[];
+  /**
+   * None of the class is newer. The newest runs first (sqlite/src/trigger.c). By RAISE(IGNORE), or an error in a statement OR
+   * FAIL, it leaves out the triggers after it, and the row stays.
+   */
+  readonly areNewest: boolean;
+}
+
 export interface CaptureOptions {
   /** The random number of this instance, not 0. */
   readonly life: number;
@@ -318,16 +328,17 @@ export class Capture implements ChangeSource {
       this.#sql.rows('SELECT name, signature FROM _follow_table') as [string, string][],
     );
     for (const name of known.keys()) if (!tables.has(name)) this.#forgetTable(name);
-    const made = this.#triggersByTable();
+    const made = this.#ownTriggers();
     for (const shape of tables.values()) {
       const { name, signature } = shape;
       const triggers = triggersOf(shape);
-      const hasThem = made.get(name)?.length === triggers.length;
-      if (known.get(name) === signature && hasThem) continue;
+      const found = made.get(folded(name));
+      const isNoted = known.get(name) === signature && found?.names.length === triggers.length;
+      if (isNoted && found.areNewest) continue;
       this.#dropTriggers(name);
       for (const trigger of triggers) this.#sql.rows(trigger);
       this.#sql.rows('INSERT OR REPLACE INTO _follow_table VALUES (?, ?)', name, signature);
-      this.#note(NOTE.table, name);
+      if (!isNoted) this.#note(NOTE.table, name);
     }
     const text = JSON.stringify(objects);
     const [stored] = this.#sql.rows('SELECT objects FROM _follow_schema');
@@ -337,18 +348,21 @@ export class Capture implements ChangeSource {
   }
 
   #dropTriggers(table: string): void {
-    for (const name of this.#triggersByTable().get(table) ?? []) {
+    for (const name of this.#ownTriggers().get(folded(table))?.names ?? []) {
       this.#sql.rows(`DROP TRIGGER ${sqlName(name)}`);
     }
     this.#forgetTable(table);
   }
 
-  /** The names of this package's triggers, by the names of their tables. */
-  #triggersByTable(): ReadonlyMap<string, readonly string[]> {
-    const all = this.#sql.rows("SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'");
-    const byTable = new Map<string, string[]>();
+  #ownTriggers(): ReadonlyMap<string, OwnTriggers> {
+    const all = this.#sql.rows(
+      "SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid",
+    );
+    const byTable = new Map<string, OwnTriggers>();
     for (const [table, name] of all as [string, string][]) {
-      if (TRIGGER.test(name)) byTable.set(table, [...(byTable.get(table) ?? []), name]);
+      const { names } = byTable.get(folded(table)) ?? { names: [] };
+      const areNewest = TRIGGER.test(name);
+      byTable.set(folded(table), { names: areNewest ? [...names, name] : names, areNewest });
     }
     return byTable;
   }
@@ -423,6 +437,11 @@ export class Capture implements ChangeSource {
     const rows = exactRows(this.#sql, values, (both) => `SELECT ${both} FROM sqlite_sequence`);
     return rows as [string, number | bigint][];
   }
+}
+
+/** As SQLite compares names; a trigger has that of its table as its own text writes it. */
+function folded(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function ownIsRemoved(name: string): Error {

@@ -25,6 +25,10 @@ export interface NotedTable {
   readonly hasRowid: boolean;
   readonly columns: readonly Column[];
   readonly uniques: readonly UniqueIndex[];
+  /** Columns that are NOT NULL and have a default. */
+  readonly defaulted: readonly string[];
+  /** Columns that are computed from others. */
+  readonly generated: ReadonlySet<string>;
   /** Another text: the table or its unique indexes are other ones. */
   readonly signature: string;
 }
@@ -68,12 +72,10 @@ export function readSchema(sql: OwnSql): Schema {
 }
 
 function shapeOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolean): NotedTable {
-  const info = sql.rows('SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)', name) as [
-    string,
-    string,
-    number,
-    number,
-  ][];
+  const info = sql.rows(
+    'SELECT name, type, pk, hidden, "notnull" AND dflt_value IS NOT NULL FROM pragma_table_xinfo(?)',
+    name,
+  ) as [string, string, number, number, number][];
   const indexes = sql.rows('SELECT name, "unique", origin FROM pragma_index_list(?)', name) as [
     string,
     number,
@@ -102,13 +104,15 @@ function shapeOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolea
     hasRowid: !isWithoutRowid,
     columns: sent,
     uniques,
+    defaulted: info.filter(([, , , , isDefaulted]) => isDefaulted === 1).map(([one]) => one),
+    generated: new Set(info.filter(([, , , hidden]) => hidden > 0).map(([one]) => one)),
     signature: JSON.stringify([text, uniques]),
   };
 }
 
 function keysOf(
   table: string,
-  info: readonly (readonly [name: string, type: string, pk: number, hidden: number])[],
+  info: readonly (readonly [name: string, type: string, pk: number, ...unknown[]])[],
   isWithoutRowid: boolean,
   hasKeyIndex: boolean,
 ): string[] {

@@ -5,7 +5,14 @@
 //
 // Does not know when they are made.
 
-import { literal, type NotedTable, OWN_PREFIX, ROWID_NAMES, sqlName } from './table-shape.ts';
+import {
+  literal,
+  type NotedTable,
+  OWN_PREFIX,
+  ROWID_NAMES,
+  sqlName,
+  type UniqueIndex,
+} from './table-shape.ts';
 
 /** The columns of a note, for keys. */
 export const NOTE_KEYS = ['k', 'k1', 'k2', 'k3'] as const;
@@ -35,7 +42,7 @@ export function triggersOf(shape: NotedTable): string[] {
 }
 
 function probes(
-  { name, keys, hasRowid, uniques }: NotedTable,
+  { name, keys, hasRowid, uniques, defaulted, generated }: NotedTable,
   into: string,
   trigger: (kind: string, event: string, body: readonly string[]) => string,
 ): string[] {
@@ -45,22 +52,31 @@ function probes(
     const isKey =
       columns.length === keys.length && columns.every(({ name: one }) => keys.includes(one));
     if (!hasRowid && isKey) continue; // the row that is replaced has the key of the new one
-    const same = columns.map(
-      ({ name: column, collation }) =>
-        `${sqlName(column)} = NEW.${sqlName(column)} COLLATE ${collation}`,
-    );
-    found.push(
-      `${into} SELECT ${literal(name)}, ${keys.map(sqlName).join(', ')} FROM ${sqlName(name)} WHERE ${same.join(' AND ')}`,
-    );
+    const rowsWith = (same: readonly string[]) =>
+      `${into} SELECT ${literal(name)}, ${keys.map(sqlName).join(', ')} FROM ${sqlName(name)} WHERE ${same.join(' AND ')}`;
+    const same = ({ name: column, collation }: UniqueIndex['columns'][number]) =>
+      `${sqlName(column)} = NEW.${sqlName(column)} COLLATE ${collation}`;
+    found.push(rowsWith(columns.map(same)));
     for (const { name: column } of columns) probed.add(column);
+    // REPLACE puts the default in the place of a NULL after these triggers have run.
+    const isComputed = columns.some((column) => generated.has(column.name));
+    const late = defaulted.filter(
+      (column) => isComputed || columns.some(({ name: one }) => one === column),
+    );
+    if (late.length === 0) continue;
+    const known = columns.filter(({ name: one }) => !late.includes(one) && !generated.has(one));
+    const isLate = late.map((column) => `NEW.${sqlName(column)} IS NULL`).join(' OR ');
+    found.push(rowsWith([`(${isLate})`, ...known.map(same)]));
   }
   if (found.length === 0) return [];
   const others = keys.map((key) => `${sqlName(key)} IS NOT OLD.${sqlName(key)}`).join(' OR ');
+  // A generated column changes with others, which UPDATE OF does not know.
+  const isAny = [...probed].some((column) => generated.has(column));
   return [
     trigger('bi', 'BEFORE INSERT', found),
     trigger(
       'bu',
-      `BEFORE UPDATE OF ${[...probed].map(sqlName).join(', ')}`,
+      isAny ? 'BEFORE UPDATE' : `BEFORE UPDATE OF ${[...probed].map(sqlName).join(', ')}`,
       found.map((probe) => `${probe} AND (${others})`),
     ),
   ];
