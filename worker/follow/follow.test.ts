@@ -331,6 +331,50 @@ describe('an object that follows', () => {
     expect(await followed(room).read()).toMatchObject({ pending: 0 });
   });
 
+  test('[FOLP34] a call that was forgotten has no answer of a later call, and a refusal is not another one', async () => {
+    const server = await serverOf();
+    const { objects, env } = await app(server);
+    const room = env.Room.getByName('a');
+    const answered = room.add('answered');
+    expect(await settled(answered)).toBe(1);
+    server.isDown = true;
+    const waits = room.add('waits');
+    await waits;
+    const early = settled(waits);
+    const stopped = { code: 'FOLLOW_STOPPED' };
+    const rejects = expect(early).rejects.toMatchObject(stopped);
+    expect(await followed(room).forget()).toMatchObject([{ n: 2, args: ['waits'] }]);
+    await rejects;
+    server.isDown = false;
+    expect(await settled(room.add('later'))).toBe(2);
+    expect(await settled(room.add('last'))).toBe(3);
+    await expect(settled(waits)).rejects.toMatchObject(stopped);
+    expect(await settled(answered)).toBe(1);
+
+    server.isDown = true;
+    await room.add('refused');
+    await server.call('add', 'refused');
+    server.isDown = false;
+    await expect.poll(() => followed(room).refusals()).toMatchObject([{ n: 5 }]);
+    expect(await followed(room).forget()).toMatchObject([{ n: 5, args: ['refused'] }]);
+    await expect.poll(() => room.names().catch(() => [])).toHaveLength(4);
+    server.isDown = true;
+    await room.add('again');
+    await server.call('add', 'again');
+    server.isDown = false;
+    await expect.poll(() => followed(room).refusals()).toMatchObject([{ n: 6 }]);
+    await followed(room).dismiss({ n: 5 });
+    await expect(followed(room).retry({ n: 1 })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    expect(await followed(room).refusals()).toMatchObject([{ n: 6, args: ['again'] }]);
+    const storage = await objects.storage(room);
+    await storage.abort('its queue is read again').catch(() => {});
+    await expect.poll(() => followed(room).refusals()).toMatchObject([{ n: 6, args: ['again'] }]);
+    await followed(room).dismiss({ n: 6 });
+    expect(await followed(room).refusals()).toEqual([]);
+  });
+
   test('[FOLP13] a copy that is deleted, or whose instance ends, comes back with its calls', async () => {
     const server = await serverOf();
     await server.call('add', 'theirs');

@@ -7,6 +7,7 @@
 //   an object with calls that the server has not answered is in the list of waiting objects. Its replica is closed only when
 //   its files are needed, and is resumed later
 //   a replica is not closed while a call, a question or a listener uses it
+//   to the app, a call of a replica has another number than those of replicas that were forgotten
 //
 // Does not know how the app reaches it.
 
@@ -89,6 +90,10 @@ export class FollowingObject implements FollowedObject {
   }[] = [];
   /** How many calls, questions and listeners need the replica now. */
   #uses = 0;
+  /** As `ReplicaQueue.earlier`, of the replica that is open or will be. The numbers below are those that the app knows. */
+  #earlier = 0;
+  /** Calls that were forgotten before the server had answered them. */
+  readonly #forgotten = new Set<number>();
   /** Of the last calls that were answered, by number. */
   readonly #settled = new Map<number, SettledOutcome>();
   #isClosed = false;
@@ -106,7 +111,14 @@ export class FollowingObject implements FollowedObject {
   }
 
   async call(method: string, args: readonly unknown[]): Promise<FollowedResult> {
-    return this.#made(await this.#use((replica) => replica.call(method, args)));
+    return this.#made(await this.#use((replica) => this.#known(replica.call(method, args))));
+  }
+
+  /** With the number that the app knows. */
+  async #known<Made extends FollowedCall | null>(made: Promise<Made>): Promise<Made> {
+    const earlier = this.#earlier;
+    const call = await made;
+    return call === null || call.n === null ? call : { ...call, n: call.n + earlier };
   }
 
   async #made({ n, answer }: FollowedCall): Promise<FollowedResult> {
@@ -130,9 +142,9 @@ export class FollowingObject implements FollowedObject {
       case 'state':
         return this.#stateAfter(ask.after);
       case 'refusals':
-        return (await this.#open()).refusals.map(refusalOf);
+        return (await this.#open()).refusals.map(refusalAfter(this.#earlier));
       case 'dismiss':
-        await this.#use((replica) => replica.dismiss(ask.n));
+        await this.#use((replica) => replica.dismiss(ask.n - this.#earlier));
         return null;
       case 'retry':
         return this.#retry(ask.n);
@@ -214,16 +226,17 @@ export class FollowingObject implements FollowedObject {
       this.#host,
       this.#address,
       this.#options.version,
-      { now, afterRealTime, inTurn, newClient: () => crypto.randomUUID() },
+      { now, afterRealTime, inTurn, newClient: () => crypto.randomUUID(), earlier: this.#earlier },
       {
         onChange: () => this.#changed(),
-        onSettled: (n, outcome) => this.#keep(n, outcome),
+        onSettled: (n, outcome) => this.#keep(n + this.#earlier, outcome),
         onRefused: () => this.#changed(),
         onEnded: (reason) => this.#ended(reason),
       },
     );
     try {
       const replica = await opening;
+      this.#earlier = replica.earlier;
       const link = new FollowLink(replica, {
         open: async () => {
           const url = await this.#options.url(name);
@@ -380,18 +393,19 @@ export class FollowingObject implements FollowedObject {
    * @throws CONNECTION_CLOSED, FOLLOW_STOPPED
    */
   async #settledAs(n: number): Promise<FollowOutcome> {
-    await this.#open();
-    while (this.#calls.pending.some((call) => call.n === n)) {
+    if (!this.#settled.has(n) && !this.#forgotten.has(n)) await this.#open();
+    while (this.#calls.pending.some((call) => call.n + this.#earlier === n)) {
       if (this.#state.state === 'stopped') throw stopped(this.#state.reason);
       await this.#nextChange();
     }
-    const refused = this.#calls.refusals.find(({ call }) => call.n === n);
+    if (this.#forgotten.has(n)) throw forgotten();
+    const refused = this.#calls.refusals.find(({ call }) => call.n + this.#earlier === n);
     const lost = { kind: 'failed', code: 'OUTCOME_LOST' } as const;
     return outcomeOf(this.#settled.get(n) ?? refused?.outcome ?? lost);
   }
 
   async #retry(n: number): Promise<null> {
-    const made = await this.#use((replica) => replica.retry(n));
+    const made = await this.#use((replica) => this.#known(replica.retry(n - this.#earlier)));
     if (made === null) {
       throw storageError(
         'INVALID_ARGUMENT',
@@ -407,32 +421,36 @@ export class FollowingObject implements FollowedObject {
   async #forget(): Promise<readonly FollowRefusal[]> {
     let replica = await this.#open();
     while (!this.#isPresent(replica)) replica = await this.#open();
-    await this.#letGo(replica, () => removeReplica(this.#host, this.#address));
-    const left = [
-      ...replica.refusals.map(refusalOf),
-      ...replica.pending.map(({ n, method, args }) => ({
-        n,
+    let left: FollowRefusal[] = [];
+    await this.#letGo(replica, async () => {
+      await removeReplica(this.#host, this.#address);
+      const pending = replica.pending.map(({ n, method, args }) => ({
+        n: n + this.#earlier,
         method,
         args: args as unknown[],
         reason: null,
-      })),
-    ];
-    this.#settled.clear();
-    this.#left = NO_CALLS;
+      }));
+      left = [...replica.refusals.map(refusalAfter(this.#earlier)), ...pending];
+      for (const { n } of pending) this.#forgotten.add(n);
+      this.#earlier += replica.issued;
+      this.#left = NO_CALLS;
+    });
     this.#show(UNKNOWN_FOLLOW_STATE);
     this.#wake();
     return left;
   }
 }
 
-function refusalOf({ call, outcome }: RefusedCall): FollowRefusal {
-  const { n, method, args } = call;
-  const reason = outcomeOf(outcome);
-  return {
-    n,
-    method,
-    args: args as unknown[],
-    reason: reason.kind === 'error' ? reason.error : null,
+/** Of a replica with so many numbers before. */
+function refusalAfter(earlier: number): (refused: RefusedCall) => FollowRefusal {
+  return ({ call: { n, method, args }, outcome }) => {
+    const reason = outcomeOf(outcome);
+    return {
+      n: n + earlier,
+      method,
+      args: args as unknown[],
+      reason: reason.kind === 'error' ? reason.error : null,
+    };
   };
 }
 
@@ -460,6 +478,13 @@ function stopped(reason: FollowState['reason']): Error {
   return storageError(
     'FOLLOW_STOPPED',
     `The copy has stopped (${reason}), so the server gets no call until the page is loaded again. The call is kept.`,
+  );
+}
+
+function forgotten(): Error {
+  return storageError(
+    'FOLLOW_STOPPED',
+    'The copy was forgotten before the server had answered the call, so it is not known whether the server has run it; forget() has returned it.',
   );
 }
 

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //   each method is one commit, durable when it resolves
-//   the client's name is made once, with the queue
+//   the client's name is made once, with the queue, and so is how many numbers forgotten queues of the object had given
 //   no number is given twice: `issued` is the last one that has left the queue, later ones are in it
 //
 // Does not know when calls are sent, nor what they mean.
@@ -24,6 +24,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS call (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS refusal
     (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL, outcome BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS earlier (n INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), mark BLOB NOT NULL)`;
 
 const DISMISS = 'DELETE FROM refusal WHERE n = ?';
@@ -37,18 +38,28 @@ type Row = [
   outcome?: ArrayBuffer,
 ];
 
+/** What a queue has when it is made. */
+export interface NewQueue {
+  /** A new name, which no other replica has. */
+  newClient(): string;
+  /** As `ReplicaQueue.earlier`. */
+  readonly earlier: number;
+}
+
 export class ReplicaQueue {
   readonly #held: HeldObject;
   readonly client: string;
   readonly stored: StoredQueue;
+  /** Numbers that queues which were forgotten had given: the app knows the first call as the next one after these. */
+  readonly earlier: number;
   /** As of opening. */
   readonly copy: CopyMark | null;
 
   /** The queue of a replica, which is made if there is none. @throws as `ObjectHost.instance` */
-  static async open(host: ObjectHost, key: string, newClient: () => string): Promise<ReplicaQueue> {
+  static async open(host: ObjectHost, key: string, made: NewQueue): Promise<ReplicaQueue> {
     const held = await HeldObject.open(host, addressOf(key));
     try {
-      return new ReplicaQueue(held, await held.event((storage) => read(storage, newClient)));
+      return new ReplicaQueue(held, await held.event((storage) => read(storage, made)));
     } catch (error) {
       held.release();
       throw error;
@@ -68,9 +79,13 @@ export class ReplicaQueue {
     return host.erase(addressOf(key));
   }
 
-  private constructor(held: HeldObject, { client, stored, copy }: ReturnType<typeof read>) {
+  private constructor(
+    held: HeldObject,
+    { client, earlier, stored, copy }: ReturnType<typeof read>,
+  ) {
     this.#held = held;
     this.client = client;
+    this.earlier = earlier;
     this.stored = stored;
     this.copy = copy;
   }
@@ -156,15 +171,17 @@ function* partsOf(storage: ObjectInstance['storage'], count: number): Iterable<u
   }
 }
 
-function read(storage: ObjectInstance['storage'], newClient: () => string) {
+function read(storage: ObjectInstance['storage'], { newClient, earlier }: NewQueue) {
   storage.exec(TABLES, []);
   const select = (query: string) => [...storage.exec(query, []).raw()];
   let [client] = select('SELECT name, issued FROM client') as [string, number][];
   if (client === undefined) {
     client = [newClient(), 0];
     storage.exec('INSERT INTO client VALUES (?, ?)', client);
+    storage.exec('INSERT INTO earlier VALUES (?)', [earlier]);
   }
   const [name, left] = client;
+  const [[before] = [0]] = select('SELECT n FROM earlier') as [number][];
   const calls = (select('SELECT * FROM call ORDER BY n') as Row[]).map(callOf);
   const issued = Math.max(left, calls.at(-1)?.n ?? 0);
   const refusals = (select('SELECT * FROM refusal ORDER BY n') as Row[]).map((row) => ({
@@ -173,7 +190,7 @@ function read(storage: ObjectInstance['storage'], newClient: () => string) {
   }));
   const [copied] = select('SELECT mark FROM copy') as [ArrayBuffer][];
   const copy = copied === undefined ? null : (storedValue(copied[0]) as CopyMark);
-  return { client: name, stored: { issued, calls, refusals }, copy };
+  return { client: name, earlier: before, stored: { issued, calls, refusals }, copy };
 }
 
 function callOf([n, method, args, isForecast]: Row): QueuedCall {

@@ -34,15 +34,13 @@ import { serialize } from '../../src/shared/values/encode.ts';
 import type { ObjectHost } from '../objects/host/object-host.ts';
 import { Base } from './base.ts';
 import { Forecast, type ForecastAnswer } from './forecast.ts';
-import { ReplicaQueue, StagedParts } from './queue.ts';
+import { type NewQueue, ReplicaQueue, StagedParts } from './queue.ts';
 
-export interface ReplicaEnvironment {
+export interface ReplicaEnvironment extends NewQueue {
   now(): number;
   afterRealTime(delayMs: number, task: () => void): () => void;
   /** Runs one opening of files after the other: one that waits for files has others already. */
   inTurn<T>(open: () => Promise<T>): Promise<T>;
-  /** A new name, which no other replica has. */
-  newClient(): string;
 }
 
 /** A connection to the server. */
@@ -139,7 +137,7 @@ export class Replica {
     const open = async () => {
       const base = await Base.open(host, address);
       try {
-        return { base, queue: await ReplicaQueue.open(host, key, environment.newClient) };
+        return { base, queue: await ReplicaQueue.open(host, key, environment) };
       } catch (error) {
         base.close();
         throw error;
@@ -178,6 +176,16 @@ export class Replica {
       await this.#performAll(effects);
       await this.#show();
     });
+  }
+
+  /** As the queue has it. */
+  get earlier(): number {
+    return this.#parts.queue.earlier;
+  }
+
+  /** The number of the last call that was made. */
+  get issued(): number {
+    return this.#core.queue.issued;
   }
 
   get state(): FollowState {

@@ -206,7 +206,8 @@ export const ERROR_CODES = {
   },
   FOLLOW_STOPPED: {
     class: 'Error',
-    meaning: 'The copy of an object has stopped, so its server gets no call. The call is kept.',
+    meaning:
+      'The copy of an object has stopped, so its server gets no call. The call is kept, unless `forget()` has returned it.',
   },
   OUTCOME_LOST: {
     class: 'Error',
