@@ -87,6 +87,42 @@ describe('the connection of a copy', () => {
     expect(timers.set).toEqual([]);
   });
 
+  test('[FOLP35] what is silent is given up: an address that does not come, a socket that does not tell of its end', async () => {
+    let make: (socket: LinkSocket) => void = () => {};
+    const { timers, told, link } = world(
+      () => new Promise<LinkSocket>((resolve) => (make = resolve)) as never,
+    );
+    await turn();
+    expect(await timers.run()).toBe(35_000);
+    const late = new FakeSocket();
+    make(late);
+    expect(await timers.run()).toBe(200);
+    expect(late.readyState).toBe(3);
+    const socket = Object.assign(new FakeSocket(), { close() {} });
+    make(socket);
+    await turn();
+    socket.open();
+    expect(await timers.run()).toBe(25_000);
+    expect(await timers.run()).toBe(10_000);
+    expect(told).toEqual(['connected', 'closed']);
+    expect(await timers.run()).toBe(400);
+    socket.dispatchEvent(new MessageEvent('message', { data: new ArrayBuffer(3) }));
+    socket.end();
+    expect(told).toEqual(['connected', 'closed']);
+    link.stop();
+    const heard: string[] = [];
+    const unheard = new FakeSocket();
+    const { addEventListener } = unheard;
+    unheard.addEventListener = (type: string, listener: never) => {
+      heard.push(type);
+      addEventListener.call(unheard, type, listener);
+    };
+    make(unheard);
+    await turn();
+    // A socket of `ws` ends the process if nobody hears its error.
+    expect([heard, unheard.readyState]).toEqual([['error'], 3]);
+  });
+
   test('[FOLP14] a server that is silent is asked, and given up when it does not answer', async () => {
     const sockets: FakeSocket[] = [];
     const { timers, told, link } = world(() => {

@@ -50,6 +50,8 @@ export class FollowLink {
   readonly #environment: LinkEnvironment;
   #socket: LinkSocket | undefined;
   #cancel: () => void = () => {};
+  /** Ends the connection without its server: a socket may tell of its end much later, or never. */
+  #giveUp: () => void = () => {};
   /** Attempts since a server was last heard. */
   #failures = 0;
   /** Connections that this side has ended: the server, or what is between, keeps no order. */
@@ -92,11 +94,11 @@ export class FollowLink {
     this.#pausing = undefined;
     let socket: LinkSocket;
     try {
-      socket = await this.#environment.open();
+      socket = await this.#opening();
     } catch {
       return this.#later();
     }
-    if (this.#isStopped) return socket.close(CLOSE_CODE);
+    if (this.#isStopped) return abandon(socket);
     this.#socket = socket;
     socket.binaryType = 'arraybuffer';
     let replicaEnd: ReplicaEnd | undefined;
@@ -134,8 +136,26 @@ export class FollowLink {
     };
     socket.addEventListener('close', closed);
     socket.addEventListener('error', closed);
+    this.#giveUp = () => {
+      if (this.#ended(socket)) replicaEnd?.closed();
+      socket.close(CLOSE_CODE);
+    };
     this.#watch(socket);
     if (socket.readyState === OPEN) opened();
+  }
+
+  /** @throws if no socket was made in time: the address may come from a server, which is silent */
+  #opening(): Promise<LinkSocket> {
+    const opening = this.#environment.open();
+    return new Promise((resolve, reject) => {
+      const late = () => {
+        opening.then(abandon, () => {});
+        reject(new Error('The socket was not made in time.'));
+      };
+      const waitMs = SILENCE_MS + ANSWER_MS;
+      this.#cancel = this.#environment.afterRealTime(waitMs, late, this.#keepsAlive);
+      opening.then(resolve, reject);
+    });
   }
 
   /** Asks the server when it has been silent; then waits for anything. */
@@ -144,7 +164,7 @@ export class FollowLink {
     this.#cancel();
     const silent = () => {
       if (socket.readyState === OPEN) socket.send(FOLLOW_PING);
-      this.#cancel = afterRealTime(ANSWER_MS, () => socket.close(CLOSE_CODE), this.#keepsAlive);
+      this.#cancel = afterRealTime(ANSWER_MS, () => this.#giveUp(), this.#keepsAlive);
     };
     this.#cancel = afterRealTime(SILENCE_MS, silent, this.#keepsAlive);
   }
@@ -176,4 +196,10 @@ export class FollowLink {
     this.#failures += 1;
     this.#pause(longest * (0.5 + this.#environment.random() / 2));
   }
+}
+
+/** Closes a socket that nobody listens to. One of `ws` that is not open yet then has an error, which would end the process. */
+function abandon(socket: LinkSocket): void {
+  socket.addEventListener('error', () => {});
+  socket.close(CLOSE_CODE);
 }
