@@ -5,7 +5,11 @@ import { decodeChanges } from '../../../src/follow/changes/changes-bytes.ts';
 import type { Position } from '../../../src/follow/protocol/messages.ts';
 import { deserialize } from '../../../src/shared/values/decode.ts';
 import { applyChanges } from '../../../worker/follow/apply-changes.ts';
-import { STATEMENTS } from '../../../worker/follow/capture-statements.ts';
+import {
+  ENDED_BY_TRIGGERS,
+  REPLACING,
+  STATEMENTS,
+} from '../../../worker/follow/capture-statements.ts';
 import { NO_FOLLOWERS } from '../../../worker/objects/host/followers.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { contentDump } from '../../../worker/testing/content-dump.ts';
@@ -46,7 +50,7 @@ test('[FOLC1] the changes of an object in workerd make a copy here equal after e
       );
       expect([statement, copy]).toEqual([statement, await room.call('dump')]);
     };
-    for (const statement of STATEMENTS) {
+    for (const statement of [...STATEMENTS, ...REPLACING, ...ENDED_BY_TRIGGERS]) {
       await room.call('exec', statement).catch(() => {}); // it has ended the instance
       await expectEqual(statement);
     }
