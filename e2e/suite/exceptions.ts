@@ -36,6 +36,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/values/encode.ts idle':
     'an encoder kept for the next call, so that its buffer is reused',
   'src/shared/values/object-kind.ts kinds': BY_OBJECT,
+  'src/shared/calls/membrane/callable.ts disposals': BY_OBJECT,
   'src/shared/calls/sockets/web-socket.ts hibernateSocket': FRIEND,
   'src/shared/calls/sockets/web-socket.ts socketParts': FRIEND,
   'src/shared/calls/stubs/known-stubs.ts addresses': BY_OBJECT,

@@ -23,6 +23,10 @@ export function disposalOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
     name() {
       return this.#name;
     }
+    async work() {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      this.#onGone(`work of ${this.#name}`);
+    }
     next() {
       return new Subscription(`next of ${this.#name}`, this.#onGone);
     }
@@ -84,6 +88,58 @@ export function disposalOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
     }
     abort() {
       this.ctx.abort('on purpose');
+    }
+    unsendable(name: string) {
+      const dispose = () => this.#onGone('function');
+      return [
+        this.make(name),
+        Object.assign(() => 1, { [Symbol.dispose]: dispose }),
+        new WeakMap(),
+      ];
+    }
+    tooLarge(name: string) {
+      return [this.make(name), new Uint8Array(33 * 1024 * 1024)];
+    }
+    async send(name: string, value: unknown) {
+      const sent = this.env.Disposal.getByName('elsewhere').take(this.make(name), value);
+      return sent.catch(({ name }: Error) => name);
+    }
+    sendUnsendable() {
+      return this.send('unsendable', new WeakMap());
+    }
+    sendTooLarge() {
+      return this.send('too large', new Uint8Array(33 * 1024 * 1024));
+    }
+    giveUnsendable() {
+      return [this.#shared, new WeakMap()];
+    }
+    take() {}
+    nameOf(stub: Untyped) {
+      return stub.name();
+    }
+    /** The answer does not wait for the call of the argument. */
+    later(stub: Untyped) {
+      void stub.work();
+    }
+    sendLater() {
+      return this.env.Disposal.getByName('elsewhere').later(this.make('used later'));
+    }
+    /** The call waits for the write, and the stub does not wait for the call. */
+    async lend(from: string) {
+      const made = await this.env.Disposal.getByName(from).make('lent');
+      this.ctx.storage.put('a', 1);
+      const named = this.env.Disposal.getByName('elsewhere').nameOf(made);
+      made[Symbol.dispose]();
+      return named;
+    }
+    async streams() {
+      const elsewhere = this.env.Disposal.getByName('elsewhere');
+      const [out, into] = [new ReadableStream({ type: 'bytes' }), new WritableStream()];
+      this.ctx.storage.put('a', 1);
+      const taken = [elsewhere.take(out), elsewhere.take(into)];
+      const areLocked = [out.locked, into.locked];
+      await Promise.all(taken);
+      return areLocked;
     }
   };
 }
@@ -168,6 +224,46 @@ const ASKS: Readonly<Record<string, Ask>> = {
     await one.endShared();
     return [names, before, await goneOf(one, 1)];
   },
+  'a result that cannot be sent': async (one) => [
+    await failureOf(one.unsendable('a')),
+    (await goneOf(one, 2)).sort(),
+  ],
+  'a result that is too large': async (one) => [
+    await failureOf(one.tooLarge('a')),
+    await goneOf(one, 1),
+  ],
+  'a stub in a result that cannot be sent': async (one) => [
+    await failureOf(one.giveUnsendable()),
+    await goneOf(one, 1),
+  ],
+  'arguments that cannot be sent': async (one) => [
+    await one.sendUnsendable(),
+    await goneOf(one, 1),
+  ],
+  'arguments that are too large': async (one) => [await one.sendTooLarge(), await goneOf(one, 1)],
+  'a stub disposed of behind its call': async (one, all, name) => [
+    await all.getByName(`lender of ${name}`).lend(name),
+    await goneOf(one, 1),
+  ],
+  'streams of a call that waits': (one) => one.streams(),
+  'disposed of during its call': async (one) => {
+    const made = await one.make('a');
+    const work = made.work();
+    made[Symbol.dispose]();
+    await work;
+    return goneOf(one, 2);
+  },
+  'a promise disposed of during a call of its result': async (one) => {
+    const promise = one.make('a');
+    const work = promise.work();
+    promise[Symbol.dispose]();
+    await work;
+    return goneOf(one, 2);
+  },
+  'an argument in use after the answer': async (one) => {
+    await one.sendLater();
+    return goneOf(one, 2);
+  },
   'the object that holds it ends': async (one, all, name) => {
     const holder = all.getByName(`holder of ${name}`);
     const held = await holder.hold(name);
@@ -176,6 +272,10 @@ const ASKS: Readonly<Record<string, Ask>> = {
     return [held, before, await goneOf(one, 1)];
   },
 };
+
+function failureOf(call: Promise<unknown>): Promise<unknown> {
+  return call.catch(({ name }: Error) => name);
+}
 
 /** The disposed targets once there are `count`, or after a while. */
 async function goneOf(one: Untyped, count: number): Promise<string[]> {

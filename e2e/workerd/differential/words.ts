@@ -39,6 +39,7 @@ export function wordsOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
     declare readonly ctx: Untyped;
     declare readonly env: { readonly Words: Untyped };
     readonly field = 1;
+    kept: unknown;
 
     get mixed() {
       return {
@@ -81,6 +82,18 @@ export function wordsOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
     }
     echo(value: unknown) {
       return value;
+    }
+    async call(value: Untyped) {
+      return (value.held ?? value)();
+    }
+    add(target: Untyped) {
+      return target.add(1);
+    }
+    disposed() {
+      const stub = new RpcStub(new Target()) as Untyped;
+      this.kept = stub.dup();
+      stub[Symbol.dispose]();
+      return { stub };
     }
     bytes(count: number) {
       return new Uint8Array(count);
@@ -193,6 +206,38 @@ const ASKS: Readonly<Record<string, Ask>> = {
     adder[Symbol.dispose]();
     return adder(1);
   },
+  'a member of a disposed promise': (one) => {
+    const promise = one.echo({ add: 1 });
+    promise[Symbol.dispose]();
+    return promise.add;
+  },
+  'a disposed stub as an argument': async (one) => {
+    const target = await one.target;
+    target.dup(); // keeps the target
+    target[Symbol.dispose]();
+    return one.add(target);
+  },
+  'the last disposed stub as an argument': async (one) => {
+    const target = await one.target;
+    target[Symbol.dispose]();
+    return one.add(target);
+  },
+  'a disposed function as an argument': async (one) => {
+    const adder = await one.adder;
+    adder[Symbol.dispose]();
+    return one.call(adder);
+  },
+  'a disposed function in an argument': async (one) => {
+    const adder = await one.adder;
+    adder[Symbol.dispose]();
+    return one.call({ held: adder });
+  },
+  'a disposed stub that is given back': async (one) => {
+    const target = await one.target;
+    target[Symbol.dispose]();
+    return (await one.echo(target)).add(1);
+  },
+  'a disposed stub in a result': async (one) => (await one.disposed()).stub.add(1),
   'an instance as a result': (one) => one.instance(),
   'an instance as an argument': (one) => one.echo({ own: new Own(1) }),
   'a member as an argument': (one) => one.echo(one.mixed),

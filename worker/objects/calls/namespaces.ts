@@ -3,6 +3,7 @@
 // writes are durable, and answers arrive through its input gate.
 
 import { type Carry, PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';
+import { discardDraft } from '../../../src/shared/calls/membrane/channel.ts';
 import { pairOfReferences } from '../../../src/shared/calls/membrane/references.ts';
 import type { AskFollowed } from '../../../src/shared/calls/stubs/followed-calls.ts';
 import {
@@ -176,8 +177,9 @@ export class Namespaces {
 
   // Props hold values and stubs of objects: a value passed by reference would end with one instance.
   readonly #writeProps: WriteProps = (props) => {
-    const { payload, exports } = this.#local.draft(props, this.#worker.party);
-    if (exports.size === 0) return payload;
+    const draft = this.#local.draft(props, this.#worker.party);
+    if (draft.exports.size === 0) return draft.payload;
+    discardDraft(draft);
     throw dataCloneError(props, 'contain a function, target, stream or socket: props are copied.');
   };
 

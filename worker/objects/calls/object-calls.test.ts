@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
 import type { DurableObjectStub, Namespace } from '../../../src/shared/contract/object.ts';
 import { DurableObject } from '../../realm/library/library.ts';
@@ -197,12 +197,14 @@ describe('arguments and results', () => {
     });
   });
 
-  test('[STUB5] a stream stays usable when another argument is refused', async () => {
-    const { readable } = new TransformStream();
-    expect(await failure(room.note([readable, Symbol('s')]))).toMatchObject({
+  test('[STUB44] streams are used up and end when another argument is refused', async () => {
+    const [cancel, abort] = [vi.fn(), vi.fn()];
+    const [from, to] = [new ReadableStream({ cancel }), new WritableStream({ abort })];
+    expect(await failure(room.note([from, to, Symbol('s')]))).toMatchObject({
       name: 'DataCloneError',
     });
-    expect(readable.locked).toBe(false);
+    expect([from.locked, to.locked]).toEqual([true, true]);
+    expect([cancel.mock.calls.length, abort.mock.calls.length]).toEqual([1, 1]);
   });
 
   test('[STUB7] errors keep class, message, code and cause, and tell that they are remote', async () => {

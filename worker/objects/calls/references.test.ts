@@ -33,6 +33,9 @@ class Peer extends DurableObject<Env> {
   notes(): unknown[] {
     return this.seen;
   }
+  addTwo(target: RpcStub<Target>): Promise<number> {
+    return target.add(2);
+  }
   echo(value: unknown): unknown {
     return value;
   }
@@ -60,6 +63,22 @@ class Room extends Peer {
   }
   parts(): { at: { deep: number }; list: number[]; target: Target; add(by: number): number } {
     return { at: { deep: 7 }, list: [4], target: new Target(), add: (by) => 1 + by };
+  }
+  /** The call waits for the write. */
+  async lend(): Promise<number> {
+    const target = (await this.env.Room.getByName('owner').target()) as RpcStub<Target>;
+    void this.ctx.storage.put('a', 1);
+    const added = this.env.Peer.getByName('p').addTwo(target);
+    target[Symbol.dispose]();
+    return added;
+  }
+  async giveStreams(): Promise<boolean[]> {
+    const [from, to] = [new ReadableStream(), new WritableStream()];
+    void this.ctx.storage.put('a', 1);
+    const noted = this.env.Peer.getByName('p').note([from, to]);
+    const areLocked = [from.locked, to.locked];
+    await noted;
+    return areLocked;
   }
   adder(): { (by: number): number; step: number } {
     return Object.assign((by: number) => 1 + by, { step: 1 });
@@ -115,6 +134,25 @@ test('[STUB26] functions that an object has forgotten leave nothing behind while
     collect();
     return countOf(Imported) - before < 20;
   });
+});
+
+test('[STUB10] a member keeps its stub', async () => {
+  v8.setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const { add } = await room.target();
+  for (let turns = 0; turns < 3; turns++) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve)); // a finalizer runs in a turn of its own
+  }
+  expect(await add(2)).toBe(2);
+});
+
+test('[STUB42] a stub may be disposed of behind the call that passes it', async () => {
+  expect(await room.lend()).toBe(2);
+});
+
+test('[STUB42] a call takes its streams when it is made', async () => {
+  expect(await room.giveStreams()).toEqual([true, true]);
 });
 
 test('[STUB9] an RpcTarget becomes a stub of its methods and getters', async () => {

@@ -4,7 +4,6 @@
 // Invariant: the code behind a reference runs in the critical section from which it was passed. A target
 // is disposed once, when the last handle has ended.
 
-import { storageError } from '../../contract/errors.ts';
 import { RpcTarget } from '../../contract/rpc-target.ts';
 import { notSerializable } from '../../values/object-kind.ts';
 import type { Payload } from '../../wire/address.ts';
@@ -16,7 +15,14 @@ import { addRpcStub, isMember, isRpcStub } from '../stubs/known-stubs.ts';
 import type { Party } from '../stubs/party.ts';
 import { withCallers } from '../stubs/remote-error.ts';
 import { isRemote } from '../stubs/remote-name.ts';
-import { DISPOSE, disposeOf, type Remote, remoteMember, rpcPromise } from '../stubs/rpc-promise.ts';
+import {
+  DISPOSE,
+  disposed,
+  disposeOf,
+  type Remote,
+  remoteMember,
+  rpcPromise,
+} from '../stubs/rpc-promise.ts';
 import type { Exported, Ownership, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
 import { misused, type ReferenceKind } from './kind.ts';
@@ -29,6 +35,7 @@ export const callable: ReferenceKind<object> = {
     if (isMember(thing)) {
       throw notSerializable('RpcProperty', 'A member of a stub has no value yet; await it first.');
     }
+    if (disposals.get(thing)?.()) return undefined;
     return isRpcStub(thing)
       ? new ExportedStub(thing, party, ownership)
       : new ExportedTarget(thing, party);
@@ -48,8 +55,6 @@ class ExportedTarget implements Exported {
     this.#party = party;
     this.#enter = party.io.entrance();
   }
-
-  begin(): void {}
 
   retain(): () => void {
     return this.#party.io.retain();
@@ -74,17 +79,15 @@ class ExportedStub implements Exported {
   readonly #party: Party;
   readonly #enter: Enter;
   readonly #watchers = new Watchers();
-  #stub: object | undefined;
+  /** The sender may dispose of its own at once. */
+  readonly #stub: object;
 
   constructor(stub: object, party: Party, ownership: Ownership) {
     this.#given = stub;
+    this.#stub = Reflect.get(stub, 'dup')();
     this.#ownership = ownership;
     this.#party = party;
     this.#enter = party.io.entrance();
-  }
-
-  begin(): void {
-    this.#stub = Reflect.get(this.#given, 'dup')();
   }
 
   retain(): () => void {
@@ -94,11 +97,11 @@ class ExportedStub implements Exported {
   ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
     if (request.op === 'watch') {
       return this.#watchers.add((told) => {
-        Reflect.get(this.#stub!, 'onRpcBroken')(told);
+        Reflect.get(this.#stub, 'onRpcBroken')(told);
         return this.#party.io.onEnd(told);
       });
     }
-    return answer(this.#stub!, request, channel, this.#party, this.#enter);
+    return answer(this.#stub, request, channel, this.#party, this.#enter);
   }
 
   release(): void {
@@ -163,13 +166,15 @@ async function answer(
   }
 }
 
+/** Whether a stub was disposed of. */
+const disposals = new WeakMap<object, () => boolean>();
+
 /** The stub of a function or RpcTarget of the other side. */
-function stubOf(imported: Imported): object {
+function stubOf(imported: Imported, isDisposed = imported.isDisposed): object {
   const { party } = imported;
   let end = () => {};
-  let isDisposed = false;
   const ask = async (send: () => Promise<Payload | null>): Promise<unknown> => {
-    if (isDisposed) throw disposed();
+    if (isDisposed) throw disposed('stub');
     let payload: Payload | null;
     try {
       payload = await send();
@@ -197,26 +202,17 @@ function stubOf(imported: Imported): object {
   };
   const stub: object = new Proxy(() => {}, {
     apply: (_target, _this, parameters) => rpcPromise(remote.call([], parameters)),
-    get(_target, name) {
+    get(_target, name, self: object) {
       if (name === DISPOSE) return dispose;
-      if (name === 'dup') return () => stubOf(imported);
+      if (name === 'dup') return () => stubOf(imported, isDisposed);
       if (name === 'onRpcBroken') return onRpcBroken;
       if (name === 'toString') return () => '[object RpcStub]';
-      return isRemote(name) ? remoteMember(remote, [name]) : undefined;
+      return isRemote(name) ? remoteMember(remote, [name], self) : undefined;
     },
     has: (_target, name) => typeof name === 'string',
   });
   addRpcStub(stub);
-  end = imported.holdInUse(stub);
+  disposals.set(stub, () => isDisposed);
+  if (!isDisposed) end = imported.holdInUse(stub);
   return stub;
-}
-
-/** Not retryable: this stub will never answer. */
-function disposed(): Error {
-  const error = storageError(
-    'CONNECTION_CLOSED',
-    'RPC stub used after being disposed. Take dup() of it to keep a handle of your own.',
-  );
-  Reflect.deleteProperty(error, 'retryable');
-  return error;
 }

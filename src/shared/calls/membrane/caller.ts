@@ -16,7 +16,7 @@ import { withCallers } from '../stubs/remote-error.ts';
 import { disposeOf } from '../stubs/rpc-promise.ts';
 import type { Callee, ObjectCaller } from '../stubs/stub.ts';
 import { untilAborted } from '../stubs/with-signal.ts';
-import type { Draft, ReferenceChannel } from './channel.ts';
+import { type Draft, discardDraft, type ReferenceChannel } from './channel.ts';
 import { writeDraft } from './payload.ts';
 import { limited } from './payload-limit.ts';
 
@@ -53,6 +53,8 @@ interface SendOptions {
   readonly mayWrite?: boolean;
   readonly isFetch?: boolean;
   readonly note?: CallNote | undefined;
+  /** The values in the request; discarded if it is not sent. */
+  readonly draft?: Draft;
 }
 
 export class PartyCaller implements ObjectCaller {
@@ -85,12 +87,7 @@ export class PartyCaller implements ObjectCaller {
   async #call(to: Callee, path: Path, parameters: unknown[], note?: CallNote): Promise<unknown> {
     to.signal?.throwIfAborted();
     const draft = limited(writeDraft(parameters, this.#party));
-    const request: OutgoingCall['request'] = (channel) => ({
-      op: 'call',
-      path,
-      payload: channel.send(draft),
-    });
-    return this.#send(to, request, { note });
+    return this.#sendDraft(to, draft, (payload) => ({ op: 'call', path, payload }), { note });
   }
 
   async get(to: Callee, path: Path): Promise<unknown> {
@@ -99,7 +96,7 @@ export class PartyCaller implements ObjectCaller {
 
   async run(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown> {
     const draft = limited(writeDraft(parameters, this.#party));
-    return this.#send(to, (channel) => ({ op: 'run', handler, payload: channel.send(draft) }));
+    return this.#sendDraft(to, draft, (payload) => ({ op: 'run', handler, payload }));
   }
 
   async watch(to: Callee): Promise<unknown> {
@@ -150,7 +147,8 @@ export class PartyCaller implements ObjectCaller {
     const { signal } = outgoing.parts;
     signal?.throwIfAborted();
     const draft = writeDraft(outgoing, this.#party);
-    const answer = this.#send(to, fetchRequest(draft), { isFetch: true }) as Promise<Response>;
+    const fetched = (payload: Payload) => ({ op: 'fetch', payload }) as const;
+    const answer = this.#sendDraft(to, draft, fetched, { isFetch: true }) as Promise<Response>;
     return signal === null ? answer : this.#untilAborted(answer, signal);
   }
 
@@ -168,14 +166,19 @@ export class PartyCaller implements ObjectCaller {
     }
   }
 
-  #send(
+  #sendDraft(
     to: Callee,
-    request: OutgoingCall['request'],
-    { mayWrite = true, isFetch = false, note }: SendOptions = {},
+    draft: Draft,
+    request: (payload: Payload) => ObjectRequest,
+    options?: Omit<SendOptions, 'draft'>,
   ): Promise<unknown> {
+    return this.#send(to, (channel) => request(channel.send(draft)), { ...options, draft });
+  }
+
+  #send(to: Callee, request: OutgoingCall['request'], options: SendOptions = {}): Promise<unknown> {
     const { signal } = to;
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const result = this.#ask(to, request, mayWrite, isFetch, note);
+    const result = this.#ask(to, request, options);
     // Nobody takes the contents of a late result.
     return signal === undefined ? result : untilAborted(result, signal, disposeOf);
   }
@@ -183,9 +186,7 @@ export class PartyCaller implements ObjectCaller {
   async #ask(
     to: Callee,
     request: OutgoingCall['request'],
-    mayWrite: boolean,
-    isFetch: boolean,
-    note: CallNote | undefined,
+    { mayWrite = true, isFetch = false, note, draft }: SendOptions,
   ): Promise<unknown> {
     const party = this.#party;
     let answer: Answer;
@@ -193,13 +194,10 @@ export class PartyCaller implements ObjectCaller {
       const told = note && ((n: number) => (note.n = n));
       answer = await party.io.send(() => this.#carry({ ...to, request, mayWrite, told }));
     } catch (error) {
+      if (draft !== undefined) discardDraft(draft);
       // As on workerd, errors of `fetch` and of entry points name no object.
       throw withCallers(error, isFetch || !('id' in to.address) ? undefined : to.address.id);
     }
     return answer.channel.receive(answer.payload, party);
   }
-}
-
-function fetchRequest(draft: Draft): OutgoingCall['request'] {
-  return (channel) => ({ op: 'fetch', payload: channel.send(draft) });
 }

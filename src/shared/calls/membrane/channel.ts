@@ -1,5 +1,6 @@
 // One side of a connection, as the values that cross it see it.
 
+import { storageError } from '../../contract/errors.ts';
 import type { Payload } from '../../wire/address.ts';
 import type { ReferenceNumber, ReferencePeer, ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
@@ -7,13 +8,13 @@ import type { Party } from '../stubs/party.ts';
 export interface ReferenceChannel {
   /** Answers for the references of the other side. */
   readonly peer: ReferencePeer;
-  /** Writes a value. Nothing is registered before the draft is sent. @throws DataCloneError */
-  draft(value: unknown, party: Party, ownership?: Ownership): Draft;
   /**
-   * The bytes, which must be posted now: the other side may ask for their references.
+   * Writes a value. Nothing is registered before the draft is sent.
    *
-   * @throws TypeError if a stream or socket among them is in use
+   * @throws DataCloneError, and TypeError if a stream or socket in it is in use
    */
+  draft(value: unknown, party: Party, ownership?: Ownership): Draft;
+  /** The bytes, which must be posted now: the other side may ask for their references. */
   send(draft: Draft): Payload;
   /** Reads a value, for the code of this party. */
   receive(payload: Payload, party: Party): unknown;
@@ -21,10 +22,18 @@ export interface ReferenceChannel {
   whenEnded(told: () => void): () => void;
 }
 
-/** A value that is ready to be sent once. */
+/** A value that is ready to be sent once. Its exports hold things of code, so it is sent or discarded. */
 export interface Draft {
   readonly payload: Payload;
-  readonly exports: ReadonlyMap<ReferenceNumber, Exported>;
+  /** Those that were not sent. */
+  readonly exports: Map<ReferenceNumber, Exported>;
+}
+
+/** Ends the exports that were not sent: targets are disposed of, as on workerd, and streams are cancelled. */
+export function discardDraft({ exports }: Pick<Draft, 'exports'>): void {
+  const reason = storageError('CONNECTION_CLOSED', 'The message was not sent.');
+  for (const exported of exports.values()) exported.release(reason);
+  exports.clear();
 }
 
 /**
@@ -33,10 +42,11 @@ export interface Draft {
  */
 export type Ownership = 'lent' | 'given';
 
-/** Something that this side has passed by reference. Its code runs only as an event of its party. */
+/**
+ * Something that this side passes by reference: from the call on, because code may dispose of a stub while
+ * the message waits for earlier writes. Its code runs only as an event of its party.
+ */
 export interface Exported {
-  /** It is sent: from now on the other side uses it. @throws TypeError if it is in use */
-  begin(): void;
   /** Keeps the needs of the reference in memory, until the result is called. */
   retain(): () => void;
   /** Answers the other side; null: nothing to tell. */

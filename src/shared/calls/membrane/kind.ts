@@ -12,8 +12,12 @@ import type { Imported } from './imported.ts';
 export interface ReferenceKind<Thing extends object> {
   readonly by: 'reference';
   recognizes(value: object): value is Thing;
-  /** The exported object, which answers the other side and is released by it. @throws DataCloneError */
-  leave(thing: Thing, party: Party, ownership: Ownership): Exported;
+  /**
+   * The exported object, which answers the other side and is released by it; undefined: it was disposed of.
+   *
+   * @throws DataCloneError, and TypeError if it is in use
+   */
+  leave(thing: Thing, party: Party, ownership: Ownership): Exported | undefined;
   /** The object that represents it on the other side. */
   arrive(imported: Imported): object;
 }

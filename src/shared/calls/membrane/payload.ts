@@ -11,8 +11,14 @@ import type { ReferenceNumber } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import { DISPOSE, disposeOf } from '../stubs/rpc-promise.ts';
 import { callable } from './callable.ts';
-import type { Draft, Exported, Ownership, ReferenceChannel } from './channel.ts';
-import { Imported } from './imported.ts';
+import {
+  type Draft,
+  discardDraft,
+  type Exported,
+  type Ownership,
+  type ReferenceChannel,
+} from './channel.ts';
+import { DISPOSED, Imported } from './imported.ts';
 import type { Kind } from './kind.ts';
 import { fixed, object, request, response, shortBody } from './messages.ts';
 import { signal } from './signal.ts';
@@ -50,13 +56,20 @@ export function writeDraft(value: unknown, party: Party, ownership: Ownership = 
     for (const [kind, known] of KINDS) {
       if (!known.recognizes(thing)) continue;
       if (known.by === 'parts') return { kind, parts: known.leave(thing) };
+      const exported = known.leave(thing, party, ownership);
+      if (exported === undefined) return { kind, number: DISPOSED };
       lastNumber += 1;
-      exports.set(lastNumber, known.leave(thing, party, ownership));
+      exports.set(lastNumber, exported);
       return { kind, number: lastNumber };
     }
     return undefined;
   };
-  return { payload: serializeWith(value, describe), exports };
+  try {
+    return { payload: serializeWith(value, describe), exports };
+  } catch (error) {
+    discardDraft({ exports });
+    throw error;
+  }
 }
 
 /**

@@ -72,6 +72,46 @@ describe('the references of a side', () => {
     near.draft(() => 1, party);
     expect(near.size).toBe(0);
   });
+
+  test('[STUB43] a disposed stub arrives disposed, while others of its target live', async () => {
+    const stub = pass(() => 1) as Callable;
+    const other = stub.dup();
+    stub[Symbol.dispose]();
+    const [passed] = pass([stub]) as [Callable];
+    for (const one of [stub.dup(), passed, passed.dup()]) {
+      const error = await failure(one());
+      expect(error.message).toMatch(/^RPC stub used after being disposed\./);
+      expect([error.code, 'retryable' in error]).toEqual(['CONNECTION_CLOSED', false]);
+    }
+    expect(await other()).toBe(1);
+  });
+
+  test('[STUB44] a message that cannot be sent disposes of its targets and ends its streams', async () => {
+    const disposed = vi.fn();
+    const target = Object.assign(() => 1, { [Symbol.dispose]: disposed });
+    const cancel = vi.fn();
+    const streams = [new ReadableStream({ cancel }), new WritableStream({ abort: cancel })];
+    const { signal } = new AbortController();
+    expect(() => near.draft([target, signal, ...streams, Symbol('s')], party)).toThrow();
+    await vi.waitUntil(() => cancel.mock.calls.length === 2);
+    expect(disposed).toHaveBeenCalledTimes(1);
+  });
+
+  test('[STUB45] a target is disposed of once a call under way is answered', async () => {
+    const seen: string[] = [];
+    let finish = () => {};
+    const work = () => new Promise<void>((resolve) => (finish = resolve));
+    const target = Object.assign(work, { [Symbol.dispose]: () => void seen.push('disposed') });
+    const stub = pass(target) as unknown as RpcStub<() => void>;
+    const called = stub();
+    stub[Symbol.dispose]();
+    await vi.waitUntil(() => String(finish).includes('native'));
+    expect([seen, near.size]).toEqual([[], 1]);
+    finish();
+    await called;
+    await vi.waitUntil(() => near.size === 0);
+    expect(seen).toEqual(['disposed']);
+  });
 });
 
 describe('streams', () => {

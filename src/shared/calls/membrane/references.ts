@@ -35,9 +35,9 @@ export class References implements ReferenceChannel, ReferencePeer {
 
   send({ payload, exports }: Draft): Payload {
     for (const [number, exported] of exports) {
-      exported.begin();
       this.#live.set(number, { exported, forget: exported.retain() });
     }
+    exports.clear();
     if (this.#ended) this.end(storageError('CONNECTION_CLOSED', 'The connection has ended.'));
     return payload;
   }
@@ -60,10 +60,7 @@ export class References implements ReferenceChannel, ReferencePeer {
     try {
       const live = this.#live.get(reference);
       if (live === undefined) {
-        throw storageError(
-          'CONNECTION_CLOSED',
-          'The reference was released; take dup() of a stub to keep it.',
-        );
+        throw storageError('CONNECTION_CLOSED', 'The reference was released.');
       }
       return { ok: await live.exported.ask(request, this) };
     } catch (error) {

@@ -18,16 +18,12 @@ class ExportedSignal implements Exported {
   readonly #signal: AbortSignal;
   readonly #party: Party;
   /** Resolves with true when the signal is aborted, with false when it is released. */
-  #aborted: Promise<boolean> = Promise.resolve(false);
+  readonly #aborted: Promise<boolean>;
   #end: () => void = () => {};
 
   constructor(source: AbortSignal, party: Party) {
     this.#signal = source;
     this.#party = party;
-  }
-
-  begin(): void {
-    const source = this.#signal;
     this.#aborted = new Promise((resolve) => {
       const aborted = () => resolve(true);
       this.#end = () => {

@@ -35,13 +35,10 @@ class ExportedSocket implements Exported {
   constructor(end: SocketEnd, party: Party) {
     this.#end = end;
     this.#party = party;
-  }
-
-  begin(): void {
-    if (this.#end.isTaken) {
+    if (end.isTaken) {
       throw new TypeError("Can't return WebSocket in a Response after calling accept().");
     }
-    this.#end.take((event) => {
+    end.take((event) => {
       this.#arrived.push(event);
       this.#wake();
     });

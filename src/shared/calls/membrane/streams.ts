@@ -40,19 +40,14 @@ export const writable: ReferenceKind<WritableStream> = {
 };
 
 class ExportedReadable implements Exported {
-  readonly #stream: ReadableStream;
+  readonly #reader: ReadableStreamDefaultReader;
   readonly #party: Party;
   readonly #enter: Enter;
-  #reader: ReadableStreamDefaultReader | undefined;
 
   constructor(stream: ReadableStream, party: Party) {
-    this.#stream = stream;
+    this.#reader = stream.getReader();
     this.#party = party;
     this.#enter = party.io.entrance();
-  }
-
-  begin(): void {
-    this.#reader = this.#stream.getReader();
   }
 
   retain(): () => void {
@@ -65,7 +60,7 @@ class ExportedReadable implements Exported {
         return this.#pull(channel);
       case 'cancel': {
         const reason = channel.receive(request.payload, this.#party);
-        await this.#enter(() => this.#reader?.cancel(reason));
+        await this.#enter(() => this.#reader.cancel(reason));
         return null;
       }
       default:
@@ -74,12 +69,12 @@ class ExportedReadable implements Exported {
   }
 
   release(reason: unknown): void {
-    this.#reader?.cancel(reason).catch(() => {}); // it has ended or failed already
+    this.#reader.cancel(reason).catch(() => {}); // it has ended or failed already
   }
 
   async #pull(channel: ReferenceChannel): Promise<Payload | null> {
     const draft = await this.#enter(async () => {
-      const { done, value } = await this.#reader!.read();
+      const { done, value } = await this.#reader.read();
       return done ? null : channel.draft(trimmed(value), this.#party);
     });
     return draft === null ? null : channel.send(draft);
@@ -87,19 +82,14 @@ class ExportedReadable implements Exported {
 }
 
 class ExportedWritable implements Exported {
-  readonly #stream: WritableStream;
+  readonly #writer: WritableStreamDefaultWriter;
   readonly #party: Party;
   readonly #enter: Enter;
-  #writer: WritableStreamDefaultWriter | undefined;
 
   constructor(stream: WritableStream, party: Party) {
-    this.#stream = stream;
+    this.#writer = stream.getWriter();
     this.#party = party;
     this.#enter = party.io.entrance();
-  }
-
-  begin(): void {
-    this.#writer = this.#stream.getWriter();
     this.#writer.closed.catch(() => {}); // the write that fails reports it
   }
 
@@ -111,11 +101,11 @@ class ExportedWritable implements Exported {
     await this.#enter(() => {
       switch (request.op) {
         case 'write':
-          return this.#writer!.write(channel.receive(request.payload, this.#party));
+          return this.#writer.write(channel.receive(request.payload, this.#party));
         case 'close':
-          return this.#writer!.close();
+          return this.#writer.close();
         case 'abort':
-          return this.#writer!.abort(channel.receive(request.payload, this.#party));
+          return this.#writer.abort(channel.receive(request.payload, this.#party));
         default:
           throw misused(request);
       }
@@ -124,7 +114,7 @@ class ExportedWritable implements Exported {
   }
 
   release(reason: unknown): void {
-    this.#writer?.abort(reason).catch(() => {}); // it has ended or failed already
+    this.#writer.abort(reason).catch(() => {}); // it has ended or failed already
   }
 }
 

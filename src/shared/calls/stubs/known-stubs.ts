@@ -6,7 +6,7 @@ import type { CallAddress, WireAddress } from '../../wire/address.ts';
 
 const addresses = new WeakMap<object, CallAddress>();
 const rpcStubs = new WeakSet<object>();
-const members = new WeakSet<object>();
+const members = new WeakMap<object, object | undefined>();
 const fixed = new WeakMap<object, string>();
 const callers = new WeakMap<object, object>();
 const classNames = new WeakMap<object, string>();
@@ -87,6 +87,7 @@ export function isMember(value: object): boolean {
   return members.has(value);
 }
 
-export function addMember(member: object): void {
-  members.add(member);
+/** `owner` lives as long as the member. */
+export function addMember(member: object, owner: object | undefined): void {
+  members.set(member, owner);
 }

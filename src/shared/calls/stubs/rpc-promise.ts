@@ -5,6 +5,7 @@
 // Invariant: the same paths lead somewhere as on workerd: members of stubs, and own properties of functions
 // and plain objects; never an index, nor a member of an array, a string or another value.
 
+import { storageError } from '../../contract/errors.ts';
 import { currentFrame, reactInFrame } from '../io/async-frame.ts';
 import { callMember, type Path, readMember } from './invoke.ts';
 import { addMember } from './known-stubs.ts';
@@ -19,18 +20,20 @@ export interface Remote {
   call(path: Path, parameters: unknown[]): Promise<unknown>;
 }
 
-/** A member: called, it is a method; awaited, a property. */
-export function remoteMember(remote: Remote, path: Path): object {
+/** A member: called, it is a method; awaited, a property. It keeps the `owner`, whose target it would lose. */
+export function remoteMember(remote: Remote, path: Path, owner?: object): object {
   const get = () => remote.get(path);
   const member = new Proxy(() => {}, {
     apply: (_target, _this, parameters) => rpcPromise(remote.call(path, parameters)),
     get(target, name) {
       const own = promiseMember(get, name);
       if (own !== undefined) return own;
-      return isRemote(name) ? remoteMember(remote, [...path, name]) : Reflect.get(target, name);
+      return isRemote(name)
+        ? remoteMember(remote, [...path, name], owner)
+        : Reflect.get(target, name);
     },
   });
-  addMember(member);
+  addMember(member, owner);
   return member;
 }
 
@@ -39,11 +42,17 @@ export function remoteMember(remote: Remote, path: Path): object {
  * function that a call returns is awaited first.
  */
 export function rpcPromise(value: Promise<unknown>): object {
+  let isDisposed = false;
+  const use = () => {
+    if (isDisposed) throw disposed('promise');
+    return value;
+  };
   const result: Remote = {
-    get: async (path) => readMember(await value, path),
-    call: async (path, parameters) => callMember(await value, path, parameters),
+    get: async (path) => readMember(await use(), path),
+    call: async (path, parameters) => callMember(await use(), path, parameters),
   };
   const dispose = () => {
+    isDisposed = true;
     value.then(disposeOf, () => {}); // the promise reports the error
   };
   return new Proxy(value, {
@@ -64,6 +73,16 @@ function promiseMember(get: () => Promise<unknown>, name: string | symbol): unkn
     const reactions = handlers.map((handler) => reactInFrame(frame, handler));
     return Reflect.apply(promise[name], promise, reactions as never);
   };
+}
+
+/** Begins with workerd's words. Not retryable: it will never answer. */
+export function disposed(what: 'stub' | 'promise'): Error {
+  const error = storageError(
+    'CONNECTION_CLOSED',
+    `RPC ${what} used after being disposed. Take dup() of a stub to keep a handle of your own.`,
+  );
+  Reflect.deleteProperty(error, 'retryable');
+  return error;
 }
 
 export function disposeOf(value: unknown): void {
