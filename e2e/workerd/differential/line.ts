@@ -186,6 +186,7 @@ const OWN_ASKS: Readonly<Record<string, OwnAsk>> = {
     ctx.setWebSocketAutoResponse();
     return [request, response, ctx.getWebSocketAutoResponse()];
   },
+  'null as an automatic answer': (ctx) => ctx.setWebSocketAutoResponse(null),
   'half an automatic answer': () => new WebSocketRequestResponsePair('ping'),
   'an automatic answer of another kind': (ctx) =>
     ctx.setWebSocketAutoResponse({ request: 'a', response: 'b' }),

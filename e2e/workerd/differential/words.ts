@@ -104,6 +104,9 @@ export function wordsOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
     fail() {
       throw new RangeError('failed');
     }
+    failPlain() {
+      throw Object.assign(Object.create(null), { step: 1 });
+    }
     get failing() {
       throw new RangeError('a getter failed');
     }
@@ -238,6 +241,8 @@ const ASKS: Readonly<Record<string, Ask>> = {
     return (await one.echo(target)).add(1);
   },
   'a disposed stub in a result': async (one) => (await one.disposed()).stub.add(1),
+  'a thrown object without a prototype': (one) =>
+    one.failPlain().catch((error: Untyped) => [error.step, error instanceof Error]),
   'an instance as a result': (one) => one.instance(),
   'an instance as an argument': (one) => one.echo({ own: new Own(1) }),
   'a member as an argument': (one) => one.echo(one.mixed),

@@ -149,7 +149,8 @@ function construct({ name, message, isDomException, errors }: WireError): Error 
 function notAnError(thrown: unknown): WireError {
   const error = { name: 'Error', properties: {} };
   try {
-    return { ...error, thrown: structuredCopy(thrown), message: String(thrown) };
+    // Described, because an object without a prototype has no text.
+    return { ...error, thrown: structuredCopy(thrown), message: describe(thrown) };
   } catch {
     return { ...error, message: describe(thrown) };
   }

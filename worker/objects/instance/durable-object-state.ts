@@ -94,7 +94,7 @@ export class DurableObjectState {
 
   /** Answers this one message without an event; without an argument, ends that. */
   setWebSocketAutoResponse(pair?: unknown): void {
-    if (pair !== undefined && pair !== null && !(pair instanceof WebSocketRequestResponsePair)) {
+    if (pair !== undefined && !(pair instanceof WebSocketRequestResponsePair)) {
       throw new TypeError('setWebSocketAutoResponse: takes a WebSocketRequestResponsePair.');
     }
     this.#owner.sockets.autoResponse = pair ?? null;
