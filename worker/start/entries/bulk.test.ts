@@ -205,6 +205,18 @@ describe('execMany', () => {
     expect(await Promise.all(order)).toEqual(['many', 'x']);
   });
 
+  test('[NODE29] a process waits for a call whose rows are not all taken', async () => {
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
+    const idle = timers();
+    const many = storage.sql.execMany(INSERT, rowsOf(20_000));
+    expect(timers()).toBe(idle + 1);
+    expect(await many).toMatchObject({ count: 20_000 });
+    const entries = storage.kv.putMany(rowsOf(20_000).map(([i]) => [`k${i}`, i] as const));
+    expect(timers()).toBe(idle + 1);
+    expect(await entries).toBe(20_000);
+  });
+
   test('[BULK5] an abort, or the end of the handle, while rows are taken ends the call and tells the source', async () => {
     const ends: [string, (abort: AbortController, own: StorageHandle) => unknown, object][] = [
       ['abort', (abort) => abort.abort(new Error('enough')), { message: 'enough' }],

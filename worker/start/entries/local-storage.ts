@@ -34,7 +34,8 @@ export function localStorageOf(host: ObjectHost, time: SystemTime): LocalStorage
   const collected = new FinalizationRegistry<() => void>((task) => task());
   const environment = {
     after,
-    nextTask: () => new Promise<void>((resolve) => void after(0, resolve)),
+    // Of a call under way: the process waits for it.
+    nextTask: () => new Promise<void>((resolve) => void time.after(0, resolve, true)),
     now: () => time.now(),
     whenCollected: (owner: object, task: () => void) => collected.register(owner, task),
   };
