@@ -435,6 +435,7 @@ function ofRow(index: number, error: unknown): unknown {
   return error;
 }
 
+const CREATED: QueryAccess = { reads: new Set(), writes: new Set(['sqlite_master']) };
 const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?";
 
 /**
@@ -469,6 +470,7 @@ export class HiddenTable {
     if (this.exists) return;
     this.#database.run(`CREATE TABLE ${this.#name} ${this.#columns}`);
     this.#isKnown = true;
+    this.#database.onQuery?.(CREATED); // queries may list it
   }
 
   /** A rollback or a reset happened: it may not exist any more. */

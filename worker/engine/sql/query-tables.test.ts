@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openInMemory } from '../../testing/test-database.ts';
+import { KvStore } from '../kv/kv-store.ts';
 import type { Database } from './database.ts';
 import type { QueryTables, TableSet } from './query-tables.ts';
 
@@ -119,6 +120,15 @@ describe('the tables that a query writes', () => {
     database.exec('DROP TRIGGER t', []);
     database.onQuery = (tables) => told.push(tables);
     expect(touched(sql).writes).toEqual(['author']);
+  });
+
+  test('[LIVE1] a table that the first key makes concerns queries that list the tables', () => {
+    told = [];
+    const keys = new KvStore(database);
+    keys.put([['a', new Uint8Array(1)]]);
+    keys.put([['b', new Uint8Array(1)]]);
+    expect(told.map(({ writes }) => listed(writes))).toEqual([['sqlite_master']]);
+    expect(touched('SELECT name FROM sqlite_schema').reads).toEqual(['sqlite_master']);
   });
 
   test('[LIVE1] a text of several statements tells of each', () => {
