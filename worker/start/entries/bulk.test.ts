@@ -208,13 +208,16 @@ describe('execMany', () => {
   test('[NODE29] a process waits for a call whose rows are not all taken', async () => {
     const timers = () =>
       process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
-    const idle = timers();
-    const many = storage.sql.execMany(INSERT, rowsOf(20_000));
-    expect(timers()).toBe(idle + 1);
-    expect(await many).toMatchObject({ count: 20_000 });
-    const entries = storage.kv.putMany(rowsOf(20_000).map(([i]) => [`k${i}`, i] as const));
-    expect(timers()).toBe(idle + 1);
-    expect(await entries).toBe(20_000);
+    const kept = <T>(begin: () => Promise<T>) => {
+      const before = timers();
+      const call = begin();
+      expect(timers()).toBe(before + 1);
+      return call;
+    };
+    const many = await kept(() => storage.sql.execMany(INSERT, rowsOf(20_000)));
+    expect(many).toMatchObject({ count: 20_000 });
+    const entries = rowsOf(20_000).map(([i]) => [`k${i}`, i] as const);
+    expect(await kept(() => storage.kv.putMany(entries))).toBe(20_000);
   });
 
   test('[BULK5] an abort, or the end of the handle, while rows are taken ends the call and tells the source', async () => {
