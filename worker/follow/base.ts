@@ -85,7 +85,7 @@ export class Base {
 
   #write(write: Parameters<ObjectInstance['storage']['replicate']>[0]): Promise<void> {
     return this.#held.event((storage) => {
-      this.#held.instance.context.author = FOLLOW;
+      this.#held.instance.context.beginAs(FOLLOW);
       storage.replicate(write);
     });
   }

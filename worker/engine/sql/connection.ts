@@ -30,10 +30,12 @@ import {
 /** The reports of a database to its owner. */
 export interface DatabaseEvents {
   /**
-   * A statement that writes is about to run and no transaction is open: the owner opens one, by
-   * `run('BEGIN …')`, unless it wants the statement to commit by itself.
+   * A query that writes is about to run. If no transaction is open, the owner opens one, by `run('BEGIN …')`, unless it
+   * wants the statement to commit by itself; if one is, the owner may end it first.
    */
   beforeWrite(): void;
+  /** A statement that writes, trusted or not, is about to run: asserts that the owner knows. @throws INTERNAL */
+  mustHaveAsked?(): void;
   /**
    * SQLite rolled back the open transaction by itself: a full disk, a failed read, no memory. Called when
    * no call of the connection is on the stack any more, so the owner may close it at once.

@@ -114,22 +114,56 @@ describe('kept statements', () => {
 });
 
 describe('transactions of the owner', () => {
-  test('[SQL18] a write asks for a transaction once none is open, a read never', async () => {
+  test('[SQL18] a write asks for a transaction, also inside an open one, a read never', async () => {
     const asked: string[] = [];
     const owned = await openInMemory({
       beforeWrite() {
-        asked.push('write');
-        owned.run('BEGIN IMMEDIATE');
+        asked.push(owned.inTransaction ? 'inside' : 'outside');
+        if (!owned.inTransaction) owned.run('BEGIN IMMEDIATE');
       },
     });
     owned.exec('SELECT 1', []);
     expect(asked).toEqual([]);
     owned.exec('CREATE TABLE t(a)', []);
-    owned.exec('INSERT INTO t VALUES (1)', []);
-    expect([asked, owned.inTransaction]).toEqual([['write'], true]);
+    owned.exec('INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)', []);
+    owned.exec('SELECT * FROM t', []);
+    expect([asked, owned.inTransaction]).toEqual([['outside', 'inside', 'inside'], true]);
     owned.run('ROLLBACK');
     expect(owned.inTransaction).toBe(false);
     expect(codeOf(() => owned.exec('SELECT * FROM t', []))).toBe('SQL');
+    owned.close();
+  });
+
+  test('[TX16] a statement that writes, trusted or not, runs only if its owner knows', async () => {
+    let isKnown = true;
+    const owned = await openInMemory({
+      mustHaveAsked() {
+        if (!isKnown) throw new Error('unknown');
+      },
+    });
+    owned.run('CREATE TABLE t(a)');
+    isKnown = false;
+    const writes = [
+      () => owned.run('INSERT INTO t VALUES (1)'),
+      () => owned.statement('DELETE FROM t').step(),
+      () => owned.exec('INSERT INTO t VALUES (1)', []),
+      () => owned.execEach('INSERT INTO t VALUES (?)', [[1]]),
+      () => owned.exec('CREATE TABLE u(a)', []),
+    ];
+    for (const write of writes) expect(write).toThrow('unknown');
+    owned.run('BEGIN');
+    expect(rows(owned, 'SELECT name FROM sqlite_master')).toEqual([['t']]);
+    expect(rows(owned, 'SELECT * FROM t')).toEqual([]);
+    owned.close();
+  });
+
+  test('[LIVE1] what a query touches is told after its transaction is open, of which it is a part', async () => {
+    const told: string[] = [];
+    const owned = await openInMemory({ beforeWrite: () => void told.push('asked') });
+    owned.run('CREATE TABLE t(a)');
+    owned.onQuery = ({ writes }) => void told.push([...writes].join());
+    owned.exec('INSERT INTO t VALUES (1)', []);
+    expect(told).toEqual(['asked', 't']);
     owned.close();
   });
 

@@ -156,6 +156,7 @@ export class Database implements ExecutionOwner {
       let [count, rowsRead, rowsWritten] = [0, 0, 0];
       query.busy = true;
       try {
+        if (query.writes) connection.events.mustHaveAsked?.();
         if (this.#onQuery !== undefined) this.#tell(query, [], this.#onQuery);
         this.#watched(query, () => {
           for (const bindings of rows) {
@@ -325,8 +326,7 @@ export class Database implements ExecutionOwner {
   }
 
   #start(query: Query, bindings: readonly Binding[]): Execution {
-    if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
-    const savepoint = this.#prepareWrite(query);
+    const savepoint = this.#prepare(query, bindings);
     const execute = () => this.#watched(query, () => new Execution(this, query, bindings));
     const execution =
       savepoint === undefined ? execute() : inSavepoint(this.control, savepoint, execute);
@@ -346,13 +346,20 @@ export class Database implements ExecutionOwner {
     return this.#rows.during(this.onRow, run);
   }
 
-  /** Opens the transaction that a writing query needs, and perhaps a savepoint. */
-  #prepareWrite(query: Query): Savepoint | undefined {
-    if (!query.writes) return undefined;
+  /**
+   * Has the owner open the transaction that a writing query needs, then tells what the query touches, which is part of
+   * that transaction. Opens a savepoint, if it needs one.
+   */
+  #prepare(query: Query, bindings: readonly Binding[]): Savepoint | undefined {
     const connection = this.#connection;
     try {
-      if (this.refusesWrites !== undefined) throw this.refusesWrites();
-      if (!connection.transactionOpen) connection.events.beforeWrite();
+      if (query.writes) {
+        if (this.refusesWrites !== undefined) throw this.refusesWrites();
+        connection.events.beforeWrite();
+      }
+      if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
+      if (!query.writes) return undefined;
+      connection.events.mustHaveAsked?.();
       if (!query.writesLong || !connection.transactionOpen) return undefined;
       return this.control.save();
     } catch (error) {

@@ -25,6 +25,7 @@ export class PreparedStatement {
   /** 0 once it is finalized. */
   #pointer: Pointer;
   readonly #changesTransaction: boolean;
+  readonly #writes: boolean;
 
   /** Compiles trusted text of one statement. */
   constructor(connection: Connection, sql: string) {
@@ -33,6 +34,7 @@ export class PreparedStatement {
     const sizeBytes = memory.writeScratch(sql);
     this.#pointer = connection.prepare(memory.scratch(0), sizeBytes).statement;
     this.#changesTransaction = CHANGES_TRANSACTION.test(sql);
+    this.#writes = connection.sqlite.exports.sqlite3_stmt_readonly(this.#pointer) === 0;
   }
 
   /** Binds parameter `index`, counted from 1. */
@@ -75,6 +77,7 @@ export class PreparedStatement {
     const connection = this.#connection;
     const { exports } = connection.sqlite;
     const pointer = this.#live;
+    if (this.#writes) connection.events.mustHaveAsked?.();
     connection.begin();
     try {
       const resultCode = this.#changesTransaction

@@ -1,7 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
-import { Commits } from './commits.ts';
+import { annotationOf } from '../log/annotation.ts';
+import { CommitAuthors, Commits } from './commits.ts';
+import type { CommitScope } from './storage-environment.ts';
 
 let host: TestHost;
 beforeEach(async () => {
@@ -142,4 +144,68 @@ test.each([
   commits.committed();
   await expect(wait(commits)).rejects.toThrow('no disk');
   expect(failures.length).toBe(1);
+});
+
+describe('[TX16] whose commit a write is', () => {
+  const [a, b] = ['a', 'b'].map((method) => annotationOf({ kind: 'call', method }));
+  const of = (author = a): CommitScope => ({ author, hasWritten: false });
+
+  /** Authors over a transaction that is open as told; `running` is whose code runs. */
+  function make() {
+    const now = { running: of(), isPending: false, isImplicit: true, ended: 0 };
+    const authors = new CommitAuthors({ annotate() {} }, { scope: () => now.running });
+    const transactions = {
+      get isPending() {
+        return now.isPending;
+      },
+      get isImplicit() {
+        return now.isImplicit;
+      },
+      commitImplicit() {
+        now.ended += 1;
+        now.isPending = false;
+      },
+    };
+    const write = () => {
+      authors.beforeWrite(transactions);
+      if (!now.isPending && now.isImplicit) authors.begin();
+      now.isPending = now.isImplicit;
+      authors.mustHaveAsked(transactions);
+    };
+    return { now, authors, transactions, write };
+  }
+
+  test('a write of code that has not asked is a defect, except in a transaction that was begun', () => {
+    const { now, authors, transactions, write } = make();
+    write();
+    authors.mustHaveAsked(transactions);
+    now.running = of(b);
+    const unasked = () => authors.mustHaveAsked(transactions);
+    expect(unasked).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+    now.isImplicit = false;
+    expect(unasked).not.toThrow();
+  });
+
+  test('what another author has written is committed before; what the same one has is not', () => {
+    const { now, write } = make();
+    write();
+    now.running = of(a);
+    write();
+    expect(now.ended).toBe(0);
+    now.running = of(b);
+    write();
+    write();
+    expect(now.ended).toBe(1);
+  });
+
+  test('code that goes on after another author has written is a defect: its writes would be two commits', () => {
+    const { now, write } = make();
+    const first = now.running;
+    write();
+    now.running = of(b);
+    write();
+    now.running = first;
+    expect(write).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+    expect(now.ended).toBe(1);
+  });
 });

@@ -14,9 +14,10 @@
 // somebody waits for is covered by a flush as soon as it is committed and no earlier flush runs.
 
 import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
+import { assert } from '../file/invariant.ts';
 import { type Annotation, annotationOf } from '../log/annotation.ts';
 import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
-import type { StorageEnvironment } from './storage-environment.ts';
+import type { CommitScope, StorageEnvironment } from './storage-environment.ts';
 import type { Transactions } from './transactions.ts';
 
 /** Whether replies wait for a write. */
@@ -256,46 +257,74 @@ export class Upkeep {
   }
 }
 
+/** The functions of `Transactions` for this module. */
+type OpenTransaction = Pick<Transactions, 'isImplicit' | 'isPending' | 'commitImplicit'>;
+
+const ONLY_SCOPE: CommitScope = { author: undefined, hasWritten: false };
+
 /**
  * Who makes the commits of an object: the author of the open transaction, and of operations that are commits of their own.
  *
- * Invariant: a commit has one author. Writes of another author are another commit; a transaction is that of who began it,
- * with the first label that code in it was given.
+ * Invariants: a commit has one author, and the writes of one scope are one commit or part of one. So every write asks first
+ * (`beforeWrite`), whatever its kind: only the first write of a scope can find writes of another author, which are then
+ * a commit without it. A transaction is that of who began it, with the first label that code in it was given.
  */
 export class CommitAuthors {
   readonly #files: Pick<ObjectFiles, 'annotate'>;
-  readonly #environment: Pick<StorageEnvironment, 'author'>;
+  readonly #environment: Pick<StorageEnvironment, 'scope'>;
   /** Of the open transaction. */
   #author: Annotation | undefined;
+  /** The scope that has asked last. */
+  #scope: CommitScope | undefined;
 
   constructor(
     files: Pick<ObjectFiles, 'annotate'>,
-    environment: Pick<StorageEnvironment, 'author'>,
+    environment: Pick<StorageEnvironment, 'scope'>,
   ) {
     this.#files = files;
     this.#environment = environment;
   }
 
   /** A commit of this author begins: of the running code, unless one is given. */
-  begin(author = this.#environment.author?.()): void {
+  begin(author = this.#current.author): void {
+    this.#scope = this.#current;
     this.#author = author;
     this.#files.annotate(author);
   }
 
-  /** The running code is about to write. */
-  beforeWrite(transactions: Pick<Transactions, 'isImplicit' | 'isPending' | 'commitImplicit'>) {
-    const author = this.#environment.author?.();
-    if (author === this.#author) return;
-    if (transactions.isPending) transactions.commitImplicit();
-    else if (!transactions.isImplicit && this.#author?.by.label === undefined) {
-      const label = author?.by.label;
-      if (this.#author === undefined || label === undefined) return;
-      this.begin(annotationOf({ ...this.#author.by, label }));
+  /** The running code is about to write: ends the implicit transaction if it is another author's. */
+  beforeWrite(transactions: OpenTransaction): void {
+    const scope = this.#current;
+    if (scope === this.#scope) return;
+    if (scope.author !== this.#author) {
+      if (transactions.isPending) {
+        assert(!scope.hasWritten, 'the writes of one turn would be two commits');
+        transactions.commitImplicit();
+        assert(!transactions.isPending, 'a commit would have two authors');
+      } else if (!transactions.isImplicit) this.#labelAs(scope.author);
     }
+    scope.hasWritten = true;
+    this.#scope = scope;
+  }
+
+  /** A statement that writes is about to run. A transaction that was begun admits no other author. */
+  mustHaveAsked({ isImplicit }: OpenTransaction): void {
+    assert(!isImplicit || this.#scope === this.#current, 'a write did not ask whose commit it is');
   }
 
   /** The author of a commit that an operation makes. */
   as(kind: CommitAuthor['kind']): Annotation {
-    return annotationOf({ ...this.#environment.author?.()?.by, kind });
+    return annotationOf({ ...this.#current.author?.by, kind });
+  }
+
+  get #current(): CommitScope {
+    return this.#environment.scope?.() ?? ONLY_SCOPE;
+  }
+
+  #labelAs(author: Annotation | undefined): void {
+    const label = author?.by.label;
+    if (label === undefined || this.#author === undefined) return;
+    if (this.#author.by.label === undefined)
+      this.begin(annotationOf({ ...this.#author.by, label }));
   }
 }

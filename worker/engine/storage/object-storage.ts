@@ -87,6 +87,7 @@ export class ObjectStorage {
     );
     const { database, close } = openDatabase(files, {
       beforeWrite: () => this.#beforeWrite(CONFIRMED),
+      mustHaveAsked: () => this.#authors.mustHaveAsked(this.#transactions),
       onCritical: (error) => environment.onBroken(error),
       isCancelled: () => environment.isCancelled?.() ?? false,
     });
@@ -317,8 +318,7 @@ export class ObjectStorage {
     this.accesses.refusal = undefined;
     try {
       this.#beforeWrite(CONFIRMED);
-      const copy = { database: this.#database, kv: this.#kv };
-      this.#transactions.sync(() => writeCopied(copy, write));
+      this.#transactions.sync(() => writeCopied({ database: this.#database, kv: this.#kv }, write));
     } finally {
       this.becomeCopy();
       this.accesses.writes?.addEverything();
@@ -337,6 +337,7 @@ export class ObjectStorage {
   transactionSync<T>(callback: () => T): T {
     this.#mustBeAlive();
     this.accesses.checkWrite();
+    this.#authors.beforeWrite(this.#transactions);
     return this.#transactions.sync(() => {
       const result = callback();
       this.#mustBeAlive(); // whatever the callback has caught
@@ -468,8 +469,7 @@ export class ObjectStorage {
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#transactions.commitImplicit();
-    const failed = this.#broken as StorageError | undefined; // by the commit, which has closed the files
-    if (failed !== undefined) throw failed;
+    if (this.#broken !== undefined) throw this.#broken; // by the commit, which has closed the files
     await this.#commits.flush();
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }
@@ -526,6 +526,7 @@ export class ObjectStorage {
     this.#mustBeAlive();
     this.accesses.checkWrite();
     this.#authors.beforeWrite(this.#transactions);
+    this.#mustBeAlive(); // a flush that failed may have ended it
     this.#transactions.beforeWrite();
     if (this.#transactions.isImplicit) this.#commits.written(write);
     return this.accesses.writes;

@@ -6,9 +6,19 @@ import type { StorageRead } from '../../../src/shared/contract/live.ts';
 import type { LiveSource } from '../../../src/shared/live/live-value.ts';
 import type { Annotation } from '../log/annotation.ts';
 
+/**
+ * A stretch of an object's code in which nothing else of the object runs: a turn with its microtasks, or one operation
+ * of a page. All that it writes is one commit or part of one.
+ */
+export interface CommitScope {
+  /** Whose commits its writes are; the same object for the same author. Undefined: nobody that is to be named. */
+  readonly author: Annotation | undefined;
+  hasWritten: boolean;
+}
+
 export interface StorageEnvironment {
-  /** Who writes now; the same object for the same author. Undefined: nobody that is to be named. */
-  author?(): Annotation | undefined;
+  /** That of the code that calls. Without it, all code is one scope of nobody. */
+  scope?(): CommitScope;
   now(): number;
   /** Runs the task in the next turn of the event loop, in order of the calls. */
   nextTurn(task: () => void): void;

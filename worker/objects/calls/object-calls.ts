@@ -226,7 +226,7 @@ export class ObjectCalls implements ObjectsService {
       const draft = await receiver.deliver((recipient) => {
         cancellation?.check();
         recipient.context.workFor(cancellation);
-        recipient.context.author = this.#authors.of(request);
+        recipient.context.beginAs(this.#authors.of(request));
         return this.#perform(recipient, request, channel, lent);
       });
       return { ok: channel.send(draft), incarnation };

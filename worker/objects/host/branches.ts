@@ -312,7 +312,7 @@ export class Branches {
           this.#mustFind(address, origin);
           return origin.deliver(() => {
             cancellation?.check();
-            origin.context.author = by;
+            origin.context.beginAs(by);
             return origin.storage.makeChanges(comparison, decisions);
           });
         });

@@ -508,7 +508,7 @@ export class ObjectHost {
       const { now } = this.#environment;
       const deliver: Deliver = (event) =>
         this.deliver(address, (instance) => {
-          instance.context.author = SOCKET;
+          instance.context.beginAs(SOCKET);
           return event(instance);
         });
       sockets = new HibernatingSockets(deliver, now);

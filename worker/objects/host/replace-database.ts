@@ -106,7 +106,7 @@ async function changeAndReset(
   let undo = '';
   try {
     await instance.deliver(() => {
-      instance.context.author = by;
+      instance.context.beginAs(by);
       return storage.environment.section(async () => {
         hasBegun = true;
         undo = await change(storage);

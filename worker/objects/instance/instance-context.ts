@@ -9,7 +9,9 @@
 import { runEvent, runTask } from '../../../src/shared/calls/io/current-context.ts';
 import type { Enter, IoContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../engine/file/invariant.ts';
 import type { Annotation } from '../../engine/log/annotation.ts';
+import type { CommitScope } from '../../engine/storage/storage-environment.ts';
 import type { Cancellation } from '../io/cancellation.ts';
 import { type CriticalSection, InputGate } from '../io/input-gate.ts';
 import { Lifecycle, type LifecycleEnvironment } from '../io/lifecycle.ts';
@@ -38,8 +40,7 @@ export class InstanceContext implements IoContext {
   #wasClosed = false;
   /** How often its code has tried to send something and was refused. */
   refusedSends = 0;
-  /** Who is named as the author of commits of the running task, and of what it starts. */
-  author: Annotation | undefined;
+  #scope = newScope(undefined);
   /** Of the call that the running task works for. */
   #cancellation: Cancellation | undefined;
 
@@ -50,6 +51,7 @@ export class InstanceContext implements IoContext {
     this.#options = options;
     this.gate = new InputGate(options, (task) => {
       this.#cancellation = undefined;
+      this.#scope = newScope(undefined);
       runTask(this, task);
     });
     this.#output = new OutputGate(() => options.confirmation());
@@ -98,6 +100,22 @@ export class InstanceContext implements IoContext {
     });
   }
 
+  /** Of the object's code that runs now. */
+  get scope(): CommitScope {
+    return this.#scope;
+  }
+
+  /** The task that has just begun, and what it starts, make the commits of this author. */
+  beginAs(author: Annotation | undefined): void {
+    assert(!this.#scope.hasWritten, 'a task named its author after it had written');
+    this.#scope = newScope(author);
+  }
+
+  /** The running task begins a further operation, whose writes may be a commit of their own. */
+  nextOperationAs(author: Annotation): void {
+    if (author !== this.#scope.author) this.#scope = newScope(author);
+  }
+
   /** The instance was made: from now on it is evicted when nothing keeps it. */
   start(): void {
     this.#lifecycle.start();
@@ -133,10 +151,7 @@ export class InstanceContext implements IoContext {
    */
   deliver<T>(event: () => T | PromiseLike<T>, section: CriticalSection | null = null): Promise<T> {
     return this.#answered((settle) =>
-      this.gate.deliver(section, () => {
-        this.author = undefined;
-        settle(runEvent(this, () => call(event)));
-      }),
+      this.gate.deliver(section, () => settle(runEvent(this, () => call(event)))),
     );
   }
 
@@ -150,7 +165,7 @@ export class InstanceContext implements IoContext {
     const results: (T | Promise<T>)[] = [];
     const isAdmitted = this.gate.runNow(section, () => {
       this.#cancellation = undefined;
-      this.author = undefined;
+      this.#scope = newScope(undefined);
       results.push(event());
     });
     if (!isAdmitted) return this.deliver(event, section);
@@ -232,9 +247,9 @@ export class InstanceContext implements IoContext {
 
   /** Captures the author; the result runs a later task of that author. */
   #sameAuthor(): <T>(task: () => T) => T {
-    const { author } = this;
+    const { author } = this.#scope;
     return (task) => {
-      this.author = author;
+      this.beginAs(author);
       return task();
     };
   }
@@ -282,6 +297,10 @@ export class InstanceContext implements IoContext {
 }
 
 const NOTHING = () => {};
+
+function newScope(author: Annotation | undefined): CommitScope {
+  return { author, hasWritten: false };
+}
 
 async function call<T>(event: () => T | PromiseLike<T>): Promise<T> {
   return await event();

@@ -188,7 +188,7 @@ export class ObjectInstance {
         afterRealTime: environment.afterRealTime,
         section: (closure) => this.#section(closure),
         continuation: () => this.context.continuation(),
-        author: () => this.context.author,
+        scope: () => this.context.scope,
         onBroken: (error) => this.#break(broken(error), 'storage'),
         onReplaced: () => this.#dropKept(),
         onFlushed: () => this.#noteStored(),
@@ -307,7 +307,7 @@ export class ObjectInstance {
    */
   alarm(retryCount: number): Promise<number | null> {
     return this.deliver(async () => {
-      this.context.author = ALARM;
+      this.context.beginAs(ALARM);
       const scheduledTime = this.alarmMs;
       if (scheduledTime === null) return null;
       const isEarly = retryCount === 0 && scheduledTime > this.#environment.now();
@@ -413,7 +413,7 @@ export class ObjectInstance {
     const construction = this.#construction;
     if (construction === null) return;
     this.context.gate.resume(null, () => {
-      this.context.author = CONSTRUCTOR;
+      this.context.beginAs(CONSTRUCTOR);
       try {
         const bindings = construction.makeBindings(this);
         runEvent(this.context, () => this.#userObject?.construct(this.state, bindings));

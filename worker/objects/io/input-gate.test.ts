@@ -186,6 +186,37 @@ describe('input gate', () => {
     expect(log).toEqual(names.flatMap((name) => [`${name} begins`, `${name} ends`]));
   });
 
+  test('[GATE17] an event that comes while another one runs waits for the next turn', async () => {
+    const { gate, settle, log } = make();
+    gate.deliver(null, async () => {
+      log.push('begins');
+      gate.deliver(null, () => log.push('other'));
+      expect(gate.runNow(null, () => log.push('page'))).toBe(false);
+      await null;
+      log.push('ends');
+    });
+    await settle();
+    expect(log).toEqual(['begins', 'ends', 'other']);
+  });
+
+  test('[GATE17] a continuation has a turn of its own, and so has the event after it', async () => {
+    const { gate, settle, log } = make();
+    const slow = (name: string) => async () => {
+      log.push(`${name} begins`);
+      await null;
+      log.push(`${name} ends`);
+    };
+    const resume = gate.continuation();
+    gate.deliver(null, slow('event'));
+    resume(slow('continuation'));
+    await settle();
+    resume(slow('second'));
+    gate.deliver(null, slow('last'));
+    await settle();
+    const names = ['event', 'continuation', 'second', 'last'];
+    expect(log).toEqual(names.flatMap((name) => [`${name} begins`, `${name} ends`]));
+  });
+
   test('[GATE18] a section that an event opens comes before the events that wait already', async () => {
     const { gate, settle, log } = make();
     const opened = new Promise<void>((resolve) => {

@@ -1,12 +1,13 @@
 // The input gate of one object: which of its events may run now.
 //
 // An event is a task: a call, a fired timer, the continuation of I/O. Each runs in a turn of the event
-// loop of its own, and its microtasks run with it. While a critical section is open (a transaction, or
+// loop of its own, and its microtasks run with it; only the end of a section goes on in the turn of its last task. While a critical section is open (a transaction, or
 // blockConcurrencyWhile) only its own tasks run; all others wait, in order. A task that began in a
 // section belongs to it; after the section has ended, to the one around it.
 //
 // Invariants:
 //   a task runs only when the section it belongs to is `#active`, the innermost open one
+//   a task has its turn for itself, from before it runs: no other shares its microtasks, nor runs inside of it
 //   `#current` is the section of the task that runs or ran last: what that task starts belongs to it
 //
 // Knows nothing of storage. An event that a browser API delivers past this gate (to a raw listener)
@@ -26,7 +27,7 @@ export class InputGate {
   readonly #waiting = new WaitingTasks();
   /** A later turn is reserved for the next waiting task. */
   #drainIsScheduled = false;
-  /** An event has begun in this turn: the next one must not share its microtasks. */
+  /** A task has begun in this turn: the next one must not share its microtasks. */
   #turnIsTaken = false;
   #isClosed = false;
 
@@ -47,10 +48,8 @@ export class InputGate {
    */
   deliver(section: CriticalSection | null, event: () => void): void {
     if (this.#isClosed) return;
-    if (!this.#turnIsTaken && this.#admitsNow(section)) {
-      this.#run(event);
-      this.#takeTurn();
-    } else this.#waiting.add(section, event);
+    if (!this.#turnIsTaken && this.#admitsNow(section)) this.#run(event);
+    else this.#waiting.add(section, event);
   }
 
   /**
@@ -65,10 +64,7 @@ export class InputGate {
     return true;
   }
 
-  /**
-   * Continues the running task: in the caller's turn when the gate admits it now, otherwise when it
-   * does.
-   */
+  /** Continues the task of this turn, if there is one: in the caller's turn when the gate admits it now, otherwise when it does. */
   resume(section: CriticalSection | null, task: () => void): void {
     if (this.#isClosed) return;
     if (this.#admitsNow(section)) this.#run(task);
@@ -83,13 +79,13 @@ export class InputGate {
   }
 
   /**
-   * Remembers the running task's section for the continuation of its I/O. Outside of sections there
-   * is nothing to tell apart, so the continuation needs no turn of its own.
+   * Remembers the running task's section for the continuation of its I/O. Outside of sections it runs in the caller's
+   * turn, unless another task has that.
    */
   continuation(): (task: () => void) => void {
     const section = this.currentSection;
     return (task) => {
-      if (section === null) this.resume(null, task);
+      if (section === null) this.deliver(null, task);
       else this.deliverLater(section, task);
     };
   }
@@ -152,6 +148,7 @@ export class InputGate {
   /** Runs a task that was admitted, so one of the active section. */
   #run(task: () => void): void {
     this.#current = this.#active;
+    this.#takeTurn();
     this.#runTask(task);
   }
 
@@ -178,7 +175,6 @@ export class InputGate {
     if (next === undefined) return;
     this.#scheduleDrain();
     this.#run(next);
-    this.#takeTurn();
   }
 }
 

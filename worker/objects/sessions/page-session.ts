@@ -214,7 +214,7 @@ class PageSession {
     call: Call,
     cancellation: Cancellation | undefined,
   ): Result | Promise<Result> {
-    instance.context.author = this.authorOf(call);
+    instance.context.nextOperationAs(this.authorOf(call));
     if (instance.isFollowed) return this.#performReading(instance, call, cancellation);
     return this.#performAdmitted(instance, call, cancellation);
   }
