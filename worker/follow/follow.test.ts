@@ -74,6 +74,39 @@ async function app(server: FollowedServer) {
   return { objects, env: objects.env as unknown as Env };
 }
 
+test('[TX14] [FOLS9] a call that the server runs first after a start is one commit there', async () => {
+  class Tagged extends Room {
+    tag(name: string) {
+      this.add(name);
+      this.ctx.storage.kv.put('last', name);
+    }
+  }
+  const server = await followedServer(Tagged, { methods: ['tag'] });
+  ends.push(() => server.close());
+  const objects = await createObjects(
+    { Room: Tagged },
+    { follow: follow({ Room: { url: () => 'wss://server/a', connect: server.connect } }) },
+  );
+  ends.push(() => objects.close());
+  const room = (objects.env as never as { Room: { getByName(name: string): Tagged } }).Room;
+  await settled(room.getByName('a').tag('before') as never);
+  await server.evict();
+  await settled(room.getByName('a').tag('after') as never);
+  const storage = await server.storage();
+  const states: (readonly [unknown, unknown])[] = [];
+  for (const { bookmark } of (await storage.history()).toReversed()) {
+    const moment = await storage.at(bookmark);
+    const found = await moment.sql
+      .exec("SELECT 1 FROM sqlite_master WHERE name = 'item'")
+      .toArray();
+    const rows =
+      found.length > 0 ? await moment.sql.exec('SELECT name FROM item').raw().toArray() : [];
+    states.push([rows.flat().at(-1), await moment.kv.get('last')]);
+  }
+  expect(states.filter(([row, key]) => row !== key)).toEqual([]);
+  expect(states.at(-1)).toEqual(['after', 'after']);
+});
+
 describe('an object that follows', () => {
   test('[FOLP3] a call is the forecast at once; settled is the answer of the server', async () => {
     const server = await serverOf();

@@ -13,7 +13,7 @@ import { createObjects } from '../start/entries/in-process.ts';
 import type { FollowedServer } from './followed-server.ts';
 import { mixedCall, mixedClass } from './mixed-class.ts';
 
-export type ConvergingServer = Omit<FollowedServer, 'close' | 'restart'>;
+export type ConvergingServer = Omit<FollowedServer, 'close' | 'restart' | 'evict' | 'storage'>;
 
 const WAIT = { timeout: 60_000, interval: 2 };
 

@@ -4,8 +4,9 @@ import { Capture, type CaptureOptions } from '../../src/follow/capture/capture.t
 import { followableOn } from '../../src/follow/server/followable.ts';
 import type { FollowableOptions } from '../../src/follow/server/options.ts';
 import type { ServedEnvironment } from '../../src/follow/server/served-object.ts';
+import type { StorageHandle } from '../../src/shared/contract/storage.ts';
 import type { LinkSocket } from '../follow/link.ts';
-import { createObjects } from '../start/entries/node-objects.ts';
+import { createObjects, evictDurableObject } from '../start/entries/node-objects.ts';
 
 type ObjectClass = new (ctx: never, env: never) => object;
 
@@ -23,6 +24,10 @@ export interface FollowedServer extends Connections {
   /** Calls a method, as another client of the server. */
   call(method: string, ...args: unknown[]): Promise<unknown>;
   restart(): Promise<void>;
+  /** Ends its instance in order: its sockets stay open. */
+  evict(): Promise<void>;
+  /** A handle of its object. */
+  storage(): Promise<StorageHandle>;
   close(): Promise<void>;
 }
 
@@ -73,9 +78,11 @@ export async function followedServer(
     {
       call: (method: string, ...args: unknown[]) => stub()[method]!(...args),
       async restart() {
-        const storage = await objects.storage(stub() as never);
+        const storage = await this.storage();
         await storage.abort('restarted by the test').catch(() => {});
       },
+      evict: () => evictDurableObject(stub() as never),
+      storage: () => objects.storage(stub() as never),
       close: () => objects.close(),
     },
   );
