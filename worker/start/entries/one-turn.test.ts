@@ -277,6 +277,13 @@ describe('[TX15] what ends the commit within a turn', () => {
       this.ctx.storage.kv.put('b', 1);
     }
 
+    async restore() {
+      const start = await this.ctx.storage.getCurrentBookmark();
+      this.ctx.storage.kv.put('a', 1);
+      await this.ctx.storage.onNextSessionRestoreBookmark(start);
+      this.ctx.storage.kv.put('b', 1);
+    }
+
     async deleteAll() {
       this.ctx.storage.kv.put('a', 1);
       await this.ctx.storage.deleteAll();
@@ -284,7 +291,7 @@ describe('[TX15] what ends the commit within a turn', () => {
     }
   }
 
-  test('a bookmark ends it where it is asked for; deleteAll is a commit of its own, without the writes before it', async () => {
+  test('a bookmark, a requested restore and an export end it where they are asked for; deleteAll is a commit of its own, without the writes before it', async () => {
     const ended = await createObjects({ Ended });
     const named = await ended.storage(ended.env.Ended.getByName('bookmark'));
     await ended.env.Ended.getByName('bookmark').bookmark();
@@ -297,6 +304,14 @@ describe('[TX15] what ends the commit within a turn', () => {
       );
     };
     expect(await keys(named)).toEqual(['a', 'a,b']);
+    await ended.env.Ended.getByName('restore').restore();
+    expect(await keys(await ended.storage(ended.env.Ended.getByName('restore')))).toEqual([
+      'a',
+      'a,b',
+    ]);
+    const exported = await ended.storage(ended.env.Ended.getByName('export'));
+    await Promise.all([exported.put('a', 1), exported.exportDatabase(), exported.put('b', 1)]);
+    expect(await keys(exported)).toEqual(['a', 'a,b']);
     const emptied = await ended.storage(ended.env.Ended.getByName('deleteAll'));
     await emptied.put('z', 1);
     await ended.env.Ended.getByName('deleteAll').deleteAll();
