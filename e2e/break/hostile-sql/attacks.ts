@@ -1,6 +1,8 @@
 // Attacks on the storage's own tables through the schema of a program. Both engines take the same
 // steps; `here` names a difference and its reason.
 
+import { REFUSED } from './steps.ts';
+
 /** The last step whose answer differs here, by its place, and the answer. */
 export interface Attack {
   readonly steps: readonly string[];
@@ -14,7 +16,16 @@ const CHECKED = ['.turn', 'PRAGMA foreign_keys = ON', '.turn'];
 const REFER = [...WITHOUT_KEYS_CHECKED, "INSERT INTO t(k) VALUES ('a')", ...CHECKED];
 const LOOT = 'CREATE TABLE loot(k, v)';
 const STEAL = 'INSERT INTO loot SELECT key, value FROM _cf_KV';
+// workerd reads keys by the columns that USING and NATURAL share, because SQLite does not ask about them. Here it asks
+// about each table.
+const SHARED = 'SELECT key, value FROM _cf_KV FULL JOIN t USING (key, value)';
+const SHARING = [...KEYS, 'CREATE TABLE t(key TEXT, value BLOB)'];
 const OUTCOME = ['.turn', '.keys', 'SELECT count(*) FROM loot', 'SELECT count(*) FROM t'];
+
+function refusedFrom(first: number, last: number): Readonly<Record<number, string>> {
+  const steps = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  return Object.fromEntries(steps.map((step) => [step, REFUSED]));
+}
 
 export const ATTACKS: Readonly<Record<string, Attack>> = {
   'a cascade with a trigger that reads keys': {
@@ -261,6 +272,76 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
       '.keys',
     ],
   },
+  'columns that a join shares': {
+    steps: [
+      ...SHARING,
+      '.alarm',
+      SHARED,
+      'SELECT key FROM t NATURAL FULL JOIN "_CF_kv"',
+      'SELECT count(*) FROM main._cf_KV JOIN t USING (key)',
+      'SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM t NATURAL LEFT JOIN _cf_KV)',
+      'SELECT 1 FROM (t JOIN t AS u USING (key)) RIGHT JOIN _cf_KV USING (key)',
+      'SELECT key FROM _cf_METADATA NATURAL JOIN t',
+      `WITH stolen AS MATERIALIZED (${SHARED}) SELECT key FROM stolen`,
+      `EXPLAIN ${SHARED}`,
+      `CREATE TABLE loot AS ${SHARED}`,
+      `INSERT INTO t ${SHARED}`,
+      `INSERT INTO t(key) VALUES (1) RETURNING (SELECT key FROM (${SHARED}))`,
+      `UPDATE t SET key = stolen.key FROM (${SHARED}) AS stolen`,
+      `DELETE FROM t WHERE EXISTS (${SHARED})`,
+      'SELECT count(*) FROM t',
+      '.keys',
+    ],
+    here: refusedFrom(6, 18),
+  },
+  'a view of columns that a join shares': {
+    steps: [
+      ...SHARING,
+      'CREATE TABLE loot(k)',
+      `CREATE VIEW v AS ${SHARED}`,
+      'SELECT * FROM v',
+      'SELECT count(*) FROM t NATURAL JOIN v',
+      'CREATE VIEW w AS SELECT key FROM v',
+      'SELECT 1 FROM w',
+      'CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO loot SELECT key FROM v; END',
+      "INSERT INTO t VALUES ('x', 1)",
+      'CREATE TRIGGER instead INSTEAD OF INSERT ON w BEGIN SELECT 1; END',
+      "INSERT INTO w VALUES ('x')",
+      'DELETE FROM w',
+      'SELECT * FROM loot',
+    ],
+    here: { ...refusedFrom(7, 8), 10: REFUSED, 12: REFUSED, 16: '[]' },
+  },
+  'a view that comes to share columns': {
+    steps: [
+      ...SHARING,
+      'CREATE VIEW v AS SELECT key, value FROM t',
+      'SELECT * FROM v',
+      'DROP VIEW v',
+      `CREATE VIEW v AS ${SHARED}`,
+      'SELECT * FROM v',
+    ],
+    here: { 9: REFUSED },
+  },
+  'statements of virtual tables over columns that a join shares': {
+    steps: [
+      ...SHARING,
+      `CREATE VIEW v AS SELECT unicode(key) AS rowid, key FROM (${SHARED})`,
+      "CREATE VIRTUAL TABLE f USING fts5(key, content = 'v')",
+      "INSERT INTO f(f) VALUES ('rebuild')",
+      'SELECT key FROM f',
+      "CREATE VIRTUAL TABLE words USING fts5vocab('f', 'row')",
+      'SELECT term FROM words',
+      `CREATE VIEW r_rowid AS SELECT unicode(key) AS rowid, unicode(key) AS nodeno FROM (${SHARED})`,
+      'CREATE TABLE r(id, low, high)',
+      'CREATE TABLE r_parent(nodeno, parentnode)',
+      'CREATE TABLE r_node(nodeno, data)',
+      // A node of one row, whose number is the code of `a`.
+      "INSERT INTO r_node VALUES (1, unhex('0000000100000000000000610000000000000000'))",
+      "SELECT rtreecheck('r')",
+    ],
+    here: { ...refusedFrom(7, 8), 10: '[]', 16: REFUSED },
+  },
   'ON CONFLICT, RETURNING, ORDER BY and LIMIT': {
     steps: [
       ...KEYS,
@@ -350,6 +431,6 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   'a table called _cf': {
     steps: ['CREATE TABLE _cf(a)', 'CREATE VIEW _CF AS SELECT 1'],
     // Reserved as a whole, so that no way of renaming can make tables called after it.
-    here: { 0: 'refused' },
+    here: { 0: REFUSED },
   },
 };

@@ -1,6 +1,6 @@
-// Inserts an instruction counter into the official SQLite WebAssembly build: bytes in, bytes out.
+// Inserts an instruction counter and a question into the official SQLite WebAssembly build: bytes in, bytes out.
 //
-// SQLite runs a statement as a program of its own instructions, all dispatched by one `br_table` in
+// The counter: SQLite runs a statement as a program of its own instructions, all dispatched by one `br_table` in
 // sqlite3VdbeExec. The inserted code, as C:
 //
 //   at the start:           counting = (statement == vdbe_counted); last = 0
@@ -15,7 +15,18 @@
 // A found equality seek continues by skipping one instruction. Only the chosen statement is counted, not
 // FTS5's statements inside it.
 //
-// Invariant: both places are found exactly once, otherwise it throws; nothing else changes.
+// The question: SQLite asks its authorizer about each column that a statement names. For a table of a FROM clause of
+// which no column is used, it asks about a column without a name. The columns that USING and NATURAL share are used, and
+// not asked about. So the authorizer never hears of a table of which only these are used, whoever compiles the
+// statement: a program, FTS5, or SQLite itself in the middle of a step. In sqlite3Select:
+//
+//   before:                 if (item->colUsed == 0 && item->zName) ask about item->zName
+//   after:                  if ((item->colUsed == 0 || item is a table) && item->zName) ask about item->pSTab->zName
+//
+// What is no table is a subquery, a view or a WITH clause, whose own tables are asked about. The item's name is the
+// statement's word, the table's name that of the schema: `FROM NOTE` reads `note`.
+//
+// Invariant: each place is found exactly once, otherwise it throws; nothing else changes.
 //
 // Does not know the meaning of the counts; sql/count-plan does.
 
@@ -39,6 +50,7 @@ const DISPATCH_TARGETS_MAX = 200;
 const OP = {
   if: 0x04,
   end: 0x0b,
+  brIf: 0x0d,
   brTable: 0x0e,
   call: 0x10,
   localGet: 0x20,
@@ -46,10 +58,15 @@ const OP = {
   localTee: 0x22,
   globalGet: 0x23,
   i32Load: 0x28,
+  i64Load: 0x29,
   i32Load8U: 0x2d,
   i32Store: 0x36,
   i32Const: 0x41,
+  i64Const: 0x42,
+  i32Eqz: 0x45,
   i32Eq: 0x46,
+  i32Ne: 0x47,
+  i64Ne: 0x52,
   i32Add: 0x6a,
   i32Sub: 0x6b,
   i32Mul: 0x6c,
@@ -62,6 +79,17 @@ const MUTABLE = 1;
 const BLOCK_WITHOUT_RESULT = 0x40;
 const EXPORT_GLOBAL = 3;
 const ALIGN_4 = 2;
+const ALIGN_8 = 3;
+
+/** Bytes from the start of an item of a FROM clause (`SrcItem`). */
+const ITEM = { name: 0, table: 8, flags: 13, usedColumns: 24 } as const;
+/** Bytes from the start of a `Table`. */
+const TABLE_NAME = 0;
+/** Flags of an item that is no table: a subquery (also a view, a WITH clause), a WITH clause inside itself. */
+const IS_SUBQUERY = 0x04;
+const IS_RECURSIVE = 0x80;
+/** The authorizer's question whether a column may be read. */
+const SQLITE_READ = 20;
 
 // int sqlite3BtreeTableMoveto(BtCursor*, i64 intKey, int biasRight, int *pRes)
 const MOVETO_TYPE = `${[I32, I64, I32, I32]}>${[I32]}`;
@@ -84,6 +112,18 @@ interface Locals {
   readonly last: number;
   readonly lastOpcode: number;
   readonly slot: number;
+}
+
+/** The question about a table without used columns. */
+interface Question {
+  readonly body: Span;
+  /** Where the `br_if` that skips it begins; on the stack is whether columns are used. */
+  readonly skipAt: number;
+  /** Where the code that asks begins. */
+  readonly askAt: number;
+  /** The locals that hold the item, and the name to ask about. */
+  readonly itemLocal: number;
+  readonly nameLocal: number;
 }
 
 interface Insertion {
@@ -134,15 +174,26 @@ export function instrumentWasm(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     lastOpcode: 4 + declared.count,
     slot: 5 + declared.count,
   };
-  const counted = rewriteBody(wasm, dispatch.body, declared, [
+  const counted = insert(wasm, { start: declared.end, end: dispatch.body.end }, [
     { at: declared.end, code: startCounting(locals, countedGlobal, tableGlobal) },
     { at: dispatch.at, code: countDispatch(locals) },
     ...moves.map((at) => ({ at, code: countMove(locals) })),
   ]);
+  const question = findQuestion(wasm, bodies);
+  const rewritten = new Map<Span, Uint8Array>([
+    [dispatch.body, concat([withLocals(wasm, declared), counted])],
+    [
+      question.body,
+      insert(wasm, question.body, [
+        { at: question.skipAt, code: unlessTable(question) },
+        { at: question.askAt, code: nameOfTable(question) },
+      ]),
+    ],
+  ]);
   const newCode = concat([
     unsigned(bodies.length),
     ...bodies.flatMap((body) => {
-      const content = body === dispatch.body ? counted : wasm.subarray(body.start, body.end);
+      const content = rewritten.get(body) ?? wasm.subarray(body.start, body.end);
       return [unsigned(content.length), content];
     }),
   ]);
@@ -228,6 +279,18 @@ function addToSlot(
   ];
 }
 
+/** Used columns skip the question only if the item is no table. */
+function unlessTable({ itemLocal }: Question): number[] {
+  return [
+    ...[...get(itemLocal), OP.i32Load8U, 0, ITEM.flags],
+    ...[...constant(IS_SUBQUERY | IS_RECURSIVE), OP.i32And, ...constant(0), OP.i32Ne, OP.i32And],
+  ];
+}
+
+function nameOfTable({ itemLocal, nameLocal }: Question): number[] {
+  return [...get(itemLocal), ...load(ITEM.table), ...load(TABLE_NAME), ...set(nameLocal)];
+}
+
 interface DeclaredLocals {
   /** How many groups, and how many locals in all. */
   readonly groups: number;
@@ -249,24 +312,21 @@ function readLocals(wasm: Uint8Array, body: Span): DeclaredLocals {
   return { groups, count, start, end: reader.at };
 }
 
-/** The body with five more locals and the inserted code. */
-function rewriteBody(
-  wasm: Uint8Array,
-  body: Span,
-  declared: DeclaredLocals,
-  insertions: readonly Insertion[],
-): Uint8Array {
-  const parts: (Uint8Array | readonly number[])[] = [
-    unsigned(declared.groups + 1),
-    wasm.subarray(declared.start, declared.end),
-    [5, I32],
-  ];
-  let from = declared.end;
+/** The declaration of five more locals. */
+function withLocals(wasm: Uint8Array, declared: DeclaredLocals): Uint8Array {
+  const before = wasm.subarray(declared.start, declared.end);
+  return concat([unsigned(declared.groups + 1), before, [5, I32]]);
+}
+
+/** The bytes of the span with the inserted code. */
+function insert(wasm: Uint8Array, span: Span, insertions: readonly Insertion[]): Uint8Array {
+  const parts: (Uint8Array | readonly number[])[] = [];
+  let from = span.start;
   for (const { at, code } of [...insertions].sort((a, b) => a.at - b.at)) {
     parts.push(wasm.subarray(from, at), code);
     from = at;
   }
-  parts.push(wasm.subarray(from, body.end));
+  parts.push(wasm.subarray(from, span.end));
   return concat(parts);
 }
 
@@ -290,6 +350,31 @@ function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
     }
   }
   return only(found, 'the instruction dispatch');
+}
+
+// The condition is `local.tee item; i64.load usedColumns; i64.const 0; i64.ne; br_if; local.get item; i32.load name;
+// local.tee name; i32.eqz; br_if; local.get parse; i32.const SQLITE_READ; local.get name`, with indexes of one byte.
+function findQuestion(wasm: Uint8Array, bodies: readonly Span[]): Question {
+  const found: Question[] = [];
+  const used = [OP.i64Load, ALIGN_8, ITEM.usedColumns, OP.i64Const, 0, OP.i64Ne, OP.brIf];
+  for (const body of bodies) {
+    for (const at of occurrences(wasm, body, used)) {
+      const itemLocal = wasm[at - 1]!;
+      const skipAt = at + used.length - 1;
+      const name = [...get(itemLocal), ...load(ITEM.name), OP.localTee];
+      const nameAt = skipAt + 2;
+      const nameLocal = wasm[nameAt + name.length]!;
+      const askAt = nameAt + name.length + 4;
+      const isQuestion =
+        wasm[at - 2] === OP.localTee &&
+        isAt(wasm, nameAt, name) &&
+        isAt(wasm, askAt - 3, [OP.i32Eqz, OP.brIf]) &&
+        isAt(wasm, askAt, [OP.localGet]) &&
+        isAt(wasm, askAt + 2, [...constant(SQLITE_READ), ...get(nameLocal)]);
+      if (isQuestion) found.push({ body, skipAt, askAt, itemLocal, nameLocal });
+    }
+  }
+  return only(found, 'the question about a table without used columns');
 }
 
 // The dispatching function calls exactly one function of this type: returns where each call ends.
@@ -325,9 +410,13 @@ function only<T>(found: readonly T[], what: string): T {
 function occurrences(wasm: Uint8Array, span: Span, bytes: readonly number[]): number[] {
   const found: number[] = [];
   for (let at = span.start; at <= span.end - bytes.length; at++) {
-    if (bytes.every((byte, index) => wasm[at + index] === byte)) found.push(at);
+    if (isAt(wasm, at, bytes)) found.push(at);
   }
   return found;
+}
+
+function isAt(wasm: Uint8Array, at: number, bytes: readonly number[]): boolean {
+  return bytes.every((byte, index) => wasm[at + index] === byte);
 }
 
 function functionTypes(wasm: Uint8Array, types: Span): string[] {
