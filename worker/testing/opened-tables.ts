@@ -15,6 +15,14 @@ export interface OpenedTables {
   readonly written: ReadonlySet<string>;
 }
 
+/** What a program calls tables. */
+interface Names {
+  /** By the page of the root of a table or an index. */
+  readonly roots: ReadonlyMap<number, string>;
+  /** By the operand of the instructions of virtual tables. */
+  readonly virtual: ReadonlyMap<string, string>;
+}
+
 const SCHEMA_ROOT = 1;
 /** Bit of P5: P2 is a register, of a table that the statement makes. */
 const ROOT_IS_NEW = 0x10;
@@ -25,6 +33,7 @@ const BUILT_IN = ['json_each', 'json_tree', 'pragma_table_list'];
 
 export class ProgramReader {
   readonly #connection: Connection;
+  #names: Names | undefined;
 
   private constructor(connection: Connection) {
     this.#connection = connection;
@@ -40,14 +49,13 @@ export class ProgramReader {
 
   /** Runs a statement without parameters. @throws SQL */
   run(sql: string): void {
+    this.#names = undefined;
     this.#connection.run(sql);
   }
 
   /** @throws SQL when it cannot be compiled */
   opened(sql: string): OpenedTables {
-    const roots = new Map([[SCHEMA_ROOT, 'sqlite_master']]);
-    for (const [root, table] of this.#rows(ROOTS)) roots.set(Number(root), String(table));
-    const virtual = this.#virtualTables();
+    const { roots, virtual } = (this.#names ??= this.#readNames());
     const read = new Set<string>();
     const written = new Set<string>();
     for (const { opcode, p1, p2, p3, p4, p5 } of this.#program(sql)) {
@@ -95,15 +103,15 @@ export class ProgramReader {
     });
   }
 
-  /** How a program names each virtual table. */
-  #virtualTables(): ReadonlyMap<string, string> {
-    const names = [...this.#rows(VIRTUAL).map(([name]) => String(name)), ...BUILT_IN];
-    const tables = new Map<string, string>();
-    for (const name of names) {
+  #readNames(): Names {
+    const roots = new Map([[SCHEMA_ROOT, 'sqlite_master']]);
+    for (const [root, table] of this.#rows(ROOTS)) roots.set(Number(root), String(table));
+    const virtual = new Map<string, string>();
+    for (const name of [...this.#rows(VIRTUAL).map(([name]) => String(name)), ...BUILT_IN]) {
       const reading = this.#program(`SELECT 1 FROM "${name}"`);
-      tables.set(reading.find(({ opcode }) => opcode === 'VOpen')!.p4, name);
+      virtual.set(reading.find(({ opcode }) => opcode === 'VOpen')!.p4, name);
     }
-    return tables;
+    return { roots, virtual };
   }
 
   #rows(sql: string): unknown[][] {

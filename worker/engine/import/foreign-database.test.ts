@@ -138,6 +138,16 @@ describe('files that do not belong to an object', () => {
       /view "v" uses.*_cf_/,
     ],
     [
+      'a view of columns that a join with a hidden table shares',
+      `${KV} CREATE TABLE t(key, value); CREATE VIEW v AS SELECT key FROM t NATURAL FULL JOIN _cf_KV`,
+      /view "v" uses.*_cf_/,
+    ],
+    [
+      'a trigger that reads columns that a join with a hidden table shares',
+      `${KV} CREATE TABLE t(key); CREATE TRIGGER tr AFTER DELETE ON t BEGIN INSERT INTO t SELECT 1 FROM t JOIN _cf_KV USING (key); END`,
+      /"t" uses a name that objects may not use.*_cf_/,
+    ],
+    [
       'a trigger of a view that writes a hidden table',
       `${KV} CREATE VIEW v AS SELECT 1 AS x; CREATE TRIGGER tr INSTEAD OF DELETE ON v BEGIN DELETE FROM _cf_KV; END`,
       /uses a name that objects may not use.*_cf_/,

@@ -66,6 +66,21 @@ describe('the tables that a query reads', () => {
     ["SELECT * FROM pragma_table_info('book')", 'all'],
     ['SELECT changes()', 'all'],
     ['SELECT 1; SELECT * FROM log', ['log']],
+    ['SELECT name FROM author JOIN counted USING (id)', ['author', 'counted']],
+    ['SELECT count(*) FROM author JOIN counted USING (id)', ['author', 'counted']],
+    ['SELECT text FROM log NATURAL JOIN page', ['log', 'page']],
+    ['SELECT 1 FROM log NATURAL JOIN words', ['log', 'words']],
+    ['SELECT 1 FROM log NATURAL JOIN book_words NATURAL JOIN vocabulary', 'all'],
+    ['SELECT 1 FROM boxes FULL JOIN counted USING (id)', ['boxes', 'counted']],
+    ['SELECT 1 FROM counted NATURAL JOIN pragma_table_list', 'all'],
+    ['SELECT 1 FROM titles NATURAL JOIN author', ['author', 'book']],
+    ['SELECT 1 FROM log WHERE EXISTS (SELECT 1 FROM page JOIN log USING (text))', ['log', 'page']],
+    ['WITH x AS (SELECT id FROM book) SELECT 1 FROM x NATURAL JOIN author', ['author', 'book']],
+    ['SELECT count(*) FROM AUTHOR', ['author']],
+    ['SELECT count(*) FROM [Author] AS a, main.BOOK', ['author', 'book']],
+    ['SELECT count(*) FROM "WORDS"', ['words']],
+    ['SELECT count(*) FROM sqlite_schema', ['sqlite_master']],
+    ['SELECT count(*) FROM Vocabulary', 'all'],
   ])('[LIVE1] %s', ([sql, reads]) => {
     expect(touched(sql)).toEqual({ reads, writes: [] });
   });

@@ -144,6 +144,50 @@ describe('names of the storage', () => {
     expect(run('INSERT INTO t VALUES (1, NULL)')).toBe('SQL_FORBIDDEN');
   });
 
+  test('[HOST3] columns that a join shares are refused as a column without a name is', () => {
+    database.exec('CREATE TABLE keys(key, value)', []);
+    const error = (sql: string) => {
+      try {
+        database.exec(sql, []);
+      } catch (error) {
+        return error;
+      }
+    };
+    const refusal = error('SELECT count(*) FROM _cf_KV');
+    expect(refusal).toMatchObject({
+      code: 'SQL_FORBIDDEN',
+      message: /^not authorized: SQLITE_AUTH/,
+    });
+    for (const join of ['JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN', 'INNER JOIN']) {
+      for (const from of [
+        `_cf_KV ${join} keys USING (key, value)`,
+        `keys ${join} _CF_kv USING (key)`,
+        `keys NATURAL ${join} "_cf_KV"`,
+      ]) {
+        for (const result of ['1', 'count(*)', 'keys.rowid', 'EXISTS (SELECT 1)']) {
+          expect([from, error(`SELECT ${result} FROM ${from}`)]).toEqual([from, refusal]);
+        }
+      }
+    }
+  });
+
+  test('[HOST3] a statement that SQLite compiles again, in its step, is refused and has no effect', () => {
+    database.exec('CREATE TABLE keys(key, value)', []);
+    database.exec('CREATE VIEW v AS SELECT key, value FROM keys', []);
+    const [read, write] = ['SELECT key FROM v', 'INSERT INTO keys SELECT key, value FROM v'];
+    for (const sql of [read, write]) expect(run(sql)).toBe(undefined);
+    database.exec('DROP VIEW v', []);
+    const shared = 'SELECT key, value FROM _cf_KV FULL JOIN keys USING (key, value)';
+    database.exec(`CREATE VIEW v AS ${shared}`, []);
+    for (const sql of [read, write]) expect(run(sql)).toBe('SQL_FORBIDDEN');
+    expect(rows(database, 'SELECT * FROM keys')).toEqual([]);
+  });
+
+  test('[HOST3] a WITH clause may have such a name, also where a join shares its columns', () => {
+    const clause = 'WITH _cf_x AS (SELECT 1 AS id)';
+    expect(rows(database, `${clause} SELECT id FROM _cf_x LEFT JOIN p USING (id)`)).toEqual([[1]]);
+  });
+
   test('[SQL13] the schema itself can be read and not written', () => {
     expect(rows(database, "SELECT name FROM sqlite_master WHERE type = 'table'")).toEqual([
       ['_cf_KV'],

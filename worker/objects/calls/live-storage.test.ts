@@ -500,8 +500,8 @@ const RANGES = [
 ];
 const QUERIES = [
   'SELECT a FROM t0 ORDER BY rowid',
-  'SELECT count(*) AS n FROM t1',
-  'SELECT t0.a FROM t0 JOIN t1 ON t0.a = t1.a ORDER BY t0.rowid, t1.rowid',
+  'SELECT count(*) AS n FROM T1',
+  'SELECT t0.a FROM t0 JOIN t1 USING (a) ORDER BY t0.rowid, t1.rowid',
   'SELECT a FROM t0 WHERE rowid = 1',
   'SELECT a FROM t0 WHERE rowid IN (2, 3)',
   'SELECT a FROM t1 WHERE rowid = 2',

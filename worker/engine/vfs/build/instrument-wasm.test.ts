@@ -31,7 +31,17 @@ test('[SQL20] the file that is loaded is the instrumented build of the installed
 });
 
 test('[SQL20] a module in which the dispatch is not found exactly once is refused', () => {
-  expect(() => instrumentWasm(instrumentWasm(official))).toThrow(/found 0 times/);
+  expect(() => instrumentWasm(instrumentWasm(official))).toThrow(/dispatch was found 0 times/);
+});
+
+test('[SQL20] a module in which the question about tables is not found exactly once is refused', () => {
+  // SQLITE_READ, the number of the question, becomes another one.
+  const other = official.slice();
+  const asks = [0x41, 20];
+  for (let at = 0; at < other.length - 1; at++) {
+    if (other[at] === asks[0] && other[at + 1] === asks[1]) other[at + 1] = 21;
+  }
+  expect(() => instrumentWasm(other)).toThrow(/question about .* was found 0 times/);
 });
 
 test('[SQL20] a file that is cut off is refused', () => {

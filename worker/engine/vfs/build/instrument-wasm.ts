@@ -1,4 +1,5 @@
-// Inserts an instruction counter and a question into the official SQLite WebAssembly build: bytes in, bytes out.
+// Inserts an instruction counter and a question (table-question) into the official SQLite WebAssembly build: bytes in,
+// bytes out.
 //
 // The counter: SQLite runs a statement as a program of its own instructions, all dispatched by one `br_table` in
 // sqlite3VdbeExec. The inserted code, as C:
@@ -15,81 +16,26 @@
 // A found equality seek continues by skipping one instruction. Only the chosen statement is counted, not
 // FTS5's statements inside it.
 //
-// The question: SQLite asks its authorizer about each column that a statement names. For a table of a FROM clause of
-// which no column is used, it asks about a column without a name. The columns that USING and NATURAL share are used, and
-// not asked about. So the authorizer never hears of a table of which only these are used, whoever compiles the
-// statement: a program, FTS5, or SQLite itself in the middle of a step. In sqlite3Select:
-//
-//   before:                 if (item->colUsed == 0 && item->zName) ask about item->zName
-//   after:                  if ((item->colUsed == 0 || item is a table) && item->zName) ask about item->pSTab->zName
-//
-// What is no table is a subquery, a view or a WITH clause, whose own tables are asked about. The item's name is the
-// statement's word, the table's name that of the schema: `FROM NOTE` reads `note`.
-//
 // Invariant: each place is found exactly once, otherwise it throws; nothing else changes.
 //
 // Does not know the meaning of the counts; sql/count-plan does.
 
 import { COUNT_SLOTS, COUNT_TABLE, COUNTED_STATEMENT, SLOT } from '../count-table.ts';
 import { INSTRUCTION, OPCODE, VALUE, VDBE } from '../vdbe-layout.ts';
-import {
-  concat,
-  Reader,
-  type Section,
-  type Span,
-  section,
-  signed,
-  unsigned,
-} from './wasm-bytes.ts';
+import { tableQuestion } from './table-question.ts';
+import { concat, Reader, type Section, type Span, section, unsigned } from './wasm-bytes.ts';
+import { ALIGN_4, constant, get, insert, load, OP, occurrences, only, set } from './wasm-code.ts';
 
 const SECTION = { type: 1, import: 2, function: 3, global: 6, export: 7, code: 10 } as const;
 // SQLite has about 190 opcodes; no other table of the build is as large.
 const DISPATCH_TARGETS_MIN = 180;
 const DISPATCH_TARGETS_MAX = 200;
 
-const OP = {
-  if: 0x04,
-  end: 0x0b,
-  brIf: 0x0d,
-  brTable: 0x0e,
-  call: 0x10,
-  localGet: 0x20,
-  localSet: 0x21,
-  localTee: 0x22,
-  globalGet: 0x23,
-  i32Load: 0x28,
-  i64Load: 0x29,
-  i32Load8U: 0x2d,
-  i32Store: 0x36,
-  i32Const: 0x41,
-  i64Const: 0x42,
-  i32Eqz: 0x45,
-  i32Eq: 0x46,
-  i32Ne: 0x47,
-  i64Ne: 0x52,
-  i32Add: 0x6a,
-  i32Sub: 0x6b,
-  i32Mul: 0x6c,
-  i32And: 0x71,
-  i32Shl: 0x74,
-} as const;
 const I32 = 0x7f;
 const I64 = 0x7e;
 const MUTABLE = 1;
 const BLOCK_WITHOUT_RESULT = 0x40;
 const EXPORT_GLOBAL = 3;
-const ALIGN_4 = 2;
-const ALIGN_8 = 3;
-
-/** Bytes from the start of an item of a FROM clause (`SrcItem`). */
-const ITEM = { name: 0, table: 8, flags: 13, usedColumns: 24 } as const;
-/** Bytes from the start of a `Table`. */
-const TABLE_NAME = 0;
-/** Flags of an item that is no table: a subquery (also a view, a WITH clause), a WITH clause inside itself. */
-const IS_SUBQUERY = 0x04;
-const IS_RECURSIVE = 0x80;
-/** The authorizer's question whether a column may be read. */
-const SQLITE_READ = 20;
 
 // int sqlite3BtreeTableMoveto(BtCursor*, i64 intKey, int biasRight, int *pRes)
 const MOVETO_TYPE = `${[I32, I64, I32, I32]}>${[I32]}`;
@@ -114,25 +60,8 @@ interface Locals {
   readonly slot: number;
 }
 
-/** The question about a table without used columns. */
-interface Question {
-  readonly body: Span;
-  /** Where the `br_if` that skips it begins; on the stack is whether columns are used. */
-  readonly skipAt: number;
-  /** Where the code that asks begins. */
-  readonly askAt: number;
-  /** The locals that hold the item, and the name to ask about. */
-  readonly itemLocal: number;
-  readonly nameLocal: number;
-}
-
-interface Insertion {
-  readonly at: number;
-  readonly code: readonly number[];
-}
-
 /**
- * Returns the same module with the counter in it.
+ * Returns the same module with the counter and the question in it.
  *
  * @throws Error when a place is not found exactly once: another build of SQLite.
  */
@@ -179,16 +108,10 @@ export function instrumentWasm(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     { at: dispatch.at, code: countDispatch(locals) },
     ...moves.map((at) => ({ at, code: countMove(locals) })),
   ]);
-  const question = findQuestion(wasm, bodies);
+  const question = tableQuestion(wasm, bodies);
   const rewritten = new Map<Span, Uint8Array>([
     [dispatch.body, concat([withLocals(wasm, declared), counted])],
-    [
-      question.body,
-      insert(wasm, question.body, [
-        { at: question.skipAt, code: unlessTable(question) },
-        { at: question.askAt, code: nameOfTable(question) },
-      ]),
-    ],
+    [question.body, insert(wasm, question.body, question.insertions)],
   ]);
   const newCode = concat([
     unsigned(bodies.length),
@@ -213,10 +136,6 @@ export function instrumentWasm(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-const get = (local: number) => [OP.localGet, ...unsigned(local)];
-const set = (local: number) => [OP.localSet, ...unsigned(local)];
-const constant = (value: number) => [OP.i32Const, ...signed(value)];
-const load = (offset: number) => [OP.i32Load, ALIGN_4, ...unsigned(offset)];
 const when = (condition: readonly number[], code: readonly number[]) => [
   ...condition,
   OP.if,
@@ -279,18 +198,6 @@ function addToSlot(
   ];
 }
 
-/** Used columns skip the question only if the item is no table. */
-function unlessTable({ itemLocal }: Question): number[] {
-  return [
-    ...[...get(itemLocal), OP.i32Load8U, 0, ITEM.flags],
-    ...[...constant(IS_SUBQUERY | IS_RECURSIVE), OP.i32And, ...constant(0), OP.i32Ne, OP.i32And],
-  ];
-}
-
-function nameOfTable({ itemLocal, nameLocal }: Question): number[] {
-  return [...get(itemLocal), ...load(ITEM.table), ...load(TABLE_NAME), ...set(nameLocal)];
-}
-
 interface DeclaredLocals {
   /** How many groups, and how many locals in all. */
   readonly groups: number;
@@ -318,18 +225,6 @@ function withLocals(wasm: Uint8Array, declared: DeclaredLocals): Uint8Array {
   return concat([unsigned(declared.groups + 1), before, [5, I32]]);
 }
 
-/** The bytes of the span with the inserted code. */
-function insert(wasm: Uint8Array, span: Span, insertions: readonly Insertion[]): Uint8Array {
-  const parts: (Uint8Array | readonly number[])[] = [];
-  let from = span.start;
-  for (const { at, code } of [...insertions].sort((a, b) => a.at - b.at)) {
-    parts.push(wasm.subarray(from, at), code);
-    from = at;
-  }
-  parts.push(wasm.subarray(from, span.end));
-  return concat(parts);
-}
-
 // The dispatch is `local.get pOp; i32.load8_u; local.tee opcode; br_table`. Its locals have one-byte
 // indexes in this build.
 function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
@@ -352,31 +247,6 @@ function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
   return only(found, 'the instruction dispatch');
 }
 
-// The condition is `local.tee item; i64.load usedColumns; i64.const 0; i64.ne; br_if; local.get item; i32.load name;
-// local.tee name; i32.eqz; br_if; local.get parse; i32.const SQLITE_READ; local.get name`, with indexes of one byte.
-function findQuestion(wasm: Uint8Array, bodies: readonly Span[]): Question {
-  const found: Question[] = [];
-  const used = [OP.i64Load, ALIGN_8, ITEM.usedColumns, OP.i64Const, 0, OP.i64Ne, OP.brIf];
-  for (const body of bodies) {
-    for (const at of occurrences(wasm, body, used)) {
-      const itemLocal = wasm[at - 1]!;
-      const skipAt = at + used.length - 1;
-      const name = [...get(itemLocal), ...load(ITEM.name), OP.localTee];
-      const nameAt = skipAt + 2;
-      const nameLocal = wasm[nameAt + name.length]!;
-      const askAt = nameAt + name.length + 4;
-      const isQuestion =
-        wasm[at - 2] === OP.localTee &&
-        isAt(wasm, nameAt, name) &&
-        isAt(wasm, askAt - 3, [OP.i32Eqz, OP.brIf]) &&
-        isAt(wasm, askAt, [OP.localGet]) &&
-        isAt(wasm, askAt + 2, [...constant(SQLITE_READ), ...get(nameLocal)]);
-      if (isQuestion) found.push({ body, skipAt, askAt, itemLocal, nameLocal });
-    }
-  }
-  return only(found, 'the question about a table without used columns');
-}
-
 // The dispatching function calls exactly one function of this type: returns where each call ends.
 function findMoves(
   wasm: Uint8Array,
@@ -394,29 +264,6 @@ function findMoves(
     if (ends.length > 0) candidates.push(ends);
   }
   return only(candidates, 'sqlite3BtreeTableMoveto');
-}
-
-function only<T>(found: readonly T[], what: string): T {
-  const first = found[0];
-  if (first === undefined || found.length !== 1) {
-    throw new Error(
-      `Instrumenting sqlite3.wasm: ${what} was found ${found.length} times instead of once; ` +
-        'install the version this was written for, or adapt the pattern.',
-    );
-  }
-  return first;
-}
-
-function occurrences(wasm: Uint8Array, span: Span, bytes: readonly number[]): number[] {
-  const found: number[] = [];
-  for (let at = span.start; at <= span.end - bytes.length; at++) {
-    if (isAt(wasm, at, bytes)) found.push(at);
-  }
-  return found;
-}
-
-function isAt(wasm: Uint8Array, at: number, bytes: readonly number[]): boolean {
-  return bytes.every((byte, index) => wasm[at + index] === byte);
 }
 
 function functionTypes(wasm: Uint8Array, types: Span): string[] {
