@@ -6,6 +6,7 @@
 // Does not see what the program only calls: the statements inside a virtual table, pragmas, functions.
 
 import { Connection } from '../engine/sql/connection.ts';
+import type { QueryTables, TableSet } from '../engine/sql/query-tables.ts';
 import { PreparedStatement } from '../engine/sql/statement.ts';
 import { loadSqliteInNode } from './sqlite.ts';
 
@@ -13,6 +14,19 @@ import { loadSqliteInNode } from './sqlite.ts';
 export interface OpenedTables {
   readonly read: ReadonlySet<string>;
   readonly written: ReadonlySet<string>;
+}
+
+/** Counts, and is written without a question: it concerns only who reads everything. */
+const SEQUENCES = 'sqlite_sequence';
+
+/** The tables that a program opens, and that are not among those told. */
+export function untoldTables(told: QueryTables, { read, written }: OpenedTables): string[] {
+  const isTold = (table: string, tables: TableSet) => tables === 'all' || tables.has(table);
+  return [
+    ...[...written].filter((table) => !isTold(table, told.writes)),
+    // A table that is written need not be read, too.
+    ...[...read].filter((table) => !isTold(table, told.reads) && !isTold(table, told.writes)),
+  ].filter((table) => table !== SEQUENCES);
 }
 
 /** What a program calls tables. */

@@ -30,6 +30,7 @@ const QUOTES: readonly ((name: string) => string)[] = [
 ];
 const ACTIONS = ['CASCADE', 'SET NULL', 'SET DEFAULT', 'RESTRICT', 'NO ACTION'];
 const EVENTS = ['INSERT', 'UPDATE', 'DELETE'];
+const JOINS = ['JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN'];
 
 export class StatementGrammar {
   readonly #draws: Draws;
@@ -258,6 +259,10 @@ export class StatementGrammar {
     const from = draws.pick([
       () => this.#table(),
       () => `${this.#table()} AS x JOIN ${this.#table()} AS y`,
+      // Columns that both have, which a statement reads without naming their table.
+      () => `${this.#table()} NATURAL ${draws.pick(JOINS)} ${this.#table()}`,
+      () =>
+        `${this.#table()} ${draws.pick(JOINS)} ${this.#table()} USING (${draws.pick(['key', 'value', 'key, value'])})`,
       () => (depth > 0 ? `(${this.#select(depth - 1)})` : 'loot'),
       () => draws.pick(TABLE_FUNCTIONS),
     ])();

@@ -9,6 +9,7 @@ import { createTestHost } from '../../../worker/testing/test-host.ts';
 import { canonicalize } from '../conformance/corpus/canonical.mjs';
 import { runProgram } from './interpreter.mjs';
 import type { Step } from './step.ts';
+import { untoldStatement } from './told-tables.ts';
 
 export interface Engine {
   /** One result a step, on an object of its own. */
@@ -26,7 +27,8 @@ export async function startHere(): Promise<Engine> {
         host.run((ctx) => runProgram(ctx, steps, canonicalize), name),
       );
       await host.host.erase(host.address(name));
-      return results;
+      const untold = await untoldStatement(steps);
+      return untold === undefined ? results : [{ untold }];
     },
     close: () => host.close(),
   };

@@ -58,6 +58,16 @@ const bindings: fc.Arbitrary<unknown> = fc.oneof(
 /** JSON in JSON: whether a subquery's JSON is nested or quoted depends on the version of SQLite. */
 const nestedJson = jsonWithin(2);
 
+/** Columns that both tables of a join have. */
+const joins = fc.constantFrom('JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN');
+const joined = fc.oneof(
+  text`t ${joins} u USING (${fc.constantFrom('a', 'id', 'id, a', 'b')})`,
+  text`U NATURAL ${joins} "t"`,
+  text`t NATURAL ${joins} (SELECT id, b FROM u)`,
+  text`(SELECT a FROM u) JOIN T USING (a) NATURAL ${joins} u`,
+);
+const results = fc.constantFrom('count(*)', 'count(*), max(a)', 'total(id), count(b)');
+
 function jsonWithin(depth: number): fc.Arbitrary<string> {
   const scalars = fc.constantFrom('a', 'id', "'x'", "json('[1]')", "json_quote('y')");
   const inner: fc.Arbitrary<string> =
@@ -104,6 +114,8 @@ const ALL = ['all'];
 
 /** Statements that read values, structure or mistakes rather than tables. */
 const others = fc.oneof(
+  { weight: 2, arbitrary: execs(text`SELECT ${results} FROM ${joined}`, [], RAW) },
+  execs(text`SELECT id FROM u WHERE EXISTS (SELECT 1 FROM ${joined}) ORDER BY 1`, [], RAW),
   execs(
     fc.constant('SELECT ?, typeof(?), ? + 1, quote(?)'),
     [bindings, bindings, smallNumbers, fc.constantFrom('x', null, 1)],

@@ -1,0 +1,53 @@
+// Whether live reads know the tables of each statement of a program: those that SQLite tells its authorizer, against those
+// that the compiled statement opens.
+
+import type { QueryTables } from '../../../worker/engine/sql/query-tables.ts';
+import { ProgramReader, untoldTables } from '../../../worker/testing/opened-tables.ts';
+import { openInMemory } from '../../../worker/testing/test-database.ts';
+import type { Step } from './step.ts';
+
+/** The first statement that opens a table of which nobody is told; undefined: there is none. */
+export async function untoldStatement(steps: readonly Step[]): Promise<string | undefined> {
+  const [database, reader] = await Promise.all([openInMemory(), ProgramReader.open()]);
+  let told: QueryTables | undefined;
+  database.onQuery = (tables) => {
+    told = tables;
+  };
+  try {
+    for (const { sql, bindingCount } of statementsOf(steps)) {
+      told = undefined;
+      try {
+        // Any values: only what is compiled matters, and a row may be refused.
+        database
+          .exec(
+            sql,
+            Array.from({ length: bindingCount }, () => null),
+          )
+          .toArray();
+        if (/^CREATE/.test(sql)) reader.run(sql);
+      } catch {
+        if (told === undefined) continue;
+      }
+      const untold = untoldTables(told!, reader.opened(sql));
+      if (untold.length > 0) return `${sql}: opens ${untold.join(', ')}`;
+    }
+    return undefined;
+  } finally {
+    database.close();
+    reader.close();
+  }
+}
+
+interface Statement {
+  readonly sql: string;
+  readonly bindingCount: number;
+}
+
+/** Those that this build of SQLite compiles as they are. */
+function statementsOf(steps: readonly Step[]): Statement[] {
+  return steps.flatMap(({ sql, bindings, steps: inner }) => {
+    if (inner !== undefined) return statementsOf(inner);
+    if (typeof sql !== 'string' || /ORDER BY id DESC LIMIT \d$/.test(sql)) return [];
+    return [{ sql, bindingCount: Array.isArray(bindings) ? bindings.length : 0 }];
+  });
+}
