@@ -18,6 +18,14 @@ test('engines that agree show no difference', async () => {
   }
 });
 
+test('an engine that fails ends the comparison', async () => {
+  const failing: Engine = {
+    run: () => Promise.reject(new Error('the engine ended')),
+    close: async () => {},
+  };
+  await expect(compareSeed(1, failing, engine())).rejects.toThrow('the engine ended');
+});
+
 test('a program that differs is shrunk, and its seed repeats it', async () => {
   const seeds = Array.from({ length: 20 }, (_, i) => i + 1);
   const found = await Promise.all(seeds.map((seed) => compareSeed(seed, engine(), engine('put'))));

@@ -24,7 +24,10 @@ export async function untoldStatement(steps: readonly Step[]): Promise<string | 
             Array.from({ length: bindingCount }, () => null),
           )
           .toArray();
-        if (/^CREATE/.test(sql)) reader.run(sql);
+        if (/^CREATE/.test(sql)) {
+          reader.run(sql);
+          continue;
+        }
       } catch {
         if (told === undefined) continue;
       }
