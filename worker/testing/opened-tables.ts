@@ -1,9 +1,9 @@
-// The tables that the program of a statement opens, by SQLite's own listing of it: what it can read and write, whatever
-// its authorizer was asked. Nothing but roots and virtual tables counts here, so it can check who goes by names.
+// The tables that the program of a statement opens, by SQLite's own listing of the program. Roots and virtual tables
+// count, not the questions to the authorizer. So it can check who goes by names.
 //
 // The schema is made a second time, in a database of its own without an authorizer.
 //
-// Does not see what the program only calls: the statements inside a virtual table, pragmas, functions.
+// Does not see calls of the program: the statements inside a virtual table, pragmas, functions.
 
 import { Connection } from '../engine/sql/connection.ts';
 import type { QueryTables, TableSet } from '../engine/sql/query-tables.ts';
@@ -29,7 +29,7 @@ export function untoldTables(told: QueryTables, { read, written }: OpenedTables)
   ].filter((table) => table !== SEQUENCES);
 }
 
-/** What a program calls tables. */
+/** The tables of a schema, as a program calls them. */
 interface Names {
   /** By the page of the root of a table or an index. */
   readonly roots: ReadonlyMap<number, string>;

@@ -1,5 +1,5 @@
-// Whether live reads know the tables of each statement of a program: those that SQLite tells its authorizer, against those
-// that the compiled statement opens.
+// Whether live reads know the tables of each statement of a program: SQLite tells its authorizer, and the compiled statement
+// opens them.
 
 import type { QueryTables } from '../../../worker/engine/sql/query-tables.ts';
 import { ProgramReader, untoldTables } from '../../../worker/testing/opened-tables.ts';
@@ -17,7 +17,7 @@ export async function untoldStatement(steps: readonly Step[]): Promise<string | 
     for (const { sql, bindingCount } of statementsOf(steps)) {
       told = undefined;
       try {
-        // Any values: only what is compiled matters, and a row may be refused.
+        // Any values: the compiled statement is the same, and a row may be refused.
         database
           .exec(
             sql,
@@ -46,7 +46,7 @@ interface Statement {
   readonly bindingCount: number;
 }
 
-/** Those that this build of SQLite compiles as they are. */
+/** Without statements that are rewritten for this build of SQLite. */
 function statementsOf(steps: readonly Step[]): Statement[] {
   return steps.flatMap(({ sql, bindings, steps: inner }) => {
     if (inner !== undefined) return statementsOf(inner);
