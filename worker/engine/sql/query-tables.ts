@@ -47,7 +47,7 @@ const ALL: QueryTables = { reads: 'all', writes: 'all' };
  * Not tables, or written without asking the authorizer: pragmas as tables, sequences. A write of everything
  * writes the schema.
  */
-const INTERNAL_NAME = /^(sqlite_(?!(?:master|schema)$)|pragma_)/i;
+const INTERNAL_NAME = /^(sqlite_(?!master$)|pragma_)/i;
 const VIRTUAL = /^\s*CREATE\s+VIRTUAL\s/i;
 
 export class QueryTablesIndex {
