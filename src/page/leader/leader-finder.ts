@@ -39,6 +39,7 @@ import {
   misfit,
   OTHERS_WAIT_MS,
   otherMedium,
+  RESTART_MS,
   SILENT_WAIT_MS,
 } from './leader-search.ts';
 import { OwnWorker } from './own-worker.ts';
@@ -181,14 +182,14 @@ export class LeaderFinder {
       undo: () => {
         this.#abandonWorker();
         this.#options = options;
-        this.#worker = before;
+        this.#worker = before?.isGone ? null : before;
       },
     });
     this.#succession = succession;
     this.#worker = null;
     this.#options = { ...options, source };
     this.#startWorker();
-    if (!this.#isConnected) this.connection().catch((error) => succession.fail(error));
+    if (!this.#isConnected) this.connection().catch(() => {}); // it fails the succession, too
     await succession.done;
   }
 
@@ -249,6 +250,7 @@ export class LeaderFinder {
         this.#tell({ type: 'who' });
       });
     } catch (error) {
+      this.#succession?.fail(error as Error);
       this.standing.change('lost', error as Error);
       throw error;
     } finally {
@@ -313,7 +315,7 @@ export class LeaderFinder {
 
   // A worker that was given may be given again, to another finder, which alone hears it then.
   #abandonWorker(): void {
-    this.#worker?.abandon(this.#options.source.kind === 'spawned');
+    this.#worker?.abandon();
     this.#worker = null;
   }
 
@@ -325,7 +327,10 @@ export class LeaderFinder {
     this.#wasGiven = source.kind === 'given';
     const worker = source.kind === 'given' ? source.worker : source.spawn();
     const id = this.#idOf(worker);
-    return new OwnWorker(worker, id, this.#options.operation, this.#names, this.#environment, {
+    const isOwn = source.kind === 'spawned';
+    const { operation } = this.#options;
+    const startedBy = this.#search;
+    const own = new OwnWorker(worker, id, isOwn, operation, this.#names, this.#environment, {
       heard: (leader) => {
         if (this.#worker?.id === id) this.#judge(leader);
       },
@@ -350,21 +355,32 @@ export class LeaderFinder {
       gone: (error) => {
         this.#reserve.leave();
         if (this.#worker?.id === id) this.#worker = null;
-        if (this.#link?.leader === id) {
-          const [search, wasSilent] = [this.#search, this.#link.isSilent];
-          this.#link.isSilent = false;
-          this.#link.connection.fail(error);
-          // It was silent, or told its end before it ended: the search that began meanwhile needs another worker.
-          if (search !== null && (wasSilent || this.#options.source.kind === 'spawned')) {
-            if (wasSilent) this.#endSearchAfter(search, CONNECT_WAIT_MS);
-            this.#startWorker();
-            this.#tell({ type: 'who' });
-            return;
-          }
-          this.#seek();
+        const search = this.#search;
+        const link = this.#link?.leader === id ? this.#link : null;
+        const wasSilent = link?.isSilent === true;
+        if (link !== null) link.isSilent = false;
+        link?.connection.fail(error);
+        // A search needs another worker, unless it has started this one in vain.
+        if (isOwn && search !== null && (own.hasStarted || search !== startedBy)) {
+          if (wasSilent) this.#endSearchAfter(search, CONNECT_WAIT_MS);
+          this.#startWorker();
+          this.#tell({ type: 'who' });
+          return;
         }
+        if (link !== null) this.#seek();
         this.#leaveToOthers(error, id);
+        if (isOwn) this.#startLater();
       },
+    });
+    return own;
+  }
+
+  // While the page follows, nobody asks for its worker, which takes over from an older leader or leads next.
+  #startLater(): void {
+    this.#environment.after(RESTART_MS, () => {
+      if (this.#worker === null && this.#isConnected && !this.#reserve.isResting) {
+        this.#startWorker();
+      }
     });
   }
 
@@ -407,6 +423,13 @@ export class LeaderFinder {
     if (order === 'newer') this.standing.outdate();
     // The page's own worker takes over from one of an older deployment.
     if (order !== 'older') this.#follow({ worker, versions, build, medium });
+    // It was started after the page had begun to follow.
+    if (this.#isConnected && this.#leader === worker) this.#enterReserve();
+  }
+
+  #enterReserve(): void {
+    // A worker that the caller started cannot be started again.
+    if (this.#options.source.kind === 'spawned') this.#reserve.enter();
   }
 
   #follow({ worker, versions, build, medium }: Followed): void {
@@ -465,8 +488,7 @@ export class LeaderFinder {
       this.#tell({ type: 'silent', worker });
     });
     if (worker !== this.#worker?.id) {
-      // A worker that the caller started cannot be started again.
-      if (this.#options.source.kind === 'spawned') this.#reserve.enter();
+      this.#enterReserve();
       const watch = new AbortController();
       const { locks } = this.#environment;
       whenReleased(locks, this.#names.workerLock(worker), watch.signal, () => {

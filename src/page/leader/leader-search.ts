@@ -53,6 +53,12 @@ export const CONNECT_WAIT_MS = HANDLE_WAIT_MS + 24_000;
  */
 export const OTHERS_WAIT_MS = 1000;
 
+/** How long a worker of the page may take until it serves. Its search has time left to ask the others. */
+export const START_WAIT_MS = CONNECT_WAIT_MS - OTHERS_WAIT_MS;
+
+/** How long a following page is without a worker after its own has ended or did not start. */
+export const RESTART_MS = 30_000;
+
 /** How long a page searches for a leader that was silent last time. */
 export const SILENT_WAIT_MS = 1000;
 

@@ -7,6 +7,9 @@
 // A worker whose script has run but does not serve says so in answer to each start message; the page
 // repeats the message until it serves, or has said so too often. One whose script still loads is silent,
 // so a slow network is not mistaken for a script that never serves.
+//
+// Invariant: the page's own worker serves within START_WAIT_MS of its start, or is ended. Its script may never arrive. The
+// browser may have ended it before it held its lock.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import { mediumIn, type StorageMedium } from '../../shared/contract/medium.ts';
@@ -23,6 +26,7 @@ import {
 } from '../../shared/wire/control.ts';
 import { connectionClosed, fromWire } from '../../shared/wire/errors-on-wire.ts';
 import type { PageEnvironment, WorkerLike } from './environment.ts';
+import { late, START_WAIT_MS } from './leader-search.ts';
 
 /** How long a worker whose script has run may take until it serves: a script may await something first. */
 export const SERVE_WAIT_MS = 3000;
@@ -39,15 +43,16 @@ export interface OwnWorkerEvents {
   leads(channel: WireChannel, versions: Versions, medium: StorageMedium): void;
   /** It heard that another worker leads. */
   heard(leader: OtherLeader): void;
-  /** It obtained the leader's lock, but could not open the storage; or it does not serve. */
+  /** It obtained the leader's lock, but could not open the storage; or it does not serve, or does not start. */
   failed(error: Error): void;
-  /** It has ended, or could not be loaded. */
+  /** It has ended, could not be loaded, or did not start in time. */
   gone(error: Error): void;
 }
 
 export class OwnWorker {
   readonly id: string;
   readonly #worker: WorkerLike;
+  readonly #isOwn: boolean;
   readonly #events: OwnWorkerEvents;
   readonly #operation: string;
   readonly #after: PageEnvironment['after'];
@@ -58,12 +63,15 @@ export class OwnWorker {
   /** How often it answered and did not serve, since the page searches. */
   #answerCount = 0;
   #cancelPoll = () => {};
+  #cancelStart: (() => void) | undefined;
   #heardCount = 0;
   #isAsked = false;
 
+  /** `isOwn`: this page can start it again, and may end it. */
   constructor(
     worker: WorkerLike,
     id: string,
+    isOwn: boolean,
     operation: string,
     names: ReturnType<typeof namesOf>,
     { locks, after }: Pick<PageEnvironment, 'locks' | 'after'>,
@@ -71,6 +79,7 @@ export class OwnWorker {
   ) {
     this.id = id;
     this.#worker = worker;
+    this.#isOwn = isOwn;
     this.#operation = operation;
     this.#after = after;
     this.#events = events;
@@ -84,7 +93,7 @@ export class OwnWorker {
         case 'standing':
           if (this.#hasStarted) return;
           this.#hasStarted = true;
-          this.#cancelPoll();
+          this.#cancelTimers();
           whenReleased(locks, names.workerLock(id), this.#watch.signal, () => {
             this.#end(connectionClosed('the worker of this page was terminated'));
           });
@@ -109,19 +118,40 @@ export class OwnWorker {
     return this.#hasStarted;
   }
 
+  /** It has ended, or was abandoned: it does nothing more. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
   /** Makes it a candidate, or asks for a connection if it leads. */
   start(options: Omit<StartMessage, 'type' | 'worker'>): void {
     this.#startMessage = { type: 'start', worker: this.id, ...options };
     this.#answerCount = 0;
     this.#worker.postMessage(this.#startMessage);
+    if (!this.#hasStarted) this.#limitStart();
+  }
+
+  // The first start of a worker counts. A given worker is only reported, to each search.
+  #limitStart(): void {
+    if (this.#isOwn && this.#cancelStart !== undefined) return;
+    this.#cancelStart?.();
+    this.#cancelStart = this.#after(START_WAIT_MS, () => {
+      const error = late(this.#operation, START_WAIT_MS, false);
+      if (!this.#isOwn) {
+        this.#events.failed(error);
+        return;
+      }
+      this.terminate();
+      this.#end(error);
+    });
   }
 
   /** Ends it, if it can be ended and this page started it; it reports nothing more. */
-  abandon(isOwn: boolean): void {
+  abandon(): void {
     this.#isGone = true;
     this.#watch.abort();
-    this.#cancelPoll();
-    if (isOwn) this.terminate();
+    this.#cancelTimers();
+    if (this.#isOwn) this.terminate();
   }
 
   /** A page hears nothing from it: ends it, unless it answers. */
@@ -167,9 +197,14 @@ export class OwnWorker {
   #end(error: Error): void {
     if (this.#isGone) return;
     this.#isGone = true;
-    this.#cancelPoll();
+    this.#cancelTimers();
     this.#watch.abort();
     this.#events.gone(error);
+  }
+
+  #cancelTimers(): void {
+    this.#cancelPoll();
+    this.#cancelStart?.();
   }
 }
 

@@ -40,7 +40,7 @@ export class Succession {
         throw error;
       }
       // Its last answers may still be on their way.
-      after(LAST_ANSWERS_MS, () => before?.abandon(true));
+      after(LAST_ANSWERS_MS, () => before?.abandon());
     });
   }
 
