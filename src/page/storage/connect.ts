@@ -71,7 +71,7 @@ export async function connectClasses<Classes extends object>(
 ): Promise<ConnectedClasses<Classes>> {
   const finder = finders.finderFor(choice);
   const status = new Status(finder.standing, finders.environment.now);
-  const client = new ObjectsClient(finder, status);
+  const client = new ObjectsClient(finder, status, finders.environment.now);
   const party = new Party(FREE, () => caller);
   const peers = livePeers(finder, finders.environment.after);
   const caller = new PartyCaller(party, client.carry, liveCalls(peers), client.follow);

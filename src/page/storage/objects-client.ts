@@ -19,9 +19,7 @@ import type {
 } from '../../shared/wire/protocol.ts';
 import type { LeaderFinder } from '../leader/leader-finder.ts';
 import type { Status } from '../leader/status.ts';
-
-/** How often the worker may be lost before its classes are not asked for again. */
-const ASKS_MAX = 3;
+import { Repeats } from './repeats.ts';
 
 interface Waiting {
   readonly call: OutgoingCall;
@@ -36,17 +34,19 @@ interface Waiting {
 export class ObjectsClient {
   readonly #finder: LeaderFinder;
   readonly #status: Status;
+  readonly #now: () => number;
   #waiting: Waiting[] = [];
   #isConnecting = false;
 
-  constructor(finder: LeaderFinder, status: Status) {
+  constructor(finder: LeaderFinder, status: Status, now: () => number) {
     this.#finder = finder;
     this.#status = status;
+    this.#now = now;
   }
 
   /** The classes that the worker serves. @throws as `connect` */
   async classes(): Promise<ClassList> {
-    for (let tries = 1; ; tries++) {
+    for (const repeats = new Repeats(this.#now); ; ) {
       const connection = await this.#finder.connection();
       try {
         const outcome = await connection.worker.classes();
@@ -54,7 +54,7 @@ export class ObjectsClient {
         throw fromWire(outcome.error);
       } catch (error) {
         // The worker was on its way out; there may be another.
-        if (connection.failure === null || tries === ASKS_MAX) throw error;
+        if (connection.failure === null || repeats.areOver(error)) throw error;
       }
     }
   }

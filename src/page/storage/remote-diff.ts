@@ -14,10 +14,8 @@ import type {
 import { isStorageError } from '../../shared/contract/errors.ts';
 import { decodeValue } from '../../shared/values/value.ts';
 import type { Call, Results } from '../../shared/wire/operations.ts';
+import { Repeats } from './repeats.ts';
 import type { SessionCalls } from './session.ts';
-
-/** How often a call is made before it rejects: the object may be reset while the states are opened. */
-const TRIES_MAX = 3;
 
 export interface DiffedStates {
   /** Null: the beginning of the branch. */
@@ -74,11 +72,11 @@ class Walk {
   }
 
   async call<C extends Call>(callOf: (diff: number) => C): Promise<Results[C['op']]> {
-    for (let tries = 1; ; tries++) {
+    for (const repeats = new Repeats(this.#calls.session.now); ; ) {
       try {
         return await this.#calls.call(callOf(await this.#opened()), null);
       } catch (error) {
-        if (tries === TRIES_MAX || !isLost(error, this.#calls)) throw error;
+        if (!isLost(error, this.#calls) || repeats.areOver(error)) throw error;
         this.#open = null;
       }
     }

@@ -15,6 +15,7 @@ import type { Call, OpenedMoment, Results } from '../../shared/wire/operations.t
 import type { PageEnvironment } from '../leader/environment.ts';
 import { RemoteKeyValue, RemoteKv } from './remote-kv.ts';
 import { RemoteQueries } from './remote-sql.ts';
+import { Repeats } from './repeats.ts';
 import {
   type Session,
   type SessionCalls,
@@ -46,9 +47,6 @@ export class RemoteMoment extends RemoteKeyValue implements StorageMoment {
     return this.#session.close();
   }
 }
-
-/** How often a call is made before it rejects: the object may be reset while it opens the moment. */
-const TRIES_MAX = 3;
 
 /** A moment by its bookmark or by its time; the other is null. */
 export interface NamedMoment {
@@ -89,14 +87,14 @@ export class MomentSession implements SessionCalls {
   }
 
   static async #open(calls: SessionCalls, at: NamedMoment): Promise<MomentSession> {
-    for (let tries = 1; ; tries++) {
+    for (const repeats = new Repeats(calls.session.now); ; ) {
       const { generation } = calls.session;
       try {
         const { moment, bookmark } = await openAt(calls, at);
         const view = { generation, id: Promise.resolve(moment) };
         return new MomentSession(calls, { bookmark, view, isClosed: false });
       } catch (error) {
-        if (tries === TRIES_MAX || !isLost(error, calls)) throw error;
+        if (!isLost(error, calls) || repeats.areOver(error)) throw error;
       }
     }
   }
@@ -120,12 +118,12 @@ export class MomentSession implements SessionCalls {
     // They belong to a cursor, which the worker knows by its number.
     const isOfCursor = call.op === 'rows' || call.op === 'closeCursor';
     if (isOfCursor) return calls.call(call, null, ownSignal);
-    for (let tries = 1; ; tries++) {
+    for (const repeats = new Repeats(calls.session.now); ; ) {
       const moment = await this.#view();
       try {
         return await calls.call({ ...call, moment }, null, ownSignal);
       } catch (error) {
-        if (tries === TRIES_MAX || !isLost(error, calls)) throw error;
+        if (!isLost(error, calls) || repeats.areOver(error)) throw error;
         this.#shared.view = null;
       }
     }

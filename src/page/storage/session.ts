@@ -2,7 +2,7 @@
 // together, in order, and every call settles.
 //
 // When the worker dies, the session is opened again at the next one. Reads that had been sent are sent
-// again. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so do calls of a
+// again, for half a minute at most. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so do calls of a
 // transaction, which ended with its worker. A transaction that the worker had not opened yet begins
 // again, with its calls, of which none was answered.
 
@@ -28,18 +28,17 @@ import {
 } from '../../shared/wire/protocol.ts';
 import type { LeaderFinder } from '../leader/leader-finder.ts';
 import { type StandingSource, Status } from '../leader/status.ts';
+import { isTooLong, Repeats } from './repeats.ts';
 
 /** Most bytes of values in one message, unless a single call has more. */
 export const BATCH_BYTES_MAX = 1_048_576;
-
-/** How often a call is sent before it rejects. */
-const SENDS_MAX = 3;
 
 interface Pending {
   readonly call: Call;
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
-  sends: number;
+  /** When the worker it was sent to was lost, the first time. */
+  lostMs: number | null;
 }
 
 type State =
@@ -65,6 +64,7 @@ export class Session implements SessionCalls {
   readonly name: string;
   readonly status: Status;
   readonly finder: SessionFinder;
+  readonly now: () => number;
   /** The object it opens at a worker. */
   readonly target: string | WireAddress;
   /** Calls that are not sent yet. */
@@ -96,6 +96,7 @@ export class Session implements SessionCalls {
     this.name = name;
     this.target = target;
     this.finder = finder;
+    this.now = now;
     this.status = new Status(finder.standing, now);
   }
 
@@ -149,7 +150,7 @@ export class Session implements SessionCalls {
     }
     const answer = new Promise<Results[C['op']]>((resolve, reject) => {
       const sentCall = scope === null ? call : { ...call, txn: scope.number };
-      const pending = { call: sentCall, resolve, reject, sends: 0 };
+      const pending = { call: sentCall, resolve, reject, lostMs: null };
       this.#queue.push(signal ? this.#cancellable(pending, signal) : pending);
       // A full message leaves at once: the worker begins with it while this turn goes on.
       if (this.#queue.length % BATCH_CALLS_MAX === 0) this.#flush();
@@ -281,10 +282,7 @@ export class Session implements SessionCalls {
   }
 
   #send(connection: SessionConnection, id: SessionId, batch: readonly Pending[]): void {
-    for (const pending of batch) {
-      pending.sends += 1;
-      this.#sent.add(pending);
-    }
+    for (const pending of batch) this.#sent.add(pending);
     connection.worker
       .execute(
         id,
@@ -321,13 +319,13 @@ export class Session implements SessionCalls {
   async #open(): Promise<Error | null> {
     this.#state = { kind: 'opening' };
     try {
-      for (let tries = 1; ; tries++) {
+      for (const repeats = new Repeats(this.now); ; ) {
         const connection = await this.finder.connection();
         let outcome: Outcome<SessionId>;
         try {
           outcome = await connection.worker.open(this.target, this.finder.client);
         } catch (error) {
-          if (connection.failure === null || tries === SENDS_MAX) throw error;
+          if (connection.failure === null || repeats.areOver(error)) throw error;
           continue;
         }
         if ('error' in outcome) throw fromWire(outcome.error);
@@ -358,13 +356,16 @@ export class Session implements SessionCalls {
     this.#state = { kind: 'unopened' };
     this.#generation += 1;
     const sent = [...this.#sent];
+    const nowMs = this.now();
+    for (const pending of sent) pending.lostMs ??= nowMs;
+    const isGivenUp = ({ lostMs }: Pending) => lostMs !== null && isTooLong(lostMs, nowMs);
     const queue = this.#queue;
     const beginning = this.#beginning;
-    const beginsAgain = beginning !== null && mayBeginAgain(beginning, sent);
+    const beginsAgain = beginning !== null && mayBeginAgain(beginning, sent, isGivenUp);
     if (!beginsAgain) this.#scope?.end(reason);
     const isAgain = ({ call }: Pending) =>
       beginning !== null && belongsTo(beginning, call) ? beginsAgain : mayRepeat(call);
-    const again = sent.filter((pending) => isAgain(pending) && pending.sends < SENDS_MAX);
+    const again = sent.filter((pending) => isAgain(pending) && !isGivenUp(pending));
     const waiting = queue.filter((pending) => !isBound(pending.call) || isAgain(pending));
     const kept = new Set([...again, ...waiting]);
     this.#sent.clear();
@@ -469,9 +470,14 @@ function belongsTo({ number }: TransactionScope, call: Call): boolean {
 }
 
 /** One whose beginning was not answered has had no effect, unless its commit was sent too. */
-function mayBeginAgain(scope: TransactionScope, sent: readonly Pending[]): boolean {
+function mayBeginAgain(
+  scope: TransactionScope,
+  sent: readonly Pending[],
+  isGivenUp: (pending: Pending) => boolean,
+): boolean {
   return sent.every(
-    ({ call, sends }) => !belongsTo(scope, call) || (call.op !== 'commit' && sends < SENDS_MAX),
+    (pending) =>
+      !belongsTo(scope, pending.call) || (pending.call.op !== 'commit' && !isGivenUp(pending)),
   );
 }
 

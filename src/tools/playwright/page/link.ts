@@ -46,6 +46,7 @@ export class Link {
     this.client = new ObjectsClient(
       this.#finder,
       new Status(this.#finder.standing, environment.now),
+      environment.now,
     );
     this.#finder.standing.onStanding(() => this.#changed());
   }
