@@ -68,8 +68,8 @@ function create(answers: (LiveOutcome | 'lost' | 'refused')[]) {
 }
 
 const ok = (value: number): LiveOutcome => ({ ok: new Uint8Array([value]) });
-const settled = async () => {
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+const settled = async (times = 1) => {
+  for (let i = 0; i < 20 * times; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
 test('[LIVE6] a lost worker and a reset are survived without an error', async () => {
@@ -88,6 +88,38 @@ test('[LIVE6] a repeated failure is reported, and tried again less and less ofte
   expect(seen.filter((each) => each === 'failed CORRUPT')).toHaveLength(11);
   expect(seen.at(-1)).toBe('result 1');
   expect(pauses).toEqual([50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
+});
+
+const ABORTED: LiveOutcome = {
+  error: toWire(
+    Object.defineProperty(storageError('OBJECT_RESET', 'abort'), 'retryable', { value: false }),
+  ),
+  isEnded: true,
+};
+
+test('[LIVE29] losses and resets that follow each other are no error, for half a minute', async () => {
+  const losses = Array.from({ length: 13 }, (_, i) => (i % 3 === 2 ? RESET : 'lost'));
+  const { seen, pauses } = create([ok(1), ...losses, ok(2), ...losses, ok(3)]);
+  await settled(4);
+  expect(seen.filter((each) => each !== 'open')).toEqual(['result 1', 'result 2', 'result 3']);
+  const pausedMs = pauses.reduce((sum, pauseMs) => sum + pauseMs) / 2;
+  expect(pausedMs).toBeGreaterThanOrEqual(30_000);
+  expect(pausedMs).toBeLessThan(35_000);
+});
+
+test('[LIVE29] then each is reported, and the read is tried again', async () => {
+  const losses = Array.from({ length: 15 }, () => 'lost' as const);
+  const { seen } = create([ok(1), ...losses, ok(2)]);
+  await settled(4);
+  const failed = 'failed CONNECTION_CLOSED';
+  expect(seen.filter((each) => each !== 'open')).toEqual(['result 1', failed, failed, 'result 2']);
+});
+
+test('[LIVE29] a reset by the object itself is reported when it comes twice', async () => {
+  const { seen } = create([ok(1), ABORTED, ABORTED, ok(2)]);
+  await settled();
+  const shown = seen.filter((each) => each !== 'open');
+  expect(shown).toEqual(['result 1', 'failed OBJECT_RESET', 'result 2']);
 });
 
 test('[LIVE4] a read that fails stays open', async () => {

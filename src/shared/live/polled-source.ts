@@ -2,11 +2,12 @@
 // opened again when its instance or its worker has ended.
 //
 // Invariant: it reports a result, an error or its end, and never stays silent: a read that failed twice in a
-// row without a result in between is reported as an error, and is tried again, less and less often; a branch that has
-// ended is the end of its reads.
+// row without a result in between is reported as an error, and is tried again, less and less often. Losses of the worker or
+// of the instance may follow each other, as tabs are closed: they are reported after half a minute without a result. A
+// branch that has ended is the end of its reads.
 
 import type { CallFlags } from '../contract/call-flag.ts';
-import { isStorageError } from '../contract/errors.ts';
+import type { StorageError } from '../contract/errors.ts';
 import { fromWire } from '../wire/errors-on-wire.ts';
 import type { LiveNumber, LivePeer, LiveStart } from '../wire/protocol.ts';
 import type { LiveSink, LiveSource } from './live-value.ts';
@@ -28,6 +29,9 @@ export interface LivePeers {
 /** The first pause between two attempts, which doubles, and the longest. */
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 5000;
+
+/** How many losses in a row are borne: the pauses between them add up to 31 s. */
+const LOSSES_MAX = 13;
 
 const MOVED = Symbol('moved');
 
@@ -83,11 +87,15 @@ class Poll {
       const error = await this.#follow();
       if (this.#isStopped) return;
       if (this.#peers.end !== undefined || error === MOVED) continue;
+      const { code, retryable } = Object(error) as Partial<StorageError>;
       // No other branch ever has its address.
-      if (isStorageError(error) && error.code === 'BRANCH_ENDED') return this.#end(error);
+      if (code === 'BRANCH_ENDED') return this.#end(error);
       this.#failures += 1;
       if (this.#failures === 1) continue;
-      this.#sink.failed(error);
+      // The read may be fine: who was asked is gone, and not by the object's own code.
+      const isLoss =
+        code === 'CONNECTION_CLOSED' || (code === 'OBJECT_RESET' && retryable === true);
+      if (!isLoss || this.#failures > LOSSES_MAX) this.#sink.failed(error);
       await this.#pause();
     }
   }
