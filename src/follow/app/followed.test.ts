@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { setFollowed } from '../../shared/calls/stubs/followed-calls.ts';
+import { setFollowed, withNote } from '../../shared/calls/stubs/followed-calls.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { UNKNOWN_FOLLOW_STATE } from '../../shared/contract/followed.ts';
-import { followed } from './followed.ts';
+import { followed, settled } from './followed.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -74,4 +74,21 @@ test('[FOLP23] after the end of the connection nothing is asked any more', async
   const ended = asks;
   await vi.advanceTimersByTimeAsync(120_000);
   expect([status.state, asks]).toEqual(['offline', ended]);
+});
+
+test('[FOLP36] the answer to a call comes however many workers are lost while it is waited for', async () => {
+  let asks = 0;
+  const call = withNote(Promise.resolve('forecast'), {
+    n: 1,
+    address: { className: 'Room', id: 'c' } as never,
+    ask: (async () => {
+      asks += 1;
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      if (asks <= 30) throw storageError('CONNECTION_CLOSED', 'lost');
+      return { kind: 'value', value: 'answer' };
+    }) as never,
+  });
+  const answer = settled(call);
+  await vi.advanceTimersByTimeAsync(31_000);
+  expect(await answer).toBe('answer');
 });

@@ -18,8 +18,10 @@ import {
 import type { WireAddress } from '../../shared/wire/address.ts';
 import type { FollowAnswers, FollowAsk } from '../../shared/wire/follow-asks.ts';
 
-/** How many workers may go while one answer is waited for. */
-const TRIES_MAX = 10;
+/** How many workers may go one after the other, each as soon as it was asked: a connection that was closed looks alike. */
+const LOSSES_MAX = 10;
+/** A worker that was lost later than this was there: an answer may take hours. */
+const BRIEF_MS = 1000;
 /** Before the state is asked for again after an error, which doubles, and the longest. */
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 30_000;
@@ -200,12 +202,14 @@ function pause(delayMs: number): Promise<void> {
 
 /** Asks the next worker when one has gone; when the connection itself was closed, there is none. */
 async function again<T>(ask: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
+  for (let losses = 0; ; ) {
+    const askedMs = Date.now();
     try {
       return await ask();
     } catch (error) {
       const isGone = isStorageError(error) && error.code === 'CONNECTION_CLOSED';
-      if (!isGone || tries === TRIES_MAX) throw error;
+      losses = Date.now() - askedMs < BRIEF_MS ? losses + 1 : 1;
+      if (!isGone || losses === LOSSES_MAX) throw error;
     }
   }
 }
