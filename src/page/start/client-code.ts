@@ -15,6 +15,9 @@ import type { WorkerLike } from '../leader/environment.ts';
 import type { PageClient } from '../storage/page-client.ts';
 import { FirstWorkers } from './first-workers.ts';
 
+/** How long the page loads SQLite for its worker. */
+const WASM_WAIT_MS = 20_000;
+
 type Start = Parameters<FirstWorkers['start']>[1];
 
 interface First {
@@ -136,10 +139,13 @@ export async function isLed(
   }
 }
 
-// Compiled here as well, so that it is loaded once, whatever the server says of caches.
+// Compiled here as well, so that it is loaded once, whatever the server says of caches. If it does not arrive, the worker
+// asks again, while its page still searches for a leader.
 async function compiled(url: string): Promise<WebAssembly.Module | null> {
   try {
-    return await WebAssembly.compileStreaming(fetch(url));
+    return await WebAssembly.compileStreaming(
+      fetch(url, { signal: AbortSignal.timeout(WASM_WAIT_MS) }),
+    );
   } catch {
     return null;
   }

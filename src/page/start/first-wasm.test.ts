@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { namesOf } from '../../shared/wire/control.ts';
 import { isLed, sendWasm } from './client-code.ts';
@@ -36,6 +38,34 @@ test('[START7] a file for a worker that will wait behind another one is left to 
   await sendWasm(own, url, Promise.resolve(true));
   expect(own.postMessage).toHaveBeenLastCalledWith({ type: 'wasm', url, module: null });
 });
+
+test.for(['no answer', 'half an answer'])(
+  '[START7] a file of which %s comes within 20 s is left to the worker',
+  async (what) => {
+    const server = createServer((_, response) => {
+      if (what === 'no answer') return;
+      response.writeHead(200, { 'content-type': 'application/wasm', 'content-length': 100 });
+      response.write('half');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const over = new AbortController();
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(over.signal);
+    const own = worker();
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/sqlite3.wasm`;
+    const asked = new Promise((resolve) => void server.once('request', resolve));
+    const sent = sendWasm(own, url, Promise.resolve(false));
+    await asked;
+    expect(timeout.mock.calls).toEqual([[20_000]]);
+    expect(own.postMessage).toHaveBeenCalledTimes(1);
+    over.abort();
+    await sent;
+    expect(own.postMessage).toHaveBeenLastCalledWith({ type: 'wasm', url, module: null });
+    timeout.mockRestore();
+    server.closeAllConnections();
+    server.close();
+  },
+);
 
 test('[START7] a worker leads if it holds the lock of the directory', async () => {
   const held = [{ name: namesOf('mine').leaderLock }];
