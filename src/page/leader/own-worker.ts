@@ -33,6 +33,9 @@ export const SERVE_WAIT_MS = 3000;
 
 const SERVE_POLL_MS = 250;
 
+/** A page that was suspended hears within this time what its worker has said meanwhile. */
+const MESSAGES_MS = 1000;
+
 /** How often a worker that others cannot reach is asked once more before it is ended, and how long it has. */
 export const SILENT_ASKS = 3;
 export const SILENT_ASK_MS = 1000;
@@ -135,15 +138,19 @@ export class OwnWorker {
   #limitStart(): void {
     if (this.#isOwn && this.#cancelStart !== undefined) return;
     this.#cancelStart?.();
-    this.#cancelStart = this.#after(START_WAIT_MS, () => {
-      const error = late(this.#operation, START_WAIT_MS, false);
-      if (!this.#isOwn) {
-        this.#events.failed(error);
-        return;
-      }
-      this.terminate();
-      this.#end(error);
+    this.#cancelStart = this.#after(START_WAIT_MS - MESSAGES_MS, () => {
+      this.#cancelStart = this.#after(MESSAGES_MS, () => this.#giveUp());
     });
+  }
+
+  #giveUp(): void {
+    const error = late(this.#operation, START_WAIT_MS, false);
+    if (!this.#isOwn) {
+      this.#events.failed(error);
+      return;
+    }
+    this.terminate();
+    this.#end(error);
   }
 
   /** Ends it, if it can be ended and this page started it; it reports nothing more. */

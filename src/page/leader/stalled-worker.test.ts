@@ -70,6 +70,20 @@ test('[TAB18] a worker serves after 28 s, and is used', async () => {
   expect(running(tab)).toEqual([true]);
 });
 
+test('[TAB18] [TAB11] a worker that started while its page was suspended is kept', async () => {
+  const tab = tabs.tab();
+  tab.script = 'says nothing';
+  const opening = tab.open().catch(() => {}); // the search is over, too
+  await turns();
+  tab.workers[0]!.serve();
+  tab.advance(3_600_000);
+  await opening;
+  await turns();
+  await pass(tab, 60_000);
+  await tab.open();
+  expect(running(tab)).toEqual([true]);
+});
+
 test('[TAB18] while another tab serves, the same attempt uses it', async () => {
   const mine = await tabs.tab().open();
   await mine.put('a', 1);
