@@ -155,15 +155,11 @@ export class ObjectStorage {
     return this.#kv.list(range);
   }
 
-  /**
-   * Removes everything, earlier writes of this turn too, all or nothing; the alarm as the compatibility date says.
-   *
-   * @throws TRANSACTION_NESTING inside a transaction
-   */
+  /** Removes everything, earlier writes of this turn too, all or nothing; the alarm as the date says. @throws TRANSACTION_NESTING */
   deleteAll(write: Confirmation = CONFIRMED): void {
     this.#mustBeAlive();
-    this.accesses.checkWrite();
     this.#mustBeOutside('deleteAll()');
+    this.#ask();
     if (this.options.backend === 'kv') {
       this.#deleteAllKeys(write);
       return;
@@ -335,9 +331,7 @@ export class ObjectStorage {
 
   /** Runs the callback as one transaction. @throws TRANSACTION_ASYNC, and the callback's error */
   transactionSync<T>(callback: () => T): T {
-    this.#mustBeAlive();
-    this.accesses.checkWrite();
-    this.#authors.beforeWrite(this.#transactions);
+    this.#ask();
     return this.#transactions.sync(() => {
       const result = callback();
       this.#mustBeAlive(); // whatever the callback has caught
@@ -521,12 +515,17 @@ export class ObjectStorage {
     return { database: this.#database, alarm: this.#alarm.storedMs, setAlarm };
   }
 
-  /** Returns where to note writes; undefined: there are no live reads. */
-  #beforeWrite(write: Confirmation): WriteSet | undefined {
+  /** The running code is about to write. What another author has written in this turn is a commit without it. */
+  #ask(): void {
     this.#mustBeAlive();
     this.accesses.checkWrite();
     this.#authors.beforeWrite(this.#transactions);
     this.#mustBeAlive(); // a flush that failed may have ended it
+  }
+
+  /** Returns where to note writes; undefined: there are no live reads. */
+  #beforeWrite(write: Confirmation): WriteSet | undefined {
+    this.#ask();
     this.#transactions.beforeWrite();
     if (this.#transactions.isImplicit) this.#commits.written(write);
     return this.accesses.writes;

@@ -269,6 +269,36 @@ describe('[BY2] a commit has the writes of one author only', () => {
   });
 });
 
+test('[BY2] deleteAll takes nothing over from another author: an alarm that was set in the same turn is a commit before it', async () => {
+  class Cleared extends DurableObject {
+    async set(timeMs: number) {
+      this.ctx.storage.kv.put('a', 1);
+      await this.ctx.storage.setAlarm(timeMs);
+    }
+
+    async clear() {
+      await this.ctx.storage.deleteAll();
+    }
+
+    alarm() {}
+  }
+  const cleared = await createObjects({ Cleared });
+  const stub = cleared.env.Cleared.getByName('one');
+  const storage = await cleared.storage(stub);
+  const timeMs = Date.now() + 1e9;
+  await Promise.all([stub.set(timeMs), stub.clear()]);
+  const found = [];
+  for (const { by, bookmark } of (await storage.history()).toReversed()) {
+    const moment = await storage.at(bookmark);
+    found.push([by?.method, [...(await moment.list()).keys()], await moment.getAlarm()]);
+  }
+  expect(found).toEqual([
+    ['set', ['a'], timeMs],
+    ['clear', [], timeMs],
+  ]);
+  await cleared.close();
+});
+
 describe('[TX15] what ends the commit within a turn', () => {
   class Ended extends DurableObject {
     async bookmark() {
