@@ -9,16 +9,24 @@ export interface Contents {
   readonly keys: Map<string, number>;
   /** The rows of table `t`; null if the table does not exist. */
   readonly rows: Map<number, number> | null;
+  /** The rows of table `u`, whose triggers keep their ids in another table; null if the tables do not exist. */
+  readonly second: Map<number, number> | null;
   readonly alarm: number | null;
 }
 
-export const EMPTY: Contents = { keys: new Map(), rows: null, alarm: null };
+export const EMPTY: Contents = { keys: new Map(), rows: null, second: null, alarm: null };
 
 /** A key that every transaction changes, so that every state is unique. */
 export const MARK = '~mark';
 
 export const CREATE_ROWS =
   'CREATE TABLE t(id INTEGER PRIMARY KEY, v INTEGER, body BLOB); CREATE INDEX t_v ON t(v)';
+/** As a constructor runs it: it writes nothing if the tables exist. */
+export const CREATE_SECOND = `
+  CREATE TABLE IF NOT EXISTS u(id INTEGER PRIMARY KEY, v INTEGER);
+  CREATE TABLE IF NOT EXISTS u_ids(id INTEGER PRIMARY KEY);
+  CREATE TRIGGER IF NOT EXISTS u_added AFTER INSERT ON u BEGIN INSERT INTO u_ids VALUES(new.id); END;
+  CREATE TRIGGER IF NOT EXISTS u_removed AFTER DELETE ON u BEGIN DELETE FROM u_ids WHERE id = old.id; END`;
 export const UPSERT_ROW =
   'INSERT INTO t VALUES(?,?,?) ON CONFLICT DO UPDATE SET v = excluded.v, body = excluded.body';
 
@@ -58,7 +66,11 @@ interface Readable {
 /** The first difference between the object and its expected contents; null if there is none. */
 export function difference(object: Readable, expected: Contents): string | null {
   return (
-    keysDiffer(object, expected) ?? rowsDiffer(object, expected) ?? alarmDiffers(object, expected)
+    keysDiffer(object, expected) ??
+    tablesDiffer(object, expected) ??
+    rowsDiffer(object, expected) ??
+    secondDiffers(object, expected) ??
+    alarmDiffers(object, expected)
   );
 }
 
@@ -76,10 +88,25 @@ function keysDiffer({ storage }: Readable, { keys }: Contents): string | null {
   return count === keys.size ? null : `${count} keys, not ${keys.size}`;
 }
 
+function tablesDiffer({ storage }: Readable, { rows, second }: Contents): string | null {
+  const query = "SELECT name FROM sqlite_master WHERE name IN ('t', 'u')";
+  const names = new Set(
+    storage
+      .exec(query, [])
+      .toArray()
+      .map(({ name }) => name),
+  );
+  for (const [name, expected] of [
+    ['t', rows],
+    ['u', second],
+  ] as const) {
+    if (names.has(name) === (expected !== null)) continue;
+    return `table ${name} ${names.has(name) ? 'exists' : 'is missing'}`;
+  }
+  return null;
+}
+
 function rowsDiffer({ storage }: Readable, { rows }: Contents): string | null {
-  const tables = storage.exec("SELECT 1 FROM sqlite_master WHERE name = 't'", []).toArray();
-  const hasTable = tables.length === 1;
-  if (hasTable !== (rows !== null)) return `table t ${hasTable ? 'exists' : 'is missing'}`;
   if (rows === null) return null;
   const found = storage.exec('SELECT id, v, body FROM t', []).toArray();
   if (found.length !== rows.size) return `${found.length} rows, not ${rows.size}`;
@@ -92,6 +119,15 @@ function rowsDiffer({ storage }: Readable, { rows }: Contents): string | null {
   const indexed = storage.exec('SELECT count(v) AS count FROM t INDEXED BY t_v WHERE v >= 0', []);
   const { count } = indexed.one() as { count: number };
   return count === rows.size ? null : `the index has ${count} rows, not ${rows.size}`;
+}
+
+function secondDiffers({ storage }: Readable, { second }: Contents): string | null {
+  if (second === null) return null;
+  const query = 'SELECT u.id, v, u_ids.id AS told FROM u FULL JOIN u_ids ON u.id = u_ids.id';
+  const found = storage.exec(query, []).toArray();
+  if (found.length !== second.size) return `${found.length} rows in u, not ${second.size}`;
+  const wrong = found.find(({ id, v, told }) => second.get(id as number) !== v || told !== id);
+  return wrong === undefined ? null : `row ${String(wrong.id ?? wrong.told)} of u is wrong`;
 }
 
 function alarmDiffers({ storage }: Readable, { alarm }: Contents): string | null {

@@ -2,6 +2,7 @@
 // bookmarks it has returned.
 
 import { isStorageError } from '../../src/shared/contract/errors.ts';
+import type { CommitAuthor } from '../../src/shared/contract/storage.ts';
 import { type Contents, MARK } from './contents.ts';
 import type { WallClock } from './wall-clock.ts';
 
@@ -19,6 +20,8 @@ export interface State {
   readonly contents: Contents;
   /** When it was committed, by the time that passes. */
   readonly timeMs: number;
+  /** Who made it; null: nobody; undefined: it is not known. */
+  readonly by?: CommitAuthor | null;
   /** A restore was requested before, so the log may give the commit the time of the one before it. */
   readonly keepsTimeline?: boolean;
 }
@@ -85,6 +88,11 @@ export class History {
     this.#isPruned = isBounded;
   }
 
+  /** Old history may have been pruned. */
+  get mayBeShort(): boolean {
+    return this.#isPruned || this.#isThinned;
+  }
+
   get last(): State {
     return this.states.at(-1)!;
   }
@@ -96,8 +104,9 @@ export class History {
   }
 
   /** A commit begins; `committed` is called once it has succeeded. */
-  attempts(contents: Contents, timeMs: number): void {
-    this.attempt = { contents, timeMs, keepsTimeline: this.keepsTimeline };
+  attempts(contents: Contents, timeMs: number, by?: CommitAuthor | null): void {
+    const { keepsTimeline } = this;
+    this.attempt = { contents, timeMs, keepsTimeline, ...(by !== undefined && { by }) };
   }
 
   committed(): void {

@@ -11,6 +11,8 @@ import { isStorageError, storageError } from '../../src/shared/contract/errors.t
 import { CrashDisk, type SimulatedDisk } from '../simulate/world/crash-disk.ts';
 import { Random } from '../simulate/world/random.ts';
 import { promised } from '../simulate/world/settle.ts';
+import { AuthoredTurns, type Cut } from './authored-turns.ts';
+import { checkCommits, checkNewest } from './commit-check.ts';
 import { type Contents, difference, EMPTY, MARK } from './contents.ts';
 import { checkDamages } from './damage-check.ts';
 import { History, inStep, SimulationFailure } from './history.ts';
@@ -39,6 +41,7 @@ export class ObjectSimulation {
   readonly #random = new Random(0);
   readonly #clock = new WallClock(START_MS);
   readonly #work: Workload;
+  readonly #turns: AuthoredTurns;
   /** Few bytes of history are kept. */
   readonly #isBounded: boolean;
   readonly #isThinned: boolean;
@@ -47,6 +50,8 @@ export class ObjectSimulation {
   #object!: SimulatedObject;
   readonly #restores = new Restores();
   #image: { readonly bytes: Uint8Array; readonly contents: Contents } | null = null;
+  /** The object was opened again since its commits were read. */
+  #mustLook = false;
   /** Number of failed calls before the object was opened. */
   #failedCalls = 0;
 
@@ -58,8 +63,17 @@ export class ObjectSimulation {
     this.#history = new History(first, this.#clock, this.#isBounded, this.#isThinned);
     const isOfRows = plan.medium === 'rows';
     this.#disk = isOfRows ? new RowDisk(this.#random) : new CrashDisk(this.#random, plan.disk);
-    this.#world = { sqlite, random: this.#random, clock: this.#clock, sizes: plan.sizes };
+    const { sizes } = plan;
+    this.#world = { sqlite, random: this.#random, clock: this.#clock, sizes };
     this.#work = new Workload(this.#random, () => this.#clock.nowMs, sqlite.allocator);
+    this.#turns = new AuthoredTurns({
+      random: this.#random,
+      work: this.#work,
+      history: this.#history,
+      world: this.#world,
+      elapsedMs: () => this.#clock.elapsedMs,
+      cut: (what) => this.#cut(what),
+    });
   }
 
   /** @throws SimulationFailure, NeverSettled */
@@ -83,7 +97,9 @@ export class ObjectSimulation {
     this.#clock.elapsedMs += 1 + this.#random.below(90_000);
     const { mayBeFull } = this.#disk;
     if (mayBeFull) this.#history.mayBePruned();
+    if (this.#plan.isAuthored) this.#turns.anybody();
     try {
+      if (this.#mustLook) await this.#look(2);
       await this.#perform(step);
       if (mayBeFull) this.#history.mayBePruned(); // also of this step
       if (this.#object.isBroken || this.#disk.isOff) await this.#recover();
@@ -135,6 +151,8 @@ export class ObjectSimulation {
         return this.#deleteAll();
       case 'acknowledge':
         return this.#acknowledge();
+      case 'turn':
+        return this.#turn();
       case 'bookmark':
         return this.#bookmark();
       case 'restore':
@@ -250,6 +268,37 @@ export class ObjectSimulation {
     if (this.#random.onceIn(2) && !this.#object.isBroken) this.#bookmark();
   }
 
+  /** A turn of several events; afterwards each of its commits is read, in half of the cases. */
+  async #turn(): Promise<void> {
+    const looks = this.#random.onceIn(2);
+    if (looks) this.#bookmark();
+    const since = this.#history.known.at(-1);
+    const first = this.#history.states.length;
+    this.#turns.run(this.#object);
+    this.#object.turn();
+    this.#committed();
+    if (!looks || since === undefined || this.#object.isBroken) return;
+    const made = this.#history.states.slice(first);
+    const kept = this.#history.mayBeShort ? 'perhaps' : 'all';
+    this.totals.looks += await checkCommits(this.#object, since.text, made, kept);
+  }
+
+  /** Ends the state of the running event. */
+  #cut(what: Cut): void {
+    this.#history.committed();
+    if (what === 'restore') this.#requestRestore();
+    else if (what === 'export') this.#export();
+    else this.#bookmark();
+  }
+
+  /** Each of the newest commits is a whole state. */
+  async #look(count: number): Promise<void> {
+    const { states, mayBeShort } = this.#history;
+    const kept = mayBeShort ? 'perhaps' : 'all';
+    this.#mustLook = false;
+    this.totals.looks += await checkNewest(this.#object, count, states, kept);
+  }
+
   async #deleteAll(): Promise<void> {
     const { alarm } = this.#history.last.contents;
     this.#history.attempts({ ...EMPTY, alarm }, this.#clock.elapsedMs);
@@ -357,8 +406,14 @@ export class ObjectSimulation {
   }
 
   async #restore(): Promise<void> {
+    if (!this.#requestRestore()) return;
+    if (!this.#random.onceIn(4)) await this.#acknowledge();
+  }
+
+  /** False if it is refused, or there is nothing to restore to. */
+  #requestRestore(): boolean {
     const { known } = this.#history;
-    if (known.length === 0) return;
+    if (known.length === 0) return false;
     const wanted = this.#random.pick(known);
     const request: RestoreRequest = { known: wanted, undo: null, isAcknowledged: false };
     this.#restores.add(request);
@@ -368,10 +423,10 @@ export class ObjectSimulation {
     } catch (error) {
       this.#history.checkRefusal([wanted], error);
       this.#restores.withdraw();
-      return;
+      return false;
     }
     this.#history.checkOrder(request.undo);
-    if (!this.#random.onceIn(4)) await this.#acknowledge();
+    return true;
   }
 
   // ---- Openings.
@@ -475,6 +530,7 @@ export class ObjectSimulation {
 
   #settleOn(found: Found): void {
     this.#history.keepsTimeline = false;
+    this.#mustLook = this.#plan.isAuthored && this.#random.onceIn(2);
     this.#restores.settle();
     if (found.kind === 'state') this.#history.found(found.state);
     else this.#settleOnRestored(found);

@@ -40,6 +40,10 @@ export const LATER_SEEDS = 100_000;
 const LATEST_STEPS = { clockStep: 8, lookUpTime: 12 } as const;
 const LATEST_SEEDS = 600_000;
 
+/** Turns of events with authors, from `AUTHORED_SEEDS` on: as many as all other steps that write. */
+const AUTHORED_STEPS = { turn: 45 } as const;
+export const AUTHORED_SEEDS = 900_000;
+
 /** From these seeds on, every other plan keeps few bytes of history. */
 export const BOUNDED_SEEDS = 700_000;
 const KEPT_BYTES = [0, 1 << 15, 1 << 17];
@@ -47,7 +51,11 @@ const KEPT_BYTES = [0, 1 << 15, 1 << 17];
 /** From these seeds on, three of four plans thin the history, some of few bytes. */
 export const THINNED_SEEDS = 800_000;
 
-export type StepKind = keyof typeof STEPS | keyof typeof LATER_STEPS | keyof typeof LATEST_STEPS;
+export type StepKind =
+  | keyof typeof STEPS
+  | keyof typeof LATER_STEPS
+  | keyof typeof LATEST_STEPS
+  | keyof typeof AUTHORED_STEPS;
 
 export interface Step {
   readonly kind: StepKind;
@@ -61,11 +69,14 @@ export interface Plan {
   /** A disk of bytes, or the rows of a browser without synchronous files. */
   readonly medium: 'bytes' | 'rows';
   readonly steps: readonly Step[];
+  /** Whether what is written has authors. */
+  readonly isAuthored: boolean;
 }
 
 const KINDS = kindsOf(STEPS);
 const LATER_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS });
 const LATEST_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS, ...LATEST_STEPS });
+const AUTHORED_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS, ...LATEST_STEPS, ...AUTHORED_STEPS });
 
 /** Each kind as often as the table says. */
 export function kindsOf<Kind extends string>(frequencies: Readonly<Record<Kind, number>>): Kind[] {
@@ -89,6 +100,7 @@ export function planOf(seed: number): Plan {
     medium: 'bytes',
     disk: { flush: random.pick(['now', 'now', 'late'] as const) },
     steps: isLarge ? withLarge(steps.slice(0, 40), random, step) : steps,
+    isAuthored: seed >= AUTHORED_SEEDS,
   };
 }
 
@@ -105,7 +117,8 @@ export function historyOf(seed: number): HistoryLimits {
 
 function kindsFor(seed: number): readonly StepKind[] {
   if (seed < LATER_SEEDS) return KINDS;
-  return seed < LATEST_SEEDS ? LATER_KINDS : LATEST_KINDS;
+  if (seed < LATEST_SEEDS) return LATER_KINDS;
+  return seed < AUTHORED_SEEDS ? LATEST_KINDS : AUTHORED_KINDS;
 }
 
 function smallSizes(seed: number, random: Random): Sizes {

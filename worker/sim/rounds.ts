@@ -5,6 +5,7 @@ import { shrink } from '../simulate/world/shrink.ts';
 import { AlarmSimulation, type AlarmStep, alarmStepsOf } from './alarm-simulation.ts';
 import { type BranchStep, branchStepsOf } from './branch-plan.ts';
 import { BranchSimulation } from './branch-simulation.ts';
+import { ClassSimulation, type ClassStep, classStepsOf } from './class-simulation.ts';
 import { HostSimulation, type HostStep, hostStepsOf } from './host-simulation.ts';
 import { ObjectSimulation } from './object-simulation.ts';
 import { type Plan, planOf, type Step } from './plan.ts';
@@ -12,11 +13,18 @@ import { loadWatchedSqlite, type WatchedSqlite } from './watched-sqlite.ts';
 
 /**
  * The simulated layer: single objects through many openings, on a disk of bytes or on rows; hosts with several
- * objects; the alarms of a host's objects; or an object and its branches.
+ * objects; the alarms of a host's objects; an object and its branches; or a class in the world of `simulate`.
  */
-export type Layer = 'objects' | 'rows' | 'hosts' | 'alarms' | 'branches';
+export type Layer = 'objects' | 'rows' | 'hosts' | 'alarms' | 'branches' | 'classes';
 
-export const LAYERS: readonly Layer[] = ['objects', 'rows', 'hosts', 'alarms', 'branches'];
+export const LAYERS: readonly Layer[] = [
+  'objects',
+  'rows',
+  'hosts',
+  'alarms',
+  'branches',
+  'classes',
+];
 
 export type Counts = Readonly<Record<string, number>>;
 
@@ -34,7 +42,7 @@ export interface Outcome {
   readonly failures: readonly Failure[];
 }
 
-type AnyStep = Step | HostStep | AlarmStep | BranchStep;
+type AnyStep = Step | HostStep | AlarmStep | BranchStep | ClassStep;
 
 /** The round of one seed. It can run with all its steps or with some of them. */
 interface Round {
@@ -122,6 +130,12 @@ export class Rounds {
       return {
         steps: branchStepsOf(seed),
         run: (steps) => new BranchSimulation(sqlite, seed, steps as BranchStep[]).run(),
+      };
+    }
+    if (this.#layer === 'classes') {
+      return {
+        steps: classStepsOf(seed),
+        run: (steps) => new ClassSimulation(sqlite, seed, steps as ClassStep[]).run(),
       };
     }
     const plan = planOf(seed);

@@ -6,7 +6,7 @@ test('[MEDIUM4] on rows, every acknowledged commit survives whole, and every obj
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   const rounds = await Rounds.of('rows');
-  const seeds = Array.from({ length: 6 }, (_, i) => i + 1);
+  const seeds = [1, 2, 3, 4, 5, 900_001]; // in the last one, events of several authors take turns
   const { counts, failures } = await rounds.run(seeds, { shrinks: false });
   expect(failures.map(({ seed, fact }) => `seed ${seed}: ${fact}`)).toEqual([]);
   expect(counts.crashes).toBeGreaterThan(50);

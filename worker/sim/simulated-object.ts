@@ -14,6 +14,7 @@ import { ObjectFiles } from '../engine/log/object-files.ts';
 import { completeLimits } from '../engine/sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../engine/storage/databases.ts';
 import { ObjectStorage } from '../engine/storage/object-storage.ts';
+import type { CommitScope } from '../engine/storage/storage-environment.ts';
 import type { SimulatedDisk } from '../simulate/world/crash-disk.ts';
 import type { Random } from '../simulate/world/random.ts';
 import { settled } from '../simulate/world/settle.ts';
@@ -35,8 +36,10 @@ export interface Sizes {
 export interface World {
   readonly sqlite: WatchedSqlite;
   readonly random: Random;
-  readonly clock: { nowMs: number };
+  readonly clock: { readonly nowMs: number };
   readonly sizes: Sizes;
+  /** Whose code runs. @default nobody's */
+  running?: CommitScope;
 }
 
 /** Delayed tasks run at the end of every so many turns. */
@@ -87,6 +90,7 @@ export class SimulatedObject {
         return opened;
       },
       {
+        scope: () => world.running ?? NOBODY,
         now: () => world.clock.nowMs,
         nextTurn: (task) => void this.#tasks.push(task),
         afterRealTime: (_, task) => void this.#later.push(task),
@@ -126,8 +130,8 @@ export class SimulatedObject {
   }
 
   /** The outcome of a call of the storage. @throws NeverSettled */
-  outcome<T>(label: string, promise: Promise<T>): Promise<T> {
-    return settled(label, promise, () => this.turn());
+  outcome<T>(label: string, promise: Promise<T>, turnsMax?: number): Promise<T> {
+    return settled(label, promise, () => this.turn(), turnsMax);
   }
 
   /** Ends the turn, and waits until everything written is durable. */
@@ -176,5 +180,7 @@ export class SimulatedObject {
     this.#ended.catch(() => {}); // the reset that follows reports it
   }
 }
+
+const NOBODY: CommitScope = { author: undefined, hasWritten: false };
 
 const NO_EVENTS = { beforeWrite() {}, onCritical() {} };

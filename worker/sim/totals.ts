@@ -11,6 +11,8 @@ export interface Totals {
   compared: number;
   thinned: number;
   damages: number;
+  /** Commits that were read, each at its own moment. */
+  looks: number;
 }
 
 export const NO_TOTALS: Totals = {
@@ -22,4 +24,5 @@ export const NO_TOTALS: Totals = {
   compared: 0,
   thinned: 0,
   damages: 0,
+  looks: 0,
 };

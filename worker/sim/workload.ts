@@ -28,18 +28,21 @@ export class Undo extends Error {}
 export class Draft {
   keys: Map<string, number>;
   rows: Map<number, number> | null;
+  second: Map<number, number> | null;
   alarm: number | null;
 
-  constructor({ keys, rows, alarm }: Contents) {
+  constructor({ keys, rows, second, alarm }: Contents) {
     this.keys = new Map(keys);
     this.rows = rows && new Map(rows);
+    this.second = second && new Map(second);
     this.alarm = alarm;
   }
 
   /** Adopts the contents of another draft. */
-  become({ keys, rows, alarm }: Draft): void {
+  become({ keys, rows, second, alarm }: Draft): void {
     this.keys = keys;
     this.rows = rows;
+    this.second = second;
     this.alarm = alarm;
   }
 }
@@ -57,7 +60,7 @@ export class Workload {
 
   /** Makes changes that lead to a unique state. */
   changes({ storage }: SimulatedObject, draft: Draft, count: number): void {
-    for (let i = 0; i < count; i++) this.#change(storage, draft);
+    for (let i = 0; i < count; i++) this.change(storage, draft);
     this.mark(storage, draft);
   }
 
@@ -164,7 +167,8 @@ export class Workload {
     if (wrong !== null) throw new SimulationFailure(`after a lack of memory, ${wrong}`);
   }
 
-  #change(storage: SimulatedObject['storage'], draft: Draft): void {
+  /** One change of any kind. */
+  change(storage: SimulatedObject['storage'], draft: Draft): void {
     const random = this.#random;
     const kind = random.below(20);
     if (kind < 7) this.#put(storage, draft, this.#key(), this.#value());
@@ -173,14 +177,23 @@ export class Workload {
       storage.delete(keys);
       for (const key of keys) draft.keys.delete(key);
     } else if (kind < 10) this.#putMany(storage, draft, 12);
-    else if (kind < 15) {
-      this.#upsert(storage, this.#rows(storage, draft), random.below(ROWS), this.#value());
-    } else if (kind < 17) this.#deleteRows(storage, draft);
-    else if (kind < 18) {
-      const alarm = random.onceIn(3) ? null : this.#nowMs() + 1e12 + random.below(1e9);
-      storage.setAlarm(alarm);
-      draft.alarm = alarm;
-    } else this.#together(storage, draft, kind === 18);
+    else if (kind < 15) this.upsert(storage, draft);
+    else if (kind < 17) this.#deleteRows(storage, draft);
+    else if (kind < 18) this.setAlarm(storage, draft);
+    else this.#together(storage, draft, kind === 18);
+  }
+
+  /** Writes a row. */
+  upsert(storage: SimulatedObject['storage'], draft: Draft): void {
+    const rows = this.#rows(storage, draft);
+    this.#upsert(storage, rows, this.#random.below(ROWS), this.#value());
+  }
+
+  setAlarm(storage: SimulatedObject['storage'], draft: Draft): void {
+    const random = this.#random;
+    const alarm = random.onceIn(3) ? null : this.#nowMs() + 1e12 + random.below(1e9);
+    storage.setAlarm(alarm);
+    draft.alarm = alarm;
   }
 
   /** Makes changes in a synchronous transaction, which may be undone. */
@@ -188,7 +201,7 @@ export class Workload {
     const inner = new Draft(draft);
     try {
       storage.transactionSync(() => {
-        for (let i = 0; i < 3; i++) this.#change(storage, inner);
+        for (let i = 0; i < 3; i++) this.change(storage, inner);
         if (isUndone) throw new Undo();
       });
       draft.become(inner);

@@ -76,7 +76,7 @@ export class SimulatedHost implements HostOfRun {
   readonly restartsAtRest = false;
   lateMs = 0;
   readonly #options: HostOptions;
-  readonly #running: RunningHost;
+  readonly running: RunningHost;
 
   static async start(options: HostOptions): Promise<SimulatedHost> {
     lateCode.give(lateParts);
@@ -110,7 +110,7 @@ export class SimulatedHost implements HostOfRun {
 
   private constructor(options: HostOptions, running: RunningHost, registry: ClassRegistry) {
     this.#options = options;
-    this.#running = running;
+    this.running = running;
     const { outsideEnv } = running.namespaces;
     this.env = checkedEnv(outsideEnv, registry.bindings.keys()) as Record<string, object>;
   }
@@ -120,7 +120,7 @@ export class SimulatedHost implements HostOfRun {
   }
 
   inMemory(): SeenObject[] {
-    const { instances } = this.#running.host;
+    const { instances } = this.running.host;
     return [...this.#options.activity.objects.values()].filter(
       (seen) => instances.live(addressKey(addressOf(seen))) !== undefined,
     );
@@ -128,19 +128,19 @@ export class SimulatedHost implements HostOfRun {
 
   reset(seen: SeenObject): Promise<void> {
     const reason = storageError('OBJECT_RESET', 'The simulation resets the object.');
-    return this.#running.host.reset(addressOf(seen), reason);
+    return this.running.host.reset(addressOf(seen), reason);
   }
 
   alarmOf(seen: SeenObject): Promise<number | null> {
-    return this.#running.host.deliver(addressOf(seen), async ({ storage }) => storage.storedAlarm);
+    return this.running.host.deliver(addressOf(seen), async ({ storage }) => storage.storedAlarm);
   }
 
   databaseOf(seen: SeenObject): Promise<Uint8Array> {
-    return this.#running.host.exportDatabase(addressOf(seen));
+    return this.running.host.exportDatabase(addressOf(seen));
   }
 
   async close(): Promise<void> {
-    await this.#running.close().catch(() => {}); // a flush that fails has no caller to tell
+    await this.running.close().catch(() => {}); // a flush that fails has no caller to tell
   }
 
   async lose(): Promise<Files> {

@@ -73,18 +73,19 @@ export async function settled<T>(
   label: string,
   promise: Promise<T>,
   turn: () => void = () => {},
+  turnsMax = TURNS_MAX,
 ): Promise<T> {
   let isPending = true;
   const end = () => {
     isPending = false;
   };
   promise.then(end, end);
-  for (let turns = 0; isPending && turns < TURNS_MAX; turns++) {
+  for (let turns = 0; isPending && turns < turnsMax; turns++) {
     turn();
     for (let i = 0; isPending && i < MICROTASKS_MAX; i++) await undefined;
     if (isPending) await turnOfEventLoop();
   }
-  if (isPending) throw new NeverSettled([label], TURNS_MAX);
+  if (isPending) throw new NeverSettled([label], turnsMax);
   return promise;
 }
 
