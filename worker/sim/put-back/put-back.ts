@@ -8,24 +8,13 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AUTHORED_SEEDS } from '../plan.ts';
 import type { Layer } from '../rounds.ts';
-
-interface Edit {
-  readonly file: string;
-  /** Text that occurs exactly once in the file. */
-  readonly from: string;
-  readonly to: string;
-}
-
-export interface PutBack {
-  readonly name: string;
-  readonly layer: Layer;
-  /** The seed to try first: it failed with the defect when a plan was last changed. */
-  readonly seed: number;
-  readonly edits: readonly Edit[];
-}
+import type { Edit, PutBack } from './defect.ts';
+import { TORN_TURNS } from './torn-turns.ts';
 
 export const PUT_BACKS: readonly PutBack[] = [
+  ...TORN_TURNS,
   {
     name: 'commits that were cut off come back, because a failed flush dropped the cut',
     layer: 'objects',
@@ -451,8 +440,11 @@ export const PUT_BACKS: readonly PutBack[] = [
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SCRIPT = fileURLToPath(new URL('./first-failure.ts', import.meta.url));
 
-/** As many seeds as `npm run test:rest` simulates without a defect. */
-const SEEDS = Array.from({ length: 60 }, (_, i) => i + 1);
+/** Other seeds to try, of the plans of this one. */
+function seedsAfter(seed: number): number[] {
+  const first = seed < AUTHORED_SEEDS ? 1 : AUTHORED_SEEDS;
+  return Array.from({ length: 60 }, (_, i) => first + i);
+}
 
 /**
  * Simulates the code with the defect. Returns the first failure, or null if there is none.
@@ -470,7 +462,7 @@ export async function findsPutBack({ layer, edits, seed }: PutBack): Promise<str
     }
     await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'dir');
     for (const edit of edits) await apply(copy, edit);
-    return await firstFailure(copy, layer, [seed, ...SEEDS]);
+    return await firstFailure(copy, layer, [seed, ...seedsAfter(seed)]);
   } finally {
     await rm(copy, { recursive: true, force: true });
   }
