@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { faultsOf } from './each-commit.ts';
 import { type Found, Ledger } from './ledger.ts';
 import { FAULTS, planOf, type Step } from './plan.ts';
 
@@ -14,6 +15,7 @@ const WHOLE: Found = {
   calls: [{ id: 'b:call:4', n: 1 }],
   callCount: 1,
   checks: ['ok', 'ok'],
+  torn: [],
 };
 
 const ACKNOWLEDGED = ['a:sql:0', 'a:txn:0', 'a:sql:1', 'a:put:0', 'b:call:4'];
@@ -39,6 +41,7 @@ describe('the audit of a torture', () => {
       { rows: [WHOLE.rows[3]!, ...WHOLE.rows.slice(0, 3)] },
       'a:sql:0 comes after a:sql:1',
     ],
+    ['a half call', { torn: ['the commit of add has 2 rows'] }, 'the commit of add has 2 rows'],
     ['damage', { checks: ['ok', 'row 1 missing'] }, 'quick_check: row 1 missing'],
   ];
   test.each(WRONG)('[DUR5] finds %s', (_, found, fault) => {
@@ -51,6 +54,26 @@ describe('the audit of a torture', () => {
     ledger.enter({ id: 'a:sql:1', failure: { code: 'INTERNAL', retryable: false } });
     expect(ledger.audit(WHOLE)).toEqual(['a:sql:1 was rejected with INTERNAL']);
   });
+});
+
+test('[DUR5] a commit with half of a call, or with calls of two methods, is a fault', () => {
+  const whole = {
+    method: 'add',
+    kind: 'call',
+    rows: 3,
+    copies: 3,
+    count: 3,
+    alarm: 3,
+    added: ['add'],
+  };
+  expect(faultsOf(whole)).toEqual([]);
+  expect(faultsOf({ ...whole, added: null })).toEqual([]);
+  for (const name of ['rows', 'copies', 'count', 'alarm'] as const) {
+    expect(faultsOf({ ...whole, [name]: 2 })).toHaveLength(1);
+  }
+  expect(faultsOf({ ...whole, added: ['add', 'addToo'] })).toEqual([
+    'the commit of add has a call of addToo',
+  ]);
 });
 
 test('[DUR5] a seed gives one plan, with every fault in it', () => {

@@ -32,6 +32,19 @@ export const DEFECTS = {
     from: '!writes.meets(entry.reads)',
     to: '!writes.meets(entry.reads) || Math.random() < 0.3',
   },
+  /** SQL joins the open transaction of another author, which a key or an alarm ends in the middle of a call. */
+  torn: {
+    file: /sql[\\/]database\.ts$/,
+    from: `connection.events.beforeWrite();
+      }
+      if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
+      if (!query.writes) return undefined;
+      connection.events.mustHaveAsked?.();`,
+    to: `if (!connection.transactionOpen) connection.events.beforeWrite();
+      }
+      if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
+      if (!query.writes) return undefined;`,
+  },
   /** A live read that is opened again gives its last value again. */
   twice: {
     file: /live[\\/]live-value\.ts$/,

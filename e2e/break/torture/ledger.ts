@@ -23,6 +23,8 @@ export interface Found {
   readonly callCount: number;
   /** SQLite's own look at both databases. */
   readonly checks: readonly string[];
+  /** Commits of the called object that have a part of a call, or calls of two methods. */
+  readonly torn: readonly string[];
 }
 
 /** At which place of the order of commits a write is, for the live reads that show it. */
@@ -76,8 +78,8 @@ export class Ledger {
 
   /** The faults, in words; empty when there are none. */
   audit(found: Found): string[] {
-    const { rows, keys, calls, callCount, transactions, checks } = found;
-    const faults = this.#faults.splice(0);
+    const { rows, keys, calls, callCount, transactions, checks, torn } = found;
+    const faults = [...this.#faults.splice(0), ...torn];
     const seen = new Map<string, number>();
     for (const id of [...rows.map(({ id }) => id), ...keys, ...calls.map(({ id }) => id)]) {
       seen.set(id, (seen.get(id) ?? 0) + 1);

@@ -3,6 +3,7 @@
 
 import { type ConnectOptions, connect, openStorage } from '../../../src/index.ts';
 import type { RemoteStorage } from '../../../src/shared/contract/storage.ts';
+import { tornCommits } from './each-commit.ts';
 import type { Found, FoundRow, LoadEvent, Places } from './ledger.ts';
 import type { Kind } from './plan.ts';
 import { NEWEST, type SightedRead } from './sightings.ts';
@@ -113,6 +114,7 @@ const tab = {
       }),
       // By a new stub each time: one whose object was reset rejects from then on.
       lane(`${name}:call`, async (id) => ({ method: await (await book()).add(id) })),
+      lane(`${name}:too`, async (id) => ({ method: await (await book()).addToo(id) })),
       lane(`${name}:txn`, (id) =>
         apart.transaction(async (txn) => {
           const n = ((await txn.get<number>('count')) ?? 0) + 1;
@@ -156,6 +158,7 @@ const tab = {
     const entries = await storage.list({ prefix: 'op:' });
     const check = await storage.sql.exec<{ quick_check: string }>('PRAGMA quick_check').one();
     const called = await (await book()).all();
+    const history = await (await connectBook()).storage(await book());
     return {
       rows,
       keys: [...entries.keys()].map((key) => key.slice('op:'.length)),
@@ -163,6 +166,7 @@ const tab = {
       calls: called.rows,
       callCount: called.count,
       checks: [check.quick_check, called.check],
+      torn: await tornCommits(history),
     };
   },
 };

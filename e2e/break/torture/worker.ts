@@ -1,6 +1,8 @@
-// The class that a torture calls: each call writes a row and the count of all calls, or neither.
+// The class that a torture calls: each call writes a row, a copy of it, the count of all calls and an alarm, in any order,
+// or nothing of it.
 
 import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
+import { NEVER_MS } from './each-commit.ts';
 import type { FoundRow } from './ledger.ts';
 
 export interface Classes {
@@ -10,14 +12,34 @@ export interface Classes {
 export class Book extends DurableObject<object> {
   constructor(ctx: never, env: object) {
     super(ctx, env);
-    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS calls(id TEXT, n INTEGER)');
+    const { sql } = this.ctx.storage;
+    sql.exec('CREATE TABLE IF NOT EXISTS calls(id TEXT, n INTEGER)');
+    sql.exec('CREATE TABLE IF NOT EXISTS copies(n INTEGER PRIMARY KEY, method TEXT)');
   }
 
   add(id: string): number {
+    return this.#add(id, 'add');
+  }
+
+  /** The same by another name, so that calls of one turn have different authors. */
+  addToo(id: string): number {
+    return this.#add(id, 'addToo');
+  }
+
+  alarm(): void {
+    throw new Error('The alarm is never due.');
+  }
+
+  #add(id: string, method: string): number {
     const { kv, sql } = this.ctx.storage;
     const n = (kv.get<number>('count') ?? 0) + 1;
-    kv.put('count', n);
-    sql.exec('INSERT INTO calls VALUES(?, ?)', id, n);
+    const writes: (() => unknown)[] = [
+      () => kv.put('count', n),
+      () => sql.exec('INSERT INTO calls VALUES(?, ?)', id, n),
+      () => sql.exec('INSERT INTO copies VALUES(?, ?)', n, method),
+      () => void this.ctx.storage.setAlarm(NEVER_MS + n),
+    ];
+    while (writes.length > 0) writes.splice(Math.floor(Math.random() * writes.length), 1)[0]!();
     return n;
   }
 
