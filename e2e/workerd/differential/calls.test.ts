@@ -12,6 +12,7 @@ import { plainAll, plainOf } from './plain.ts';
 import { postAll, postOf } from './post.ts';
 import { resetAll, resetOf } from './reset.ts';
 import { sectionAll, sectionOf } from './section.ts';
+import { turnsAll, turnsOf } from './turns.ts';
 import { cutTo, wordsAll, wordsOf } from './words.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
@@ -72,6 +73,16 @@ describe('disposal', async () => {
     askInNode('Disposal', disposalOf(bases), disposeAll),
   ]);
   test.for(Object.keys(there))('[TWO6] %s', (what) => {
+    expect(here[what]).toEqual(there[what]);
+  });
+});
+
+describe('turns that write, and end', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({ module: 'turns.ts', className: 'Turns', make: 'turnsOf', ask: 'turnsAll' }),
+    askInNode('Turns', turnsOf(bases), turnsAll),
+  ]);
+  test.for(Object.keys(there))('[TWO11] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
   });
 });
