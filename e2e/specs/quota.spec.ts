@@ -1,9 +1,11 @@
 // A full disk, as the browser's quota makes it. Only Chromium lets a test set the quota.
 
 import { randomBytes } from 'node:crypto';
+import type { DurableObjectStub } from '../../src/shared/contract/object.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, RELEASE } from '../browsers/tags.ts';
+import type { Room } from './pages/objects-worker.ts';
 
 test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
   context,
@@ -54,6 +56,51 @@ test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on w
     return { quick_check, n };
   });
   expect(after).toEqual({ quick_check: 'ok', n: rows.written + 1 });
+});
+
+test('[FULL1] [STUB46] pages go on with the stubs that they had when the disk was full', async ({
+  context,
+  server,
+}) => {
+  const page = await openBlank(await context.newPage(), server);
+  const other = await openBlank(await context.newPage(), server);
+  for (const tab of [page, other]) {
+    await tab.evaluate(async () => {
+      const { env } = await window.api.connectRooms();
+      const room = env.Room.getByName('a');
+      await room.sum();
+      Object.assign(window, { room });
+    });
+  }
+  const cdp = await context.newCDPSession(page);
+  const { usage = 0 } = await page.evaluate(() => navigator.storage.estimate());
+  const { origin } = server;
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: usage + 300_000 });
+  const full = await page.evaluate(async () => {
+    const { room } = window as unknown as { room: DurableObjectStub<Room> };
+    for (let written = 0; written < 100; written++) {
+      try {
+        await room.fill(`fill ${written}`);
+      } catch (error) {
+        // Reads need no room: the stub reaches the next instance at once.
+        return { code: (error as { code: string }).code, written, sum: await room.sum() };
+      }
+    }
+    return null;
+  });
+  expect(full).toEqual({ code: 'DISK_FULL', written: full!.sum, sum: full!.sum });
+
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+  const sums = [];
+  for (const tab of [page, other, page]) {
+    sums.push(
+      await tab.evaluate(async () => {
+        const { room } = window as unknown as { room: DurableObjectStub<Room> };
+        return [await room.fill(`fill ${crypto.randomUUID()}`), await room.filled()];
+      }),
+    );
+  }
+  expect(sums).toEqual([1, 2, 3].map((more) => [full!.sum + more, full!.sum + more]));
 });
 
 test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the object works on when there is room', {

@@ -172,7 +172,7 @@ function isOfObject(name: unknown): boolean {
 }
 
 /** Beside the outcome of a call of an object. */
-const OF_CALLS: ReadonlySet<string> = new Set(['incarnation', 'isBroken']);
+const OF_CALLS: ReadonlySet<string> = new Set(['incarnation', 'isBroken', 'reset']);
 
 function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
   const all = typeof outcome === 'object' && outcome !== null ? Object.keys(outcome) : [];

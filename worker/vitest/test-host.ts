@@ -4,6 +4,7 @@
 // Invariant: a thread has at most one, and all code of the thread sees its globals and its clock, as in workerd. A host
 // keeps its objects in memory, so no file sees the data of another.
 
+import { FREE } from '../../src/shared/calls/stubs/party.ts';
 import { storageError } from '../../src/shared/contract/errors.ts';
 import type { Objects } from '../../src/shared/contract/object-management.ts';
 import { MemoryMedium } from '../engine/file/medium.ts';
@@ -32,6 +33,9 @@ export interface TestModules {
   /** Workers beside it, by name. */
   readonly workers: NonNullable<InProcessOptions['workers']>;
 }
+
+/** A test stands for a Worker: its stubs break with the instances of their objects. */
+const { reach: _, ...OF_WORKER } = FREE;
 
 type State =
   | { readonly kind: 'unprepared' }
@@ -109,6 +113,7 @@ async function hostOf(
     medium: new MemoryMedium(),
     catalog: new MemoryCatalog(),
     isDedicated: true,
+    outside: OF_WORKER,
   };
   const whole = { ...options, bindings, exports: main, workers };
   return objectsOn(platform, appOf(table, whole), whole);

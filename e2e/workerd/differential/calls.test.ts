@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { DurableObject, RpcStub, RpcTarget } from '../../../worker/start/entries/node-objects.ts';
 import { askAll, deskOf } from './desk.ts';
 import { disposalOf, disposeAll } from './disposal.ts';
-import { askInNode } from './in-node.ts';
+import { askByWorker, askInNode } from './in-node.ts';
 import { askInWorkerd } from './in-workerd.ts';
 import { callAll, lineOf } from './line.ts';
 import { plainAll, plainOf } from './plain.ts';
@@ -90,7 +90,7 @@ describe('turns that write, and end', async () => {
 describe('resets', async () => {
   const [there, here] = await Promise.all([
     askInWorkerd({ module: 'reset.ts', className: 'Reset', make: 'resetOf', ask: 'resetAll' }),
-    askInNode('Reset', resetOf(bases), resetAll),
+    askByWorker('Reset', resetOf(bases), resetAll),
   ]);
   test.for(Object.keys(there))('[TWO7] %s', (what) => {
     expect(here[what]).toEqual(there[what]);

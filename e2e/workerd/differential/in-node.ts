@@ -19,3 +19,24 @@ export async function askInNode(
     await close();
   }
 }
+
+/** The same, asked by a Worker, in an event of its default entry point: its stubs are not those of a program. */
+export async function askByWorker(
+  className: string,
+  Class: new (ctx: never, env: never) => object,
+  ask: (objects: unknown) => Promise<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const worker = {
+    fetch: async (_request: Request, env: Record<string, unknown>) =>
+      Response.json(await ask(env[className])),
+  };
+  const { worker: entry, close } = await createObjects(
+    { [className]: Class },
+    { compatibilityDate: '2026-07-01', exports: { default: worker } },
+  );
+  try {
+    return (await (await entry.fetch('http://worker/')).json()) as Record<string, unknown>;
+  } finally {
+    await close();
+  }
+}

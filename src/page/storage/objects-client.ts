@@ -2,7 +2,8 @@
 // made before there is a connection.
 //
 // A call that was sent when the worker died rejects, because it may have taken effect; an unsent call
-// waits for the next worker.
+// waits for the next worker. A stub is an address: a call reaches whichever instance its object has, unless it was sent
+// before the page heard of a reset that has ended an earlier call of the object: no call takes effect after a lost one.
 
 import type { Answer, OutgoingCall } from '../../shared/calls/membrane/caller.ts';
 import { References } from '../../shared/calls/membrane/references.ts';
@@ -119,29 +120,41 @@ export class ObjectsClient {
   }
 
   async #ask(connection: PageEnd, waiting: Waiting): Promise<Answer> {
-    const channel = referencesOf(connection);
-    const { address, bond, request, told } = waiting.call;
+    const shared = sharedOf(connection);
+    const channel = shared.references;
+    const { address, bond, reach, request, told } = waiting.call;
     const { flag } = waiting;
     waiting.connection = connection;
     const { client } = this.#finder;
-    const send = (sent: ObjectRequest) =>
-      connection.worker.call(address, { ...sent, client, ...(flag && { flag }) });
-    const payload = await bond.ask(channel, request, send, told);
+    const send = async (sent: ObjectRequest) => {
+      const { heard } = shared;
+      const all = { ...sent, client, heard, ...(flag && { flag }) };
+      const outcome = await connection.worker.call(address, all);
+      shared.heard = Math.max(shared.heard, outcome.reset ?? 0);
+      return outcome;
+    };
+    const payload = await bond.ask(channel, request, send, told, reach);
     return { payload, channel };
   }
 }
 
-/** Of a connection there is one set of references, whichever of its clients has passed them. */
-const known = new WeakMap<PageEnd, References>();
+/** Of a connection, whichever of its clients makes a call. */
+interface Shared {
+  readonly references: References;
+  /** The last reset that was heard of. */
+  heard: number;
+}
 
-function referencesOf(connection: PageEnd): References {
-  let references = known.get(connection);
-  if (references === undefined) {
-    const made = new References(connection.worker);
-    connection.show(made);
-    void connection.lost.then((reason) => made.end(reason));
-    known.set(connection, made);
-    references = made;
+const known = new WeakMap<PageEnd, Shared>();
+
+function sharedOf(connection: PageEnd): Shared {
+  let shared = known.get(connection);
+  if (shared === undefined) {
+    const references = new References(connection.worker);
+    connection.show(references);
+    void connection.lost.then((reason) => references.end(reason));
+    shared = { references, heard: 0 };
+    known.set(connection, shared);
   }
-  return references;
+  return shared;
 }

@@ -51,8 +51,10 @@ export type Namespace<T extends object = object> = DurableObjectNamespace<T>;
  * An object as its callers have it.
  *
  * Public methods of the class, each giving a promise; a getter is read with `await stub.name`. Calls
- * of one stub arrive in the order they were made. A stub outlives resets of its object, and the
- * worker.
+ * of one stub arrive in the order they were made.
+ *
+ * A stub of a page or program outlives resets of its object, and the worker: calls that a reset has met reject, and the
+ * next one reaches the next instance. In the code of an object or a Worker it rejects from then on, as on workerd.
  */
 export type DurableObjectStub<T extends object = object> = Callable<T, ReservedMember> & {
   readonly id: DurableObjectId;
@@ -60,12 +62,11 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
   /** Delivers the request to the object's `fetch`. Bodies are streamed both ways. */
   fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse>;
   /**
-   * Calls back once, when the instance of the object that this stub reaches has ended, or the connection
-   * to it: whatever was passed to it is lost, such as the function of a subscription. Pass it again then:
-   * the stub itself reaches the next instance, unless the object's own code reset it; then `get` a new one.
+   * Calls back once, when the instance of the object that has answered this stub, or answers it next, has ended, or the
+   * connection to it: whatever was passed to it is lost, such as the function of a subscription. Pass it again then.
    *
    * The error says why. Until then the object stays in memory, and so does an object that waits for it.
-   * Called at once when the stub is broken.
+   * Called at once when that instance has been reset already.
    */
   onRpcBroken(callback: (error: unknown) => void): void;
 };

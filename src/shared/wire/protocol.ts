@@ -100,8 +100,10 @@ interface StorageFunctions {
 export type ReferenceNumber = number;
 
 export type ObjectRequest = ObjectOperation & {
-  /** The incarnation in the stub's first answer. */
+  /** The incarnation in the stub's first answer, for a stub that breaks with it. */
   readonly incarnation?: number;
+  /** The last reset that the page has heard of when it sends the call; 0: none. Absent: of code in the worker. */
+  readonly heard?: number;
   /** Present if the call can be cancelled. */
   readonly flag?: CallFlag;
   /** The caller, which the history names as the connection of its commits. */
@@ -130,6 +132,8 @@ export type ObjectOutcome = Outcome<Payload> & {
   readonly followed?: number;
   /** The instance that the stub met was reset; the error is the reason. */
   readonly isBroken?: boolean;
+  /** The number of the reset that ended the call, for `heard`: calls that the page sent before are ended by it, too. */
+  readonly reset?: number;
   /** The error is the caller's own, not one of the object. */
   readonly isOwn?: boolean;
 };
@@ -328,12 +332,11 @@ const CHECKS: ReadonlyMap<string, readonly NamedCheck[]> = new Map(
 
 /** @throws INVALID_ARGUMENT */
 export function checkObjectRequest(value: unknown): ObjectRequest {
-  const { incarnation, flag, client } = checkFields('request', value);
-  const operation = checkObjectOperation(value);
-  if (incarnation === undefined && flag === undefined && client === undefined) return operation;
+  const { incarnation, heard, flag, client } = checkFields('request', value);
   return {
-    ...operation,
+    ...checkObjectOperation(value),
     ...(client !== undefined && { client: checkClient(client) }),
+    ...(heard !== undefined && { heard: checkNumberOf('heard', heard) }),
     ...(incarnation !== undefined && { incarnation: checkNumberOf('incarnation', incarnation) }),
     ...(flag !== undefined && { flag: checkFlag(flag) }),
   };

@@ -23,8 +23,8 @@ export interface SocketStub {
  * when the connection is lost: when the leading tab closes, its worker dies or the object is reset. It needs no
  * `accept()`. The object closes it for good with any code of its own.
  *
- * `stubOf` makes the stub of each connection, `() => env.Room.getByName('lobby')`, because a stub breaks with a reset
- * of its object. Messages to a connection that is lost may have arrived or not.
+ * `stubOf` gives the stub of each connection, `() => env.Room.getByName('lobby')`. Messages to a connection that is lost
+ * may have arrived or not.
  */
 export function reconnecting(
   stubOf: () => SocketStub,

@@ -237,28 +237,6 @@ describe('arguments and results', () => {
     expect(error.remote).toBeUndefined();
     expect(await env.Room.getByName('a').notes()).toEqual([]);
   });
-
-  test('[STUB27] a stub that reached the instance rejects with the reason of its reset', async () => {
-    const other = env.Room.getByName('a');
-    const unused = env.Room.getByName('a');
-    await other.note('reached');
-    await failure(room.reset());
-    for (const stub of [room, other]) {
-      for (const call of [stub.notes(), stub.fetch('http://room/')] as Promise<unknown>[]) {
-        expect(await failure(call)).toMatchObject({ message: 'on purpose', retryable: false });
-      }
-    }
-    expect(await unused.notes()).toEqual([]);
-  });
-
-  test('[STUB27] an eviction, and a reset from outside, break no stub', async () => {
-    await room.note('reached');
-    await host.advance(10_000);
-    expect(await room.notes()).toEqual([]);
-    const { className, id } = { className: 'Room', id: room.id };
-    await host.host.reset({ className, id } as never, new Error('outside'));
-    expect(await room.notes()).toEqual([]);
-  });
 });
 
 describe('one object calls another', () => {

@@ -103,6 +103,14 @@ function watchFor(whenGone: (told: () => void) => () => void): Watch {
     });
 }
 
+/** The other side of a call. */
+interface Caller {
+  readonly channel: ReferenceChannel;
+  readonly watch: Watch;
+  /** The number of the last reset that a page was told of, by object. Absent: code in this thread knows it at once. */
+  readonly told?: Map<string, number>;
+}
+
 export class ObjectCalls implements ObjectsService {
   readonly #host: ObjectHost;
   readonly #partyOf: PartyOf;
@@ -131,11 +139,12 @@ export class ObjectCalls implements ObjectsService {
   connect(peer: ReferencePeer): ObjectsConnection {
     const references = new References(peer);
     const watch = watchFor((told) => references.whenEnded(told));
+    const caller = { channel: references, watch, told: new Map<string, number>() };
     return {
       classes: async () => ({ ok: this.#classes() }),
       call: (address, request) =>
         this.#flagged(request, (cancellation) =>
-          this.#outcome(() => this.#receiver(address), request, references, watch, cancellation),
+          this.#outcome(() => this.#receiver(address), request, caller, cancellation),
         ),
       manage: (request) => this.#manage(request),
       ask: (reference, request) => references.ask(reference, request),
@@ -151,14 +160,14 @@ export class ObjectCalls implements ObjectsService {
   /** Carries a call of code in this thread to a receiver, which is found only now. */
   async carryTo(
     find: () => Receiver,
-    { bond, request, signal, watcher = FREE, told }: OutgoingCall,
+    { bond, reach, request, signal, watcher = FREE, told }: OutgoingCall,
   ): Promise<Answer> {
-    const [caller, callee] = this.#local;
+    const [channel, callee] = this.#local;
     const cancellation = signal && cancellationOf(signal);
-    const watch = watchFor((told) => watcher.onEnd(told));
-    const send = (sent: ObjectRequest) => this.#outcome(find, sent, callee, watch, cancellation);
-    const payload = await bond.ask(caller, request, send, told);
-    return { payload, channel: caller };
+    const caller = { channel: callee, watch: watchFor((told) => watcher.onEnd(told)) };
+    const send = (sent: ObjectRequest) => this.#outcome(find, sent, caller, cancellation);
+    const payload = await bond.ask(channel, request, send, told, reach);
+    return { payload, channel };
   }
 
   #receiverOf(stub: CallAddress): Receiver {
@@ -204,18 +213,22 @@ export class ObjectCalls implements ObjectsService {
   async #outcome(
     find: () => Receiver,
     request: ObjectRequest,
-    channel: ReferenceChannel,
-    watch: Watch,
+    { channel, watch, told }: Caller,
     cancellation?: Cancellation,
   ): Promise<ObjectOutcome> {
     const { resets } = this.#host;
-    const { incarnation = resets.count } = request;
+    const { heard = Number.POSITIVE_INFINITY } = request;
+    let { incarnation = resets.count } = request;
     const lent: unknown[] = [];
-    let key: string | undefined;
-    const lastReset = () => (key === undefined ? undefined : resets.after(key, incarnation));
+    let key = '';
+    const lastReset = () => resets.after(key, incarnation);
     try {
       const receiver = find();
-      if (receiver.address !== undefined) key = addressKey(receiver.address);
+      if (receiver.address !== undefined) {
+        key = addressKey(receiver.address);
+        // Every call that a reset ends is answered in the turn of the reset, so the page is told before this call comes.
+        if ((told?.get(key) ?? 0) > heard) incarnation = 0;
+      }
       const before = lastReset();
       if (before !== undefined) throw before.reason;
       if (request.op === 'watch') throw await this.#endOf(receiver, watch);
@@ -237,6 +250,7 @@ export class ObjectCalls implements ObjectsService {
       const error = isWrapped ? (thrown as FollowedError).error : thrown;
       const last = lastReset();
       const isBroken = last !== undefined && last.reason === error;
+      if (last !== undefined) told?.set(key, last.number);
       // As on workerd, a thrown primitive becomes an error, and a thrown object stays as it is.
       const isObject = typeof error === 'object' && error !== null;
       const wire = toWire(isObject ? error : new Error(String(error)));
@@ -244,6 +258,7 @@ export class ObjectCalls implements ObjectsService {
         error: wire,
         incarnation,
         isBroken,
+        ...(last && { reset: last.number }),
         ...(isOwn && { isOwn }),
         ...(followed !== undefined && { followed }),
       };

@@ -273,11 +273,11 @@ export interface Reset {
 }
 
 /**
- * Which objects reset themselves, when and why: stubs that reached them before are told. A reset from
+ * Which objects reset themselves, when and why: calls that belong to an instance before are told. A reset from
  * outside, by a page's tool (a handle's abort, an import, a deletion), breaks no stub.
  *
  * Invariant: resets of all objects of a host are numbered in order. Only the last one of each object is
- * kept, because a stub remembers its reset.
+ * kept, because a stub that breaks remembers its reset.
  */
 export class Resets {
   readonly #last = new Map<string, Reset>();

@@ -32,7 +32,6 @@ import {
   ObjectInstance,
 } from '../instance/object-instance.ts';
 import { type Cancellation, Cancellations } from '../io/cancellation.ts';
-import type { Turns } from '../io/turns.ts';
 import type { KeptResults } from '../live/kept-results.ts';
 import { type Deliver, HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { Branches } from './branches.ts';
@@ -113,7 +112,7 @@ export class ObjectHost {
       beforeNextTurn,
       nextTurn: (task) => nextTurn(() => runOutside(task)),
     };
-    this.outside = outsideIo(this.#environment);
+    this.outside = environment.outside ?? outsideIo(this.#environment, this.resets);
     this.io = {
       now: environment.now,
       get isTimeControlled() {
@@ -575,7 +574,7 @@ const NO_EVENTS = { beforeWrite() {}, onCritical() {} };
  * running task is known only by its turn, outside code must not share a turn with one: its calls begin
  * and end in turns of their own. `nextTurn` begins a turn that belongs to no object.
  */
-function outsideIo({ nextTurn }: Pick<Turns, 'nextTurn'>): PartyIo {
+function outsideIo({ nextTurn }: HostEnvironment, resets: Resets): PartyIo {
   if (isTaskExact) return FREE;
   const enter = FREE.entrance();
   const apart = <T>(start: () => T | PromiseLike<T>) =>
@@ -587,5 +586,6 @@ function outsideIo({ nextTurn }: Pick<Turns, 'nextTurn'>): PartyIo {
         );
       });
     });
-  return { ...FREE, send: apart, receive: apart };
+  // A call that arrives turns later reaches the instance that its object had when it was made.
+  return { ...FREE, send: apart, receive: apart, reach: () => ({ incarnation: resets.count }) };
 }

@@ -4,6 +4,7 @@
 // All of it is passed in, so that tests can drive it. Object code still uses the platform's globals;
 // worker/realm/globals replaces those.
 
+import type { PartyIo } from '../../../src/shared/calls/stubs/party.ts';
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
@@ -33,6 +34,8 @@ export interface HostEnvironment extends Turns {
   isTimeControlled?(): boolean;
   /** True when the network accepts a stream as a body. @default false: browsers do not */
   readonly sendsStreams?: boolean;
+  /** How calls of code beside the objects enter and leave. @default as of a program */
+  readonly outside?: PartyIo;
   /** Like `after`, in real time, which goes on while the host's clock stands still. */
   afterRealTime(delayMs: number, task: () => void, keepsAlive?: boolean): () => void;
   /** The files of objects, by key of their addresses. */

@@ -4,6 +4,7 @@
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import type { PartyIo } from '../../../src/shared/calls/stubs/party.ts';
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
@@ -56,6 +57,8 @@ export interface Platform {
   readonly kept?: KeptResults;
   /** True when all code of the scope belongs to the objects, and sees their clock. */
   readonly isDedicated: boolean;
+  /** How calls of code beside the objects enter and leave. @default as of a program */
+  readonly outside?: PartyIo;
 }
 
 /** Makes entry points with what they use of their host. */
@@ -158,6 +161,7 @@ function environmentOf(
     ...(platform.fileSizes !== undefined && { fileSizes: platform.fileSizes }),
     ...(platform.history !== undefined && { history: platform.history }),
     ...(platform.estimate !== undefined && { estimate: platform.estimate }),
+    ...(platform.outside && { outside: platform.outside }),
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     limits,
     openDatabase: (files, events, limits) => databases.open(files, events, limits),

@@ -33,6 +33,9 @@ function create() {
       await this.ctx.storage.put('text', text);
       return Date.now();
     }
+    abort(): void {
+      this.ctx.abort('on purpose');
+    }
     async wait(delayMs: number): Promise<number> {
       const begunMs = Date.now();
       await new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -124,6 +127,15 @@ describe('code beside the objects, by turns', () => {
       code: 'CONNECTION_CLOSED',
     });
     await vi.waitFor(() => expect(countPorts()).toBeLessThanOrEqual(before));
+  });
+
+  test('[STUB46] a kept stub reaches the next instance; a call made before the reset is lost, though it arrives after it', async () => {
+    const notes = objects.env.Notes.getByName('a');
+    await notes.note('opened');
+    const calls = [notes.abort(), notes.note('behind'), notes.note('behind')];
+    const outcomes = await Promise.all(calls.map((call) => Promise.resolve(call).catch(String)));
+    expect(outcomes).toEqual(Array(3).fill('Error: on purpose'));
+    expect(await Promise.all([notes.note('first'), notes.note('second')])).toEqual([1, 2]);
   });
 
   test('[NODE11] two hosts each keep their time', async () => {

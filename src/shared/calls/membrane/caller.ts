@@ -8,7 +8,7 @@ import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { withFixedHeaders } from '../http/overlay.ts';
 import { abortedBy, located, withoutBody } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';
-import type { Bond } from '../stubs/bond.ts';
+import type { Bond, Reach } from '../stubs/bond.ts';
 import { type CallNote, withNote } from '../stubs/followed-calls.ts';
 import type { Path } from '../stubs/invoke.ts';
 import type { Party, PartyIo } from '../stubs/party.ts';
@@ -25,6 +25,8 @@ export interface OutgoingCall {
   readonly address: CallAddress;
   /** The bond of the stub. */
   readonly bond: Bond;
+  /** Undefined: the stub breaks. */
+  readonly reach?: Reach | undefined;
   /** Makes the request, once the channel is known. */
   readonly request: (channel: ReferenceChannel) => ObjectRequest;
   /** Cancels the call. */
@@ -102,11 +104,12 @@ export class PartyCaller implements ObjectCaller {
   async watch(to: Callee): Promise<unknown> {
     const { address, bond } = to;
     const watcher = this.#party.io;
+    const reach = watcher.reach?.();
     const release = watcher.retain();
     try {
       // Not sent as the party's code: no answer of the party waits for it.
       const request = () => ({ op: 'watch' }) as const;
-      await this.#carry({ address, bond, request, mayWrite: false, watcher });
+      await this.#carry({ address, bond, reach, request, mayWrite: false, watcher });
       return storageError('INTERNAL', 'The object answered although it has not ended.');
     } catch (reason) {
       return reason;
@@ -189,10 +192,11 @@ export class PartyCaller implements ObjectCaller {
     { mayWrite = true, isFetch = false, note, draft }: SendOptions,
   ): Promise<unknown> {
     const party = this.#party;
+    const reach = party.io.reach?.();
     let answer: Answer;
     try {
       const told = note && ((n: number) => (note.n = n));
-      answer = await party.io.send(() => this.#carry({ ...to, request, mayWrite, told }));
+      answer = await party.io.send(() => this.#carry({ ...to, reach, request, mayWrite, told }));
     } catch (error) {
       if (draft !== undefined) discardDraft(draft);
       // As on workerd, errors of `fetch` and of entry points name no object.

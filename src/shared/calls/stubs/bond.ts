@@ -1,8 +1,10 @@
-// Binds a stub to the instance it reached first. When that instance is reset, the stub rejects with the
-// reason from then on, as on workerd; a new stub reaches the next instance.
+// Which instance of its object a stub has reached, and may reach.
 //
-// Invariant: a stub that was never used, or whose connection was lost, is bound to nothing. An eviction
-// breaks no stub.
+// A stub of code in objects and Workers belongs to the instance that it reached first. When that is reset, the stub
+// rejects with the reason from then on, as on workerd; a new stub reaches the next instance. A stub of a page or a
+// program lives longer than any instance, so each of its calls has a reach of its own, and the stub never breaks.
+//
+// Invariant: a stub that was never used, or whose connection was lost, has reached nothing. An eviction breaks no stub.
 
 import type { Payload } from '../../wire/address.ts';
 import { fromWire } from '../../wire/errors-on-wire.ts';
@@ -10,18 +12,29 @@ import type { ObjectOutcome, ObjectRequest } from '../../wire/protocol.ts';
 import { remoteError } from './remote-error.ts';
 
 type State =
-  | { readonly kind: 'free' }
+  | { readonly kind: 'free'; readonly incarnation?: never }
   | { readonly kind: 'bound'; readonly connection: object; readonly incarnation: number }
-  | { readonly kind: 'broken'; readonly connection: object; readonly reason: unknown };
+  | {
+      readonly kind: 'broken';
+      readonly connection: object;
+      readonly reason: unknown;
+      readonly incarnation?: never;
+    };
 
 const FREE: State = { kind: 'free' };
+
+/** Of a call by a stub that never breaks. */
+export interface Reach {
+  /** No later instance than this one. Absent: whichever there is when the call arrives. */
+  readonly incarnation?: number;
+}
 
 export class Bond {
   #state: State = FREE;
 
   /**
    * Asks the object over this connection. `request` is made only if the stub is not broken. `told` gets the number of
-   * the call in the queue of an object that follows another one.
+   * the call in the queue of an object that follows another one. `reach`: of a stub that never breaks.
    *
    * @throws the object's error, or the reason that the stub is broken
    */
@@ -30,29 +43,25 @@ export class Bond {
     request: (connection: C) => ObjectRequest,
     send: (request: ObjectRequest) => Promise<ObjectOutcome>,
     told?: (n: number) => void,
+    reach?: Reach,
   ): Promise<Payload> {
     const state = this.#stateOn(connection);
-    if (state.kind === 'broken') throw state.reason;
+    if (state.kind === 'broken' && reach === undefined) throw state.reason;
     const made = request(connection);
-    const { incarnation } = { incarnation: undefined, ...state };
-    const outcome = await send(incarnation === undefined ? made : { ...made, incarnation });
-    if (outcome.followed !== undefined) told?.(outcome.followed);
-    if ('ok' in outcome) {
-      this.#bind(connection, outcome.incarnation);
-      return outcome.ok;
+    // Whoever watches wants to hear of the instance that has answered, such as to a subscription.
+    const breaks = reach === undefined || made.op === 'watch';
+    const { incarnation: last } = breaks ? state : reach;
+    const outcome = await send(last === undefined ? made : { ...made, incarnation: last });
+    const { incarnation, isBroken, isOwn, followed } = outcome;
+    if (followed !== undefined) told?.(followed);
+    const error = 'error' in outcome && fromWire(outcome.error);
+    if (isBroken) {
+      if (breaks) this.#state = { kind: 'broken', connection, reason: error };
+    } else if (incarnation !== undefined && (reach || this.#stateOn(connection) === FREE)) {
+      this.#state = { kind: 'bound', connection, incarnation };
     }
-    const error = fromWire(outcome.error);
-    if (outcome.isBroken !== true) {
-      this.#bind(connection, outcome.incarnation);
-      throw outcome.isOwn ? error : remoteError(error);
-    }
-    this.#state = { kind: 'broken', connection, reason: error };
-    throw error;
-  }
-
-  #bind(connection: object, incarnation: number | undefined): void {
-    if (incarnation === undefined || this.#stateOn(connection).kind !== 'free') return;
-    this.#state = { kind: 'bound', connection, incarnation };
+    if ('ok' in outcome) return outcome.ok;
+    throw isBroken || isOwn ? error : remoteError(error);
   }
 
   /** Facts of another connection do not count. */

@@ -5,6 +5,7 @@ import type { CallAddress } from '../../wire/address.ts';
 import { checkCallAddress } from '../../wire/address.ts';
 import { runOutside } from '../io/current-context.ts';
 import type { IoContext } from '../io/io-context.ts';
+import type { Reach } from './bond.ts';
 import { serviceStub } from './service-stub.ts';
 import { type ObjectCaller, receivedStub } from './stub.ts';
 import { fromWireAddress } from './wire-address.ts';
@@ -13,7 +14,12 @@ import { fromWireAddress } from './wire-address.ts';
 export type PartyIo = Pick<
   IoContext,
   'entrance' | 'send' | 'receive' | 'retain' | 'onEnd' | 'checkSends' | 'endsWithEvent'
->;
+> & {
+  /** Of a call that is made now. Absent: the stubs of this code break with the instances of their objects. */
+  reach?(): Reach;
+};
+
+const ANY: Reach = {};
 
 /** Code that belongs to no object: it runs whenever it is called, and nothing delays its calls. */
 export const FREE: PartyIo = {
@@ -22,6 +28,7 @@ export const FREE: PartyIo = {
   receive: (start) => start(),
   retain: () => () => {},
   onEnd: () => () => {},
+  reach: () => ANY,
 };
 
 /** Code that is called through a stub of its own: it runs as part of the caller. */
