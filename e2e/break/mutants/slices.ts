@@ -21,6 +21,24 @@ const BYTES = 'bookmark,checksum,log-position,pages,record,segment';
 const BYTES_TESTS = ['bookmark', 'checksum', 'pages', 'record', 'segment'].map(
   (name) => `worker/engine/log/${name}.test.ts`,
 );
+/** Files of the log that have slices of their own: branches, and the thinning of histories. */
+const BRANCH_LOG = 'kept-branches,branch-main,kept-pages';
+const FOLDING = 'folding,thinning,earlier-pages';
+const FOLDING_TESTS = ['thinning', 'thinned-branches', 'pinned-states'].map(
+  (name) => `worker/engine/log/${name}.test.ts`,
+);
+const entryTests = (...names: string[]) =>
+  names.map((name) => `worker/start/entries/${name}.test.ts`);
+const DIFF_TESTS = [
+  'worker/engine/diff',
+  ...entryTests('differences', 'revert', 'branch-merge'),
+  ...entryTests('merged-collations', 'merged-constraints', 'merged-sequences'),
+];
+const APPLICATION = 'application,changeset,sequences';
+const FOLLOW_TESTS = [
+  'worker/follow',
+  ...['app', 'changes', 'protocol', 'server'].map((folder) => `src/follow/${folder}`),
+];
 const SERIALIZER_TESTS = ['src/shared/values'];
 const GATE_TESTS = [
   'worker/objects/io',
@@ -65,9 +83,55 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       'worker/engine/log/*.ts',
       '!worker/engine/log/{commit-log,sealed-segments,checkpoint-file,main-file}.ts',
       '!worker/engine/log/{commit-log,committed-pages,page-store}.ts',
-      `!worker/engine/log/{${BYTES}}.ts`,
+      `!worker/engine/log/{${BYTES},${BRANCH_LOG},${FOLDING}}.ts`,
     ],
     tests: LOG_TESTS,
+  },
+  'log-folding': {
+    folder: 'worker/engine/log',
+    mutate: [`worker/engine/log/{${FOLDING}}.ts`],
+    tests: FOLDING_TESTS,
+  },
+  diff: {
+    folder: 'worker/engine/diff',
+    mutate: ['worker/engine/diff/*.ts', `!worker/engine/diff/{${APPLICATION}}.ts`],
+    tests: DIFF_TESTS,
+  },
+  merge: {
+    folder: 'worker/engine/storage',
+    mutate: [
+      'worker/engine/storage/{merge,comparison}.ts',
+      `worker/engine/diff/{${APPLICATION}}.ts`,
+    ],
+    tests: DIFF_TESTS,
+  },
+  branches: {
+    folder: 'worker/objects/host',
+    mutate: [
+      'worker/objects/host/branches.ts',
+      'worker/objects/sessions/page-branches.ts',
+      'worker/engine/storage/branch-point.ts',
+      `worker/engine/log/{${BRANCH_LOG}}.ts`,
+    ],
+    tests: [
+      ...['kept-branches', 'pinned-states'].map((name) => `worker/engine/log/${name}.test.ts`),
+      ...entryTests('branches', 'branch-files', 'branch-merge', 'history-limits'),
+    ],
+  },
+  'follow-server': {
+    folder: 'src/follow',
+    mutate: ['src/follow/{capture,changes,server}/*.ts'],
+    tests: FOLLOW_TESTS,
+  },
+  'follow-protocol': {
+    folder: 'src/follow',
+    mutate: ['src/follow/protocol/*.ts'],
+    tests: FOLLOW_TESTS,
+  },
+  'follow-copy': {
+    folder: 'worker/follow',
+    mutate: ['worker/follow/*.ts', 'src/follow/app/*.ts'],
+    tests: FOLLOW_TESTS,
   },
   vfs: {
     folder: 'worker/engine/vfs',
@@ -81,7 +145,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   },
   storage: {
     folder: 'worker/engine/storage',
-    mutate: ['worker/engine/storage/*.ts'],
+    mutate: ['worker/engine/storage/*.ts', '!worker/engine/storage/{merge,comparison}.ts'],
     tests: [
       'worker/engine/storage',
       'worker/objects/host/alarms.test.ts',

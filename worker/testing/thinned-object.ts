@@ -1,0 +1,140 @@
+// For tests: an object whose history is thinned, with every state that it had.
+
+import { expect } from 'vitest';
+import type { FileDirectory } from '../engine/file/file.ts';
+import { MemoryDirectory } from '../engine/file/memory-file.ts';
+import { ObjectFiles } from '../engine/log/object-files.ts';
+import { PAGE_BYTES } from '../engine/log/pages.ts';
+import { foldedSpan } from '../engine/log/sealed-segments.ts';
+import { imageOf, noise, START_MS, TestEnvironment } from './test-log.ts';
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+export interface KnownState {
+  readonly bookmark: string;
+  readonly image: Buffer;
+  readonly timeMs: number;
+}
+
+export class ThinnedObject {
+  readonly directory: FileDirectory;
+  readonly environment = Object.assign(new TestEnvironment(), {
+    history: { bytes: Number.POSITIVE_INFINITY, thin: true },
+    loadFolding: () => import('../engine/log/folding.ts'),
+  });
+  readonly states: KnownState[] = [];
+  files!: ObjectFiles;
+  #seed = 0;
+
+  constructor(directory: FileDirectory = new MemoryDirectory()) {
+    this.directory = directory;
+  }
+
+  async open(): Promise<this> {
+    const sizes = { segmentBytes: 1 << 15, checkpointLogBytes: 1, isChecked: true };
+    this.files = await ObjectFiles.open(this.directory, this.environment, sizes);
+    return this;
+  }
+
+  async reopen(): Promise<void> {
+    await this.files.flush();
+    await this.files.close();
+    await this.open();
+  }
+
+  /** Writes words of pages, durably; `pageCount`: how many pages the database has then. */
+  async commit(pages: readonly number[], pageCount = 0): Promise<string> {
+    const { file } = this.files;
+    this.#seed++;
+    for (const index of pages) {
+      const page = new Uint8Array(PAGE_BYTES);
+      file.read(page, index * PAGE_BYTES);
+      page.set(noise(1000 * this.#seed + index, 1200), (this.#seed % 3) * 1000);
+      file.write(page, index * PAGE_BYTES);
+    }
+    if (pageCount > 0) file.truncate(Math.min(file.sizeBytes(), pageCount * PAGE_BYTES));
+    file.commit();
+    await this.files.flush();
+    await this.upkeep();
+    return this.note();
+  }
+
+  note(): string {
+    const bookmark = this.files.currentBookmark();
+    // What changes no page is no commit.
+    if (this.states.at(-1)?.bookmark === bookmark) return bookmark;
+    const image = imageOf(this.files.file);
+    this.states.push({ bookmark, image, timeMs: this.environment.nowMs });
+    return bookmark;
+  }
+
+  async upkeep(): Promise<void> {
+    for (let i = 0; this.files.needsMaintenance && i < 3; i++) await this.files.maintain();
+  }
+
+  /** Until nothing is left to do. */
+  async thin(): Promise<void> {
+    for (let i = 0; this.files.needsMaintenance; i++) {
+      if (i > 3000) throw new Error(`endless ${(await this.directory.names()).join(' ')}`);
+      await this.files.maintain();
+    }
+  }
+
+  async at(bookmark: string): Promise<Buffer | null> {
+    try {
+      const state = await this.files.openPast(bookmark);
+      const image = imageOf(state);
+      this.files.closePast(state);
+      return image;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'BOOKMARK_UNAVAILABLE' });
+      return null;
+    }
+  }
+
+  /** Compares all states that are known; returns the bookmarks of those that are kept. */
+  async compare(): Promise<Set<string>> {
+    const kept = new Set<string>();
+    for (const { bookmark, image } of this.states) {
+      const found = await this.at(bookmark);
+      if (found === null) continue;
+      expect(found.equals(image)).toBe(true);
+      kept.add(bookmark);
+    }
+    return kept;
+  }
+
+  /** Time passes, then a few commits end the last segments. */
+  async rest(ms: number): Promise<void> {
+    this.environment.nowMs += ms;
+    for (let i = 0; i < 9; i++) await this.commit([0, 1, 2, 3, 4]);
+  }
+
+  async folded(): Promise<string[]> {
+    return (await this.directory.names()).filter((name) => foldedSpan(name) !== null).sort();
+  }
+}
+
+/** Commits one after another, and then a time in which a few commits end the last segments. */
+export async function saved(
+  count: number,
+  everyMs: number,
+  thenMs: number,
+): Promise<ThinnedObject> {
+  const object = await new ThinnedObject().open();
+  for (let i = 0; i < count; i++) {
+    object.environment.nowMs = START_MS + i * everyMs;
+    await object.commit([0, 1 + (i % 5)]);
+  }
+  await object.rest(thenMs);
+  await object.thin();
+  return object;
+}
+
+/** The last one of each time. */
+export function lastOfEach(states: readonly KnownState[], spacingMs: number): KnownState[] {
+  const of = ({ timeMs }: KnownState) => Math.floor(timeMs / spacingMs);
+  return states.filter((state, i) => i + 1 === states.length || of(state) !== of(states[i + 1]!));
+}
