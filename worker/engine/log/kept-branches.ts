@@ -30,6 +30,11 @@ export interface KeptBranch {
   readonly isStored: boolean;
 }
 
+/** A moment that the history keeps until it is released. */
+export interface HeldMoment extends Pick<KeptBranch, 'bookmark'> {
+  release(): void;
+}
+
 /** The file; an object without it keeps no branch. */
 export const KEPT_BRANCHES_NAME = 'branches';
 /** Where the second copy begins. */
@@ -56,6 +61,8 @@ export class KeptBranches {
   #found: Found;
   #changing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
+  /** Of branches that are being made. */
+  readonly #held = new Set<HeldMoment>();
 
   private constructor(directory: FileDirectory, found: Found) {
     this.#directory = directory;
@@ -94,9 +101,17 @@ export class KeptBranches {
     return this.list.find((branch) => branch.id === id);
   }
 
-  /** The sequence of the oldest moment that a branch needs; infinite: there is no branch. */
-  get oldestSequence(): number {
-    return Math.min(...this.list.map(({ bookmark }) => sequenceIn(bookmark)));
+  /** The sequences of the moments that branches need. */
+  get needed(): readonly number[] {
+    const all = [...this.list, ...this.#held];
+    return [...new Set(all.map(({ bookmark }) => sequenceIn(bookmark)))];
+  }
+
+  /** A branch that needs this moment is being made. */
+  hold(bookmark: string): HeldMoment {
+    const held = { bookmark, release: () => void this.#held.delete(held) };
+    this.#held.add(held);
+    return held;
   }
 
   /** @throws INVALID_ARGUMENT if there are too many, OBJECT_RESET, DISK_FULL, IO */

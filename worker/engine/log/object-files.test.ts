@@ -255,7 +255,7 @@ test('[BRANCH7] [HIST3] reads of the history that wait while the object is reset
   put(db, 1, 'v');
   await files.flush();
   const bookmark = files.currentBookmark();
-  const reads = [files.exactBookmark(bookmark), files.openPast(bookmark)];
+  const reads = [files.holdMoment(bookmark), files.openPast(bookmark)];
   const codes = reads.map((read) => Promise.resolve<unknown>(read).catch((error) => error.code));
   files.discardUnflushed();
   await close();

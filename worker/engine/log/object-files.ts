@@ -11,13 +11,14 @@ import { RECOVERY_WINDOW_DAYS } from '../../../src/shared/contract/limits.ts';
 import { type DatabaseFile, type FileDirectory, type Flushing, runFlushing } from '../file/file.ts';
 import { assert } from '../file/invariant.ts';
 import type { Annotation } from './annotation.ts';
-import { formatBookmark, parseBookmark, sequenceIn } from './bookmark.ts';
+import { formatBookmark, parseBookmark } from './bookmark.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import { type CommitRange, type ListedCommit, listCommits } from './commit-list.ts';
 import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';
 import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
 import { Corrections } from './corrections.ts';
 import type { ThinningBounds } from './folding.ts';
+import type { HeldMoment } from './kept-branches.ts';
 import type { KeptPages } from './kept-pages.ts';
 import { timelineEnd, timelineStart } from './log-position.ts';
 import { differingPages, type PageLayer } from './page-layer.ts';
@@ -427,16 +428,17 @@ export class ObjectFiles {
   }
 
   /**
-   * The bookmark of the very commit that a bookmark names, which may be the end of a time that goes on.
+   * The bookmark of the very commit that a bookmark names, which may be the end of a time that goes on. Its state is
+   * neither pruned nor thinned until it is released.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT
    */
-  exactBookmark(bookmark: string): Promise<string> {
+  holdMoment(bookmark: string): Promise<HeldMoment> {
     this.commitRestore();
     const target = this.#targetOf(bookmark);
     return this.#readHistory('fork', async () => {
       const { position } = await findTarget(target, this.#log);
-      return formatBookmark(position, this.#log.checksum);
+      return this.branches.hold(formatBookmark(position, this.#log.checksum));
     });
   }
 
@@ -543,11 +545,10 @@ export class ObjectFiles {
   }
 
   #thinningBounds(bytes: number): ThinningBounds {
-    const branches = this.branches.list.map(({ bookmark }) => sequenceIn(bookmark));
     return {
       nowMs: Math.min(this.#environment.now(), this.#log.position.timeMs),
       bytes,
-      named: [...branches, ...this.#restore.targets],
+      named: [...this.branches.needed, ...this.#restore.targets],
       untilSequence: this.#environment.pinnedSequence?.() ?? Number.POSITIVE_INFINITY,
     };
   }

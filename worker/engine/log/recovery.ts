@@ -88,10 +88,7 @@ export async function recover(
       spans: files.spans,
       firstNeeded: () => checkpoints.firstSegmentNeeded,
       pinnedSequence: () =>
-        Math.min(
-          branches.oldestSequence,
-          environment.pinnedSequence?.() ?? branches.oldestSequence,
-        ),
+        Math.min(...branches.needed, environment.pinnedSequence?.() ?? Number.POSITIVE_INFINITY),
     });
     const main = new MainFile(
       files.main,

@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { copyOf, START_MS } from '../../testing/test-log.ts';
 import { DAY_MS, ThinnedObject } from '../../testing/thinned-object.ts';
 import type { MemoryDirectory } from '../file/memory-file.ts';
+import { BranchPoint } from '../storage/branch-point.ts';
 import { sequenceIn } from './bookmark.ts';
 import type { KeptBranch } from './kept-branches.ts';
 
@@ -76,6 +77,70 @@ test('[BRANCH6] a branch that is kept while a fold runs, at any step of it, has 
     if (isKept) await object.files.branches.add(branchAt(bookmark));
     await object.thin();
     if (isKept) expect(await object.compare()).toContain(bookmark);
+    await object.files.close();
+    if (!isKept) break;
+    if (isFolding) during++;
+  }
+  expect(during).toBeGreaterThan(1);
+});
+
+test('[BRANCH6] a branch whose list is stored slowly has its state, though the fold ends meanwhile', async () => {
+  const bookmark = before.states[8]!.bookmark;
+  let during = 0;
+  for (let steps = 0; ; steps++) {
+    const directory = await copyOf(before.directory);
+    let store = () => {};
+    const stored = new Promise<void>((resolve) => (store = resolve));
+    const open = directory.open.bind(directory);
+    directory.open = async (name) => {
+      if (name === 'branches') await stored;
+      return open(name);
+    };
+    const object = await unthinned(directory);
+    const { files } = object;
+    for (let i = 0; i < steps && files.needsMaintenance; i++) await files.maintain();
+    const isKept = (await object.at(bookmark)) !== null;
+    const isFolding = (await object.folded()).length > 0;
+    if (isKept) {
+      const made = new BranchPoint(files, {
+        currentBookmark: () => files.currentBookmark(),
+        bookmarkForTime: (timeMs) => files.bookmarkForTime(timeMs),
+        durability: () => undefined,
+      }).begin(bookmark, (found) => files.branches.add(branchAt(found)));
+      for (let i = 0; i < 5; i++) await files.maintain();
+      store();
+      await made;
+      await object.thin();
+      expect(await object.compare()).toContain(bookmark);
+    }
+    await files.close();
+    if (!isKept) break;
+    if (isFolding) during++;
+  }
+  expect(during).toBeGreaterThan(1);
+});
+
+test('[BRANCH6] thinning keeps the state of an open branch, also of one that begins while a fold runs, until it ends', async () => {
+  const { bookmark } = before.states[8]!;
+  let during = 0;
+  for (let steps = 0; ; steps++) {
+    const object = await unthinned();
+    const pin = { sequence: Number.POSITIVE_INFINITY };
+    Object.assign(object.environment, { pinnedSequence: () => pin.sequence });
+    for (let i = 0; i < steps && object.files.needsMaintenance; i++) await object.files.maintain();
+    const isKept = (await object.at(bookmark)) !== null;
+    const isFolding = (await object.folded()).length > 0;
+    if (isKept) {
+      pin.sequence = sequenceIn(bookmark);
+      await object.thin();
+      await object.reopen();
+      await object.thin();
+      expect(await object.compare()).toContain(bookmark);
+      pin.sequence = Number.POSITIVE_INFINITY;
+      await object.rest(0);
+      await object.thin();
+      expect(await object.compare()).not.toContain(bookmark);
+    }
     await object.files.close();
     if (!isKept) break;
     if (isFolding) during++;

@@ -9,7 +9,7 @@ import type { KeptPages } from '../log/kept-pages.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
 import type { PastState } from '../log/past-state.ts';
 
-type BranchLog = Pick<ObjectFiles, 'branches' | 'exactBookmark' | 'pinPast' | 'closePast'>;
+type BranchLog = Pick<ObjectFiles, 'branches' | 'holdMoment' | 'pinPast' | 'closePast'>;
 
 /** What it needs of the storage. */
 interface Owner {
@@ -33,17 +33,22 @@ export class BranchPoint {
   }
 
   /**
-   * The bookmark of the commit that a branch begins with: of now (null), of a bookmark or of a time. It is durable.
+   * Makes a branch that begins with a commit: of now (null), of a bookmark or of a time. The commit is durable, and the
+   * history keeps it until the branch is made.
    *
-   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL, IO
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL, IO; errors of `make`
    */
-  async find(at: string | number | null): Promise<string> {
+  async begin<T>(at: string | number | null, make: (bookmark: string) => Promise<T>): Promise<T> {
     const owner = this.#owner;
     const now = owner.currentBookmark();
     const named = typeof at === 'number' ? await owner.bookmarkForTime(at) : (at ?? now);
-    const exact = await this.#log.exactBookmark(named);
-    await owner.durability();
-    return exact;
+    const { bookmark, release } = await this.#log.holdMoment(named);
+    try {
+      await owner.durability();
+      return await make(bookmark);
+    } finally {
+      release();
+    }
   }
 
   /** Opens the state for a branch; see ObjectFiles. @throws BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL */

@@ -99,21 +99,31 @@ export class Branches {
    * @throws INVALID_ARGUMENT; BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL, IO
    */
   async fork(origin: ObjectInstance, request: ForkRequest): Promise<KeptBranch> {
-    const { branchPoint } = origin.storage;
-    const key = addressKey(origin.address);
     this.#checkFork(origin, request);
+    return origin.storage.branchPoint.begin(request.at, (bookmark) =>
+      this.#forkAt(origin, request, bookmark),
+    );
+  }
+
+  async #forkAt(
+    origin: ObjectInstance,
+    request: ForkRequest,
+    bookmark: string,
+  ): Promise<KeptBranch> {
+    const { kept } = origin.storage.branchPoint;
+    const key = addressKey(origin.address);
     const branch: KeptBranch = {
       id: this.#newId(),
       name: request.name,
-      bookmark: await branchPoint.find(request.at),
+      bookmark,
       createdMs: this.#environment.now(),
       sends: request.sends,
       isLeaving: false,
       isStored: false,
     };
-    void this.#sweep(key, branchPoint.kept);
+    void this.#sweep(key, kept);
     if (request.isKept) {
-      await known(origin, branchPoint.kept.add(branch));
+      await known(origin, kept.add(branch));
       return branch;
     }
     const moved = branchKey(key, branch.id);

@@ -93,6 +93,25 @@ test('[HIST9] the history that a branch needs is kept beyond the bounds until it
   });
 });
 
+test('[BRANCH6] the history that an open branch needs is kept beyond the bounds, also while the object restarts, until the branch is closed', async () => {
+  await withObjects({ history: SMALL }, async (notes) => {
+    const [first] = await save(notes, 1);
+    const branch = await notes.fork();
+    await branch.put('own', 1);
+    const [second] = await save(notes, 40);
+    expect(await isKept(notes, first!)).toBe(true);
+    await notes.abort();
+    // The branch has no instance, nor a moment in memory, while these push its history out.
+    await save(notes, 40);
+    expect(await isKept(notes, first!)).toBe(true);
+    expect(await branch.get('text')).toMatch(/^a+$/);
+    expect(await branch.get('own')).toBe(1);
+    await branch.close();
+    await save(notes, 20);
+    expect(await isKept(notes, second!)).toBe(false);
+  });
+});
+
 test('[HIST13] a host thins the history of its objects, and a class that says so does not', async () => {
   const refused = async (storage: StorageHandle, bookmark: string) => {
     const error: unknown = await storage.at(bookmark).catch((reason: unknown) => reason);
