@@ -1,0 +1,221 @@
+// Calls that were made once, whatever was lost on the way: the answer, the records of the server's object, or the process
+// that made them.
+
+import { afterEach, expect, test } from 'vitest';
+import { decodeToFollower } from '../../src/follow/protocol/decode.ts';
+import type { SettledOutcome } from '../../src/follow/protocol/follower.ts';
+import { deserialize } from '../../src/shared/values/decode.ts';
+import type { FileDirectory, SyncFile } from '../engine/file/file.ts';
+import { MemoryMedium, type ObjectMedium } from '../engine/file/medium.ts';
+import { MemoryCatalog } from '../objects/catalog/catalog.ts';
+import { NO_FOLLOWERS } from '../objects/host/followers.ts';
+import type { HostEnvironment } from '../objects/instance/environment.ts';
+import { DurableObject } from '../realm/library/base-classes.ts';
+import { type FollowedServer, followedServer } from '../testing/followed-server.ts';
+import { createTestHost } from '../testing/test-host.ts';
+import { follow } from './follow.ts';
+import { Replica } from './replica.ts';
+
+class Room extends DurableObject {
+  constructor(ctx: never, env: never) {
+    super(ctx, env);
+    this.prepare();
+  }
+  prepare() {
+    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name TEXT)');
+  }
+  add(name: string) {
+    this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
+    return this.names().length;
+  }
+  names() {
+    return [...this.ctx.storage.sql.exec('SELECT name FROM item').raw()].flat();
+  }
+  empty(name: string) {
+    void this.ctx.storage.deleteAll();
+    this.prepare();
+    this.add(name);
+    return 'emptied';
+  }
+}
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await check())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function serverOf(): Promise<FollowedServer> {
+  const server = await followedServer(Room, { methods: ['add', 'empty'] });
+  ends.push(() => server.close());
+  return server;
+}
+
+/** A copy of the server's object, and what the server has answered to it. */
+async function copyOf() {
+  const here = await createTestHost({}, { Room });
+  ends.push(() => here.close());
+  here.host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Room']) };
+  const outcomes = new Map<number, SettledOutcome>();
+  const environment = {
+    now: () => 0,
+    afterRealTime: () => () => {},
+    inTurn: <T>(opening: () => Promise<T>) => opening(),
+    newClient: () => 'page',
+    earlier: 0,
+  };
+  const replica = await Replica.open(here.host, here.address('a'), 1, environment, {
+    onChange() {},
+    onSettled: (n, outcome) => void outcomes.set(n, outcome),
+    onRefused() {},
+    onEnded() {},
+  });
+  return { replica, outcomes };
+}
+
+/** `answers`: false if what answers a call is lost. */
+function connect(server: FollowedServer, replica: Replica, answers: boolean): void {
+  const socket = server.connect();
+  let end: ReturnType<Replica['connected']> | undefined;
+  socket.addEventListener('open', () => {
+    end = replica.connected({ send: (bytes) => socket.send(bytes), close: () => socket.close() });
+  });
+  socket.addEventListener('message', (event) => {
+    const bytes = new Uint8Array((event as MessageEvent<ArrayBuffer>).data);
+    const message = decodeToFollower(deserialize(bytes));
+    const isAnswer = (message.kind === 'cut' || message.kind === 'ended') && message.last > 0;
+    if (answers || !isAnswer) end?.received(bytes);
+  });
+  socket.addEventListener('close', () => end?.closed());
+}
+
+test.for([true, false])(
+  '[FOLS13] a call whose answer was lost is answered and not run again, though another caller has deleted everything; the object restarts: %s',
+  async (restarts) => {
+    const server = await serverOf();
+    const { replica, outcomes } = await copyOf();
+    await server.call('add', 'theirs');
+    await replica.call('add', ['mine']);
+    connect(server, replica, false);
+    await until(async () => ((await server.call('names')) as string[]).includes('mine'));
+    expect(outcomes.size).toBe(0);
+    await server.call('empty', 'after');
+    if (restarts) await server.restart();
+    server.drop();
+    connect(server, replica, true);
+    await until(() => replica.state.pending === 0);
+    expect([...outcomes.values()]).toEqual([{ kind: 'value', value: 2 }]);
+    expect(await server.call('names')).toEqual(['after']);
+    await replica.close();
+  },
+);
+
+test.for([true, false])(
+  '[FOLS13] a call that deletes everything, and whose answer was lost, is answered and not run again; the object restarts: %s',
+  async (restarts) => {
+    const server = await serverOf();
+    const { replica, outcomes } = await copyOf();
+    await replica.call('add', ['mine']);
+    await replica.call('empty', ['emptied']);
+    connect(server, replica, false);
+    await until(async () => ((await server.call('names')) as string[])[0] === 'emptied');
+    await server.call('add', 'theirs');
+    if (restarts) await server.restart();
+    server.drop();
+    connect(server, replica, true);
+    await until(() => replica.state.pending === 0);
+    expect([...outcomes.values()]).toEqual([
+      { kind: 'value', value: 1 },
+      { kind: 'value', value: 'emptied' },
+    ]);
+    expect(await server.call('names')).toEqual(['emptied', 'theirs']);
+    // Its next call has the next number, and is run.
+    await replica.call('add', ['next']);
+    await until(() => replica.state.pending === 0);
+    expect(await server.call('names')).toEqual(['emptied', 'theirs', 'next']);
+    await replica.close();
+  },
+);
+
+/** Files in memory. The flushes of an object's files are held while `holds` says so of its key. */
+class SlowMedium implements ObjectMedium {
+  readonly #inner = new MemoryMedium();
+  holds: (key: string) => boolean = () => false;
+  readonly #held: (() => void)[] = [];
+
+  keys = () => this.#inner.keys();
+  sizes = (key: string) => this.#inner.sizes(key);
+  remove = (key: string) => this.#inner.remove(key);
+
+  async directory(key: string): Promise<FileDirectory> {
+    const inner = await this.#inner.directory(key);
+    const open = async (name: string): Promise<SyncFile> => {
+      const file = await inner.open(name);
+      return {
+        read: file.read.bind(file),
+        write: file.write.bind(file),
+        truncate: file.truncate.bind(file),
+        sizeBytes: file.sizeBytes.bind(file),
+        close: file.close.bind(file),
+        flush: async () => {
+          if (this.holds(key)) await new Promise<void>((resolve) => this.#held.push(resolve));
+          return file.flush();
+        },
+      };
+    };
+    return { open, names: () => inner.names(), remove: (name) => inner.remove(name) };
+  }
+
+  /** How many flushes are held. */
+  get heldCount(): number {
+    return this.#held.length;
+  }
+
+  release(): void {
+    this.holds = () => false;
+    for (const resolve of this.#held.splice(0)) resolve();
+  }
+}
+
+test('[FOLP1] [FOLP19] a call is acknowledged when it is durable, and its object is in the durable list of those whose calls are sent after a start', async () => {
+  const medium = new SlowMedium();
+  const here = await createTestHost({}, { Room }, undefined, {
+    medium,
+    catalog: new MemoryCatalog(),
+  });
+  ends.push(() => here.close());
+  const environment = {
+    now: () => 0,
+    elapsed: () => 0,
+    randomUint32: () => 0,
+    afterRealTime: () => () => {},
+  } as Partial<HostEnvironment> as HostEnvironment;
+  const connectDown = () => {
+    throw new Error('down');
+  };
+  const options = { url: () => 'ws://server/', connect: connectDown };
+  here.host.followers = follow({ Room: options })(here.host, environment);
+  const room = here.host.followers.find(here.address('a'))!;
+  await room.call('names', []);
+  const own = new Set(await medium.keys());
+
+  /** Nothing but the held flush is missing: the call waits for it. */
+  const waitsFor = async (made: Promise<unknown>) => {
+    let isMade = false;
+    void made.then(() => (isMade = true));
+    await until(() => medium.heldCount > 0);
+    await here.turns(50);
+    expect(isMade).toBe(false);
+    medium.release();
+    await made;
+  };
+  // The list is the only object that the first call that waits makes.
+  medium.holds = (key) => !own.has(key);
+  await waitsFor(room.call('add', ['first']));
+  medium.holds = (key) => own.has(key);
+  await waitsFor(room.call('add', ['second']));
+  expect(await room.call('names', [])).toMatchObject({ value: ['first', 'second'] });
+});
