@@ -39,13 +39,19 @@ class Room extends DurableObject {
   }
 }
 
+const TURNS_MAX = 20_000;
+
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
+/** In turns: the time of a test host stands still. */
 async function until(check: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await check())) await new Promise((resolve) => setImmediate(resolve));
+  for (let turns = 0; !(await check()); turns++) {
+    if (turns === TURNS_MAX) throw new Error('It did not happen.');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 async function serverOf(): Promise<FollowedServer> {
@@ -187,6 +193,7 @@ test('[FOLP1] [FOLP19] a call is acknowledged when it is durable, and its object
     catalog: new MemoryCatalog(),
   });
   ends.push(() => here.close());
+  ends.push(async () => medium.release());
   const environment = {
     now: () => 0,
     elapsed: () => 0,
@@ -205,7 +212,7 @@ test('[FOLP1] [FOLP19] a call is acknowledged when it is durable, and its object
   /** Nothing but the held flush is missing: the call waits for it. */
   const waitsFor = async (made: Promise<unknown>) => {
     let isMade = false;
-    void made.then(() => (isMade = true));
+    made.then(() => (isMade = true)).catch(() => {});
     await until(() => medium.heldCount > 0);
     await here.turns(50);
     expect(isMade).toBe(false);
