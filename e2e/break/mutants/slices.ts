@@ -21,10 +21,10 @@ const BYTES = 'bookmark,checksum,log-position,pages,record,segment';
 const BYTES_TESTS = ['bookmark', 'checksum', 'pages', 'record', 'segment'].map(
   (name) => `worker/engine/log/${name}.test.ts`,
 );
-/** Files of the log that have slices of their own: branches, and the thinning of histories. */
+/** Files of the log that have slices of their own: those of branches, and of thinning. */
 const BRANCH_LOG = 'kept-branches,branch-main,kept-pages';
-const FOLDING = 'folding,thinning,earlier-pages';
-const FOLDING_TESTS = ['thinning', 'thinned-branches', 'pinned-states'].map(
+const FOLDING = 'folding,thinning';
+const FOLDING_TESTS = ['thinning', 'thinned-branches', 'thinned-segments'].map(
   (name) => `worker/engine/log/${name}.test.ts`,
 );
 const entryTests = (...names: string[]) =>

@@ -1,0 +1,109 @@
+// Which segments thinning makes one of, and what it does with those that cannot be read.
+
+import { expect, test } from 'vitest';
+import { bytesOf, overwrite, START_MS } from '../../testing/test-log.ts';
+import { DAY_MS, MINUTE_MS, ThinnedObject } from '../../testing/thinned-object.ts';
+import { foldedSpan, type Span } from './sealed-segments.ts';
+import { segmentName } from './segment.ts';
+
+/** An object with many segments, of which none was thinned, after a time. */
+async function old(count: number, everyMs: number, thenMs: number): Promise<ThinnedObject> {
+  const object = new ThinnedObject();
+  object.environment.history.thin = false;
+  await object.open();
+  for (let i = 0; i < count; i++) {
+    object.environment.nowMs = START_MS + i * everyMs;
+    await object.commit([0, 1 + (i % 5)]);
+  }
+  await object.rest(thenMs);
+  await object.files.close();
+  object.environment.history.thin = true;
+  return object;
+}
+
+const spansOf = async (object: ThinnedObject): Promise<Span[]> =>
+  (await object.folded()).map((name) => foldedSpan(name)!);
+
+test('[HIST13] eight segments at most are made one at a time, or become a part of the small one before them', async () => {
+  const object = await (await old(200, 10_000, 2 * DAY_MS)).open();
+  const made = new Map<number, Span>();
+  while (object.files.needsMaintenance) {
+    await object.files.maintain();
+    for (const span of await spansOf(object)) made.set(span.last, span);
+  }
+  const spans = [...made.values()];
+  expect(spans.length).toBeGreaterThan(3);
+  for (const [i, { first, last, minutes }] of spans.entries()) {
+    expect([first, minutes]).toEqual([1, 1]);
+    expect(last - (spans[i - 1]?.last ?? 0)).toBeLessThanOrEqual(8);
+  }
+  expect(await spansOf(object)).toEqual([spans.at(-1)]);
+  await object.files.close();
+});
+
+test.for(['records', 'header'])(
+  '[HIST16] [HIST4] damage of the %s of a segment ends no object and no thinning: all other states are as they were',
+  async (place) => {
+    const object = await old(120, 10_000, 2 * DAY_MS);
+    const name = segmentName(4);
+    const bytes = await bytesOf(object.directory, name);
+    bytes[place === 'header' ? 20 : 9000]! ^= 1;
+    await overwrite(object.directory, name, bytes);
+    await object.open();
+    await object.thin();
+    expect(await object.directory.names()).toContain(name);
+    const isDamaged = async (bookmark: string) => {
+      try {
+        object.files.closePast(await object.files.openPast(bookmark));
+        return false;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'CORRUPT' });
+        return true;
+      }
+    };
+    // What is after the damage needs no damaged record.
+    const after = object.states.slice(120);
+    const kept = object.states.slice(0, 120).filter((_, i) => i > 100 && i % 6 === 5);
+    for (const { bookmark } of [...after, ...kept]) expect(await isDamaged(bookmark)).toBe(false);
+    expect(await isDamaged(object.states[0]!.bookmark)).toBe(true);
+    await object.commit([0, 1]);
+    await object.reopen();
+    await object.thin();
+    expect(await isDamaged(object.states.at(-1)!.bookmark)).toBe(false);
+    await object.files.close();
+  },
+);
+
+test('[HIST15] a history that takes half of its bytes is thinned before it is old: by minutes, then by hours', async () => {
+  for (const [bytes, minutes] of [
+    [Number.POSITIVE_INFINITY, []],
+    [2 << 20, []],
+    [1 << 20, [1]],
+    [1 << 17, [60]],
+  ] as const) {
+    const object = await old(120, 10_000, MINUTE_MS);
+    object.environment.history.bytes = bytes;
+    await object.open();
+    await object.thin();
+    const found = new Set((await spansOf(object)).map((span) => span.minutes));
+    expect([bytes, [...found]]).toEqual([bytes, minutes]);
+    await object.compare();
+    await object.files.close();
+  }
+});
+
+test('[HIST16] what is pruned while it is thinned is not there, and the rest is as it was', async () => {
+  for (let steps = 1; steps < 12; steps++) {
+    const object = await (await old(120, 10_000, 2 * DAY_MS)).open();
+    for (let i = 0; i < steps; i++) await object.files.maintain();
+    object.environment.history.bytes = 1 << 17;
+    await object.rest(0);
+    await object.thin();
+    const kept = await object.compare();
+    expect(kept.size).toBeGreaterThan(5);
+    expect(kept).not.toContain(object.states[5]!.bookmark);
+    await object.reopen();
+    expect(await object.compare()).toEqual(kept);
+    await object.files.close();
+  }
+});
