@@ -106,13 +106,14 @@ export class Folding {
    *
    * @throws DISK_FULL, IO: nothing has changed
    */
-  async step(bounds: ThinningBounds): Promise<boolean> {
-    const fold = this.#fold ?? (await this.#begin(bounds));
+  async step(bounds: () => ThinningBounds): Promise<boolean> {
+    const fold = this.#fold ?? (await this.#begin(bounds()));
     if (fold === null) return false;
     this.#fold = fold;
+    const isPossible = () => fold.isPossible(bounds());
     let isOver = true;
     try {
-      if (fold.isPossible(bounds)) isOver = await fold.step();
+      if (isPossible()) isOver = await fold.step(isPossible);
     } catch (error) {
       if (!isStorageError(error) || error.code !== 'CORRUPT') throw error;
       for (const { key } of fold.sources) this.#damaged.add(key); // whoever reads it is told
@@ -285,8 +286,8 @@ class Fold {
     return isThere && String(named) === this.#named && this.#choice.end.sequence <= untilSequence;
   }
 
-  /** Reads a part of the segments; true once the folded segment stands for them. */
-  async step(): Promise<boolean> {
+  /** Reads a part of the segments; true once the folded segment stands for them, or cannot. */
+  async step(isPossible: () => boolean): Promise<boolean> {
     const source = this.sources[this.#source]!;
     const next = this.sources[this.#source + 1]?.base ?? this.#choice.end;
     const isAtEnd = await this.#log.withSegment(source.key, (segment) =>
@@ -300,7 +301,7 @@ class Fold {
       return false;
     }
     this.#keep();
-    await this.#replace();
+    await this.#replace(isPossible);
     return true;
   }
 
@@ -411,8 +412,8 @@ class Fold {
     this.#end = { ...this.#end, offset: this.#end.offset + bytes.length, sum: record.sum };
   }
 
-  /** Durable first, then its header, then the segments go. */
-  async #replace(): Promise<void> {
+  /** Durable first, then its header, then the segments go. A restore may be requested during each flush. */
+  async #replace(isPossible: () => boolean): Promise<void> {
     const target = this.#target;
     const { spacingMs, sources } = this.#choice;
     const replaced = sources.reduce((bytes, { sizeBytes, folded }) => {
@@ -420,8 +421,10 @@ class Fold {
     }, 0);
     const savedBytes = replaced - target.sizeBytes;
     await target.file.flush();
+    if (!isPossible()) return;
     target.writeFolded({ spacingMs, savedBytes });
     await target.file.flush();
+    if (!isPossible()) return;
     this.#isReplaced = true;
     await this.#log.sealed.replace(this.#span, target, savedBytes);
   }

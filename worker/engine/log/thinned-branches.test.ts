@@ -1,7 +1,7 @@
-// Thinning beside branches: the state that a branch begins with stays, whenever the branch comes.
+// Thinning beside branches and restores: the state that one of them needs stays, whenever it comes.
 
 import { beforeAll, expect, test } from 'vitest';
-import { copyOf, START_MS } from '../../testing/test-log.ts';
+import { copyOf, imageOf, START_MS } from '../../testing/test-log.ts';
 import { DAY_MS, ThinnedObject } from '../../testing/thinned-object.ts';
 import type { MemoryDirectory } from '../file/memory-file.ts';
 import { BranchPoint } from '../storage/branch-point.ts';
@@ -147,3 +147,31 @@ test('[BRANCH6] thinning keeps the state of an open branch, also of one that beg
   }
   expect(during).toBeGreaterThan(1);
 });
+
+test.for([1, 2])(
+  '[HIST16] a restore that is requested during flush %i of a folded segment is made',
+  async (which) => {
+    const { bookmark, image } = before.states[8]!;
+    const directory = await copyOf(before.directory);
+    const open = directory.open.bind(directory);
+    let flushes = 0;
+    let request = () => {};
+    directory.open = async (name) => {
+      const file = await open(name);
+      if (!name.startsWith('fold-')) return file;
+      const flush = file.flush.bind(file);
+      file.flush = async () => {
+        await flush();
+        if (++flushes === which) request();
+      };
+      return file;
+    };
+    const object = await unthinned(directory);
+    request = () => void object.files.scheduleRestore(bookmark);
+    await object.thin();
+    expect(flushes).toBeGreaterThan(which);
+    await object.reopen();
+    expect(imageOf(object.files.file).equals(image)).toBe(true);
+    await object.files.close();
+  },
+);

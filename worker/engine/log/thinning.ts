@@ -44,7 +44,7 @@ export class Thinning {
     const { number } = this.#log.active;
     try {
       this.#folding ??= new (await this.#load()).Folding(this.#log, FOLDING_PARTS);
-      if (!(await this.#folding.step(bounds()))) this.#doneAt = number;
+      if (!(await this.#folding.step(bounds))) this.#doneAt = number;
     } catch (error) {
       const isLate = isStorageError(error) && error.code === 'WORKER_FAILED';
       if (!isLate && !isDiskFull(error)) throw error;
