@@ -18,7 +18,7 @@ import { Checksum, wordsOf } from './checksum.ts';
 /** A branch that is kept. */
 export interface KeptBranch {
   readonly id: string;
-  /** Null: it has none. */
+  /** Null: it is not kept. */
   readonly name: string | null;
   /** The moment of the object that it began with: of a commit, not of the end of a time. */
   readonly bookmark: string;
@@ -114,9 +114,15 @@ export class KeptBranches {
     return held;
   }
 
-  /** @throws INVALID_ARGUMENT if there are too many, OBJECT_RESET, DISK_FULL, IO */
+  /** @throws INVALID_ARGUMENT if there are too many, or one of its name; OBJECT_RESET, DISK_FULL, IO */
   add(branch: KeptBranch): Promise<void> {
     return this.#change((list) => {
+      if (list.some(({ name, isLeaving }) => name === branch.name && !isLeaving)) {
+        throw storageError(
+          'INVALID_ARGUMENT',
+          `fork: there is a branch "${branch.name}" already; delete it, or choose another name.`,
+        );
+      }
       if (list.length < KEPT_BRANCHES_MAX) return [...list, branch];
       throw storageError(
         'INVALID_ARGUMENT',

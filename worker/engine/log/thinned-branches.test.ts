@@ -35,9 +35,10 @@ async function unthinned(directory?: MemoryDirectory): Promise<ThinnedObject> {
 }
 
 function branchAt(bookmark: string): KeptBranch {
+  const id = `b${sequenceIn(bookmark)}`;
   const facts = {
-    id: `b${sequenceIn(bookmark)}`,
-    name: null,
+    id,
+    name: id,
     bookmark,
     createdMs: 1,
     sends: false,

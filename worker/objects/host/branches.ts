@@ -391,9 +391,6 @@ export class Branches {
     }
     if (!isKept) return;
     if (name === null) throw refused('a branch that is kept needs a name.');
-    if (this.list(origin).some((branch) => branch.name === name)) {
-      throw refused(`there is a branch "${name}" already; delete it, or choose another name.`);
-    }
   }
 
   #find(address: ObjectAddress): Temporary | undefined {

@@ -246,6 +246,23 @@ test('[BRANCH5] a branch that is kept outlives its worker, until it is deleted b
   expect((await objects.list('Notes')).length).toBe(1);
 });
 
+test('[BRANCH5] of forks with one name, also those that are made at once, one branch is kept', async () => {
+  const { storage, objects, stub } = await started();
+  await storage.put('a', 1);
+  const other = await objects.storage(stub);
+  const made = await Promise.allSettled(
+    [storage, other, storage].map((handle) => handle.fork({ name: 'draft', keep: true })),
+  );
+  const statuses = made.map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+  for (const one of made) {
+    if (one.status === 'fulfilled') await one.value.put('a', 2);
+    else expect(one.reason).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  }
+  expect((await storage.branches()).map(({ name }) => name)).toEqual(['draft']);
+  expect(await (await storage.openBranch('draft')).get('a')).toBe(2);
+});
+
 test('[BRANCH5] a branch that is kept outlives its worker though its origin was never written', async () => {
   const directory = await newFolder();
   const first = await started(directory);
