@@ -41,6 +41,22 @@ test('[HIST13] eight segments at most are made one at a time, or become a part o
   await object.files.close();
 });
 
+test('[HIST13] a large folded segment stays as it is, beside the next one', async () => {
+  const object = await old(140, MINUTE_MS / 2, 2 * DAY_MS);
+  // A sixteenth of it is less than eight segments have after thinning.
+  object.environment.history.bytes = 1 << 20;
+  await object.open();
+  const made = new Set<string>();
+  while (object.files.needsMaintenance) {
+    await object.files.maintain();
+    for (const name of await object.folded()) made.add(name);
+  }
+  const names = await object.folded();
+  expect(names.length).toBeGreaterThan(1);
+  expect([...made].toSorted()).toEqual(names);
+  await object.files.close();
+});
+
 test.for(['records', 'header'])(
   '[HIST16] [HIST4] damage of the %s of a segment ends no object and no thinning: all other states are as they were',
   async (place) => {
