@@ -6,7 +6,7 @@ import { MemoryDirectory } from '../engine/file/memory-file.ts';
 import { ObjectFiles } from '../engine/log/object-files.ts';
 import { PAGE_BYTES } from '../engine/log/pages.ts';
 import { foldedSpan } from '../engine/log/sealed-segments.ts';
-import { imageOf, noise, START_MS, TestEnvironment } from './test-log.ts';
+import { type FilesOptions, imageOf, noise, START_MS, TestEnvironment } from './test-log.ts';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -24,6 +24,7 @@ export class ThinnedObject {
     history: { bytes: Number.POSITIVE_INFINITY, thin: true },
     loadFolding: () => import('../engine/log/folding.ts'),
   });
+  sizes: FilesOptions = { segmentBytes: 1 << 15, checkpointLogBytes: 1, isChecked: true };
   readonly states: KnownState[] = [];
   files!: ObjectFiles;
   #seed = 0;
@@ -33,8 +34,7 @@ export class ThinnedObject {
   }
 
   async open(): Promise<this> {
-    const sizes = { segmentBytes: 1 << 15, checkpointLogBytes: 1, isChecked: true };
-    this.files = await ObjectFiles.open(this.directory, this.environment, sizes);
+    this.files = await ObjectFiles.open(this.directory, this.environment, this.sizes);
     return this;
   }
 

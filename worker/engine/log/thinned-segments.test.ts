@@ -6,6 +6,13 @@ import { DAY_MS, MINUTE_MS, ThinnedObject } from '../../testing/thinned-object.t
 import { foldedSpan, type Span } from './sealed-segments.ts';
 import { segmentName } from './segment.ts';
 
+const ALL = {
+  fromMs: Number.NEGATIVE_INFINITY,
+  toMs: Number.POSITIVE_INFINITY,
+  before: null,
+  limit: 1000,
+};
+
 /** An object with many segments, of which none was thinned, after a time. */
 async function old(count: number, everyMs: number, thenMs: number): Promise<ThinnedObject> {
   const object = new ThinnedObject();
@@ -122,4 +129,37 @@ test('[HIST16] what is pruned while it is thinned is not there, and the rest is 
     expect(await object.compare()).toEqual(kept);
     await object.files.close();
   }
+});
+
+test('[HIST16] more changes than are held at once, and transactions in parts, keep their states', async () => {
+  const object = new ThinnedObject();
+  object.sizes = { segmentBytes: 3 << 20, checkpointLogBytes: 1, spillBytes: 1 << 21 };
+  object.environment.history.thin = false;
+  await object.open();
+  // A megabyte and a half of old words in each minute. One transaction has several records.
+  const all = Array.from({ length: 400 }, (_, i) => i);
+  const halves = [all.slice(0, 200), all.slice(200)];
+  for (let i = 0; i < 48; i++) {
+    object.environment.nowMs = START_MS + i * (MINUTE_MS / 12);
+    await object.commit(i === 29 ? all : halves[i % 2]!, i === 31 ? 300 : 0);
+  }
+  object.environment.nowMs += 2 * DAY_MS;
+  for (let i = 0; i < 12; i++) await object.commit(halves[0]!);
+  await object.files.close();
+  object.environment.history.thin = true;
+  await object.open();
+  let steps = 0;
+  for (; object.files.needsMaintenance; steps++) await object.files.maintain();
+  // A step reads half a megabyte.
+  expect(steps).toBeGreaterThan(20);
+  const kept = await object.compare();
+  const given = object.states.filter(({ bookmark }) => !kept.has(bookmark));
+  expect(given.length).toBeGreaterThan(30);
+  for (const [i, { bookmark }] of object.states.entries())
+    if (i % 12 === 11) expect(kept).toContain(bookmark);
+  await object.reopen();
+  expect(await object.compare()).toEqual(kept);
+  const listed = await object.files.listCommits(ALL);
+  expect(listed.map(({ bookmark }) => bookmark).toSorted()).toEqual([...kept].toSorted());
+  await object.files.close();
 });
