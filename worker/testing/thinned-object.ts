@@ -94,7 +94,7 @@ export class ThinnedObject {
     }
   }
 
-  /** Compares all states that are known; returns the bookmarks of those that are kept. */
+  /** Compares all known states; returns the bookmarks of the kept ones. */
   async compare(): Promise<Set<string>> {
     const kept = new Set<string>();
     for (const { bookmark, image } of this.states) {
