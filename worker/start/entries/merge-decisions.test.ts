@@ -1,0 +1,126 @@
+// How the conflicts of a merge are decided, one by one: the alarm, and changes that no decision can make.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
+import { runSql as run } from '../../testing/box.ts';
+import { createObjects, DurableObject } from './node-objects.ts';
+
+class Box extends DurableObject {
+  alarm() {}
+}
+
+const [BASE_MS, OURS_MS, THEIRS_MS] = [4e12, 4.1e12, 4.2e12];
+
+let objects: Awaited<ReturnType<typeof createObjects<{ Box: typeof Box }>>>;
+let storage: StorageHandle;
+beforeEach(async () => {
+  objects = await createObjects({ Box });
+  storage = await objects.storage(objects.env.Box.getByName('one'));
+});
+afterEach(() => objects.close());
+
+/** A branch whose key and alarm are in conflict with the object's, and whose other key is not. */
+async function inConflict(): Promise<Awaited<ReturnType<StorageHandle['fork']>>> {
+  await storage.put({ key: 'base', other: 'base' });
+  await storage.setAlarm(BASE_MS);
+  const branch = await storage.fork();
+  await branch.put({ key: 'theirs', other: 'theirs' });
+  await branch.setAlarm(THEIRS_MS);
+  await storage.put('key', 'ours');
+  await storage.setAlarm(OURS_MS);
+  return branch;
+}
+
+test.for([
+  ['ours', 'ours'],
+  ['ours', 'theirs'],
+  ['theirs', 'ours'],
+  ['theirs', 'theirs'],
+] as const)(
+  '[MERGE4] of conflicts in a key and in the alarm, %s and %s are each decided for itself, and the other key is merged',
+  async ([key, alarm]) => {
+    const branch = await inConflict();
+    await storage.merge(branch, {
+      onConflict: ({ change }) => (change.kind === 'alarm' ? alarm : key),
+    });
+    expect([...(await storage.list())]).toEqual([
+      ['key', key],
+      ['other', 'theirs'],
+    ]);
+    expect(await storage.getAlarm()).toBe(alarm === 'ours' ? OURS_MS : THEIRS_MS);
+  },
+);
+
+test.for(['ours', 'theirs'] as const)(
+  '[MERGE4] onConflict: %s decides a conflict in the alarm alone',
+  async (decision) => {
+    await storage.setAlarm(BASE_MS);
+    const branch = await storage.fork();
+    await branch.deleteAlarm();
+    await storage.setAlarm(OURS_MS);
+    const before = await storage.getCurrentBookmark();
+    await expect(storage.merge(branch)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      conflicts: [
+        {
+          reason: 'changed',
+          change: { kind: 'alarm', before: BASE_MS, after: null },
+          now: OURS_MS,
+        },
+      ],
+    });
+    await storage.merge(branch, { onConflict: decision });
+    expect(await storage.getAlarm()).toBe(decision === 'ours' ? OURS_MS : null);
+    if (decision === 'ours') expect(await storage.getCurrentBookmark()).toBe(before);
+  },
+);
+
+test('[MERGE3] an alarm that both have set to one time is no conflict, and no commit is made for it', async () => {
+  await storage.put('key', 1);
+  const branch = await storage.fork();
+  for (const handle of [branch, storage]) await handle.setAlarm(BASE_MS);
+  const before = await storage.history();
+  await storage.merge(branch);
+  expect(await storage.history()).toEqual(before);
+  expect(await storage.getAlarm()).toBe(BASE_MS);
+});
+
+test('[MERGE8] [REVERT5] rows that cannot be named are CONFLICT, whatever onConflict decides, and nothing is merged', async () => {
+  await run(storage, "CREATE VIRTUAL TABLE t USING fts5(text, content='')");
+  await storage.put('key', 'base');
+  const branch = await storage.fork();
+  await run(branch, "INSERT INTO t (rowid, text) VALUES (1, 'theirs')");
+  await branch.put('key', 'theirs');
+  await storage.put('key', 'ours');
+  for (const onConflict of ['theirs', () => 'theirs' as const] as const) {
+    await expect(storage.merge(branch, { onConflict })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      conflicts: expect.arrayContaining([expect.objectContaining({ reason: 'unnamed' })]),
+    });
+  }
+  expect(await storage.get('key')).toBe('ours');
+  await storage.merge(branch, { onConflict: 'ours' });
+  expect(await storage.get('key')).toBe('ours');
+});
+
+test('[REVERT7] [HIST6] a revert of many commits, with others between them, leaves the open moments of the object open', async () => {
+  await run(storage, 'CREATE TABLE t (id INTEGER PRIMARY KEY)');
+  await run(
+    storage,
+    'INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT i FROM n',
+  );
+  const moment = await storage.at(await storage.getCurrentBookmark());
+  const mine: string[] = [];
+  for (let i = 0; i < 8; i++) {
+    await storage.put(`mine ${i}`, i);
+    mine.push(await storage.getCurrentBookmark());
+    await storage.put(`other ${i}`, i);
+  }
+  const rows = moment.sql.exec<{ id: number }>('SELECT id FROM t')[Symbol.asyncIterator]();
+  expect(await rows.next()).toMatchObject({ value: { id: 1 } });
+  await storage.revert(mine);
+  let count = 1;
+  while (!(await rows.next()).done) count++;
+  expect(count).toBe(500);
+  expect((await storage.list({ prefix: 'mine' })).size).toBe(0);
+});
