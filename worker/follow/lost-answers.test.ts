@@ -5,13 +5,12 @@ import { afterEach, expect, test } from 'vitest';
 import { decodeToFollower } from '../../src/follow/protocol/decode.ts';
 import type { SettledOutcome } from '../../src/follow/protocol/follower.ts';
 import { deserialize } from '../../src/shared/values/decode.ts';
-import type { FileDirectory, SyncFile } from '../engine/file/file.ts';
-import { MemoryMedium, type ObjectMedium } from '../engine/file/medium.ts';
 import { MemoryCatalog } from '../objects/catalog/catalog.ts';
 import { NO_FOLLOWERS } from '../objects/host/followers.ts';
 import type { HostEnvironment } from '../objects/instance/environment.ts';
 import { DurableObject } from '../realm/library/base-classes.ts';
 import { type FollowedServer, followedServer } from '../testing/followed-server.ts';
+import { SlowMedium } from '../testing/slow-medium.ts';
 import { createTestHost } from '../testing/test-host.ts';
 import { follow } from './follow.ts';
 import { Replica } from './replica.ts';
@@ -145,46 +144,6 @@ test.for([true, false])(
     await replica.close();
   },
 );
-
-/** Files in memory. The flushes of an object's files are held while `holds` says so of its key. */
-class SlowMedium implements ObjectMedium {
-  readonly #inner = new MemoryMedium();
-  holds: (key: string) => boolean = () => false;
-  readonly #held: (() => void)[] = [];
-
-  keys = () => this.#inner.keys();
-  sizes = (key: string) => this.#inner.sizes(key);
-  remove = (key: string) => this.#inner.remove(key);
-
-  async directory(key: string): Promise<FileDirectory> {
-    const inner = await this.#inner.directory(key);
-    const open = async (name: string): Promise<SyncFile> => {
-      const file = await inner.open(name);
-      return {
-        read: file.read.bind(file),
-        write: file.write.bind(file),
-        truncate: file.truncate.bind(file),
-        sizeBytes: file.sizeBytes.bind(file),
-        close: file.close.bind(file),
-        flush: async () => {
-          if (this.holds(key)) await new Promise<void>((resolve) => this.#held.push(resolve));
-          return file.flush();
-        },
-      };
-    };
-    return { open, names: () => inner.names(), remove: (name) => inner.remove(name) };
-  }
-
-  /** How many flushes are held. */
-  get heldCount(): number {
-    return this.#held.length;
-  }
-
-  release(): void {
-    this.holds = () => false;
-    for (const resolve of this.#held.splice(0)) resolve();
-  }
-}
 
 test('[FOLP1] [FOLP19] a call is acknowledged when it is durable, and its object is in the durable list of those whose calls are sent after a start', async () => {
   const medium = new SlowMedium();

@@ -32,7 +32,8 @@ const entryTests = (...names: string[]) =>
 const DIFF_TESTS = [
   'worker/engine/diff',
   ...entryTests('differences', 'revert', 'branch-merge'),
-  ...entryTests('merged-collations', 'merged-constraints', 'merged-sequences'),
+  ...entryTests('merged-collations', 'merged-constraints', 'merged-deletions'),
+  ...entryTests('merged-sequences', 'merge-decisions'),
 ];
 const APPLICATION = 'application,changeset,sequences';
 const FOLLOW_TESTS = [
@@ -115,6 +116,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     ],
     tests: [
       ...['kept-branches', 'pinned-states'].map((name) => `worker/engine/log/${name}.test.ts`),
+      'worker/objects/host/branches.test.ts',
       ...entryTests('branches', 'branch-files', 'branch-merge', 'history-limits'),
     ],
   },
