@@ -36,10 +36,7 @@ const DIFF_TESTS = [
   ...entryTests('merged-sequences', 'merge-decisions'),
 ];
 const APPLICATION = 'application,changeset,sequences';
-const FOLLOW_TESTS = [
-  'worker/follow',
-  ...['app', 'changes', 'protocol', 'server'].map((folder) => `src/follow/${folder}`),
-];
+const followTests = (...names: string[]) => names.map((name) => `worker/follow/${name}.test.ts`);
 const SERIALIZER_TESTS = ['src/shared/values'];
 const GATE_TESTS = [
   'worker/objects/io',
@@ -123,17 +120,21 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   'follow-server': {
     folder: 'src/follow',
     mutate: ['src/follow/{capture,changes,server}/*.ts'],
-    tests: FOLLOW_TESTS,
+    tests: [
+      'src/follow/changes',
+      'src/follow/server',
+      ...followTests('capture', 'replica', 'lost-answers', 'hostile-followers'),
+    ],
   },
   'follow-protocol': {
     folder: 'src/follow',
     mutate: ['src/follow/protocol/*.ts'],
-    tests: FOLLOW_TESTS,
+    tests: ['src/follow/protocol', ...followTests('replica', 'lost-answers')],
   },
   'follow-copy': {
     folder: 'worker/follow',
     mutate: ['worker/follow/*.ts', 'src/follow/app/*.ts'],
-    tests: FOLLOW_TESTS,
+    tests: ['worker/follow', 'src/follow/app'],
   },
   vfs: {
     folder: 'worker/engine/vfs',
