@@ -73,11 +73,11 @@ function runSlice(slice: Slice): MutationReport {
   }
 }
 
-/** The test files of a folder; a file itself. */
+/** The test files of a folder, but for the long ones; a file itself. */
 function testFiles(path: string): readonly string[] {
   if (path.endsWith('.ts')) return [path];
   return readdirSync(join(REPOSITORY, path))
-    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => name.endsWith('.test.ts') && !name.endsWith('.long.test.ts'))
     .map((name) => `${path}/${name}`);
 }
 
