@@ -33,7 +33,7 @@ const DIFF_TESTS = [
   'worker/engine/diff',
   ...entryTests('differences', 'revert', 'branch-merge'),
   ...entryTests('merged-collations', 'merged-constraints', 'merged-deletions'),
-  ...entryTests('merged-sequences', 'merge-decisions'),
+  ...entryTests('merged-sequences', 'merged-tables', 'merge-decisions'),
 ];
 const APPLICATION = 'application,changeset,sequences';
 const followTests = (...names: string[]) => names.map((name) => `worker/follow/${name}.test.ts`);
