@@ -94,6 +94,17 @@ test('[MERGE4] rows that the branch has changed, of a table that the object has 
   expect(await rowsOf("SELECT name FROM sqlite_schema WHERE name = 't'")).toEqual([]);
 });
 
+test('[MERGE3] rows that the branch has deleted, of a table that the object has dropped, are no conflict', async () => {
+  await makeTable('t (id INTEGER PRIMARY KEY, v)');
+  const branch = await storage.fork();
+  await run(branch, DELETE);
+  await branch.put('key', 'theirs');
+  await run(storage, 'DROP TABLE t');
+  await storage.merge(branch);
+  expect(await storage.get('key')).toBe('theirs');
+  expect(await rowsOf("SELECT name FROM sqlite_schema WHERE name = 't'")).toEqual([]);
+});
+
 test('[MERGE3] what both have deleted is no conflict', async () => {
   await makeTable('t (id INTEGER PRIMARY KEY, v)');
   await storage.put({ a: 1, b: 1 });
