@@ -1,4 +1,4 @@
-// Merges of changes to what the object has deleted meanwhile, and reverts of commits of which nothing is left.
+// Merges of changes to rows and keys that the object has deleted meanwhile, and reverts of commits that have no change left.
 
 import { beforeEach, expect, test } from 'vitest';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';

@@ -17,7 +17,7 @@ async function commit(...statements: string[]): Promise<string> {
   return storage.getCurrentBookmark();
 }
 
-/** What later commits do to the rows of the table, and the rows then. */
+/** Later commits to the rows of the table, and the rows then. */
 const later = {
   'has one more': ["INSERT INTO t VALUES (3, 'c')", ['a', 'b', 'c']],
   'has one less': ['DELETE FROM t WHERE id = 1', ['b']],
