@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { WatchedDirectory } from '../../testing/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { type KeptBranch, KeptBranches } from './kept-branches.ts';
 
@@ -103,5 +104,80 @@ test('[LOG30] whichever write of a change is torn, the list is the one before or
         expect(ids(await reopen(directory.inner))).toEqual(now);
       }
     }
+  }
+});
+
+test('[BRANCH5] an object keeps 64 branches; one more is INVALID_ARGUMENT until another is deleted', async () => {
+  const directory = new MemoryDirectory();
+  const kept = await reopen(directory);
+  const made = Array.from({ length: 64 }, (_, i) => `b${i}`);
+  for (const id of made) await kept.add(branch(id));
+  await expect(kept.add(branch('more'))).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('64 branches'),
+  });
+  expect(ids(await reopen(directory))).toEqual(made);
+  await kept.remove('b0');
+  await kept.add(branch('more'));
+  expect(ids(await reopen(directory))).toEqual([...made.slice(1), 'more']);
+});
+
+test('[BRANCH5] a name belongs to one branch until its deletion begins', async () => {
+  const kept = await reopen(new MemoryDirectory());
+  const named = (id: string) => ({ ...branch(id), name: 'draft' });
+  await kept.add(named('first'));
+  await expect(kept.add(named('second'))).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('"draft"'),
+  });
+  await kept.leave('first');
+  await kept.add(named('third'));
+  expect(ids(kept)).toEqual(['first', 'third']);
+});
+
+test('[BRANCH14] a branch that is written is noted as stored, and no other one', async () => {
+  const directory = new MemoryDirectory();
+  const kept = await reopen(directory);
+  for (const id of ['a', 'b']) await kept.add(branch(id));
+  await kept.markStored('b');
+  await kept.markStored('of another list');
+  const again = await reopen(directory);
+  expect(again.list.map(({ id, isStored }) => [id, isStored])).toEqual([
+    ['a', false],
+    ['b', true],
+  ]);
+});
+
+test('[LOG30] a closed list changes nothing, and a change is OBJECT_RESET', async () => {
+  const directory = new MemoryDirectory();
+  const kept = await reopen(directory);
+  const added = kept.add(branch('a'));
+  const closed = kept.close();
+  await expect(kept.add(branch('b'))).rejects.toMatchObject({ code: 'OBJECT_RESET' });
+  await closed;
+  expect(ids(await reopen(directory))).toEqual(['a']);
+  await added;
+});
+
+test('[LOG30] both copies of a list are stored once more after a flush that failed; without branches, no file is made', async () => {
+  const watched = new WatchedDirectory();
+  const open = async () => KeptBranches.open(watched, await watched.names());
+  await (await open()).rewrite();
+  expect(await watched.names()).toEqual([]);
+  await (await open()).add(branch('a'));
+  const file = await watched.inner.open(NAME);
+  const words = file.sizeBytes();
+  file.close();
+  // What was flushed before counts for nothing.
+  watched.flushed.clear();
+  await (await open()).rewrite();
+  expect(watched.flushed.get(NAME)?.length).toBe(words);
+  for (const at of COPIES) {
+    const copy = new MemoryDirectory();
+    const stored = await copy.open(NAME);
+    stored.write(watched.flushed.get(NAME)!, 0);
+    stored.close();
+    await damage(copy, at + 30);
+    expect(ids(await reopen(copy))).toEqual(['a']);
   }
 });

@@ -1,7 +1,11 @@
 // The list of the branches that an object keeps, when the disk is slow, fails, or a process ends in between.
 
 import { afterEach, expect, test } from 'vitest';
-import { addressKey } from '../../../src/shared/contract/object-id.ts';
+import {
+  addressKey,
+  branchAddress,
+  type ObjectAddress,
+} from '../../../src/shared/contract/object-id.ts';
 import { SlowMedium } from '../../testing/slow-medium.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
@@ -107,4 +111,25 @@ test('[BRANCH5] [LOG30] after a fork or a deletion that the disk has refused, th
       expect(await listOf(await hostOf(world))).toEqual(names);
     }
   }
+});
+
+test('[BRANCH4] a branch whose maker is gone ends, unless it has had a user or is kept', async () => {
+  const host = await hostOf(worldOf());
+  const { branches } = host.host;
+  await within(host, write);
+  const made = (isKept: boolean, name: string) =>
+    within(host, (instance) =>
+      branches.fork(instance, { at: null, name, isKept, sends: false }),
+    ).then(({ id }) => branchAddress(host.address(), id));
+  const [lone, used, kept] = [await made(false, ''), await made(false, ''), await made(true, 'x')];
+  const end = branches.hold(used);
+  for (const address of [lone, used, kept]) branches.abandon(address);
+  const sees = (address: ObjectAddress) =>
+    host.host.deliver(address, ({ storage }) => [...storage.exec('SELECT x FROM t', []).raw()]);
+  await expect(sees(lone)).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  expect(await sees(used)).toEqual([[1]]);
+  expect(await sees(kept)).toEqual([[1]]);
+  end();
+  await expect(sees(used)).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  expect(branches.pinnedSequence(addressKey(host.address()))).toBe(Number.POSITIVE_INFINITY);
 });
