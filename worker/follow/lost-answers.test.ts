@@ -72,13 +72,14 @@ async function copyOf() {
     newClient: () => 'page',
     earlier: 0,
   };
-  const replica = await Replica.open(here.host, here.address('a'), 1, environment, {
-    onChange() {},
-    onSettled: (n, outcome) => void outcomes.set(n, outcome),
-    onRefused() {},
-    onEnded() {},
-  });
-  return { replica, outcomes };
+  const open = () =>
+    Replica.open(here.host, here.address('a'), 1, environment, {
+      onChange() {},
+      onSettled: (n, outcome) => void outcomes.set(n, outcome),
+      onRefused() {},
+      onEnded() {},
+    });
+  return { replica: await open(), open, outcomes };
 }
 
 /** `answers`: false if what answers a call is lost. */
@@ -144,6 +145,24 @@ test.for([true, false])(
     await replica.close();
   },
 );
+
+test('[FOLP1] [FOLW4] after a restart with an empty queue, the next call has the next number, and is run', async () => {
+  const server = await serverOf();
+  const { replica, open, outcomes } = await copyOf();
+  connect(server, replica, true);
+  for (const name of ['one', 'two']) await replica.call('add', [name]);
+  await until(() => replica.state.pending === 0);
+  await replica.close();
+  server.drop();
+
+  const again = await open();
+  expect((await again.call('add', ['three'])).n).toBe(3);
+  connect(server, again, true);
+  await until(() => again.state.pending === 0);
+  expect(await server.call('names')).toEqual(['one', 'two', 'three']);
+  expect(outcomes.get(3)).toEqual({ kind: 'value', value: 3 });
+  await again.close();
+});
 
 test('[FOLP1] [FOLP19] a call is acknowledged when it is durable, and its object is in the durable list of those whose calls are sent after a start', async () => {
   const medium = new SlowMedium();
