@@ -98,6 +98,18 @@ test.for([
   },
 );
 
+test('[MERGE4] a row that the branch has deleted, of a table that the object has altered, is CONFLICT and stays', async () => {
+  await commit('CREATE TABLE t (id INTEGER PRIMARY KEY, v)', "INSERT INTO t VALUES (1, 'a')");
+  const branch = await storage.fork();
+  await run(branch, 'DELETE FROM t');
+  await run(storage, 'ALTER TABLE t ADD COLUMN w DEFAULT 7');
+  await expect(storage.merge(branch)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    conflicts: [{ reason: 'changed', change: { kind: 'row', table: 't', after: null } }],
+  });
+  expect(await rowsOf('SELECT * FROM t')).toEqual([[1, 'a', 7]]);
+});
+
 test('[MERGE6] a parent with a key and its child without one come from a branch together', async () => {
   await commit(
     'CREATE TABLE p (id INTEGER PRIMARY KEY)',
