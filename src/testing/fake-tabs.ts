@@ -20,6 +20,7 @@ import type { WorkerService } from '../shared/wire/worker-end.ts';
 import { type Agent, FakeBrowser, type FakeLocks } from './fake-browser.ts';
 import { type Disk, FakeHost } from './fake-host.ts';
 import { Settling } from './settling.ts';
+import { turns } from './turns.ts';
 
 /** worker/start/boot/candidate, which a page does not import. */
 export type RunCandidate = (
@@ -122,6 +123,8 @@ export class FakeTab {
   readonly #finders: LeaderFinders;
   readonly #collections = new Set<() => void>();
   readonly #settling = new Settling();
+  /** Tasks for the moment when the page goes away. */
+  readonly #hiding = new Set<() => void>();
   /** How to close the handles that are open. */
   readonly #handles = new Set<() => Promise<void>>();
   #nowMs = 0;
@@ -154,8 +157,14 @@ export class FakeTab {
       openChannel,
       randomId,
       now,
+      elapsed: now,
       startedMs,
       after,
+      onPageHide: (task: () => void) => {
+        this.#hiding.add(task);
+        return () => void this.#hiding.delete(task);
+      },
+      stayFor: () => () => {},
       nextTask: () => new Promise<void>((resolve) => void setTimeout(resolve)),
       flags,
       whenCollected,
@@ -190,7 +199,11 @@ export class FakeTab {
     if (this.#page.hasEnded) return;
     for (const close of this.#handles) void this.#settling.add('close', close());
     this.#handles.clear();
-    this.advance(CONNECT_WAIT_MS);
+    // A call that was made before its handle was closed may search for a leader as often as it is sent.
+    for (let search = 0; search < 4 && this.#settling.pending.length > 0; search++) {
+      this.advance(CONNECT_WAIT_MS);
+      await turns();
+    }
     await this.#settling.end();
   }
 
@@ -238,6 +251,11 @@ export class FakeTab {
     const due = this.#timers.filter(({ dueMs }) => dueMs <= this.#nowMs);
     this.#timers = this.#timers.filter(({ dueMs }) => dueMs > this.#nowMs);
     for (const { task } of due) task();
+  }
+
+  /** The page goes into the browser's back/forward cache, after its `pagehide`. */
+  hide(): void {
+    for (const task of [...this.#hiding]) task();
   }
 
   /** Runs all tasks that wait for a collection, as if everything had been collected. */

@@ -10,7 +10,7 @@ import {
   type ChannelHost,
   OwnChannel,
 } from '../../../src/shared/wire/channel-endpoint.ts';
-import { PageEnd } from '../../../src/shared/wire/page-end.ts';
+import { PageEnd, Work } from '../../../src/shared/wire/page-end.ts';
 import { WorkerEnd } from '../../../src/shared/wire/worker-end.ts';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
@@ -59,6 +59,7 @@ export async function openPageStorage(): Promise<{
       after,
       nextTask: async () => {},
       now: () => PageDate.now(),
+      onPageHide: () => () => {},
       whenCollected() {},
     }),
     async close() {
@@ -86,6 +87,7 @@ function finderOf(page: PageEnd): SessionFinder {
       onNotice: () => () => {},
     },
     end: undefined,
+    work: new Work(),
     connection: () => Promise.resolve(page),
   };
 }

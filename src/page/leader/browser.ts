@@ -39,11 +39,22 @@ export function browserEnvironment(operation: string): PageEnvironment {
     openChannel: (name) => new BroadcastChannel(name),
     randomId: () => crypto.randomUUID(),
     now: () => Date.now(),
+    elapsed: () => performance.now(),
     startedMs: performance.timeOrigin,
     after(delayMs, task) {
       const timer = setTimeout(task, delayMs);
       return () => clearTimeout(timer);
     },
+    // Chromium freezes a page after it was hidden, and also one in the background.
+    onPageHide(task) {
+      addEventListener('pagehide', task);
+      document.addEventListener('freeze', task);
+      return () => {
+        removeEventListener('pagehide', task);
+        document.removeEventListener('freeze', task);
+      };
+    },
+    stayFor,
     nextTask,
     flags: new Flags({
       make: () => URL.createObjectURL(new Blob([])),
@@ -58,6 +69,26 @@ export function browserEnvironment(operation: string): PageEnvironment {
       estimate: storage?.estimate?.bind(storage),
     }),
   };
+}
+
+/** How long a page stays for its writes: many times as long as one takes. */
+const STAY_MS = 50;
+
+// `pagehide` is for earlier calls; `visibilitychange`, which comes next, for those that listeners of the app make at
+// `pagehide`. Chromium ends a page at once that listens to neither.
+function stayFor(isUnderWay: () => boolean): () => void {
+  let isLeaving = false;
+  const stay = ({ type }: Event) => {
+    if (type !== 'visibilitychange') isLeaving = type === 'pagehide';
+    if (!isLeaving || !isUnderWay()) return;
+    const endMs = performance.now() + STAY_MS;
+    while (performance.now() < endMs); // the worker goes on meanwhile
+  };
+  const watch = new AbortController();
+  const { signal } = watch;
+  for (const type of ['pagehide', 'pageshow']) addEventListener(type, stay, { signal });
+  document.addEventListener('visibilitychange', stay, { signal });
+  return () => watch.abort();
 }
 
 // A timer would wait for 4 ms, and for a second in a tab in the background.

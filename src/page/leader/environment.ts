@@ -11,10 +11,19 @@ export interface PageEnvironment {
   readonly randomId: () => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Milliseconds that only go forward. */
+  readonly elapsed: () => number;
   /** When the page was opened, in milliseconds since the epoch. */
   readonly startedMs: number;
   /** Runs the task after the delay; the result cancels it. */
   readonly after: (delayMs: number, task: () => void) => () => void;
+  /** Runs the task when the page goes away, or before it stands still; the result cancels it. */
+  readonly onPageHide: (task: () => void) => () => void;
+  /**
+   * Keeps the page for a moment as it goes away, if something is under way then: the browser ends the page's worker
+   * with it. The result cancels it.
+   */
+  readonly stayFor: (isUnderWay: () => boolean) => () => void;
   /** Resolves in a later task, soon: whatever waits for the page's thread gets its turn before. */
   readonly nextTask: () => Promise<void>;
   /** Flags of calls that can be cancelled. */

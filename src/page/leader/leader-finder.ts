@@ -25,7 +25,7 @@ import {
   whenReleased,
 } from '../../shared/wire/control.ts';
 import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
-import { PageEnd } from '../../shared/wire/page-end.ts';
+import { PageEnd, Work } from '../../shared/wire/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import type { Flags } from './flags.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
@@ -34,6 +34,7 @@ import {
   busy,
   CONNECT_WAIT_MS,
   denied,
+  FINISH_MS,
   LAST_ANSWERS_MS,
   late,
   misfit,
@@ -81,6 +82,12 @@ export class LeaderFinder {
   /** How the page is connected now, and why it is not. */
   readonly standing: PageStanding;
   readonly #reserve: Reserve;
+  /** Unanswered calls of the users of this directory. */
+  readonly work = new Work();
+  /** Ends that the page stays for the work as it goes away. */
+  readonly #leave: () => void;
+  /** Why it will be closed, once the work is done. */
+  #finishing: Error | undefined;
   #worker: OwnWorker | null = null;
   #wasGiven = false;
   /** The latest connection, which may have failed; null: there was none. */
@@ -104,6 +111,7 @@ export class LeaderFinder {
     } catch (cause) {
       throw denied(options.operation, cause);
     }
+    this.#leave = environment.stayFor(() => this.work.isUnderWay);
     this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
     this.#alive.catch(() => {}); // each search for a leader reports it
     this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
@@ -119,7 +127,7 @@ export class LeaderFinder {
    * the storage
    */
   connection(): Promise<PageEnd> {
-    if (this.end !== undefined) return Promise.reject(this.end);
+    if (this.#over !== undefined) return Promise.reject(this.#over);
     if (this.#link !== null && this.#isConnected) return Promise.resolve(this.#link.connection);
     if (this.#state.kind === 'connecting') return this.#state.connected;
     this.standing.change('connecting', this.standing.standing.reason);
@@ -137,13 +145,18 @@ export class LeaderFinder {
     return this.#environment.flags;
   }
 
-  /** Why no leader is searched for any more; undefined: one is. */
+  /** Why it takes no new work; undefined: it does. */
   get end(): Error | undefined {
+    return this.#over ?? this.#finishing;
+  }
+
+  /** Why no leader is searched for any more; undefined: one is. */
+  get #over(): Error | undefined {
     return 'error' in this.#state ? this.#state.error : undefined;
   }
 
   get isClosed(): boolean {
-    return this.#state.kind === 'closed';
+    return this.#state.kind === 'closed' || this.#finishing !== undefined;
   }
 
   /** True once there was a connection. */
@@ -172,7 +185,7 @@ export class LeaderFinder {
    * @throws the error of the next worker; the one before goes on then
    */
   async succeed(source: WorkerSource): Promise<void> {
-    if (this.end !== undefined) throw this.end;
+    if (this.#over !== undefined) throw this.#over;
     this.#replaceReserve();
     const [before, options] = [this.#worker, this.#options];
     const succession = new Succession(before, {
@@ -214,11 +227,21 @@ export class LeaderFinder {
     return this.#state.kind === 'connecting' ? this.#state.search : null;
   }
 
+  /** Closes it once all work is done, for which it waits FINISH_MS at most. */
+  async finish(reason: Error): Promise<void> {
+    this.#finishing ??= reason;
+    const cancel = this.#environment.after(FINISH_MS, () => this.close(reason));
+    await this.work.idle();
+    cancel();
+    this.close(reason);
+  }
+
   /** Ends the connection for good, and the worker too if this page started it. */
   close(reason: Error): void {
-    if (this.end !== undefined) return;
+    if (this.#over !== undefined) return;
     const search = this.#search;
     this.#state = { kind: 'closed', error: reason };
+    this.#leave();
     this.standing.change('lost', reason);
     this.#link?.connection.leave(reason);
     search?.failed(reason);
@@ -236,7 +259,7 @@ export class LeaderFinder {
       this.standing.change('lost', error as Error);
       throw error;
     }
-    if (this.end !== undefined) throw this.end;
+    if (this.#over !== undefined) throw this.#over;
     let search: Search | undefined;
     try {
       return await new Promise<PageEnd>((found, failed) => {
@@ -480,10 +503,13 @@ export class LeaderFinder {
       );
       this.#seek();
     };
-    new Heartbeat(connection, this.#environment.after, () => {
+    new Heartbeat(connection, this.#environment, () => {
       link.isSilent = true;
       const duration = `for ${(SILENT_BEATS_MAX * HEARTBEAT_MS) / 1000} s`;
-      connection.leave(busy(this.#options.operation, duration));
+      connection.giveUp(
+        connectionClosed(`the worker did not answer ${duration}`),
+        busy(this.#options.operation, duration),
+      );
       this.#endIfSilent(worker);
       this.#tell({ type: 'silent', worker });
     });
@@ -503,10 +529,10 @@ export class LeaderFinder {
   // run. But a worker that dies again and again is not started again and again: only a worker that served is.
   #lose(worker: string, connection: PageEnd, reason: Error): void {
     if (isStorageError(reason) && reason.code === 'SITE_DATA_CLEARED') this.#clear(reason);
-    if (this.end !== undefined || connection !== this.#link?.connection) return;
+    if (this.#over !== undefined || connection !== this.#link?.connection) return;
     const isOwn =
       (this.#worker === null && !this.#reserve.isResting) || this.#worker?.id === worker;
-    if (isOwn && connection.heardCount <= 1) {
+    if (isOwn && !connection.hasServed) {
       this.standing.change('lost', reason);
       return;
     }
@@ -515,14 +541,14 @@ export class LeaderFinder {
   }
 
   #seek(): void {
-    if (this.#search !== null || this.end !== undefined || !this.hasServed) return;
+    if (this.#search !== null || this.#over !== undefined || !this.hasServed) return;
     this.connection().catch(() => {});
   }
 
   // After site data is cleared, pages that were open do not share locks with later pages and
   // workers (Chromium 156), so this page can neither elect a leader with them nor watch one.
   #clear(error: Error): void {
-    if (this.end !== undefined) return;
+    if (this.#over !== undefined) return;
     const search = this.#search;
     this.#state = { kind: 'cleared', error };
     this.standing.change('lost', error);
@@ -561,7 +587,7 @@ export class LeaderFinder {
   }
 
   #tell(message: ControlMessage): void {
-    if (this.end !== undefined) return;
+    if (this.#over !== undefined) return;
     this.#control.postMessage(message);
   }
 }

@@ -59,6 +59,9 @@ export const START_WAIT_MS = CONNECT_WAIT_MS - OTHERS_WAIT_MS;
 /** How long a following page is without a worker after its own has ended or did not start. */
 export const RESTART_MS = 30_000;
 
+/** How long the work of a connection that is closed may take: a method may never return. */
+export const FINISH_MS = 30_000;
+
 /** How long a page searches for a leader that was silent last time. */
 export const SILENT_WAIT_MS = 1000;
 
@@ -102,13 +105,13 @@ export function otherMedium(
   );
 }
 
-/** The worker exists and does not answer. */
+/** The worker exists and does not answer, and the call has not reached it. */
 export function busy(operation: string, duration: string): Error {
   return storageError(
     'WORKER_BUSY',
     `${operation}: the worker that holds the files (this tab's or another's) did not ` +
-      `answer ${duration}; a long query keeps it busy, or the browser has suspended it. Whether ` +
-      'a write under way takes effect is not known. Try again later.',
+      `answer ${duration}; a long query or method keeps it busy, or the browser has suspended it. ` +
+      'The call was not made, and will not be: repeat it later.',
   );
 }
 

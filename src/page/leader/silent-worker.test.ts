@@ -13,7 +13,6 @@ import {
 import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
-import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { SILENT_WAIT_MS } from './leader-search.ts';
 import { SILENT_ASK_MS, SILENT_ASKS } from './own-worker.ts';
 
@@ -36,9 +35,9 @@ async function pass(tab: FakeTab, stepMs: number, count: number) {
   }
 }
 
-/** As long as it takes until a page gives up. */
+/** As long as it takes until a page gives up: 45 s, in steps in which it notices that. */
 async function staySilent(tab: FakeTab): Promise<void> {
-  await pass(tab, HEARTBEAT_MS, SILENT_BEATS_MAX + 1);
+  await pass(tab, 5000, 9);
   await pass(tab, SILENT_WAIT_MS, 1);
 }
 

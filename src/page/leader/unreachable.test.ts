@@ -8,7 +8,6 @@ import { OWN_VERSIONS } from '../../shared/wire/control.ts';
 import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
-import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { SILENT_WAIT_MS } from './leader-search.ts';
 
 const CLEARED = { code: 'SITE_DATA_CLEARED' };
@@ -95,16 +94,16 @@ class SilentWorker implements WorkerLike {
   }
 }
 
-async function beats(tab: FakeTab, count: number): Promise<void> {
-  for (let beat = 0; beat < count; beat++) {
-    tab.advance(HEARTBEAT_MS);
+async function seconds(tab: FakeTab, count: number): Promise<void> {
+  for (let passed = 0; passed < count; passed += 5) {
+    tab.advance(5000);
     await turns();
   }
 }
 
 /** As long as it takes until a page gives up. */
 async function stayUnanswered(tab: FakeTab): Promise<void> {
-  await beats(tab, SILENT_BEATS_MAX + 1);
+  await seconds(tab, 45);
   await turns();
   tab.advance(SILENT_WAIT_MS);
 }
@@ -127,11 +126,12 @@ test('[TAB11] a worker that is slow and gives a sign of life is waited for', asy
   });
   await turns();
   for (let i = 0; i < 3; i++) {
-    await beats(first, SILENT_BEATS_MAX - 1);
+    await seconds(first, 40);
     worker.speak();
     await turns();
   }
   expect(outcome).toBe('pending');
+  await seconds(first, 5); // until the last sign is noticed
   await stayUnanswered(first);
   await opening;
   expect(outcome).toBe('WORKER_BUSY');
@@ -157,6 +157,6 @@ test('[TAB11] a page that was suspended accuses nobody', async () => {
 test('[TAB11] without calls that wait, nothing is asked', async () => {
   const storage: RemoteStorage = await first.open();
   await storage.put('a', 1);
-  await beats(first, SILENT_BEATS_MAX + 2);
+  await seconds(first, 55);
   expect(await storage.get('a')).toBe(1);
 });

@@ -462,15 +462,56 @@ describe('a page that goes', () => {
     await mine.say('nobody hears'); // a fresh instance, which has no listener
   });
 
-  test('[CONN9] close() rejects pending and later calls; a new connection starts over', async () => {
+  test('[CONN9] calls before close() are answered, of stubs and handles, which its promise waits for; later ones reject', async () => {
     const objects = await connect(first);
     const room = objects.env.Room.getByName('a');
-    const pending = failure(room.wait());
-    await room.add(1);
-    objects.close();
-    expect(await pending).toMatchObject({ code: 'CONNECTION_CLOSED' });
-    expect(await failure(room.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    const storage = await objects.storage(room);
+    const before = [room.add(1), storage.put('a', 1), objects.clock.now()];
+    let isClosed = false;
+    const closing = objects.close().then(() => {
+      isClosed = true;
+    });
+    const late = [room.add(1), storage.put('b', 1), objects.clock.now()];
+    for (const call of late) {
+      expect(await failure(call)).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    }
+    expect(objects.state).toBe('lost');
+    expect(await Promise.all(before)).toEqual([1, undefined, 7]);
+    await closing;
+    expect(isClosed).toBe(true);
+    const again = await connect(first);
+    const next = again.env.Room.getByName('a');
+    expect(await next.add(1)).toBe(2);
+    expect([...(await (await again.storage(next)).list()).keys()]).toEqual(['a', 'sum']);
+  });
+
+  test('[CONN9] a call that does not end is waited for 30 s', async () => {
+    const objects = await connect(first);
+    const room = objects.env.Room.getByName('a');
+    const endless = failure(room.wait());
+    expect(await room.add(1)).toBe(1);
+    let isClosed = false;
+    const closing = objects.close().then(() => {
+      isClosed = true;
+    });
+    first.advance(29_999);
+    await turns();
+    expect(isClosed).toBe(false);
+    first.advance(1);
+    expect(await endless).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    await closing;
     const again = await connect(first);
     expect(await again.env.Room.getByName('a').add(1)).toBe(2);
+  });
+
+  test('[CONN9] whoever watches an object is not waited for', async () => {
+    const objects = await connect(first);
+    const room = objects.env.Room.getByName('a');
+    const broken: unknown[] = [];
+    room.onRpcBroken((reason: unknown) => broken.push(reason));
+    expect(await room.add(1)).toBe(1);
+    await objects.close();
+    await vi.waitUntil(() => broken.length === 1);
+    expect(broken).toMatchObject([{ code: 'CONNECTION_CLOSED' }]);
   });
 });

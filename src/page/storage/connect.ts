@@ -114,8 +114,8 @@ export async function connectClasses<Classes extends object>(
     fork: (...args) => forkObject(caller, finder, finders.environment.now, args) as Promise<never>,
     async close() {
       const reason = storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.');
-      finder.close(reason);
       status.close(reason);
+      await finder.finish(reason);
     },
     get state() {
       return status.state;

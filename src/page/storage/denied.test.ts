@@ -13,8 +13,9 @@ const spawn = vi.fn();
 let client: PageClient;
 
 beforeEach(() => {
+  vi.stubGlobal('addEventListener', () => {});
   vi.stubGlobal('isSecureContext', true);
-  vi.stubGlobal('document', { baseURI: 'https://app.test/' });
+  vi.stubGlobal('document', { baseURI: 'https://app.test/', addEventListener() {} });
   vi.stubGlobal('navigator', { locks: { request: () => Promise.reject(refusal()) } });
   client = new PageClient({ take: (_, start) => start() });
 });

@@ -66,17 +66,32 @@ export class ObjectsClient {
 
   /** Asks for anything that is not a call of an object. */
   async manage<R extends ManageRequest>(request: R): Promise<ManageResults[R['op']]> {
-    const outcome = await (await this.#finder.connection()).worker.manage(request);
-    if ('error' in outcome) throw fromWire(outcome.error);
-    return outcome.ok as ManageResults[R['op']];
+    const { end, work } = this.#finder;
+    if (end !== undefined) throw end;
+    work.begin();
+    try {
+      const outcome = await (await this.#finder.connection()).worker.manage(request);
+      if ('error' in outcome) throw fromWire(outcome.error);
+      return outcome.ok as ManageResults[R['op']];
+    } finally {
+      work.end();
+    }
   }
 
   readonly carry = (call: OutgoingCall): Promise<Answer> => {
+    const { end, work } = this.#finder;
+    if (end !== undefined) return Promise.reject(end);
     const answer = new Promise<Answer>((resolve, reject) => {
       const waiting = { call, resolve, reject };
       this.#waiting.push(call.signal ? this.#cancellable(waiting, call.signal) : waiting);
       if (!this.#isConnecting) void this.#send();
     });
+    // A watch is answered when its object ends.
+    if (call.watcher === undefined) {
+      work.begin();
+      const settled = () => work.end();
+      answer.then(settled, settled);
+    }
     return call.mayWrite ? this.#status.write(answer) : answer;
   };
 

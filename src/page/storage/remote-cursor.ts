@@ -27,6 +27,9 @@ const LATER_ROWS = 2500;
 
 type Row = SqlStorageValue[];
 
+/** Asks for the next rows. */
+type Pull = (cursor: number) => Promise<RowBatch>;
+
 export class RemoteCursor<T extends object> implements RemoteSqlCursor<T> {
   readonly #rows: RowSource;
 
@@ -169,14 +172,14 @@ class RowSource {
     const isReady = this.#waiting === 0 && !this.#calls.signal?.aborted;
     const row = isReady ? this.#shift() : undefined;
     if (row !== undefined) return Promise.resolve(row);
-    return this.#inTurn(async () => {
-      await this.#fill(1);
+    return this.#inTurn(async (pull) => {
+      await this.#fill(1, pull);
       return this.#shift();
     });
   }
 
   rest<T>(convert: (row: Row) => T): Promise<T[]> {
-    return this.#inTurn(async () => {
+    return this.#inTurn(async (pull) => {
       this.#throwIfCut();
       const converted: T[] = [];
       for (;;) {
@@ -184,14 +187,14 @@ class RowSource {
         for (let i = this.#position; i < rows.length; i++) converted.push(convert(rows[i]!));
         this.#position = rows.length;
         if (this.#cursor === null) return converted;
-        await this.#fill(1);
+        await this.#fill(1, pull);
       }
     });
   }
 
   one(): Promise<Row> {
-    return this.#inTurn(async () => {
-      await this.#fill(2);
+    return this.#inTurn(async (pull) => {
+      await this.#fill(2, pull);
       const row = this.#shift();
       const isLast = this.#position === this.#rows.length;
       if (row !== undefined && isLast) return row;
@@ -218,28 +221,35 @@ class RowSource {
     this.close().catch(() => {}); // `ready` has resolved, and freeing never rejects
   }
 
-  #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+  #inTurn<T>(work: (pull: Pull) => T | Promise<T>): Promise<T> {
+    const { session } = this.#calls;
     this.#waiting += 1;
-    const pull = async () => {
+    // The rows of a read that was called before close() are pulled after it, too.
+    const isInTime = session.end === undefined;
+    const end = session.operate();
+    const pull: Pull = (cursor) =>
+      isInTime ? session.goOn(() => this.#pull(cursor)) : this.#pull(cursor);
+    const read = async () => {
       try {
         await this.ready;
-        return await work();
+        return await work(pull);
       } finally {
         this.#waiting -= 1;
+        end();
       }
     };
-    const result = this.#turn === undefined ? pull() : this.#turn.then(pull);
+    const result = this.#turn === undefined ? read() : this.#turn.then(read);
     this.#turn = result.catch(() => {}); // the caller of the pull receives the error
     return result;
   }
 
   // Pulls until this many rows are available, or none is left.
-  async #fill(count: number): Promise<void> {
+  async #fill(count: number, pull: Pull): Promise<void> {
     this.#throwIfCut();
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
-      const batch = await (this.#ahead ?? this.#pull(this.#cursor));
+      const batch = await (this.#ahead ?? pull(this.#cursor));
       this.#take(batch);
-      this.#ahead = this.#cursor === null ? null : this.#pull(this.#cursor);
+      this.#ahead = this.#cursor === null ? null : pull(this.#cursor);
       this.#ahead?.catch(() => {}); // the pull that needs it receives the error
     }
   }

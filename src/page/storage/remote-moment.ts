@@ -16,12 +16,9 @@ import type { PageEnvironment } from '../leader/environment.ts';
 import { RemoteKeyValue, RemoteKv } from './remote-kv.ts';
 import { RemoteQueries } from './remote-sql.ts';
 import { Repeats } from './repeats.ts';
-import {
-  type Session,
-  type SessionCalls,
-  SignalledCalls,
-  type TransactionScope,
-} from './session.ts';
+import type { Session, SessionCalls } from './session.ts';
+import { SignalledCalls } from './session-views.ts';
+import type { TransactionScope } from './transaction-scope.ts';
 
 /** Its methods that write, which only the types hide, reject with READ_ONLY. */
 export class RemoteMoment extends RemoteKeyValue implements StorageMoment {

@@ -190,18 +190,30 @@ describe('calls', () => {
     );
   });
 
-  test('[PAGE7] close() rejects pending and later calls', async () => {
+  test('[PAGE7] calls before close() are sent and answered, which its promise waits for; later ones reject', async () => {
     const release = host.holdAnswers();
     const sent = storage.put('a', 1);
     await turn();
-    const unsent = storage.get('a');
-    const outcomes = Promise.allSettled([sent, unsent]);
-    await storage.close();
+    const unsent = [storage.put('b', 2), storage.get('a')];
+    let isClosed = false;
+    const closing = storage.close().then(() => {
+      isClosed = true;
+    });
+    await expect(storage.put('c', 3)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+    expect([storage.state, storage.pendingWrites]).toEqual(['lost', 2]);
+    await turn();
+    expect([isClosed, host.sessions.size]).toEqual([false, 1]);
     release();
-    const closed = { code: 'CONNECTION_CLOSED' };
-    expect(await outcomes).toMatchObject([{ reason: closed }, { reason: closed }]);
-    await expect(storage.get('a')).rejects.toMatchObject(closed);
+    expect(await Promise.all([sent, ...unsent])).toEqual([undefined, undefined, 1]);
+    await closing;
     expect(host.sessions.size).toBe(0);
+    const other = await tab.open('object');
+    expect(await other.get(['a', 'b', 'c'])).toEqual(
+      new Map([
+        ['a', 1],
+        ['b', 2],
+      ]),
+    );
   });
 
   test('[PAGE7] close() again does nothing, and other handles stay open', async () => {

@@ -43,15 +43,13 @@ import { conflictError, mergeBranch, mergeWith } from './remote-merge.ts';
 import { MomentSession, type NamedMoment, RemoteMoment } from './remote-moment.ts';
 import { RemoteSql } from './remote-sql.ts';
 import { RemoteTransactions } from './remote-transaction.ts';
-import {
-  defineRemoteMethods,
-  LabelledCalls,
-  type Session,
-  type SessionCalls,
-  SignalledCalls,
-} from './session.ts';
+import { defineRemoteMethods, type Session, type SessionCalls } from './session.ts';
+import { LabelledCalls, SignalledCalls } from './session-views.ts';
 
-type HandleEnvironment = Pick<PageEnvironment, 'after' | 'nextTask' | 'now' | 'whenCollected'>;
+type HandleEnvironment = Pick<
+  PageEnvironment,
+  'after' | 'nextTask' | 'now' | 'onPageHide' | 'whenCollected'
+>;
 
 /** The methods of the table and the status, which the static block defines. */
 export interface RemoteStorage
@@ -88,7 +86,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     this.sql = new RemoteSql(calls, this.#live, this.#bulk, whenCollected);
     this.kv = new RemoteBulkKv(calls, this.#bulk);
     this.#environment = environment;
-    this.#transactions = base ? base.#transactions : new RemoteTransactions(session, after);
+    this.#transactions = base ? base.#transactions : new RemoteTransactions(session, environment);
     this.#base = base;
     setWithSignal(this, (signal) => this.#view(new SignalledCalls(calls, signal)));
   }
@@ -136,8 +134,15 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     const log = args[1] == null ? null : convertBinary('importDatabase', args[1]);
     // Only a Blob is awaited; otherwise the call keeps its place among those of this turn.
     const isBlob = file instanceof Promise || log instanceof Promise;
-    const [database, wal] = isBlob ? await Promise.all([file, log]) : [file, log];
-    return this.#calls.call({ op: 'importDatabase', database, wal });
+    if (!isBlob) return this.#calls.call({ op: 'importDatabase', database: file, wal: log });
+    const end = this.#session.operate();
+    try {
+      const [database, wal] = await Promise.all([file, log]);
+      const call = { op: 'importDatabase', database, wal } as const;
+      return await this.#session.goOn(() => this.#calls.call(call));
+    } finally {
+      end();
+    }
   }
 
   restore(moment: string | Date): Promise<string>;

@@ -243,6 +243,30 @@ test('[PTX6] [PTX9] a closure that does not end is rolled back after 30 s; its l
   );
 });
 
+test('[PTX6] a page that goes away undoes its open transaction at once, and begins none until it is back', async () => {
+  const stands = storage.transaction(async (txn) => {
+    await txn.put('count', 2);
+    await new Promise(() => {});
+  });
+  const next = storage.transaction((txn) => void txn.put('count', 3));
+  await vi.waitUntil(() => host.operations.includes('put'));
+  tab.hide();
+  await turns();
+  expect(host.operations).toEqual(['begin', 'put', 'rollback']);
+  tab.advance(0); // it is back
+  await expect(stands).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+  await next;
+  expect(host.operations.slice(3)).toEqual(['begin', 'put', 'commit']);
+});
+
+test('[PTX6] a transaction that has ended leaves nothing for the end of its page', async () => {
+  await storage.transaction((txn) => void txn.put('count', 2));
+  tab.hide();
+  await turns();
+  expect(host.operations).toEqual(['begin', 'put', 'commit']);
+  expect(await storage.get('count')).toBe(2);
+});
+
 test('[PTX6] a transaction whose closure does not end rejects as its handle is closed', async () => {
   const transaction = storage.transaction(async (txn) => {
     await txn.put('count', 2);

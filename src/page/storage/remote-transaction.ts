@@ -2,7 +2,8 @@
 //
 // Invariant: a handle has one transaction at a time. The worker learns how the closure ended before
 // the promise settles. A closure may not run longer than the worker lets a transaction hold an
-// object.
+// object. A page that goes away rolls back: in the browser's back/forward cache, its closure stands still, and all
+// others would wait for it.
 //
 // The closure starts as the transaction begins: its first calls travel with the beginning, and wait in the
 // worker until the transaction is open. So does the commit of a closure that has ended by then.
@@ -14,21 +15,24 @@ import { CRITICAL_SECTION_MS_MAX } from '../../shared/contract/limits.ts';
 import type { Transaction } from '../../shared/contract/storage.ts';
 import type { PageEnvironment } from '../leader/environment.ts';
 import { RemoteKeyValue } from './remote-kv.ts';
-import { type Session, type TransactionScope, transactionEnded } from './session.ts';
+import type { Session } from './session.ts';
+import { type TransactionScope, transactionEnded } from './transaction-scope.ts';
+
+type TransactionEnvironment = Pick<PageEnvironment, 'after' | 'onPageHide'>;
 
 type Closure<T> = (txn: Transaction) => T | PromiseLike<T>;
 
 /** The transactions of one handle, one after the other. */
 export class RemoteTransactions {
   readonly #session: Session;
-  readonly #after: PageEnvironment['after'];
+  readonly #environment: TransactionEnvironment;
   #last: Promise<unknown> = Promise.resolve();
   /** True while a closure runs up to its first await. */
   #isInClosure = false;
 
-  constructor(session: Session, after: PageEnvironment['after']) {
+  constructor(session: Session, environment: TransactionEnvironment) {
     this.#session = session;
-    this.#after = after;
+    this.#environment = environment;
   }
 
   /** `signal` rolls it back, unless its commit is under way. */
@@ -101,25 +105,35 @@ export class RemoteTransactions {
     scope: TransactionScope,
     signal: AbortSignal | undefined,
   ): Promise<T> {
+    const { after, onPageHide } = this.#environment;
     const inTime = new Promise<T>((resolve, reject) => {
       let hasEnded = false;
       let cancel = () => {};
+      const undo = (error: Error) => {
+        void transaction.undo(error);
+        reject(error);
+      };
+      const stay = onPageHide(() => {
+        if (scope.ended !== null) return;
+        const fact = 'its page went away before the closure ended, and it was rolled back.';
+        void transaction.undo(storageError('TRANSACTION_ENDED', `transaction: ${fact}`));
+        // In a task of the page that is back: the handle's next transaction must not begin before.
+        after(0, () => undo(scope.ended!));
+      });
       // The time that it waits for others does not count.
       scope.begun.then(() => {
         if (hasEnded) return;
-        cancel = this.#after(CRITICAL_SECTION_MS_MAX, () => {
-          const error = storageError(
-            'TRANSACTION_TIMEOUT',
+        cancel = after(CRITICAL_SECTION_MS_MAX, () => {
+          const fact =
             `transaction: the closure did not end within ${CRITICAL_SECTION_MS_MAX / 1000} s; its ` +
-              'transaction was rolled back. Do slow work outside of it.',
-          );
-          void transaction.undo(error);
-          reject(error);
+            'transaction was rolled back. Do slow work outside of it.';
+          undo(storageError('TRANSACTION_TIMEOUT', fact));
         });
       }, reject);
       running.then(resolve, reject).finally(() => {
         hasEnded = true;
         cancel();
+        stay();
       });
     });
     const { ending } = this.#session;

@@ -2,11 +2,15 @@
 // together, in order, and every call settles.
 //
 // When the worker dies, the session is opened again at the next one. Reads that had been sent are sent
-// again, for half a minute at most. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so do calls of a
-// transaction, which ended with its worker. A transaction that the worker had not opened yet begins
+// again, for half a minute at most. Writes reject with CONNECTION_CLOSED, because they may have taken effect, unless it
+// is known that they have not (WORKER_BUSY); so do calls of a transaction, which ended with its worker. A transaction
+// that the worker had not opened yet begins
 // again, with its calls, of which none was answered.
+//
+// close() refuses later calls and undoes the open transaction. Earlier calls are sent and answered, as without it;
+// then the session ends at the worker.
 
-import { bothSignals, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
+import { untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { eachOf } from '../../shared/contract/arguments.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import type { WireAddress } from '../../shared/wire/address.ts';
@@ -29,9 +33,10 @@ import {
 import type { LeaderFinder } from '../leader/leader-finder.ts';
 import { type StandingSource, Status } from '../leader/status.ts';
 import { isTooLong, Repeats } from './repeats.ts';
+import { belongsTo, TransactionScope } from './transaction-scope.ts';
 
 /** Most bytes of values in one message, unless a single call has more. */
-export const BATCH_BYTES_MAX = 1_048_576;
+const BATCH_BYTES_MAX = 1_048_576;
 
 interface Pending {
   readonly call: Call;
@@ -39,6 +44,8 @@ interface Pending {
   readonly reject: (error: unknown) => void;
   /** When the worker it was sent to was lost, the first time. */
   lostMs: number | null;
+  /** Set if it was sent to a worker that has been given up and never reads it. */
+  unread?: unknown;
 }
 
 type State =
@@ -52,7 +59,7 @@ type State =
       /** Stops watching the connection. */
       readonly unwatch: () => void;
     }
-  | { readonly kind: 'closed'; readonly error: Error };
+  | { readonly kind: 'closed' };
 
 /** How the calls of a handle are made: by its session, with a signal of their own, or at an earlier moment. */
 export interface SessionCalls extends Pick<Session, 'call' | 'end' | 'signal' | 'label'> {
@@ -83,6 +90,16 @@ export class Session implements SessionCalls {
   #beginning: TransactionScope | null = null;
   #lastTransaction = 0;
   readonly #ending = new AbortController();
+  /** Set by `close`. */
+  #closed: Promise<void> | undefined;
+  /** It has work, which is counted at the finder. */
+  #isBusy = false;
+  /** Operations under way that may make further calls. */
+  #operations = 0;
+  /** The call that is made now belongs to one of them. */
+  #goesOn = false;
+  /** Called when nothing is under way any more. */
+  #tellIdle = () => {};
   /** The rows of bulk calls that are taken from their sources. */
   readonly #taking = new Set<Promise<unknown>>();
 
@@ -107,10 +124,10 @@ export class Session implements SessionCalls {
 
   /** Why it was closed; undefined: it was not. */
   get end(): Error | undefined {
-    return this.#state.kind === 'closed' ? this.#state.error : undefined;
+    return this.#ending.signal.reason;
   }
 
-  /** Aborted when it is closed, with the reason. */
+  /** Aborted when it is closed, with the reason: calls that wait for code of the page end. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }
@@ -125,7 +142,7 @@ export class Session implements SessionCalls {
 
   /** Opens the object for a handle that is in use already, which lives on after an error. @throws as `openStorage` */
   async openInUse(): Promise<void> {
-    if (this.#state.kind === 'closed') throw this.#state.error;
+    if (this.end !== undefined) throw this.end;
     if (this.#state.kind !== 'unopened') return;
     const error = await this.#open();
     if (error !== null) throw error;
@@ -140,7 +157,8 @@ export class Session implements SessionCalls {
     scope: TransactionScope | null = this.#scope,
     signal: AbortSignal | null | undefined = scope?.signal,
   ): Promise<Results[C['op']]> {
-    if (this.#state.kind === 'closed') return Promise.reject(this.#state.error);
+    const end = this.#goesOn ? undefined : (this.end ?? this.finder.end);
+    if (end !== undefined) return Promise.reject(end);
     const ended = scope?.ended ?? null;
     if (ended !== null) return Promise.reject(ended);
     if (signal?.aborted) return Promise.reject(signal.reason);
@@ -152,6 +170,7 @@ export class Session implements SessionCalls {
       const sentCall = scope === null ? call : { ...call, txn: scope.number };
       const pending = { call: sentCall, resolve, reject, lostMs: null };
       this.#queue.push(signal ? this.#cancellable(pending, signal) : pending);
+      this.#beBusy();
       // A full message leaves at once: the worker begins with it while this turn goes on.
       if (this.#queue.length % BATCH_CALLS_MAX === 0) this.#flush();
       else this.#scheduleFlush();
@@ -202,24 +221,83 @@ export class Session implements SessionCalls {
     if (this.#scope === scope) this.#scope = null;
   }
 
-  /** Ends the handle; calls under way reject. Idempotent; resolves once the worker knows. */
-  async close(): Promise<void> {
-    if (this.#state.kind === 'closed') return;
-    const before = this.#state;
+  /**
+   * An operation begins that may make further calls, by `goOn`, also after `close`; the result ends it. `close` waits
+   * for it.
+   */
+  operate(): () => void {
+    this.#operations += 1;
+    this.#beBusy();
+    return () => {
+      this.#operations -= 1;
+      this.#lookIdle();
+    };
+  }
+
+  /** Makes a call of an operation that began before `close`. */
+  goOn<T>(call: () => Promise<T>): Promise<T> {
+    this.#goesOn = true;
+    try {
+      return call();
+    } finally {
+      this.#goesOn = false;
+    }
+  }
+
+  /** Ends the handle: later calls reject. Idempotent; resolves once earlier calls are answered and the worker knows. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     const error = storageError(
       'CONNECTION_CLOSED',
       `The handle of "${this.name}" was closed; open the object again.`,
     );
-    this.#state = { kind: 'closed', error };
     this.#ending.abort(error);
     this.status.close(error);
-    this.#scope?.end(error);
-    this.#rejectAll([...this.#sent, ...this.#queue], error);
-    this.#sent.clear();
-    this.#queue = [];
+    this.#undo(error);
+    if (this.#isBusy) {
+      await new Promise<void>((resolve) => {
+        this.#tellIdle = resolve;
+        this.#lookIdle();
+      });
+    }
+    const before = this.#state;
+    this.#state = { kind: 'closed' };
     if (before.kind !== 'open') return;
     before.unwatch();
     await before.connection.worker.close(before.id).catch(() => {});
+  }
+
+  /** Undoes the open transaction, also if it has not begun; its calls reject. */
+  #undo(error: Error): void {
+    const scope = this.#scope;
+    if (scope === null || scope.ended !== null) return;
+    const calls = [...this.#sent, ...this.#queue].filter(({ call }) => belongsTo(scope, call));
+    const isKnown = !this.#queue.some(({ call }) => call.op === 'begin' && belongsTo(scope, call));
+    this.#queue = this.#queue.filter((pending) => !calls.includes(pending));
+    for (const pending of calls) this.#sent.delete(pending);
+    this.#rejectAll(calls, error);
+    // Nobody waits for it, and it never opens once the session is closed.
+    if (isKnown)
+      this.goOn(() => this.call({ op: 'rollback', txn: scope.number }, null)).catch(() => {});
+    scope.end(error);
+  }
+
+  #beBusy(): void {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.finder.work.begin();
+  }
+
+  #lookIdle(): void {
+    if (this.#queue.length > 0 || this.#sent.size > 0 || this.#operations > 0 || !this.#isBusy)
+      return;
+    this.#isBusy = false;
+    this.finder.work.end();
+    this.#tellIdle();
   }
 
   #cancellable(pending: Pending, signal: AbortSignal): Pending {
@@ -245,6 +323,7 @@ export class Session implements SessionCalls {
     if (!this.#sent.has(pending)) {
       this.#queue = this.#queue.filter((other) => other !== pending);
       pending.reject(signal.reason);
+      this.#lookIdle();
       return;
     }
     const url = pending.call.flag?.url;
@@ -254,6 +333,7 @@ export class Session implements SessionCalls {
     if (operationOf(pending.call.op).effect === 'write' || pending.call.op === 'begin') return;
     this.#sent.delete(pending);
     pending.reject(signal.reason);
+    this.#lookIdle();
   }
 
   #scheduleFlush(): void {
@@ -291,19 +371,21 @@ export class Session implements SessionCalls {
       .then(
         (outcomes) => {
           for (const [i, pending] of batch.entries()) this.#settle(pending, outcomes[i]);
+          this.#lookIdle();
         },
         (error) => {
-          // #lose handles a lost connection, for all calls in their order.
-          if (connection.failure !== null) return;
           for (const pending of batch) {
-            if (this.#sent.delete(pending)) pending.reject(error);
+            // #lose, which comes next, handles a lost connection, for all calls in their order.
+            if (connection.failure !== null) pending.unread = unreadBy(error);
+            else if (this.#sent.delete(pending)) pending.reject(error);
           }
+          this.#lookIdle();
         },
       );
   }
 
   #settle(pending: Pending, outcome: Outcome | undefined): void {
-    if (!this.#sent.delete(pending)) return; // close() has rejected it
+    if (!this.#sent.delete(pending)) return; // it was rejected before
     if (outcome === undefined) {
       pending.reject(storageError('INTERNAL', `${pending.call.op}: the worker gave no outcome.`));
     } else if ('error' in outcome) {
@@ -336,14 +418,15 @@ export class Session implements SessionCalls {
       const queue = this.#queue;
       this.#queue = [];
       this.#rejectAll(queue, error);
+      this.#lookIdle();
       return error as Error;
     }
   }
 
   #opened(connection: SessionConnection, id: SessionId): Error | null {
-    if (this.#state.kind === 'closed') {
+    if (this.#isClosed()) {
       void connection.worker.close(id).catch(() => {});
-      return this.#state.error;
+      return this.end ?? null;
     }
     const unwatch = connection.whenLost((reason) => this.#lose(connection, reason));
     this.#state = { kind: 'open', connection, id, unwatch };
@@ -370,11 +453,11 @@ export class Session implements SessionCalls {
     const kept = new Set([...again, ...waiting]);
     this.#sent.clear();
     this.#queue = [...kept];
-    this.#rejectAll(
-      [...sent, ...queue].filter((pending) => !kept.has(pending)),
-      reason,
-    );
+    for (const pending of [...sent, ...queue]) {
+      if (!kept.has(pending)) pending.reject(pending.unread ?? reason);
+    }
     this.#flush();
+    this.#lookIdle();
   }
 
   /** Whether only the worker of the connection can perform the call, which knows its transaction already. */
@@ -393,67 +476,17 @@ export class Session implements SessionCalls {
   }
 }
 
-/** The same, whose calls end with a signal too. */
-export class SignalledCalls implements SessionCalls {
-  readonly session: Session;
-  readonly signal: AbortSignal;
-  readonly label: string | undefined;
-  readonly #calls: SessionCalls;
-
-  constructor(calls: SessionCalls, signal: AbortSignal) {
-    this.session = calls.session;
-    this.signal = bothSignals(calls.signal, signal);
-    this.label = calls.label;
-    this.#calls = calls;
-  }
-
-  get end(): Error | undefined {
-    return this.#calls.end;
-  }
-
-  call<C extends Call>(
-    call: C,
-    scope?: TransactionScope | null,
-    signal: AbortSignal | null = this.signal,
-  ): Promise<Results[C['op']]> {
-    return this.#calls.call(call, scope, signal);
-  }
-}
-
-/** The same, whose writes have a label in the history. */
-export class LabelledCalls implements SessionCalls {
-  readonly session: Session;
-  readonly signal: AbortSignal | undefined;
-  readonly label: string;
-  readonly #calls: SessionCalls;
-
-  constructor(calls: SessionCalls, label: string) {
-    this.session = calls.session;
-    this.signal = calls.signal;
-    this.label = label;
-    this.#calls = calls;
-  }
-
-  get end(): Error | undefined {
-    return this.#calls.end;
-  }
-
-  call<C extends Call>(
-    call: C,
-    scope?: TransactionScope | null,
-    signal?: AbortSignal | null,
-  ): Promise<Results[C['op']]> {
-    const isRead = operationOf(call.op).effect === 'read' || call.moment !== undefined;
-    return this.#calls.call(isRead ? call : { label: this.label, ...call }, scope, signal);
-  }
-}
-
 function isUnconfirmed(call: Call): boolean {
   return 'unconfirmed' in call && call.unconfirmed;
 }
 
 function mayRepeat(call: Call): boolean {
   return !isBound(call) && operationOf(call.op).effect === 'read';
+}
+
+/** The reason of a call that its worker has not read and never will. */
+function unreadBy(error: unknown): unknown {
+  return isStorageError(error) && error.code === 'WORKER_BUSY' ? error : undefined;
 }
 
 function isCancelled(error: unknown): boolean {
@@ -463,10 +496,6 @@ function isCancelled(error: unknown): boolean {
 // Only the worker that these calls were made for can perform them.
 function isBound({ op, txn, moment }: Call): boolean {
   return txn !== undefined || moment !== undefined || operationOf(op).isBound === true;
-}
-
-function belongsTo({ number }: TransactionScope, call: Call): boolean {
-  return call.op === 'begin' ? call.number === number : call.txn === number;
 }
 
 /** One whose beginning was not answered has had no effect, unless its commit was sent too. */
@@ -513,51 +542,6 @@ function valueBytes(call: Call): number {
   return call.entries.reduce((bytes, [, value]) => bytes + value.byteLength, 0);
 }
 
-/**
- * One transaction while its closure runs. Calls that join it carry its number, including calls of the handle itself.
- * So if it ends unexpectedly (by a timeout, or because its worker is lost), its later calls fail instead of continuing
- * as single writes that cannot be undone.
- */
-export class TransactionScope {
-  /** Among the transactions of its session. */
-  readonly number: number;
-  /** Resolves when the worker has opened it; its calls, which may be sent before, wait for that there. */
-  readonly begun: Promise<void>;
-  /** Cancels the transaction, and with it the calls that join it. */
-  readonly signal: AbortSignal | undefined;
-  readonly #ending = new AbortController();
-
-  constructor(number: number, begun: Promise<void>, signal?: AbortSignal) {
-    this.number = number;
-    this.begun = begun;
-    begun.catch((error) => this.end(error));
-    this.signal = signal;
-  }
-
-  /** Why its operations fail, or null while it is open. */
-  get ended(): Error | null {
-    return this.#ending.signal.reason ?? null;
-  }
-
-  /** Aborted when it ends, with the reason. */
-  get ending(): AbortSignal {
-    return this.#ending.signal;
-  }
-
-  /** Ends it; only the first reason counts. */
-  end(reason: Error): void {
-    this.#ending.abort(reason);
-  }
-}
-
-/** The reason of a transaction that the program ended. */
-export function transactionEnded(how: 'committed' | 'rolled back'): Error {
-  return storageError(
-    'TRANSACTION_ENDED',
-    `The transaction was ${how}; use the storage itself, or start a new transaction.`,
-  );
-}
-
 /** How methods make their calls: for a handle, for a transaction, or at an earlier moment. */
 export type MethodCalls = Pick<SessionCalls, 'call'>;
 
@@ -588,7 +572,7 @@ export interface SessionConnection extends Pick<PageEnd, 'failure' | 'isYielding
 }
 
 /** The way to whoever holds the objects: a page's LeaderFinder, or objects in this process. */
-export interface SessionFinder extends Pick<LeaderFinder, 'flags' | 'end' | 'client'> {
+export interface SessionFinder extends Pick<LeaderFinder, 'flags' | 'end' | 'client' | 'work'> {
   readonly standing: StandingSource;
   connection(): Promise<SessionConnection>;
 }

@@ -257,7 +257,8 @@ export const ERROR_CODES = {
   WORKER_BUSY: {
     class: 'Error',
     retryable: true,
-    meaning: 'The worker does not answer: it is busy or suspended.',
+    meaning:
+      'The worker has not answered for 45 s: it is busy or suspended. The call was not made, and never will be.',
   },
   SITE_DATA_CLEARED: {
     class: 'Error',
@@ -267,7 +268,8 @@ export const ERROR_CODES = {
   CONNECTION_CLOSED: {
     class: 'Error',
     retryable: true,
-    meaning: 'The worker or the handle was closed. It is unknown whether the call took effect.',
+    meaning:
+      'The worker has ended or was given up while it had the call, and it is unknown whether the call took effect; or the call came after `close()`.',
   },
   INTERNAL: { class: 'Error', meaning: 'This package has a defect.' },
 } as const satisfies Record<string, Meaning>;

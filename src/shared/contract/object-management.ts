@@ -71,8 +71,8 @@ export interface Objects<Classes extends object> {
   ): void;
   /**
    * Ends the use of the objects: handles of `storage` reject with CONNECTION_CLOSED. On a page it ends the
-   * connection, and a worker that `connect` started; other tabs go on. In a process it ends every object, after
-   * its last write is durable.
+   * connection, and a worker that `connect` started; other tabs go on. It waits for calls made before, 30 s at most.
+   * In a process it ends every object, after its last write is durable.
    */
   close(): Promise<void>;
 }

@@ -565,6 +565,9 @@ export interface StorageHandle
   cancelRestore(): Promise<boolean>;
   /** Resets the object: unconfirmed writes are lost, and the next call starts it again. */
   abort(reason?: string): Promise<void>;
-  /** Ends this handle: calls under way and later ones reject. Stored data stays. */
+  /**
+   * Ends this handle: later calls reject, and an open transaction is undone. Resolves once the calls before it are
+   * answered. Stored data stays.
+   */
   close(): Promise<void>;
 }

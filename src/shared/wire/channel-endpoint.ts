@@ -80,6 +80,14 @@ export interface Pace {
   send(task: () => void): void;
 }
 
+/** Decides when messages that have arrived are delivered. */
+export interface Admission {
+  /** A message has arrived, maybe long before it is delivered. */
+  arrived(message: unknown): void;
+  /** Whether the next message may be delivered now. If not, it waits for `resume`. */
+  admits(): boolean;
+}
+
 /** Several messages that travel as one. */
 interface Pack {
   readonly type: 'pack';
@@ -118,6 +126,10 @@ export class ChannelEndpoint {
   #partsInRow = 0;
   /** Messages that wait for their delivery. */
   readonly #arrived: unknown[] = [];
+  /** How many of them were not admitted when their turn came. */
+  #heldCount = 0;
+  /** Undefined: everything is admitted. */
+  #admission: Admission | undefined;
   #isClosed = false;
 
   constructor(channel: WireChannel, pace: Pace = AT_ONCE) {
@@ -132,8 +144,8 @@ export class ChannelEndpoint {
     if (this.#isClosed) return;
     this.#posted.push(message);
     if (moved.length > 0) this.#moved.set(message as WeakKey, moved);
-    if (this.#isFullWith(message)) this.#send();
-    else if (this.#posted.length === 1) this.#pace.send(() => this.#send());
+    if (this.#isFullWith(message)) this.flush();
+    else if (this.#posted.length === 1) this.#pace.send(() => this.flush());
   }
 
   addEventListener(type: 'message' | 'messageerror', listener: Listener): void {
@@ -141,10 +153,22 @@ export class ChannelEndpoint {
     else this.#channel.addEventListener(type, listener);
   }
 
+  /** Before any message arrives. */
+  admitBy(admission: Admission): void {
+    this.#admission = admission;
+  }
+
+  /** Messages are admitted again. */
+  resume(): void {
+    const count = this.#heldCount;
+    this.#heldCount = 0;
+    for (let i = 0; i < count; i++) this.#deliverLater();
+  }
+
   /** Idempotent. */
   close(): void {
     if (this.#isClosed) return;
-    this.#send();
+    this.flush();
     this.#isClosed = true;
     this.#channel.close();
   }
@@ -157,7 +181,8 @@ export class ChannelEndpoint {
     return this.#partsInRow >= FULL_PARTS;
   }
 
-  #send(): void {
+  /** Sends the posted messages, without waiting for more. */
+  flush(): void {
     const posted = this.#posted;
     this.#posted = [];
     this.#partsInRow = 0;
@@ -191,13 +216,26 @@ export class ChannelEndpoint {
   }
 
   #receive({ data }: MessageEvent<unknown>): void {
-    if (!isPack(data) && this.#arrived.length === 0) {
-      this.#deliver(data);
-      return;
+    for (const message of isPack(data) ? data.messages : [data]) {
+      this.#admission?.arrived(message);
+      if (!isPack(data) && this.#arrived.length === 0 && this.#isAdmitted) {
+        this.#deliver(message);
+        return;
+      }
+      this.#arrived.push(message);
+      this.#deliverLater();
     }
-    const messages = isPack(data) ? data.messages : [data];
-    this.#arrived.push(...messages);
-    for (const _ of messages) this.#pace.deliver(() => this.#deliver(this.#arrived.shift()));
+  }
+
+  get #isAdmitted(): boolean {
+    return this.#admission?.admits() !== false;
+  }
+
+  #deliverLater(): void {
+    this.#pace.deliver(() => {
+      if (this.#isAdmitted) this.#deliver(this.#arrived.shift());
+      else this.#heldCount += 1;
+    });
   }
 
   #deliver(data: unknown): void {

@@ -35,10 +35,10 @@ import type { WireError } from './errors-on-wire.ts';
  * is there stays, with its meaning. `src/page/leader/deployments.test.ts` speaks to this code as other
  * versions do.
  */
-export const PROTOCOL_VERSION = 15;
+export const PROTOCOL_VERSION = 16;
 
 /** The oldest version that this code still speaks. */
-export const PROTOCOL_OLDEST = 15;
+export const PROTOCOL_OLDEST = 16;
 
 /** The versions that a page or worker speaks. */
 export interface Versions {
@@ -138,9 +138,19 @@ export type ControlMessage =
 
 export type ConnectionMessage =
   | { readonly type: 'accepted' }
-  /** A page checks that the worker still answers. */
-  | { readonly type: 'ping' }
+  /**
+   * A page checks that the worker still answers, and permits it to read messages for so long (worker-end.ts). `atMs`: by the
+   * page's clock, which only goes forward. `isAnswer`: the worker has asked for it.
+   */
+  | {
+      readonly type: 'ping';
+      readonly atMs: number;
+      readonly forMs: number;
+      readonly isAnswer?: boolean;
+    }
   | { readonly type: 'pong' }
+  /** The worker asks for a ping. */
+  | { readonly type: 'asks' }
   /**
    * The worker steps down: the page sends no new work, and says so; calls sent before are still
    * answered.
@@ -149,8 +159,11 @@ export type ConnectionMessage =
   | { readonly type: 'paused' }
   /** The worker tells something unasked. */
   | { readonly type: 'notice'; readonly notice: Notice }
-  /** The other side has ended the connection, and answers no more calls. */
-  | { readonly type: 'closed'; readonly error?: WireError };
+  /**
+   * The other side has ended the connection, and answers no more calls. `isGivenUp`: the page has waited too long,
+   * and calls that have not begun are not run.
+   */
+  | { readonly type: 'closed'; readonly error?: WireError; readonly isGivenUp?: boolean };
 
 /** Names of the locks and channels of one directory. */
 export function namesOf(directory: string) {

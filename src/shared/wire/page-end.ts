@@ -2,9 +2,10 @@
 //
 // A connection fails once, for one reason. Calls under way reject with it, and so does every later
 // call. Whoever notices that the worker has died calls fail(). A worker that closes the connection,
-// and a message that cannot be read, are noticed here.
+// and a message that cannot be read, are noticed here. Of a worker that is given up, the calls that
+// it has not read reject with a reason of their own (worker-end.ts).
 
-import type { ChannelEndpoint } from './channel-endpoint.ts';
+import { type ChannelEndpoint, isAnswer } from './channel-endpoint.ts';
 import { type ConnectionMessage, checkNotice, type Notice } from './control.ts';
 import { connectionClosed, fromWire, type WireError } from './errors-on-wire.ts';
 import {
@@ -21,15 +22,18 @@ export class PageEnd {
   /** The worker's functions. Their promises reject only when the connection fails. */
   readonly worker: WorkerPeer;
   readonly #endpoint: ChannelEndpoint;
-  readonly #pending = new PendingCalls(() => this.onWaiting());
+  readonly #pending = new PendingCalls(() => this.onCall());
   readonly #users = new Set<(reason: Error) => void>();
   #reportLost: (reason: Error) => void = () => {};
   #heardCount = 0;
+  #hasServed = false;
   #isYielding = false;
   /** Called when the worker steps down: it is asked for nothing new from then on. */
   onYield: () => void = () => {};
-  /** Called when a call begins to wait for its answer. */
-  onWaiting: () => void = () => {};
+  /** Called before a call is posted. */
+  onCall: () => void = () => {};
+  /** Called when the worker asks for a ping. */
+  onAsked: () => void = () => {};
   /** Called when the worker tells something unasked. */
   onNotice: (notice: Notice) => void = () => {};
 
@@ -45,8 +49,11 @@ export class PageEnd {
     endpoint.addEventListener('message', (event) => {
       const message = (event as MessageEvent<ConnectionMessage | null>).data;
       this.#heardCount += 1;
+      if (isAnswer(message)) this.#hasServed = true;
       if (message?.type === 'closed') this.fail(closingReason(message.error));
       if (message?.type === 'yields') this.#pause();
+      if (message?.type === 'pong') this.#pending.passMark();
+      if (message?.type === 'asks') this.onAsked();
       const notice = message?.type === 'notice' ? checkNotice(message.notice) : null;
       if (notice !== null) this.onNotice(notice);
     });
@@ -70,15 +77,22 @@ export class PageEnd {
     return this.#pending.isWaiting;
   }
 
+  /** True once the worker has answered a call. */
+  get hasServed(): boolean {
+    return this.#hasServed;
+  }
+
   /** How many messages the worker has sent. */
   get heardCount(): number {
     return this.#heardCount;
   }
 
-  /** Asks the worker for a message. */
-  ping(): void {
-    const ping: ConnectionMessage = { type: 'ping' };
-    this.#endpoint.postMessage(ping);
+  /** Asks the worker for a message, and sets later calls apart from earlier ones. */
+  ping(ping: Omit<ConnectionMessage & { type: 'ping' }, 'type'>): void {
+    if (this.failure !== null) return;
+    this.#pending.mark();
+    const message: ConnectionMessage = { type: 'ping', ...ping };
+    this.#endpoint.postMessage(message);
   }
 
   /**
@@ -101,18 +115,30 @@ export class PageEnd {
 
   /** Ends the connection for this reason; later reasons change nothing. */
   fail(reason: Error): void {
-    if (this.failure !== null) return;
+    if (this.failure === null) this.#fail(reason);
+  }
+
+  // In this order: whoever hears that the connection is lost has heard before which calls were not read.
+  #fail(reason: Error, unread?: Error): void {
     this.#endpoint.close();
-    this.#pending.fail(reason);
+    this.#pending.fail(reason, unread);
     this.#reportLost(reason);
   }
 
   /** Ends the connection and tells the worker, which closes its sessions. */
   leave(reason: Error): void {
+    this.#leave({ type: 'closed' }, reason);
+  }
+
+  /** The same, for a worker that does not answer. Calls that it has not read, and never will, reject with `unread`. */
+  giveUp(reason: Error, unread: Error): void {
+    this.#leave({ type: 'closed', isGivenUp: true }, reason, unread);
+  }
+
+  #leave(closed: ConnectionMessage, reason: Error, unread?: Error): void {
     if (this.failure !== null) return;
-    const closed: ConnectionMessage = { type: 'closed' };
     this.#endpoint.postMessage(closed);
-    this.fail(reason);
+    this.#fail(reason, unread);
   }
 
   // In this order: the users hold their work back before the worker hears that they do.
@@ -128,4 +154,34 @@ export class PageEnd {
 function closingReason(error: WireError | undefined): Error {
   if (error === undefined) return connectionClosed('the worker dropped it');
   return fromWire(error) as Error;
+}
+
+/** The unanswered calls of a page at one directory. `close` waits for them. */
+export class Work {
+  #count = 0;
+  #tellIdle: (() => void)[] = [];
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count > 0) return;
+    const told = this.#tellIdle;
+    this.#tellIdle = [];
+    for (const tell of told) tell();
+  }
+
+  get isUnderWay(): boolean {
+    return this.#count > 0;
+  }
+
+  /** Resolves once nothing is under way. */
+  async idle(): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#tellIdle.push(resolve);
+    });
+  }
 }

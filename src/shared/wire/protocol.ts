@@ -79,6 +79,8 @@ export interface StoragePeer extends StorageFunctions {
 /** The same on the side of the worker, where an answer that is there already needs no promise. */
 export interface StorageService extends StorageFunctions {
   execute(session: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]>;
+  /** `isGivenUp`: calls that have not begun are not made. */
+  close(session: SessionId, isGivenUp?: boolean): Promise<void>;
 }
 
 interface StorageFunctions {
@@ -219,8 +221,8 @@ export interface ObjectsPeer {
 
 /** One page's connection, at the worker. */
 export interface ObjectsConnection extends ObjectsPeer, ReferencePeer {
-  /** The page is gone: everything it held is let go of. */
-  end(reason: unknown): void;
+  /** The page is gone: everything it held is let go of. `isGivenUp`: calls that have not begun are not made. */
+  end(reason: unknown, isGivenUp?: boolean): void;
 }
 
 /** The services of a worker with classes for its clients. */

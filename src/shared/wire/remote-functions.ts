@@ -286,13 +286,16 @@ export class CallingEndpoint implements Endpoint {
 
 /** The calls of one connection. They fail together, once, for one reason; later calls reject with it at once. */
 export class PendingCalls {
-  readonly #pending = new Set<(reason: Error) => void>();
-  readonly #onWaiting: () => void;
+  /** With the number of the mark that each was made after. */
+  readonly #pending = new Map<(reason: Error) => void, number>();
+  readonly #onCall: () => void;
   #failure: Error | null = null;
+  #marks = 0;
+  #passedMarks = 0;
 
-  /** `onWaiting` is called when a call begins to wait for its answer. */
-  constructor(onWaiting: () => void = () => {}) {
-    this.#onWaiting = onWaiting;
+  /** `onCall` is called before a call is posted. */
+  constructor(onCall: () => void = () => {}) {
+    this.#onCall = onCall;
   }
 
   /** True while a call waits for its answer. */
@@ -305,6 +308,16 @@ export class PendingCalls {
     return this.#failure;
   }
 
+  /** Sets later calls apart from earlier ones. */
+  mark(): void {
+    this.#marks += 1;
+  }
+
+  /** The peer has read everything up to the first mark that it had not passed. */
+  passMark(): void {
+    this.#passedMarks = Math.min(this.#passedMarks + 1, this.#marks);
+  }
+
   // A peer answers with outcomes and never rejects. A rejection means a defect of the peer, or an
   // argument that cannot be cloned.
   /**
@@ -313,8 +326,9 @@ export class PendingCalls {
    */
   make<T, R>(send: () => Promise<T>, read: (answer: T) => R): Promise<R> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
+    this.#onCall();
     const answered = new Promise<R>((resolve, reject) => {
-      this.#pending.add(reject);
+      this.#pending.set(reject, this.#marks);
       send().then(
         (answer) => {
           this.#pending.delete(reject);
@@ -328,17 +342,18 @@ export class PendingCalls {
         },
       );
     });
-    this.#onWaiting();
     return answered;
   }
 
-  /** Rejects all calls, pending and future ones. False if they had failed before. */
-  fail(reason: Error): boolean {
-    if (this.#failure !== null) return false;
+  /**
+   * Rejects all calls, pending and future ones; those that the peer has certainly not read for a reason of their own.
+   * Later reasons change nothing.
+   */
+  fail(reason: Error, unread = reason): void {
+    if (this.#failure !== null) return;
     this.#failure = reason;
-    for (const reject of this.#pending) reject(reason);
+    for (const [reject, mark] of this.#pending) reject(mark > this.#passedMarks ? unread : reason);
     this.#pending.clear();
-    return true;
   }
 }
 

@@ -5,11 +5,32 @@
 // opened, and its references are released. Every reply is an outcome, and every message is checked
 // before it goes any further (remote-functions.ts). A reply with stored data waits until the files are known to exist.
 //
+// Nothing is read that the page may have given up:
+//
+// A page gives up a worker that is silent for 45 s (leader/heartbeat.ts), and says at once how each call has ended.
+// The worker's thread may be blocked then: it can neither be asked nor told, and reads the calls much later.
+//
+//   page     sets calls apart by pings, which the worker answers as it reads them. A call behind a ping that was not
+//            answered has not been read: it is WORKER_BUSY, not done. Any other call may have begun, and is
+//            CONNECTION_CLOSED. The page ends the connection by `closed`, given up.
+//   worker   reads messages only while it has a permit. Each ping is one: it says when it was sent, and for how long it
+//            permits, which is 15 s less than the page will wait. Without a permit, the worker asks for a ping.
+//
+// The page alone decides. The worker reads a message 15 s or more before the page gives up: its answers to pings
+// have arrived long before, if a message takes less than that at a page whose timers run. A message that it has not
+// read by then, it never reads. A flag (contract/call-flag.ts) would not do: the worker may look at it in the
+// moment before the page revokes it, and begin.
+//
+// The clocks of two threads begin at different times, and go equally fast. The page reads its clock after the worker has
+// asked, so the worker knows from its own clock since when, at least, that reading is past; and so of each later one.
+//
+// A call that was read and waits for its object counts as begun. `closed`, given up, ends it unless it runs.
+//
 // Does not know files: the watch is passed in.
 
 import { storageError } from '../contract/errors.ts';
 import type { WireAddress } from './address.ts';
-import type { ChannelEndpoint, Pace } from './channel-endpoint.ts';
+import type { Admission, ChannelEndpoint, Pace } from './channel-endpoint.ts';
 import type { ConnectionMessage, Notices } from './control.ts';
 import { connectionClosed, type Outcome, toWire } from './errors-on-wire.ts';
 import type { Call } from './operations.ts';
@@ -81,7 +102,12 @@ export class WorkerEnd implements StorageService {
   };
   #hasPaused = false;
 
-  constructor(service: WorkerService, endpoint: ChannelEndpoint) {
+  /** `elapsed`: milliseconds that only go forward. */
+  constructor(
+    service: WorkerService,
+    endpoint: ChannelEndpoint,
+    elapsed = () => performance.now(),
+  ) {
     this.#storage = service.storage;
     this.#watch = service.watch ?? UNWATCHED;
     this.#endpoint = endpoint;
@@ -89,10 +115,11 @@ export class WorkerEnd implements StorageService {
     this.#objects = service.objects?.connect(page) ?? NO_OBJECTS;
     this.#live = service.live?.connect() ?? NO_LIVE_READS;
     serveFunctions(WORKER_FUNCTIONS, this.#functions(), endpoint);
+    endpoint.admitBy(this.#admission(elapsed));
     endpoint.addEventListener('message', (event) => {
       const message = (event as MessageEvent<ConnectionMessage | null>).data;
       if (message?.type === 'closed') this.end();
-      if (message?.type === 'ping') this.#post({ type: 'pong' });
+      if (message?.type === 'ping') this.#postNow({ type: 'pong' });
       if (message?.type === 'paused') this.#hasPaused = true;
     });
     // It is not known which call could not be read, so no call could be answered reliably.
@@ -145,17 +172,32 @@ export class WorkerEnd implements StorageService {
   }
 
   /** Closes every session and the connection, and tells the page why; idempotent. */
-  end(error?: Error): void {
+  end(error?: Error, isGivenUp = false): void {
     if (this.ended.aborted) return;
     this.#end.abort();
     this.#post({ type: 'closed', ...(error !== undefined && { error: toWire(error) }) });
     this.#endpoint.close();
-    for (const session of this.#sessions) void this.#storage.close(session);
+    for (const session of this.#sessions) void this.#storage.close(session, isGivenUp);
     this.#sessions.clear();
     const reason = connectionClosed('the page is gone');
     this.#pending.fail(reason);
-    this.#objects.end(reason);
+    this.#objects.end(reason, isGivenUp);
     this.#live.end();
+  }
+
+  #admission(elapsed: () => number): Admission {
+    const permit = new Permit(elapsed, () => this.#postNow({ type: 'asks' }));
+    return {
+      admits: () => permit.admits(),
+      arrived: (data) => {
+        const message = data as ConnectionMessage | null;
+        if (message?.type === 'ping') permit.renew(message);
+        else if (message?.type !== 'closed') return;
+        else if (message.isGivenUp) this.end(undefined, true);
+        else permit.open();
+        this.#endpoint.resume();
+      },
+    };
   }
 
   #functions(): Served<WorkerPeer> {
@@ -206,6 +248,59 @@ export class WorkerEnd implements StorageService {
 
   #post(message: ConnectionMessage): void {
     this.#endpoint.postMessage(message);
+  }
+
+  // Whatever is read next may block this thread.
+  #postNow(message: ConnectionMessage): void {
+    this.#post(message);
+    this.#endpoint.flush();
+  }
+}
+
+/** Each page waits for a new connection longer than that, by more than a message takes. */
+const FIRST_MS = 30_000;
+
+class Permit {
+  readonly #elapsed: () => number;
+  readonly #ask: () => void;
+  /** The permit is valid until then. */
+  #endMs: number;
+  /** By how much this clock is ahead of the page's, at least; undefined: not known. */
+  #aheadMs: number | undefined;
+  /** When the question was posted that is not answered. */
+  #askedMs: number | undefined;
+
+  /** `elapsed`: milliseconds that only go forward. `ask` posts a question. */
+  constructor(elapsed: () => number, ask: () => void) {
+    this.#elapsed = elapsed;
+    this.#ask = ask;
+    this.#endMs = elapsed() + FIRST_MS;
+  }
+
+  /** Whether a message may be read now. Asks for a ping if not, and once to compare the clocks. */
+  admits(): boolean {
+    const nowMs = this.#elapsed();
+    const isValid = nowMs <= this.#endMs;
+    if (this.#askedMs === undefined && !(isValid && this.#aheadMs !== undefined)) {
+      this.#askedMs = nowMs;
+      this.#ask();
+    }
+    return isValid;
+  }
+
+  /** A ping has arrived. */
+  renew({ atMs, forMs, isAnswer }: ConnectionMessage & { type: 'ping' }): void {
+    if (isAnswer && this.#askedMs !== undefined) {
+      this.#aheadMs = this.#askedMs - atMs;
+      this.#askedMs = undefined;
+    }
+    if (this.#aheadMs === undefined) return;
+    this.#endMs = Math.max(this.#endMs, atMs + this.#aheadMs + forMs);
+  }
+
+  /** The page has left, and gives up nothing any more. */
+  open(): void {
+    this.#endMs = Number.POSITIVE_INFINITY;
   }
 }
 

@@ -9,8 +9,8 @@ import { storageError } from '../../../src/shared/contract/errors.ts';
 /** Limits of objects; each one has a default. */
 export interface QueryLimits {
   /**
-   * Longest time that one call into SQLite may take, in milliseconds. In a browser, keep it below 40,000:
-   * pages report a worker that does not respond for that long as WORKER_BUSY, and then end it. @default 30,000
+   * Longest time that one call into SQLite may take, in milliseconds. In a browser, keep it below 45,000:
+   * pages give up a worker that does not respond for that long, and then end it. @default 30,000
    */
   readonly queryMs?: number;
   /** Longest time that the checks of an imported file may take in total, in milliseconds. @default 10,000 */

@@ -24,7 +24,7 @@ import type {
   Payload,
   WireAddress,
 } from '../../../src/shared/wire/address.ts';
-import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
+import { connectionClosed, type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { FollowAsk } from '../../../src/shared/wire/follow-asks.ts';
 import type {
   ClassList,
@@ -109,6 +109,8 @@ interface Caller {
   readonly watch: Watch;
   /** The number of the last reset that a page was told of, by object. Absent: code in this thread knows it at once. */
   readonly told?: Map<string, number>;
+  /** Its calls that have not begun are not made. */
+  hasGivenUp?: boolean;
 }
 
 export class ObjectCalls implements ObjectsService {
@@ -139,7 +141,7 @@ export class ObjectCalls implements ObjectsService {
   connect(peer: ReferencePeer): ObjectsConnection {
     const references = new References(peer);
     const watch = watchFor((told) => references.whenEnded(told));
-    const caller = { channel: references, watch, told: new Map<string, number>() };
+    const caller: Caller = { channel: references, watch, told: new Map<string, number>() };
     return {
       classes: async () => ({ ok: this.#classes() }),
       call: (address, request) =>
@@ -149,7 +151,10 @@ export class ObjectCalls implements ObjectsService {
       manage: (request) => this.#manage(request),
       ask: (reference, request) => references.ask(reference, request),
       release: (numbers) => references.release(numbers),
-      end: (reason) => references.end(reason),
+      end: (reason, isGivenUp = false) => {
+        caller.hasGivenUp = isGivenUp;
+        references.end(reason);
+      },
     };
   }
 
@@ -213,9 +218,10 @@ export class ObjectCalls implements ObjectsService {
   async #outcome(
     find: () => Receiver,
     request: ObjectRequest,
-    { channel, watch, told }: Caller,
+    caller: Caller,
     cancellation?: Cancellation,
   ): Promise<ObjectOutcome> {
+    const { channel, told } = caller;
     const { resets } = this.#host;
     const { heard = Number.POSITIVE_INFINITY } = request;
     let { incarnation = resets.count } = request;
@@ -231,12 +237,13 @@ export class ObjectCalls implements ObjectsService {
       }
       const before = lastReset();
       if (before !== undefined) throw before.reason;
-      if (request.op === 'watch') throw await this.#endOf(receiver, watch);
+      if (request.op === 'watch') throw await this.#endOf(receiver, caller.watch);
       if (receiver.followed !== undefined) {
         cancellation?.check();
         return await this.#followedOutcome(receiver, receiver.followed, request, channel);
       }
       const draft = await receiver.deliver((recipient) => {
+        if (caller.hasGivenUp) throw connectionClosed('its page has given up');
         cancellation?.check();
         recipient.context.workFor(cancellation);
         recipient.context.beginAs(this.#authors.of(request));

@@ -8,7 +8,8 @@
 // transaction at a time. Its calls join that transaction, and calls of others wait for its end.
 //
 // Invariant: a closed session holds nothing. Calls that it sent before still run, because their writes
-// may be on their way to the disk anyway, but open neither a transaction nor a cursor.
+// may be on their way to the disk anyway, but open neither a transaction nor a cursor. After the page has given
+// up, those that have not begun do not run.
 
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { eachOf, type StateName } from '../../../src/shared/contract/arguments.ts';
@@ -85,6 +86,8 @@ class PageSession {
   /** The transaction that a page has requested last: its calls may arrive before it is open. */
   #asked: PageTransaction | undefined;
   #isClosed = false;
+  /** The page says of calls that have not begun that they are not made. */
+  #isGivenUp = false;
 
   /** `connection`: what the history names as the connection of its commits. */
   constructor(
@@ -138,8 +141,9 @@ class PageSession {
   }
 
   /** Closes the cursors and undoes the open transaction; resolves when that is done. */
-  async close(): Promise<void> {
+  async close(isGivenUp: boolean): Promise<void> {
     this.#isClosed = true;
+    this.#isGivenUp = isGivenUp;
     this.#cursors.close();
     this.#moments.close();
     this.#diffs.close();
@@ -174,7 +178,7 @@ class PageSession {
   }
 
   #runNow(instance: ObjectInstance, batch: Batch): Outcome[] | Promise<Outcome[]> {
-    batch.hasBegun = true;
+    this.#begins(batch);
     let isComplete = true;
     const outcomes = eachOf(batch.calls, (call) => {
       const outcome = this.#outcomeOf(instance, call, undefined);
@@ -185,7 +189,7 @@ class PageSession {
   }
 
   async #run(instance: ObjectInstance, batch: Batch): Promise<Outcome[]> {
-    batch.hasBegun = true;
+    this.#begins(batch);
     const { calls, flagged } = batch;
     const outcomes: (Outcome | Promise<Outcome>)[] = [];
     for (const [i, call] of calls.entries()) {
@@ -194,6 +198,11 @@ class PageSession {
       outcomes.push(isEnd ? await outcome : outcome);
     }
     return Promise.all(outcomes);
+  }
+
+  #begins(batch: Batch): void {
+    if (this.#isGivenUp) throw handleClosed();
+    batch.hasBegun = true;
   }
 
   #outcomeOf(
@@ -522,10 +531,10 @@ export class PageSessions implements StorageService {
     this.#host.cancellations.cancel(flags);
   }
 
-  async close(id: SessionId): Promise<void> {
+  async close(id: SessionId, isGivenUp = false): Promise<void> {
     const session = this.#sessions.get(id);
     this.#sessions.delete(id);
-    await session?.close();
+    await session?.close(isGivenUp);
     this.#holds.get(id)?.();
     this.#holds.delete(id);
   }

@@ -58,7 +58,8 @@ export class Leadership {
   connectOwnPage(): void {
     const channel = this.#environment.openOwnChannel();
     // The page may have a connection with a call under way; it closes the unused one.
-    const admitted = new WorkerEnd(this.#host, new ChannelEndpoint(channel, this.#host.pace));
+    const endpoint = new ChannelEndpoint(channel, this.#host.pace);
+    const admitted = new WorkerEnd(this.#host, endpoint, this.#environment.elapsed);
     this.#own.add(admitted);
     admitted.ended.addEventListener('abort', () => this.#own.delete(admitted));
   }
@@ -124,7 +125,7 @@ export class Leadership {
 
   #admit(client: string, endpoint: ChannelEndpoint): WorkerEnd {
     this.#clients.get(client)?.end();
-    const admitted = new WorkerEnd(this.#host, endpoint);
+    const admitted = new WorkerEnd(this.#host, endpoint, this.#environment.elapsed);
     this.#clients.set(client, admitted);
     admitted.ended.addEventListener('abort', () => {
       if (this.#clients.get(client) === admitted) this.#clients.delete(client);

@@ -13,6 +13,7 @@ import { mustBeStub } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import type { DurableObjectStub } from '../../../src/shared/contract/object.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
+import { Work } from '../../../src/shared/wire/page-end.ts';
 import { LiveCalls } from '../../objects/calls/live-calls.ts';
 import type { SystemTime } from '../../objects/clock/clock.ts';
 import type { ObjectHost } from '../../objects/host/object-host.ts';
@@ -37,6 +38,7 @@ export function localStorageOf(host: ObjectHost, time: SystemTime): LocalStorage
     // Of a call under way: the process waits for it.
     nextTask: () => new Promise<void>((resolve) => void time.after(0, resolve, true)),
     now: () => time.now(),
+    onPageHide: () => () => {},
     whenCollected: (owner: object, task: () => void) => collected.register(owner, task),
   };
   return {
@@ -56,6 +58,7 @@ type After = (delayMs: number, task: () => void) => () => void;
 
 class LocalFinder implements SessionFinder {
   readonly flags: Flags;
+  readonly work = new Work();
   readonly client: string;
   readonly standing: SessionFinder['standing'];
   readonly #connection: SessionConnection;

@@ -1,0 +1,43 @@
+// How long a page stays for its calls as it goes away.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { browserEnvironment } from './browser.ts';
+
+let nowMs: number;
+let page: EventTarget;
+let shown: EventTarget;
+
+beforeEach(() => {
+  nowMs = 0;
+  page = new EventTarget();
+  shown = new EventTarget();
+  vi.stubGlobal('isSecureContext', true);
+  vi.stubGlobal('navigator', { locks: {}, storage: undefined });
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
+  vi.stubGlobal('document', shown);
+  vi.stubGlobal('performance', { timeOrigin: 0, now: () => nowMs++ });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+/** How long the page is kept by the events, in milliseconds. */
+function keptMs(...events: ('pagehide' | 'pageshow' | 'visibilitychange')[]): number {
+  const startMs = nowMs;
+  for (const type of events) {
+    (type === 'visibilitychange' ? shown : page).dispatchEvent(new Event(type));
+  }
+  return nowMs - startMs;
+}
+
+test('[CONN14] a page with unanswered calls stays for 50 ms as it goes away, and otherwise never', () => {
+  let isUnderWay = true;
+  const leave = browserEnvironment('openStorage').stayFor(() => isUnderWay);
+  expect(keptMs('visibilitychange')).toBe(0); // another tab is shown
+  expect(keptMs('pagehide')).toBeGreaterThanOrEqual(50);
+  expect(keptMs('visibilitychange')).toBeGreaterThanOrEqual(50);
+  expect(keptMs('pageshow', 'visibilitychange')).toBe(0); // it is back
+  isUnderWay = false;
+  expect(keptMs('pagehide', 'visibilitychange')).toBe(0);
+  isUnderWay = true;
+  leave();
+  expect(keptMs('pagehide', 'visibilitychange')).toBe(0);
+});
