@@ -180,6 +180,35 @@ test('[LIVE19] rows of the last visit are shown before the worker is loaded, the
   expect(await failuresOf(page)).toBe(0);
 });
 
+test('[LIVE28] a note written before the worker is there is kept, on the first visit and after a new migration', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const page = await openPage(context, server);
+  const NOTE = { name: 'notes', up: 'CREATE TABLE note(body TEXT)' };
+  const TAG = { name: 'tags', up: "ALTER TABLE note ADD COLUMN tag TEXT DEFAULT 'none'" };
+  const write = (migrations: readonly (typeof NOTE)[], query: string) =>
+    page.evaluate(
+      async ([steps, sql]) => {
+        const storage = await window.api.openStorage('released', {
+          early: true,
+          prepare: (opened) => window.api.migrate(opened, steps),
+        });
+        await storage.sql.exec(sql).ready;
+        return await storage.sql.exec('SELECT * FROM note').raw().toArray();
+      },
+      [migrations, query] as const,
+    );
+  expect(await write([NOTE], "INSERT INTO note VALUES ('milk')")).toEqual([['milk']]);
+  await page.reload();
+  await whenLoaded(page);
+  expect(await write([NOTE, TAG], "INSERT INTO note VALUES ('bread', 'food')")).toEqual([
+    ['milk', 'none'],
+    ['bread', 'food'],
+  ]);
+});
+
 test('[LIVE20] nothing is shown of an object that was emptied, restored or imported since', {
   tag: [LONG, ONCE],
 }, async ({ profile, server }) => {

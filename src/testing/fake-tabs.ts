@@ -9,13 +9,14 @@ import { CONNECT_WAIT_MS } from '../page/leader/leader-search.ts';
 import { Persistence, type PersistenceBrowser } from '../page/leader/status.ts';
 import { checkStorageName, type WorkerChoice } from '../page/leader/worker-choice.ts';
 import { connectObjects, type RemoteObjects } from '../page/storage/connect.ts';
-import { openObjectStorage } from '../page/storage/page-client.ts';
+import { openEarly, openPrepared, type Prepare } from '../page/storage/page-client.ts';
+import { Session } from '../page/storage/session.ts';
 import type { Build } from '../shared/contract/deployment.ts';
 import { DEFAULT_DIRECTORY } from '../shared/contract/directory.ts';
 import type { HistoryLimits } from '../shared/contract/history-limits.ts';
 import type { StorageMedium } from '../shared/contract/medium.ts';
 import type { RemoteStorage } from '../shared/contract/storage.ts';
-import type { ObjectsService, StorageService } from '../shared/wire/protocol.ts';
+import type { LiveService, ObjectsService, StorageService } from '../shared/wire/protocol.ts';
 import type { WorkerService } from '../shared/wire/worker-end.ts';
 import { type Agent, FakeBrowser, type FakeLocks } from './fake-browser.ts';
 import { type Disk, FakeHost } from './fake-host.ts';
@@ -54,6 +55,8 @@ export class FakeTabs {
   readonly runCandidate: RunCandidate;
   readonly objects: (() => ObjectsService) | undefined;
   readonly storage: StorageService | undefined;
+  /** The live reads of every host; undefined: it serves none. */
+  live: LiveService | undefined;
   /** Flags that were revoked. */
   readonly revoked = new Set<string>();
   readonly flags: Flags;
@@ -179,8 +182,22 @@ export class FakeTab {
   }
 
   async #open(name: unknown, choice: Partial<WorkerChoice>): Promise<RemoteStorage> {
-    const whole = this.#choice('openStorage', choice);
-    const storage = await openObjectStorage(this.#finders, checkStorageName(name), whole);
+    const checkedName = checkStorageName(name);
+    const finder = this.#finders.finderFor(this.#choice('openStorage', choice));
+    const { environment } = this.#finders;
+    const session = new Session(checkedName, finder, environment.now);
+    const storage = await openPrepared(session, environment, async () => {});
+    return this.#watch(storage);
+  }
+
+  /** A handle that does not wait for a worker; its calls wait for `prepare`. */
+  openEarly(prepare: Prepare, name = 'object'): RemoteStorage {
+    const options = { user: undefined, keeps: true };
+    const choice = this.#choice('openStorage', {});
+    return this.#watch(openEarly(this.#finders, name, choice, options, prepare, () => {}));
+  }
+
+  #watch(storage: RemoteStorage): RemoteStorage {
     const close = storage.close.bind(storage);
     this.#handles.add(close);
     storage.close = () => {
@@ -353,7 +370,9 @@ export class FakeWorker implements WorkerLike {
     this.hosts.push(fake);
     const host = this.#tabs.storage ?? fake;
     const objects = this.#tabs.objects?.();
+    const { live } = this.#tabs;
     return {
+      ...(live !== undefined && { live }),
       ...(objects !== undefined && { objects: whileAlive(objects, agent) }),
       lost: fake.lost,
       notices: fake.notices,

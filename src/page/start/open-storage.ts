@@ -34,7 +34,8 @@ export interface OpenOptions {
   history?: HistoryLimits;
   /**
    * True: resolves before the worker is there. Live reads show the result that was kept at the last visit, with the status
-   * `stale`, until the worker answers. Calls wait for the worker, and reject if it does not come; live reads report it.
+   * `stale`, until the worker answers. Calls wait for the worker and `prepare`, and reject if one of them fails; live reads
+   * report it.
    * @default false: resolves when the object is open
    */
   early?: boolean;
@@ -46,9 +47,10 @@ export interface OpenOptions {
   /** Of an early handle: false keeps no results of its live reads, and deletes those of the object. @default true */
   keepResults?: boolean;
   /**
-   * Brings the object into shape, before any live read of this handle is opened: `(storage) => migrate(storage, …)`. An
-   * early handle reports its error through its live reads, and calls it again for the next attempt; otherwise
-   * `openStorage` waits for it, and rejects with its error. @default nothing is to be done
+   * Brings the object into shape before any call and live read of this handle: `(storage) => migrate(storage, …)`. It
+   * uses the storage that it is given, whose calls wait for nothing. On an early handle its error rejects the calls that
+   * wait, live reads report it, and the next of both calls it again; otherwise `openStorage` waits for it, and rejects
+   * with its error. @default nothing is to be done
    */
   prepare?: (storage: RemoteStorage) => Promise<unknown>;
 }

@@ -1,5 +1,5 @@
-// A handle that is there before a worker: its live reads show the results that were kept at an earlier visit, and are
-// opened once the object is there and in shape.
+// A handle that is there before a worker: its calls and live reads wait until the object is there and in shape. Until
+// then, its live reads show the results that were kept at an earlier visit.
 //
 // Invariant: a kept result is shown only to the user for whom it was kept, and nothing waits for IndexedDB: without it,
 // nothing is shown early. A failure of it is told, once for each.
@@ -52,7 +52,7 @@ export class EarlyReads {
   #tellShown = () => {};
   /** The worker has answered, so that results come from there. */
   #isOver = false;
-  /** A live read waits, or has waited, for the preparation, and reports its error. */
+  /** A call or live read waits, or has waited, for the preparation, and reports its error. */
   isAwaited = false;
 
   /** `prepare` opens the object and brings it into shape; after a failure it is called again. */
@@ -80,8 +80,14 @@ export class EarlyReads {
     });
   }
 
-  /** Resolves once live reads may be opened. @throws the error of the preparation */
+  /** Resolves once calls may be sent, and live reads opened. @throws the error of the preparation */
   ready(): Promise<void> {
+    this.isAwaited = true;
+    return this.begin();
+  }
+
+  /** Prepares, for nobody who waits; as `ready`. */
+  begin(): Promise<void> {
     this.#prepared ??= this.#prepareNow().catch((error) => {
       this.#prepared = undefined; // the next one tries again
       throw error;

@@ -28,10 +28,7 @@ export class LiveClient {
     this.#early = early;
     this.#peers = {
       peer: async () => {
-        if (early !== undefined) {
-          early.isAwaited = true;
-          await early.ready();
-        }
+        if (early !== undefined) await early.ready();
         return (await finder.connection()).worker;
       },
       flags: finder.flags,

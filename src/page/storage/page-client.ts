@@ -5,7 +5,7 @@ import { storageError } from '../../shared/contract/errors.ts';
 import { addressKey, idOfStorage } from '../../shared/contract/object-id.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../../shared/contract/storage.ts';
 import { absoluteUrl, browserEnvironment, digest } from '../leader/browser.ts';
-import type { WorkerLike } from '../leader/environment.ts';
+import type { PageEnvironment, WorkerLike } from '../leader/environment.ts';
 import { LeaderFinders } from '../leader/leader-finders.ts';
 import {
   checkStorageName,
@@ -52,14 +52,8 @@ export class PageClient {
     if (early !== null && choice.medium !== 'memory') {
       return openEarly(finders, checkedName, choice, early, prepare, hold);
     }
-    const storage = await openObjectStorage(finders, checkedName, choice);
-    try {
-      await prepare(storage);
-    } catch (error) {
-      await storage.close();
-      throw error;
-    }
-    return storage;
+    const session = new Session(checkedName, finders.finderFor(choice), finders.environment.now);
+    return openPrepared(session, finders.environment, prepare);
   }
 
   /** As `connect`. */
@@ -106,8 +100,11 @@ export class PageClient {
   }
 }
 
-/** A handle on the object of this name that does not wait for it. @throws INVALID_ARGUMENT */
-function openEarly(
+/**
+ * A handle on the object of this name that does not wait for it; its calls and live reads do. `prepare` has a session of
+ * its own, whose calls neither wait for it nor are joined by those of the handle. @throws INVALID_ARGUMENT
+ */
+export function openEarly(
   finders: LeaderFinders,
   name: string,
   choice: WorkerChoice,
@@ -116,15 +113,36 @@ function openEarly(
   hold: (work: Promise<unknown>) => void,
 ): RemoteStorageInterface {
   const { environment } = finders;
-  const session = new Session(name, finders.finderFor(choice), environment.now);
+  const finder = finders.finderFor(choice);
+  let isInPrepare = false;
+  const session = new Session(name, finder, environment.now, name, {
+    ready: () => early.ready(),
+    get refusal() {
+      return isInPrepare ? waitsForItself() : null;
+    },
+  });
+  const prepareNow: Prepare = async (opened) => {
+    let prepared: unknown;
+    isInPrepare = true; // up to its first await: nobody can tell whose calls come later
+    try {
+      prepared = prepare(opened);
+    } finally {
+      isInPrepare = false;
+    }
+    await prepared;
+  };
   const address = { className: null, id: idOfStorage(name) };
   const early = new EarlyReads(
     { directory: choice.directory, object: addressKey(address) },
     options,
     environment,
     async () => {
-      await session.openInUse();
-      await prepare(storage);
+      const preparing = new Session(name, finder, environment.now);
+      const opened = await openPrepared(preparing, environment, prepareNow);
+      // The app may have kept it: it lives as long as the handle.
+      const close = () => void opened.close();
+      if (session.ending.aborted) close();
+      else session.ending.addEventListener('abort', close);
     },
     // Later, when whoever opens it can listen.
     () =>
@@ -133,15 +151,25 @@ function openEarly(
       }),
   );
   const storage = new RemoteStorage(session, environment, undefined, early);
-  const begun = early.ready().catch((error) => {
-    // Live reads report it, and an error of opening each call; an error that nobody would hear is an unhandled one.
+  const begun = early.begin().catch((error) => {
+    // Calls and live reads report it; an error that nobody would hear is an unhandled one.
     if (!early.isAwaited && session.end === undefined) void Promise.reject(error);
   });
   hold(begun);
   return storage;
 }
 
-type Prepare = (storage: RemoteStorageInterface) => Promise<unknown>;
+function waitsForItself(): Error {
+  return storageError(
+    'INVALID_ARGUMENT',
+    'openStorage: the option prepare used the early handle, whose calls wait for it; use the storage that it is given, ' +
+      'such as prepare: (opened) => migrate(opened, steps).',
+  );
+}
+
+export type Prepare = (storage: RemoteStorageInterface) => Promise<unknown>;
+
+const nothingToPrepare: Prepare = async () => {};
 
 /** @throws INVALID_ARGUMENT */
 function checkEarly(options: unknown): { early: EarlyOptions | null; prepare: Prepare } {
@@ -167,17 +195,23 @@ function checkEarly(options: unknown): { early: EarlyOptions | null; prepare: Pr
   return {
     early:
       early === true ? { user: user as string | null | undefined, keeps: keeps as boolean } : null,
-    prepare: (prepare as Prepare | undefined) ?? (async () => {}),
+    prepare: (prepare as Prepare | undefined) ?? nothingToPrepare,
   };
 }
 
-/** A handle on the object of this name. @throws as `openStorage` */
-export async function openObjectStorage(
-  finders: LeaderFinders,
-  name: string,
-  choice: WorkerChoice,
+/** The handle of a session, whose object is there and in shape. @throws as `openStorage`, and what `prepare` throws */
+export async function openPrepared(
+  session: Session,
+  environment: PageEnvironment,
+  prepare: Prepare,
 ): Promise<RemoteStorageInterface> {
-  const session = new Session(name, finders.finderFor(choice), finders.environment.now);
   await session.open();
-  return new RemoteStorage(session, finders.environment);
+  const storage = new RemoteStorage(session, environment);
+  try {
+    await prepare(storage);
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+  return storage;
 }

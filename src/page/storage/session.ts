@@ -61,6 +61,14 @@ type State =
     }
   | { readonly kind: 'closed' };
 
+/** What comes before the calls of a session: bringing its object into shape. */
+export interface Preparation {
+  /** Resolves when it is done. @throws why it failed; the next call starts over */
+  ready(): Promise<void>;
+  /** Why a call made now is refused: the preparation makes it, and would wait for itself. */
+  readonly refusal: Error | null;
+}
+
 /** How the calls of a handle are made: by its session, with a signal of their own, or at an earlier moment. */
 export interface SessionCalls extends Pick<Session, 'call' | 'end' | 'signal' | 'label'> {
   readonly session: Session;
@@ -74,6 +82,7 @@ export class Session implements SessionCalls {
   readonly now: () => number;
   /** The object it opens at a worker. */
   readonly target: string | WireAddress;
+  readonly #preparation: Preparation | undefined;
   /** Calls that are not sent yet. */
   #queue: Pending[] = [];
   /** Calls that are sent and not answered, in order. */
@@ -109,9 +118,11 @@ export class Session implements SessionCalls {
     finder: SessionFinder,
     now: () => number,
     target: string | WireAddress = name,
+    preparation?: Preparation,
   ) {
     this.name = name;
     this.target = target;
+    this.#preparation = preparation;
     this.finder = finder;
     this.now = now;
     this.status = new Status(finder.standing, now);
@@ -140,14 +151,6 @@ export class Session implements SessionCalls {
     throw error;
   }
 
-  /** Opens the object for a handle that is in use already, which lives on after an error. @throws as `openStorage` */
-  async openInUse(): Promise<void> {
-    if (this.end !== undefined) throw this.end;
-    if (this.#state.kind !== 'unopened') return;
-    const error = await this.#open();
-    if (error !== null) throw error;
-  }
-
   /**
    * Makes a call. `scope` is the transaction that it belongs to: by default the open one of this
    * handle; null for a call outside of any. `signal` cancels it: by default that of the transaction.
@@ -159,8 +162,8 @@ export class Session implements SessionCalls {
   ): Promise<Results[C['op']]> {
     const end = this.#goesOn ? undefined : (this.end ?? this.finder.end);
     if (end !== undefined) return Promise.reject(end);
-    const ended = scope?.ended ?? null;
-    if (ended !== null) return Promise.reject(ended);
+    const refused = scope?.ended ?? this.#preparation?.refusal ?? null;
+    if (refused !== null) return Promise.reject(refused);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (call.op === 'sync' && this.#taking.size > 0) {
       const taken = Promise.allSettled(this.#taking).then(() => this.call(call, scope, signal));
@@ -396,11 +399,13 @@ export class Session implements SessionCalls {
   }
 
   /**
-   * Opens at the worker that leads. If it fails, waiting calls reject with the error it returns.
+   * Opens at the worker that leads, once the object is prepared. If it fails, waiting calls reject with the error it
+   * returns.
    */
   async #open(): Promise<Error | null> {
     this.#state = { kind: 'opening' };
     try {
+      if (this.#preparation !== undefined) await this.#preparation.ready();
       for (const repeats = new Repeats(this.now); ; ) {
         const connection = await this.finder.connection();
         let outcome: Outcome<SessionId>;
