@@ -1,7 +1,7 @@
 // For tests: tabs of one origin, each with a page and a worker of its own, over fake hosts that
 // share a disk. Time passes only by advance().
 
-import type { WorkerLike } from '../page/leader/environment.ts';
+import type { Abandoned, WorkerLike } from '../page/leader/environment.ts';
 import { Flags } from '../page/leader/flags.ts';
 import type { LeaderFinder } from '../page/leader/leader-finder.ts';
 import { LeaderFinders } from '../page/leader/leader-finders.ts';
@@ -124,7 +124,7 @@ export class FakeTab {
   readonly #page: Agent;
   readonly #tabs: FakeTabs;
   readonly #finders: LeaderFinders;
-  readonly #collections = new Set<() => void>();
+  readonly #collections = new Set<Abandoned>();
   readonly #settling = new Settling();
   /** Tasks for the moment when the page goes away. */
   readonly #hiding = new Set<() => void>();
@@ -147,9 +147,9 @@ export class FakeTab {
       };
     };
     // The system's collector as well, so that tests can run it; a task runs once, whoever runs it.
-    const collected = new FinalizationRegistry<() => void>((task) => task());
-    const whenCollected = (owner: object, task: () => void) => {
-      const once = () => void (this.#collections.delete(once) && task());
+    const collected = new FinalizationRegistry<Abandoned>((left) => left.abandon());
+    const whenCollected = (owner: object, left: Abandoned) => {
+      const once = { abandon: () => void (this.#collections.delete(once) && left.abandon()) };
       this.#collections.add(once);
       collected.register(owner, once);
     };
@@ -277,7 +277,7 @@ export class FakeTab {
 
   /** Runs all tasks that wait for a collection, as if everything had been collected. */
   collectAll(): void {
-    for (const task of [...this.#collections]) task();
+    for (const left of [...this.#collections]) left.abandon();
   }
 
   terminateWorker(): void {

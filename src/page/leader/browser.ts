@@ -4,7 +4,7 @@
 // Invariant: a missing browser feature raises an error with a code. Which medium there is, the worker finds out.
 
 import { storageError } from '../../shared/contract/errors.ts';
-import type { PageEnvironment } from './environment.ts';
+import type { Abandoned, PageEnvironment } from './environment.ts';
 import { Flags } from './flags.ts';
 import { Persistence } from './status.ts';
 
@@ -61,7 +61,7 @@ export function browserEnvironment(operation: string): PageEnvironment {
       revoke: (url) => URL.revokeObjectURL(url),
       now: () => Date.now(),
     }),
-    whenCollected: (owner, task) => collected.register(owner, task),
+    whenCollected: (owner, left) => collected.register(owner, left),
     indexedDB: () => globalThis.indexedDB,
     persistence: new Persistence({
       persist: storage?.persist?.bind(storage),
@@ -103,7 +103,7 @@ function nextTask(): Promise<void> {
   });
 }
 
-const collected = new FinalizationRegistry<() => void>((task) => task());
+const collected = new FinalizationRegistry<Abandoned>((left) => left.abandon());
 
 /** The address resolved against the page's; the worker would resolve it against its own. */
 export function absoluteUrl(url: string | URL): string {

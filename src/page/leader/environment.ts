@@ -28,11 +28,19 @@ export interface PageEnvironment {
   readonly nextTask: () => Promise<void>;
   /** Flags of calls that can be cancelled. */
   readonly flags: Flags;
-  /** Runs the task some time after the owner is collected; the task must not refer to the owner. */
-  readonly whenCollected: (owner: object, task: () => void) => void;
+  /** Abandons what the owner leaves, which must not refer to it, some time after the owner is collected. */
+  readonly whenCollected: (owner: object, left: Abandoned) => void;
   readonly persistence: Persistence;
   /** The site's IndexedDB, which some browsers refuse with an error. */
   readonly indexedDB: () => IDBFactory | undefined;
+}
+
+/**
+ * What a collected object leaves behind. No function, because a function refers to everything that the functions of its
+ * scope use together, and a minifier chooses the scope.
+ */
+export interface Abandoned {
+  abandon(): void;
 }
 
 /** The part of a Worker that is used. */

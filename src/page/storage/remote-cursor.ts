@@ -13,7 +13,7 @@ import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../../shared/contract/storage.ts';
 import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
 import type { RowBatch } from '../../shared/wire/operations.ts';
-import type { PageEnvironment } from '../leader/environment.ts';
+import type { Abandoned, PageEnvironment } from '../leader/environment.ts';
 import type { SessionCalls } from './session.ts';
 
 /** Rows of the first batch: enough for most queries, and few if only the first row is wanted. */
@@ -39,9 +39,7 @@ export class RemoteCursor<T extends object> implements RemoteSqlCursor<T> {
     whenCollected: PageEnvironment['whenCollected'],
   ) {
     // Most statements leave nothing to free, and to watch a cursor costs more than to read a row.
-    const opened = () => whenCollected(this, abandonLater(rows));
-    const rows = new RowSource(calls, first, opened);
-    this.#rows = rows;
+    this.#rows = new RowSource(calls, first, (rows) => whenCollected(this, rows));
   }
 
   get columnNames(): string[] {
@@ -118,16 +116,11 @@ export class RemoteCursor<T extends object> implements RemoteSqlCursor<T> {
   }
 }
 
-// Made here, so that it refers to the source alone and not to its cursor, which would never be collected.
-function abandonLater(rows: RowSource): () => void {
-  return () => rows.abandon();
-}
-
 /** The rows of a source before its first batch. Never changed. */
 const NO_ROWS: Row[] = [];
 
 /** The shared position, and the rows pulled beyond it. */
-class RowSource {
+class RowSource implements Abandoned {
   #columnNames: string[] | undefined;
   rowsRead = 0;
   rowsWritten = 0;
@@ -148,14 +141,17 @@ class RowSource {
   #turn: Promise<unknown> | undefined;
   #waiting = 0;
 
-  /** `opened` is called if rows are left in the worker after the first batch. */
-  constructor(calls: SessionCalls, first: Promise<RowBatch>, opened: () => void) {
+  /**
+   * `opened` is called if rows are left in the worker after the first batch. It refers to the cursor, and is kept no longer
+   * than until then.
+   */
+  constructor(calls: SessionCalls, first: Promise<RowBatch>, opened: (rows: RowSource) => void) {
     this.#calls = calls;
     this.ready = first.then((batch) => {
       this.#columnNames = batch.columnNames;
       this.#generation = calls.session.generation;
       this.#take(batch);
-      if (this.#cursor !== null) opened();
+      if (this.#cursor !== null) opened(this);
     });
     // A failed statement that nobody reads is reported; the end of its handle is not its failure.
     first.catch((error) => {

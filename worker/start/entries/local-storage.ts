@@ -3,6 +3,7 @@
 //
 // Invariant: a caller here is outside of every object. Values cross as their stored bytes.
 
+import type { Abandoned } from '../../../src/page/leader/environment.ts';
 import { Flags } from '../../../src/page/leader/flags.ts';
 import { Persistence } from '../../../src/page/leader/status.ts';
 import { forkObject } from '../../../src/page/storage/remote-branches.ts';
@@ -32,14 +33,14 @@ export interface LocalStorage {
 export function localStorageOf(host: ObjectHost, time: SystemTime): LocalStorage {
   const after = (delayMs: number, task: () => void) => time.after(delayMs, task, false);
   const finder = new LocalFinder(host, after, () => time.now());
-  const collected = new FinalizationRegistry<() => void>((task) => task());
+  const collected = new FinalizationRegistry<Abandoned>((left) => left.abandon());
   const environment = {
     after,
     // Of a call under way: the process waits for it.
     nextTask: () => new Promise<void>((resolve) => void time.after(0, resolve, true)),
     now: () => time.now(),
     onPageHide: () => () => {},
-    whenCollected: (owner: object, task: () => void) => collected.register(owner, task),
+    whenCollected: (owner: object, left: Abandoned) => collected.register(owner, left),
   };
   return {
     async open(stub) {
