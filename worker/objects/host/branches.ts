@@ -149,9 +149,14 @@ export class Branches {
     };
   }
 
+  /** True of a branch that is not kept and has had no user yet. */
+  isUnused(address: ObjectAddress): boolean {
+    return this.#find(address)?.holders === null;
+  }
+
   /** Who has made the branch is gone: it ends, unless it is kept or has had a user. */
   abandon(address: ObjectAddress): void {
-    if (this.#find(address)?.holders === null) this.#drop(address);
+    if (this.isUnused(address)) this.#drop(address);
   }
 
   /**

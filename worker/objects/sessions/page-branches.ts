@@ -1,7 +1,7 @@
 // The branches that one session of a page has forked.
 //
-// Invariant: when the session closes, a branch that it has made, and that no session has opened, ends. From then on a
-// branch belongs to the sessions that have it open.
+// Invariant: when the session closes, a branch that it has made, and that no session has opened, ends. Once opened, a
+// branch belongs to the sessions that have it open, and is forgotten here when the next one is made.
 
 import type { StateName } from '../../../src/shared/contract/arguments.ts';
 import { branchAddress, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
@@ -18,7 +18,7 @@ export interface NamedState {
 
 export class PageBranches {
   readonly #branches: Branches;
-  readonly #made: ObjectAddress[] = [];
+  #unused: ObjectAddress[] = [];
   #isClosed = false;
 
   constructor(branches: Branches) {
@@ -31,8 +31,9 @@ export class PageBranches {
     const request = { at: bookmark ?? timeMs, name, isKept, sends };
     const branch = await this.#branches.fork(instance, request);
     const address = branchAddress(instance.address, branch.id);
+    this.#unused = this.#unused.filter((made) => this.#branches.isUnused(made));
     if (this.#isClosed) this.#branches.abandon(address);
-    else this.#made.push(address);
+    else if (!isKept) this.#unused.push(address);
     return factsOf(branch, isKept);
   }
 
@@ -62,7 +63,7 @@ export class PageBranches {
 
   close(): void {
     this.#isClosed = true;
-    for (const address of this.#made) this.#branches.abandon(address);
+    for (const address of this.#unused) this.#branches.abandon(address);
   }
 }
 

@@ -1,6 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
 import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
+import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { Call, RowBatch } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
@@ -56,6 +58,44 @@ const put = (key: string, text: string, txn?: number): Call => ({
 const get = (key: string): Call => ({ op: 'get', keys: [key] });
 
 describe('sessions of pages', () => {
+  test('[BRANCH15] a session ends the branches it made that nobody opened, and knows no other of them', async () => {
+    const session = await open();
+    const fork = async (name: string | null) => {
+      const request = {
+        op: 'fork',
+        bookmark: null,
+        timeMs: null,
+        name,
+        isKept: name !== null,
+        sends: false,
+      };
+      return (await call(session, request as Call)) as { readonly id: string };
+    };
+    const target = (branch: string): WireAddress => ({
+      className: null,
+      id: idOfStorage('object').toString(),
+      branch: [branch],
+    });
+    const unused = await fork(null);
+    await fork('kept');
+    for (let i = 0; i < 20; i++) {
+      const outcome = await sessions.open(target((await fork(null)).id));
+      if ('error' in outcome) throw new Error(outcome.error.message);
+      await sessions.close(outcome.ok);
+    }
+    const later = await fork(null);
+    const abandon = vi.spyOn(host.host.branches, 'abandon');
+    await sessions.close(session);
+    const abandoned = abandon.mock.calls.map(([{ branch }]) => branch);
+    expect(abandoned.filter((way) => way?.[0] === unused.id || way?.[0] === later.id)).toHaveLength(
+      2,
+    );
+    expect(abandoned).toHaveLength(2);
+    expect(await sessions.open(target(unused.id))).toMatchObject({
+      error: { properties: { code: 'BRANCH_ENDED' } },
+    });
+  });
+
   test('[SES1] calls of a batch run in order and have outcomes of their own', async () => {
     const session = await open();
     const outcomes = await sessions.execute(session, [
