@@ -28,7 +28,7 @@ export interface PageEnvironment {
   readonly nextTask: () => Promise<void>;
   /** Flags of calls that can be cancelled. */
   readonly flags: Flags;
-  /** Abandons what the owner leaves, which must not refer to it, some time after the owner is collected. */
+  /** Abandons the rest of the owner, which must not refer to it, some time after the owner is collected. */
   readonly whenCollected: (owner: object, left: Abandoned) => void;
   readonly persistence: Persistence;
   /** The site's IndexedDB, which some browsers refuse with an error. */
@@ -36,7 +36,7 @@ export interface PageEnvironment {
 }
 
 /**
- * What a collected object leaves behind. No function, because a function refers to everything that the functions of its
+ * The rest of a collected object. No function, because a function refers to everything that the functions of its
  * scope use together, and a minifier chooses the scope.
  */
 export interface Abandoned {

@@ -1,4 +1,4 @@
-// The calls of an early handle: none reaches the object before `prepare` is done, whatever becomes of it.
+// The calls of an early handle: none reaches the object before `prepare` is done, also if it fails.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
@@ -67,7 +67,7 @@ describe('on real objects', () => {
   });
   afterEach(() => stop());
 
-  /** Brings the object into shape: what follows fails or answers differently without it. */
+  /** Brings the object into shape: the calls fail or answer differently without it. */
   const shape = async (opened: RemoteStorage) => {
     await opened.sql.exec('CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT)').ready;
     await opened.sql.exec("INSERT INTO note VALUES (1, 'welcome')").ready;
@@ -77,7 +77,7 @@ describe('on real objects', () => {
   };
   const INSERT = 'INSERT INTO note(body) VALUES (?)';
 
-  /** A call of each member, and what it answers on an object in shape. */
+  /** A call of each member, and its answer on an object in shape. */
   const WAYS: Readonly<Record<string, (storage: RemoteStorage) => Promise<unknown>>> = {
     get: async (storage) => expect(await storage.get('shape')).toBe(1),
     put: (storage) => storage.put('a', 1),
@@ -98,7 +98,7 @@ describe('on real objects', () => {
     getCurrentBookmark: (storage) => storage.getCurrentBookmark(),
     getBookmarkForTime: (storage) => storage.getBookmarkForTime(Date.now()),
     onNextSessionRestoreBookmark: async (storage) => {
-      // A bookmark that is no bookmark is refused by the object, not by the page.
+      // Text that is not a bookmark is refused by the object, not by the page.
       const refused = storage.onNextSessionRestoreBookmark('0'.repeat(32));
       await expect(refused).rejects.toMatchObject({ code: 'BOOKMARK_INVALID' });
     },
@@ -146,14 +146,14 @@ describe('on real objects', () => {
     'kv.putMany': (storage) => storage.kv.putMany([['a', 1]]),
   };
 
-  /** Members that ask nothing of the object, or need what another one of the table returns. */
+  /** Members that ask nothing of the object, or need the result of another one of the table. */
   const OTHERS = new Set(
     'constructor,connection,transactionSync,close,promote,live,sql.live,sql.constructor,kv.constructor,state,stateReason,medium,pendingWrites,savedAt,isOutdated,persisted,estimate,addEventListener,removeEventListener,Symbol(Symbol.toStringTag)'.split(
       ',',
     ),
   );
 
-  test('the table has every member', () => {
+  test('[LIVE28] the table has every member that asks the object', () => {
     const membersOf = (prefix: string, of: object): string[] => {
       const own = Reflect.ownKeys(of).map((name) => prefix + String(name));
       const above = Object.getPrototypeOf(of);
@@ -187,7 +187,7 @@ describe('on real objects', () => {
     },
   );
 
-  test('[LIVE28] a live read of keys or rows waits for prepare, and begins with what it made', async () => {
+  test('[LIVE28] a live read of keys or rows waits for prepare, and begins with its rows', async () => {
     const { prepare, end } = heldPreparation(shape);
     const storage = tabs.tab().openEarly(prepare);
     const seen: unknown[] = [];

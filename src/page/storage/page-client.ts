@@ -199,7 +199,7 @@ function checkEarly(options: unknown): { early: EarlyOptions | null; prepare: Pr
   };
 }
 
-/** The handle of a session, whose object is there and in shape. @throws as `openStorage`, and what `prepare` throws */
+/** The handle of a session, whose object is there and in shape. @throws as `openStorage`, and the error of `prepare` */
 export async function openPrepared(
   session: Session,
   environment: PageEnvironment,

@@ -61,7 +61,7 @@ type State =
     }
   | { readonly kind: 'closed' };
 
-/** What comes before the calls of a session: bringing its object into shape. */
+/** Comes before the calls of a session: it brings the object into shape. */
 export interface Preparation {
   /** Resolves when it is done. @throws why it failed; the next call starts over */
   ready(): Promise<void>;
