@@ -379,6 +379,21 @@ describe('on recorded objects', () => {
     },
   );
 
+  test('[LIVE28] a write before close() is made after prepare, although the handle is closed by then', async () => {
+    const { prepare, end } = heldPreparation((opened) => opened.put('shape', 1));
+    const storage = tab.openEarly(prepare);
+    const written = storage.put('a', 1);
+    const closed = storage.close();
+    await vi.waitUntil(() => tab.host?.operations.length === 1);
+    await turns(20);
+    expect(tab.leadingHost.operations).toEqual(['put']);
+    end();
+    await written;
+    await closed;
+    expect(tabs.disk.get('object')!.has('a')).toBe(true);
+    await vi.waitUntil(() => tab.leadingHost.sessions.size === 0);
+  });
+
   test.for([true, false])(
     '[LIVE28] an error of prepare is an unhandled rejection unless a call reports it: %s',
     async (isCalled) => {
