@@ -98,7 +98,7 @@ export class Application {
   add(change: StateDifference, always: boolean): void {
     if (change.kind === 'schema') this.#addSchema(change, always);
     else if (change.kind === 'row') this.#addRow(change, always);
-    else this.#refuse('unnamed', change);
+    else if (!this.#isWithSchema(change)) this.#refuse('unnamed', change);
   }
 
   /** Makes the changes that were taken. @throws RefusedChanges */
@@ -161,6 +161,12 @@ export class Application {
     this.tables.add(change.table);
     // It is as the base has it, or is to be replaced.
     this.#schema.push({ ...change, before: now ?? null });
+  }
+
+  /** Its rows are made with the table: all of them can be read, though not told apart. */
+  #isWithSchema({ table }: HiddenDifference): boolean {
+    const shape = this.#differences.shapeOf(1, table);
+    return this.#whole.has(table) && shape !== undefined && shape.kind !== 'virtual';
   }
 
   #addRow(change: RowDifference, always: boolean): void {
@@ -291,11 +297,16 @@ export class Application {
       const cells = [...storedCells(change.after, shape), integerCell(now.rowid!)];
       write(statement, shape, cells);
     }
-    for (const step of steps) {
-      const { shape, change, now } = step;
-      if (change.after === null || (now !== null && !this.#isReplaced(step))) continue;
-      const isNamed = shape.kind !== 'virtual' && change.key !== null;
-      this.#insert(shape, change.after, isNamed ? null : change.rowid);
+    // A row that has a key takes any rowid, which must not be that of another one.
+    const takesAny = ({ shape, change }: RowStep) =>
+      shape.kind !== 'virtual' && change.key !== null;
+    for (const isLast of [false, true]) {
+      for (const step of steps) {
+        const { shape, change, now } = step;
+        if (change.after === null || (now !== null && !this.#isReplaced(step))) continue;
+        if (takesAny(step) === isLast)
+          this.#insert(shape, change.after, isLast ? null : change.rowid);
+      }
     }
   }
 

@@ -7,13 +7,13 @@
 // Invariant: never too few rows. Rows that do not differ after all are found out by whoever reads them.
 
 import { type Cell, sameCell } from '../sql/cells.ts';
-import { compareKeyCells } from './key-order.ts';
+import type { Key, KeyOrder } from './key-order.ts';
 import type { StatePages, Tree } from './state-pages.ts';
 import { type ComparedTable, type Pair, SIDES, type Side, tableOf } from './touched-pages.ts';
 import type { TreeCell } from './tree-page.ts';
 
 /** The key of a row: its rowid, or the columns of its primary key. */
-export type RowKey = bigint | readonly Cell[];
+export type RowKey = bigint | Key;
 
 interface Candidate {
   readonly key: RowKey;
@@ -22,6 +22,7 @@ interface Candidate {
 
 export class ChangedKeys {
   readonly #states: Pair<StatePages>;
+  readonly #keyOrder: KeyOrder;
   readonly #tables: readonly ComparedTable[];
   readonly #found = new Map<string, Map<string, Candidate>>();
   /** Overflow pages that differ, of which state. */
@@ -32,12 +33,14 @@ export class ChangedKeys {
   /** `otherTrees`: those of the later state that are no table's; asked for only if an overflow page has no row. */
   constructor(
     states: Pair<StatePages>,
+    keyOrder: KeyOrder,
     touched: readonly number[],
     changed: ReadonlySet<number>,
     tables: readonly ComparedTable[],
     otherTrees: () => readonly Tree[],
   ) {
     this.#states = states;
+    this.#keyOrder = keyOrder;
     this.#tables = tables;
     const strays: number[] = [];
     for (const side of SIDES) {
@@ -64,16 +67,13 @@ export class ChangedKeys {
   }
 
   /** The keys of the rows of a table that may differ, in the order of the table. */
-  of({ name, trees }: ComparedTable): RowKey[] {
+  of({ name, trees }: ComparedTable): readonly RowKey[] {
     const keys = [...(this.#found.get(name)?.values() ?? [])].map(({ key }) => key);
     const { order } = trees[1];
     if (order === null) {
       return (keys as bigint[]).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
     }
-    const compare = (a: RowKey, b: RowKey) => compareKeyCells(a as Cell[], b as Cell[], order);
-    keys.sort(compare);
-    // Texts that a collation takes for the same are one key.
-    return keys.filter((key, i) => i === 0 || compare(keys[i - 1]!, key) !== 0);
+    return this.#keyOrder.sorted(keys as Key[], order);
   }
 
   #add({ name, trees }: ComparedTable, side: Side, cell: TreeCell): void {

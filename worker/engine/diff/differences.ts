@@ -10,12 +10,19 @@
 // Invariant: the order is a matter of the two states alone, so that a walk can be taken up again.
 
 import type { DatabaseFile } from '../file/file.ts';
-import { isNull } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
 import { isHiddenName } from '../sql/regulator.ts';
 import { ChangedKeys, type RowKey } from './changed-keys.ts';
 import { contentKind } from './full-text.ts';
-import { type FoundRow, type Row, RowReader, sameKey, sameRows } from './row-reader.ts';
+import { KeyOrder } from './key-order.ts';
+import {
+  type FoundRow,
+  isNamed,
+  isSurelySame,
+  type Row,
+  RowReader,
+  sameRows,
+} from './row-reader.ts';
 import { missingOf, type Sequences, sequencesOf } from './sequences.ts';
 import { type SchemaName, type SchemaObject, type Shape, Shapes } from './shapes.ts';
 import { StatePages, type Tree } from './state-pages.ts';
@@ -63,6 +70,7 @@ const NOT_COMPARED = /^sqlite_/i;
 export class StateDifferences {
   readonly #database: Database;
   readonly #shapes: Pair<Shapes>;
+  readonly #keyOrder: KeyOrder;
   readonly #states: Pair<StatePages>;
   readonly #pages: readonly number[] | null;
   #keys: ChangedKeys | null | undefined;
@@ -74,7 +82,9 @@ export class StateDifferences {
     mayDiffer: Iterable<number> | null,
   ) {
     this.#database = database;
-    this.#states = [new StatePages(files[0]), new StatePages(files[1])];
+    this.#keyOrder = new KeyOrder(database);
+    const [before, after] = files;
+    this.#states = [new StatePages(before, this.#keyOrder), new StatePages(after, this.#keyOrder)];
     this.#pages = mayDiffer === null ? null : changedPages(this.#states, mayDiffer);
     const isSame = this.#pages?.length === 0;
     const later = new Shapes(database, 'main');
@@ -152,9 +162,9 @@ export class StateDifferences {
       yield* this.#allRows([before, null]);
       return yield* this.#allRows([null, after]);
     }
-    if (before.kind === 'rowid' && before.rowid === null && before.key.length === 0) {
-      // Its columns hide the rowid, and there is no other key.
-      if (this.#mayDiffer(name)) yield { kind: 'table', table: name };
+    if (this.#hidesRowids(before, 0) || this.#hidesRowids(after, 1)) {
+      const mayDiffer = before.sql !== after.sql || this.#mayDiffer(name);
+      if (mayDiffer) yield { kind: 'table', table: name };
       return;
     }
     const keys = before.sql === after.sql && hasKeysInPages(after) ? this.#changedKeys() : null;
@@ -192,20 +202,16 @@ export class StateDifferences {
   *#read(shapes: Pair<Shape>, keys: readonly RowKey[]): Generator<RowDifference> {
     const readers = shapes.map((shape, i) => new RowReader(this.#database, schemaOf(i), shape));
     const [before, after] = readers as [RowReader, RowReader];
-    const hasOwnKey = shapes[1].key.length > 0 && shapes[1].kind === 'rowid';
     for (const key of keys) {
       const old = before.at(key);
       const now = after.at(key);
-      if (!hasOwnKey) {
+      if (old !== null && now !== null && isSurelySame(old, now)) {
         yield* this.#changeOf(shapes, old, now);
         continue;
       }
       // The row of the same primary key may have another rowid.
-      if (old !== null)
-        yield* this.#changeOf(shapes, old, sameKey(old, now) ? now : after.ofKey(old));
-      if (now !== null && !(old && sameKey(old, now)) && before.ofKey(now) === null) {
-        yield* this.#changeOf(shapes, null, now);
-      }
+      if (old !== null) yield* this.#changeOf(shapes, old, after.like(old));
+      if (now !== null && before.like(now) === null) yield* this.#changeOf(shapes, null, now);
     }
   }
 
@@ -217,13 +223,12 @@ export class StateDifferences {
     const found = before ?? after;
     if (found === null) return;
     if (before && after && sameRows(before, after)) return;
-    const { key, rowid } = found;
     yield {
       kind: 'row',
       table: (shapes[0] ?? shapes[1])!.name,
       shapes,
-      key: key === null || key.some(isNull) ? null : key,
-      rowid,
+      key: isNamed(found) ? found.key : null,
+      rowid: found.rowid,
       before: before?.cells ?? null,
       after: after?.cells ?? null,
     };
@@ -246,6 +251,12 @@ export class StateDifferences {
     for (const row of after.unlike(before)) {
       if (before.like(row) === null) yield* this.#changeOf(shapes, null, row);
     }
+  }
+
+  /** True if its columns hide the rowids, and it has rows that nothing else tells apart. */
+  #hidesRowids(shape: Shape, side: number): boolean {
+    if (shape.kind !== 'rowid' || shape.rowid !== null) return false;
+    return new RowReader(this.#database, schemaOf(side), shape).hasUnnamed;
   }
 
   #mayDiffer(name: string): boolean {
@@ -275,7 +286,14 @@ export class StateDifferences {
     if (touched === null) return (this.#keys = null);
     const changed = new Set(this.#pages);
     const others = () => after.treesExcept(names);
-    return (this.#keys = new ChangedKeys(this.#states, touched, changed, tables, others));
+    return (this.#keys = new ChangedKeys(
+      this.#states,
+      this.#keyOrder,
+      touched,
+      changed,
+      tables,
+      others,
+    ));
   }
 }
 

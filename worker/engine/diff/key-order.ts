@@ -1,9 +1,12 @@
-// The order of the entries of an index, and of the rows of a table without rowid.
+// The order of keys, which SQLite itself decides: of the entries of an index, and of the rows of a table without rowid.
 //
-// Nulls come first, then numbers, texts and blobs: https://sqlite.org/datatype3.html#sort_order. A text is compared by
-// its collation.
+// Two columns are compared by a query. Many keys are put in order by a table of their own, on the connection that reads
+// the states: it keeps each key once.
+//
+// Invariant: two keys are the same exactly if SQLite would not have both in such an index.
 
-import { CELL, type Cell, contentOf, numberOfCell } from '../sql/cells.ts';
+import { type Cell, sameCell } from '../sql/cells.ts';
+import type { Database } from '../sql/database.ts';
 
 export type Collation = 'BINARY' | 'NOCASE' | 'RTRIM';
 
@@ -13,58 +16,83 @@ export interface KeyColumn {
   readonly isDescending: boolean;
 }
 
-const RANKS: Readonly<Record<number, number>> = {
-  [CELL.null]: 0,
-  [CELL.integer]: 1,
-  [CELL.real]: 1,
-  [CELL.text]: 2,
-  [CELL.blob]: 3,
-};
+/** The columns of a key, the first one first. */
+export type KeyColumns = readonly KeyColumn[];
 
-/** Negative: `a` comes first. Keys with as many columns as the order has. */
-export function compareKeyCells(
-  a: readonly Cell[],
-  b: readonly Cell[],
-  order: readonly KeyColumn[],
-): number {
-  for (const [column, { collation, isDescending }] of order.entries()) {
-    const result = compareCells(a[column]!, b[column]!, collation);
-    if (result !== 0) return isDescending ? -result : result;
+export type Key = readonly Cell[];
+
+export class KeyOrder {
+  readonly #database: Database;
+  /** Tables with such keys, which have no rows, by their definition. */
+  readonly #tables = new Map<string, string>();
+
+  /** `database`: trusted statements may make temporary tables in it. */
+  constructor(database: Database) {
+    this.#database = database;
   }
-  return 0;
-}
 
-function compareCells(a: Cell, b: Cell, collation: Collation): number {
-  const rank = RANKS[a[0]!]!;
-  const difference = rank - RANKS[b[0]!]!;
-  if (difference !== 0) return difference;
-  if (rank === 0) return 0;
-  if (rank === 1) {
-    const [left, right] = [numberOfCell(a), numberOfCell(b)];
-    return left < right ? -1 : left > right ? 1 : 0;
+  /** Negative: `a` comes first. Keys with as many columns as the order has. */
+  compare(a: Key, b: Key, columns: KeyColumns): number {
+    for (const [i, { collation, isDescending }] of columns.entries()) {
+      const result = this.#compareCells(a[i]!, b[i]!, collation);
+      if (result !== 0) return isDescending ? -result : result;
+    }
+    return 0;
   }
-  const isText = rank === 2;
-  return compareContents(contentOf(a), contentOf(b), isText ? collation : 'BINARY');
-}
 
-function compareContents(a: Uint8Array, b: Uint8Array, collation: Collation): number {
-  const aEnd = collation === 'RTRIM' ? trimmedEnd(a) : a.length;
-  const bEnd = collation === 'RTRIM' ? trimmedEnd(b) : b.length;
-  const end = Math.min(aEnd, bEnd);
-  const of = collation === 'NOCASE' ? folded : (byte: number) => byte;
-  for (let i = 0; i < end; i++) {
-    const difference = of(a[i]!) - of(b[i]!);
-    if (difference !== 0) return difference;
+  /** The keys in order, each once. Keys with NULL, which no table without rowid has, are left out. */
+  sorted(keys: readonly Key[], columns: KeyColumns): readonly Key[] {
+    if (keys.length < 2) return keys;
+    const database = this.#database;
+    const table = this.#tableOf(columns);
+    database.run('BEGIN');
+    try {
+      const places = columns.map(() => '?').join();
+      const insert = database.statement(`INSERT OR IGNORE INTO ${table} VALUES (${places})`);
+      for (const key of keys) {
+        key.forEach((cell, i) => void insert.bindCell(i + 1, cell));
+        insert.step();
+      }
+      const select = database.statement(`SELECT * FROM ${table} ORDER BY ${termsOf(columns)}`);
+      const sorted: Key[] = [];
+      while (select.step()) sorted.push(columns.map((_, i) => select.columnCell(i)));
+      return sorted;
+    } finally {
+      if (database.inTransaction) database.run('ROLLBACK');
+    }
   }
-  return aEnd - bEnd;
+
+  #tableOf(columns: KeyColumns): string {
+    const names = columns.map((_, i) => `k${i}`).join();
+    const definition = `(${names}, PRIMARY KEY (${termsOf(columns)})) WITHOUT ROWID`;
+    let table = this.#tables.get(definition);
+    if (table === undefined) {
+      table = `temp.keys_${this.#tables.size}`;
+      this.#database.runOnce(`CREATE TABLE ${table} ${definition}`);
+      this.#tables.set(definition, table);
+    }
+    return table;
+  }
+
+  #compareCells(a: Cell, b: Cell, collation: Collation): number {
+    if (sameCell(a, b)) return 0;
+    const statement = this.#database.statement(
+      `SELECT CASE WHEN ?1 IS ?2 COLLATE ${collation} THEN 0 ` +
+        `WHEN ?1 < ?2 COLLATE ${collation} OR ?1 IS NULL THEN -1 ELSE 1 END`,
+    );
+    statement.bindCell(1, a);
+    statement.bindCell(2, b);
+    statement.step();
+    const result = statement.columnNumber(0);
+    statement.reset();
+    return result;
+  }
 }
 
-function folded(byte: number): number {
-  return byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
-}
-
-function trimmedEnd(text: Uint8Array): number {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === 0x20) end--;
-  return end;
+function termsOf(columns: KeyColumns): string {
+  const terms = columns.map(
+    ({ collation, isDescending }, i) =>
+      `k${i} COLLATE ${collation} ${isDescending ? 'DESC' : 'ASC'}`,
+  );
+  return terms.join();
 }

@@ -43,18 +43,23 @@ export class RowReader {
     return this.#one(`${this.#shape.rowid} = ?`, [integerCell(key)]);
   }
 
-  /** The row with the primary key of another one; null if that has none. */
-  ofKey({ key }: FoundRow): FoundRow | null {
-    return key === null || key.some(isNull) ? null : this.#one(this.byKey, key);
-  }
-
   /** The row that is the same one in this state. */
   like(row: FoundRow): FoundRow | null {
-    const byKey = this.ofKey(row);
-    if (byKey !== null || row.rowid === null || this.#shape.rowid === null) return byKey;
-    if (row.key !== null && !row.key.some(isNull)) return null;
+    if (isNamed(row)) return this.#one(this.byKey, row.key);
+    if (row.rowid === null || this.#shape.rowid === null) return null;
     const same = this.at(row.rowid);
-    return same?.key?.every((cell) => !isNull(cell)) ? null : same;
+    return same === null || isNamed(same) ? null : same;
+  }
+
+  /** True if it has rows that only a rowid tells apart. */
+  get hasUnnamed(): boolean {
+    const statement = this.#database.statement(
+      `SELECT EXISTS (SELECT 1 FROM ${this.#from} a WHERE ${this.#isUnnamed('a')})`,
+    );
+    statement.step();
+    const has = statement.columnNumber(0) === 1;
+    statement.reset();
+    return has;
   }
 
   *all(): Generator<FoundRow> {
@@ -63,19 +68,30 @@ export class RowReader {
 
   /** The rows to which the other state has none that is equal. Both have the columns that either has. */
   *unlike(other: RowReader): Generator<FoundRow> {
-    const isByKey = this.#shape.key.length > 0;
-    const same = isByKey
-      ? this.#key.map(({ name, collation }) => `a.${name} IS b.${name} ${collation}`)
-      : [`a.${this.#shape.rowid} IS b.${this.#shape.rowid}`];
     const columns = this.#shape.columns
       .filter(({ name, isStored }) => isStored && other.#has(name))
       .map(({ name }) => quotedName(name));
     const equal = columns.map(
-      (name) => `a.${name} IS b.${name} COLLATE BINARY AND typeof(a.${name}) = typeof(b.${name})`,
+      (name) =>
+        `a.${name} IS b.${name} COLLATE BINARY AND typeof(a.${name}) = typeof(b.${name}) ` +
+        // Only their direction tells 0.0 and -0.0 apart.
+        `AND (a.${name} IS NOT 0.0 OR atan2(0.0, a.${name}) IS atan2(0.0, b.${name}))`,
     );
+    const exists = (same: readonly string[]) =>
+      `EXISTS (SELECT 1 FROM ${other.#from} b WHERE ${[...same, ...equal].join(' AND ')})`;
+    const found: string[] = [];
+    if (this.#shape.key.length > 0) {
+      found.push(
+        exists(this.#key.map(({ name, collation }) => `a.${name} = b.${name} ${collation}`)),
+      );
+    }
+    const [rowid, otherRowid] = [this.#shape.rowid, other.#shape.rowid];
+    if (rowid !== null && otherRowid !== null) {
+      const isSame = `a.${rowid} = b.${otherRowid}`;
+      found.push(exists([isSame, this.#isUnnamed('a'), other.#isUnnamed('b')]));
+    }
     yield* this.#rows(
-      `${this.#select} a WHERE NOT EXISTS (SELECT 1 FROM ${other.#from} b WHERE ${[...same, ...equal].join(' AND ')}) ` +
-        `ORDER BY ${this.#order}`,
+      `${this.#select} a WHERE NOT (${found.join(' OR ')}) ORDER BY ${this.#order}`,
       [],
     );
   }
@@ -104,6 +120,13 @@ export class RowReader {
       name: quotedName(name),
       collation: `COLLATE ${order[i]!.collation}`,
     }));
+  }
+
+  /** The condition that a row of this alias has no key, or NULL in it. */
+  #isUnnamed(alias: string): string {
+    const { key } = this.#shape;
+    if (key.length === 0) return '1';
+    return `(${key.map((name) => `${alias}.${quotedName(name)} IS NULL`).join(' OR ')})`;
   }
 
   /** The condition by which a row is found, with a parameter for each column of its key. */
@@ -143,9 +166,16 @@ export class RowReader {
   }
 }
 
-export function sameKey(one: FoundRow, other: FoundRow | null): boolean {
-  if (one.key === null || other?.key == null) return false;
-  return one.key.every((cell, i) => sameCell(cell, other.key![i]!));
+/** True if its key tells it from all other rows. */
+export function isNamed(row: FoundRow): row is FoundRow & { readonly key: Row } {
+  return row.key !== null && !row.key.some(isNull);
+}
+
+/** True only if both are the same row, as their bytes show without asking SQLite. */
+export function isSurelySame(one: FoundRow, other: FoundRow): boolean {
+  if (isNamed(one) && isNamed(other))
+    return one.key.every((cell, i) => sameCell(cell, other.key[i]!));
+  return !isNamed(one) && !isNamed(other) && one.rowid === other.rowid;
 }
 
 /** The columns that both have are equal. Generated ones follow from the others. */

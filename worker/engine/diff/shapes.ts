@@ -5,7 +5,7 @@
 
 import type { Database } from '../sql/database.ts';
 import { shadowNames } from './full-text.ts';
-import type { Collation, KeyColumn } from './key-order.ts';
+import type { Collation, KeyColumn, KeyColumns } from './key-order.ts';
 import type { Tree } from './state-pages.ts';
 
 /** `main`, or the name by which a database is attached. */
@@ -40,7 +40,7 @@ export interface Shape {
   /** The columns of the primary key, in its order; without one, none. A column may occur with several collations. */
   readonly key: readonly string[];
   /** How the index of the key compares its columns, which may be otherwise than the columns themselves do. */
-  readonly order: readonly KeyColumn[];
+  readonly order: KeyColumns;
   /** Of a `virtual` table: the tables that keep its content. */
   readonly shadows: readonly string[];
 }

@@ -7,7 +7,7 @@
 import type { DatabaseFile } from '../file/file.ts';
 import { PAGE_BYTES } from '../log/pages.ts';
 import type { Cell } from '../sql/cells.ts';
-import { compareKeyCells, type KeyColumn } from './key-order.ts';
+import type { KeyColumns, KeyOrder } from './key-order.ts';
 import {
   isInnerPage,
   OVERFLOW_BYTES,
@@ -29,15 +29,17 @@ const KEPT_PAGES_MAX = 1024;
 export interface Tree {
   /** Number of its root page, counted from 1. */
   readonly root: number;
-  readonly order: readonly KeyColumn[] | null;
+  readonly order: KeyColumns | null;
 }
 
 export class StatePages {
   readonly #file: Pick<DatabaseFile, 'read' | 'sizeBytes'>;
+  readonly #keyOrder: KeyOrder;
   readonly #inner = new Map<number, TreePage>();
 
-  constructor(file: Pick<DatabaseFile, 'read' | 'sizeBytes'>) {
+  constructor(file: Pick<DatabaseFile, 'read' | 'sizeBytes'>, keyOrder: KeyOrder) {
     this.#file = file;
+    this.#keyOrder = keyOrder;
   }
 
   get pageCount(): number {
@@ -71,7 +73,7 @@ export class StatePages {
   }
 
   /** The columns of the key of an entry of an index; null if the bytes are no record. */
-  keyOf(cell: TreeCell, order: readonly KeyColumn[]): Cell[] | null {
+  keyOf(cell: TreeCell, order: KeyColumns): Cell[] | null {
     const sizeBytes = recordBytes(cell.local, order.length);
     if (sizeBytes === null) return null;
     const isLocal = sizeBytes <= cell.local.length;
@@ -164,7 +166,7 @@ export class StatePages {
       const middle = (from + to) >>> 1;
       const other = this.keyOf(cells[middle]!, order);
       if (other === null) return undefined;
-      const result = compareKeyCells(key, other, order);
+      const result = this.#keyOrder.compare(key, other, order);
       if (result === 0) return undefined;
       if (result < 0) to = middle;
       else from = middle + 1;

@@ -83,6 +83,13 @@ const LIMITS: readonly (readonly [limit: number, value: number])[] = [
   [10, 10], // TRIGGER_DEPTH
 ];
 
+/** SQLite's own. */
+const TEXT_LIMITS: typeof LIMITS = [
+  [2, 2000], // COLUMN
+  [3, 1000], // EXPR_DEPTH
+  [9, 32_766], // VARIABLE_NUMBER
+];
+
 // The log's settings, and 16 MiB of cache. All connections together keep to 64 MiB where they can: beyond, a page that is
 // read takes the place of another one in its connection's cache.
 const PRAGMAS = [
@@ -171,7 +178,10 @@ export class Connection implements Guarded {
 
   /** Begins a call, which may enter SQLite more than once; `end` must follow. */
   begin(): void {
-    if (this.#depth === 0) this.guard.begin(this);
+    if (this.#depth === 0) {
+      this.guard.begin(this);
+      this.regulator.forget();
+    }
     this.#depth += 1;
   }
 
@@ -232,6 +242,7 @@ export class Connection implements Guarded {
   prepare(sql: Pointer, sizeBytes: number): Prepared {
     if (this.#isClosed) throw databaseClosed();
     this.enter();
+    this.regulator.forget();
     const { exports, memory } = this.sqlite;
     const result = memory.allocate(8);
     try {
@@ -329,6 +340,19 @@ export class Connection implements Guarded {
     }
   }
 
+  /** Lifts the limits on the text of a program's statement: one about every column of a table is longer. */
+  liftTextLimits(): void {
+    for (const [limit, value] of TEXT_LIMITS) {
+      this.sqlite.exports.sqlite3_limit(this.pointer, limit, value);
+    }
+  }
+
+  /** Sets them again. */
+  setLimits(): void {
+    for (const [limit, value] of LIMITS)
+      this.sqlite.exports.sqlite3_limit(this.pointer, limit, value);
+  }
+
   /** Lifts the limit on a statement's instructions while the action runs. */
   withoutInstructionLimit<T>(action: () => T): T {
     const { exports } = this.sqlite;
@@ -397,7 +421,7 @@ export class Connection implements Guarded {
   #configure(): void {
     const { exports } = this.sqlite;
     exports.sqlite3_extended_result_codes(this.pointer, 1);
-    for (const [limit, value] of LIMITS) exports.sqlite3_limit(this.pointer, limit, value);
+    this.setLimits();
     this.#setOption(DBCONFIG.foreignKeys, true);
     this.#setOption(DBCONFIG.defensive, true);
     this.#setOption(DBCONFIG.doubleQuotedInQueries, true);

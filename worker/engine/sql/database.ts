@@ -200,6 +200,21 @@ export class Database implements ExecutionOwner {
     this.#connection.attach(filename, schema);
   }
 
+  /** From now on, only trusted statements are compiled: they may name each column of any table several times. */
+  trustOnly(): void {
+    this.#connection.liftTextLimits();
+  }
+
+  /** Runs the action, which compiles only trusted statements: they may do the same. */
+  trusted<T>(action: () => T): T {
+    this.#connection.liftTextLimits();
+    try {
+      return action();
+    } finally {
+      this.#connection.setLimits();
+    }
+  }
+
   /** Runs one trusted statement that is not kept. */
   runOnce(sql: string): void {
     const statement = new PreparedStatement(this.#connection, sql);

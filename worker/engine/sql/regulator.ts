@@ -159,6 +159,11 @@ export class Regulator {
     this.#altersTable = false;
   }
 
+  /** Another call begins, which an earlier refusal does not explain: SQLite passes over a view that it cannot list. */
+  forget(): void {
+    this.#refused = undefined;
+  }
+
   /**
    * Refuses a change that SQLite does not ask about: a table's new name. Undefined when the text is
    * allowed.

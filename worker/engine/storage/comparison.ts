@@ -59,6 +59,7 @@ export class Comparison {
     this.#opened = openDatabase({ file: states[1] }, events);
     try {
       this.#opened.attach(states[0], 'earlier');
+      this.#opened.database.trustOnly();
       const mayDiffer = differingPages(...states);
       this.#differences = new StateDifferences(this.#opened.database, states, mayDiffer);
     } catch (error) {

@@ -103,7 +103,8 @@ export async function mergeEach(
   for (const open of [() => first, ...others]) {
     const comparison = await open();
     try {
-      const merged = mergeInto(target(), comparison, decisions);
+      const into = target();
+      const merged = into.database.trusted(() => mergeInto(into, comparison, decisions));
       if (merged.conflicts.length > 0) return merged;
       hasChanged ||= merged.hasChanged;
     } finally {
