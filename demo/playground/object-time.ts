@@ -70,11 +70,7 @@ export function timeOf(storage: StorageHandle): ObjectTime {
       }
     },
     restore: (bookmark) => storage.restore(bookmark),
-    async revert(bookmark) {
-      const before = await storage.getCurrentBookmark();
-      const made = await storage.revert(bookmark);
-      return made === before ? null : made;
-    },
+    revert: (bookmark) => storage.revert(bookmark),
   };
 }
 

@@ -26,7 +26,7 @@ test('[DIFF4] [REVERT1] [REVERT2] a page compares two moments and takes one comm
     const undone = await storage.revert(target);
     const rows = await storage.sql.exec('SELECT text FROM note').raw().toArray();
     await storage.sql.exec("UPDATE note SET text = 'later' WHERE id = 2").ready;
-    const conflict = await storage.revert(undone).catch((error) => error);
+    const conflict = await storage.revert(undone!).catch((error) => error);
     return {
       changes,
       rows,

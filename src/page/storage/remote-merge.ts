@@ -27,7 +27,7 @@ export function mergeBranch(
   calls: SessionCalls,
   branch: string,
   onConflict: MergeOptions['onConflict'],
-): Promise<string> {
+): Promise<string | null> {
   let bookmark: string | null = null;
   return mergeWith(calls, onConflict, async (decisions) => {
     const result = await calls.call({ op: 'mergeBranch', branch, bookmark, decisions });
@@ -41,7 +41,7 @@ export async function mergeWith(
   { signal, session }: SessionCalls,
   onConflict: MergeOptions['onConflict'],
   merge: (decisions: Decisions | null) => Promise<MergeResult>,
-): Promise<string> {
+): Promise<string | null> {
   const ended = bothSignals(signal, session.ending);
   if (onConflict !== undefined && typeof onConflict !== 'function') checkDecision(onConflict);
   let decisions: Decisions | null =

@@ -190,8 +190,8 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     return this.#calls.call({ op: 'promote', branch });
   }
 
-  revert(bookmarks: string | readonly string[]): Promise<string>;
-  async revert(...args: unknown[]): Promise<string> {
+  revert(bookmarks: string | readonly string[]): Promise<string | null>;
+  async revert(...args: unknown[]): Promise<string | null> {
     checkArgumentCount('revert', args.length, 1);
     const bookmarks = convertReverted('revert', args[0]);
     this.#mustBeOutside('revert');
@@ -200,7 +200,10 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     return result.bookmark;
   }
 
-  async merge(changes: MergedMoments | StorageBranch, options: MergeOptions = {}): Promise<string> {
+  async merge(
+    changes: MergedMoments | StorageBranch,
+    options: MergeOptions = {},
+  ): Promise<string | null> {
     const { onConflict } = options ?? {};
     if (changes instanceof RemoteStorage) {
       const branch = this.#branchOf('merge', changes);

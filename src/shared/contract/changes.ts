@@ -137,8 +137,8 @@ export interface WireConflict {
 
 /** Conflicts: nothing was changed. */
 export interface MergeResult {
-  /** Of the commit; with conflicts, of the state that they were found in. */
-  readonly bookmark: string;
+  /** Of the commit; with conflicts, of the state that they were found in; else null: there was nothing to change. */
+  readonly bookmark: string | null;
   /** The first of them. */
   readonly conflicts: readonly WireConflict[];
   readonly conflictCount: number;

@@ -539,22 +539,22 @@ export interface StorageHandle
    * bookmark: reverting that one makes the changes again. Triggers do not run ([branches](branches.md)). Of several
    * commits, at most 1,000, the newest is taken back first, and all are in one commit, or none.
    *
-   * If nothing is left to take back, it resolves to the bookmark of now, and makes no commit.
+   * If nothing is left to take back, it makes no commit and resolves to null.
    *
    * @throws StorageError `CONFLICT` if later commits have changed the same keys, rows or definitions, which
    *   `error.conflicts` lists; `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE`; `TRANSACTION_NESTING` inside this
    *   handle's transaction; `MEMORY_FULL` for a commit of more than 64 MiB; `DISK_FULL`; `INVALID_ARGUMENT`
    */
-  revert(bookmarks: string | readonly string[]): Promise<string>;
+  revert(bookmarks: string | readonly string[]): Promise<string | null>;
   /**
    * Makes changes on the object as it is now, as one commit: those between two moments again, or all that a branch of the
-   * object has changed since it began (`branch.diff()`). Resolves to the bookmark of the commit, or to that of now if there
-   * was nothing to change. The branch goes on, and its beginning stays.
+   * object has changed since it began (`branch.diff()`). Resolves to the bookmark of the commit, or to null, without a
+   * commit, if there was nothing to change. The branch goes on, and its beginning stays.
    *
    * @throws StorageError as `revert`; of a branch also `BRANCH_ENDED`, `INVALID_ARGUMENT` if it is not a branch of this
    *   object, and `OBJECT_RESET`, which is `retryable`, if one of both restarted before the changes were made
    */
-  merge(changes: MergedMoments | StorageBranch, options?: MergeOptions): Promise<string>;
+  merge(changes: MergedMoments | StorageBranch, options?: MergeOptions): Promise<string | null>;
   /**
    * Takes back a restore that `onNextSessionRestoreBookmark` has requested and that is not made yet, durably. True if
    * one was pending; false if none was, or the object has restarted since and made it. `ctx.storage` has no such

@@ -10,8 +10,8 @@ import { isStorageError } from '../../shared/contract/errors.ts';
 import type { StorageHandle } from '../../shared/contract/storage.ts';
 import type { ConflictAnswers } from './conflict-view.tsx';
 
-/** Makes the changes; without decisions, only if there is no conflict. Resolves to the bookmark of the commit. */
-export type Merge = (onConflict?: MergeOptions['onConflict']) => Promise<string>;
+/** Makes the changes; without decisions, only if there is no conflict. Resolves to the bookmark of the commit; null: there is none. */
+export type Merge = (onConflict?: MergeOptions['onConflict']) => Promise<string | null>;
 
 /** Conflicts that wait for the reader. */
 export interface Waiting {
@@ -43,16 +43,15 @@ export function useMerging(storage: StorageHandle): Merging {
   const [waiting, setWaiting] = useState<Waiting | null>(null);
   const [done, setDone] = useState<Done | null>(null);
   const run = async (title: string, text: string, merge: Merge, answers?: ConflictAnswers) => {
-    const before = await storage.getCurrentBookmark();
     try {
       const bookmark = await merge(answers && ((conflict) => answers.of(conflict) ?? changed()));
       setWaiting(null);
-      // Decisions that keep everything make no commit, and the last commit is another one.
-      const isMade = bookmark !== before;
-      setDone({
-        text: isMade ? text : 'Nothing was changed.',
-        undo: isMade ? revertOf(storage, bookmark) : null,
-      });
+      // Decisions that keep everything make no commit.
+      setDone(
+        bookmark === null
+          ? { text: 'Nothing was changed.', undo: null }
+          : { text, undo: revertOf(storage, bookmark) },
+      );
     } catch (error) {
       if (error instanceof ConflictsChanged) return await run(title, text, merge);
       const conflicts = conflictsOf(error);

@@ -152,7 +152,7 @@ export class CommitStack extends EventTarget implements UndoStack {
 
   /** Takes the entry back, or makes it again. False: there was nothing to do. @throws as `undo` */
   async #revert(direction: Direction, entry: UndoEntry): Promise<boolean> {
-    let bookmark: string | undefined;
+    let bookmark: string | null | undefined;
     let failure: { readonly error: unknown } | undefined;
     try {
       bookmark = await this.#storage.revert(entry.bookmarks);
@@ -169,10 +169,12 @@ export class CommitStack extends EventTarget implements UndoStack {
       }
       failure = { error };
     }
-    // An answer that was lost with its worker may have been that of a commit: the history knows.
-    const isMade = await this.#read({ direction, entry, bookmark });
-    if (isMade) return true;
-    if (failure !== undefined) throw failure.error;
+    if (bookmark !== null) {
+      // An answer that was lost with its worker may have been that of a commit: the history knows.
+      const isMade = await this.#read({ direction, entry, bookmark });
+      if (isMade) return true;
+      if (failure !== undefined) throw failure.error;
+    }
     this.#conflict = null;
     this.#entries.remove(direction, entry);
     return false;
@@ -240,7 +242,6 @@ export class CommitStack extends EventTarget implements UndoStack {
   }
 }
 
-// A revert without anything to do answers with the bookmark of another commit.
 function isCommitOf({ bookmark }: Taking, commit: StorageCommit): boolean {
   return commit.by?.kind === 'revert' && (bookmark ?? commit.bookmark) === commit.bookmark;
 }

@@ -43,18 +43,21 @@ export class ChangedKeys {
     this.#keyOrder = keyOrder;
     this.#tables = tables;
     const strays: number[] = [];
-    for (const side of SIDES) {
-      for (const pageNumber of touched) {
-        const page = states[side].treePage(pageNumber);
-        if (page === null) {
-          if (changed.has(pageNumber)) this.#overflow[side].add(pageNumber);
-          continue;
-        }
-        const { cells } = page;
-        if (cells.length === 0) continue;
-        const table = tableOf(states, side, pageNumber, page, tables);
-        if (table !== undefined) for (const cell of cells) this.#add(table, side, cell);
-        else if (side === 1 && cells.some(({ overflow }) => overflow !== 0))
+    for (const pageNumber of touched) {
+      const pages = SIDES.map((side) => states[side].treePage(pageNumber));
+      const owners = SIDES.map((side) => {
+        const page = pages[side];
+        return page?.cells.length ? tableOf(states, side, pageNumber, page, tables) : undefined;
+      });
+      const cells = pages.map((page) => page?.cells ?? []) as unknown as Pair<readonly TreeCell[]>;
+      const isOfOne = owners[0] !== undefined && owners[0] === owners[1];
+      const own = isOfOne ? withoutSame(cells) : cells;
+      for (const side of SIDES) {
+        const table = owners[side];
+        if (table !== undefined) for (const cell of own[side]) this.#add(table, side, cell);
+        else if (pages[side] === null && changed.has(pageNumber))
+          this.#overflow[side].add(pageNumber);
+        else if (side === 1 && cells[side].some(({ overflow }) => overflow !== 0))
           strays.push(pageNumber);
       }
     }
@@ -135,6 +138,24 @@ export class ChangedKeys {
       }
     }
   }
+}
+
+/** The entries of a page that are not the same in both states, at the same place from one end. */
+function withoutSame([before, after]: Pair<readonly TreeCell[]>): Pair<readonly TreeCell[]> {
+  const isSame = (i: number, j: number) => {
+    const [old, now] = [before[i]!, after[j]!];
+    return old.overflow === 0 && now.overflow === 0 && sameCell(old.bytes, now.bytes);
+  };
+  if (before.length === after.length) {
+    const differs = (_: TreeCell, i: number) => !isSame(i, i);
+    return [before.filter(differs), after.filter(differs)];
+  }
+  const count = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < count && isSame(start, start)) start++;
+  let end = 0;
+  while (end < count - start && isSame(before.length - 1 - end, after.length - 1 - end)) end++;
+  return [before.slice(start, before.length - end), after.slice(start, after.length - end)];
 }
 
 function textOf(cell: Cell): string {

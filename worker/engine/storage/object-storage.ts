@@ -491,7 +491,8 @@ export class ObjectStorage {
           if (!merged.hasChanged) {
             this.#transactions.rollback(frame);
             const conflicts = merged.conflicts.slice(0, CONFLICTS_MAX);
-            return { bookmark: at, conflicts, conflictCount: merged.conflicts.length };
+            const bookmark = conflicts.length > 0 ? at : null;
+            return { bookmark, conflicts, conflictCount: merged.conflicts.length };
           }
           this.#forgetSchema({ closeWalk: false });
           this.accesses.writes?.addEverything();

@@ -69,7 +69,7 @@ test.each(Object.keys(tables) as (keyof typeof tables)[])(
     const after = await storage.sql.exec(SORTED).toArray();
     const undone = await storage.revert(await storage.getCurrentBookmark());
     expect(await storage.sql.exec(SORTED).toArray()).toEqual(before);
-    await storage.revert(undone);
+    await storage.revert(undone!);
     expect(await storage.sql.exec(SORTED).toArray()).toEqual(after);
   },
 );

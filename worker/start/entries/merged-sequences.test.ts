@@ -26,7 +26,8 @@ test('[MERGE9] an id that a branch gave and deleted is not given again after a m
   expect([await nextId(storage), await nextId(branch)]).toEqual([3, 3]);
   await run(branch, 'INSERT INTO t (id) VALUES (90)', 'DELETE FROM t WHERE id = 90');
   const made = await storage.merge(branch, { onConflict: 'ours' });
-  expect(await storage.merge(branch, { onConflict: 'ours' })).toBe(made);
+  expect(await storage.merge(branch, { onConflict: 'ours' })).toBeNull();
+  expect(await storage.getCurrentBookmark()).toBe(made);
   expect(await nextId(storage)).toBe(91);
 });
 

@@ -75,7 +75,7 @@ test('[REVERT1] one commit is taken back as one commit, later ones stay, and its
   );
   expect(await storage.getAlarm()).toBeNull();
   expect((await changesOf(storage.diff(before))).length).toBe(2);
-  await storage.revert(reverted);
+  await storage.revert(reverted!);
   expect(await changesOf(storage.diff(later))).toEqual([]);
   await isSound();
 });
@@ -155,7 +155,7 @@ test('[REVERT4] definitions are taken back with their rows; a table whose rows h
   const undone = await storage.revert(altered);
   expect(await rows('SELECT * FROM t')).toEqual([[1, 'x']]);
   expect(await rows("SELECT name FROM sqlite_schema WHERE name IN ('i', 's')")).toEqual([['i']]);
-  await storage.revert(undone);
+  await storage.revert(undone!);
   expect(await rows('SELECT w FROM s')).toEqual([[7]]);
   await expect(storage.revert(made)).rejects.toMatchObject({ code: 'CONFLICT' });
   const dropped = await commit('DROP VIEW s', 'DROP TABLE t');
@@ -178,7 +178,7 @@ test.for([
     const undone = await storage.revert(target);
     expect(await rows('SELECT a FROM t')).toEqual([['one']]);
     expect(await rows("SELECT name FROM sqlite_schema WHERE name LIKE 't_%'")).toEqual([]);
-    await storage.revert(undone);
+    await storage.revert(undone!);
     expect(await rows('SELECT count(*) FROM t')).toEqual([[1]]);
     await isSound();
   },
@@ -211,7 +211,7 @@ test('[REVERT5] full-text indexes stay consistent: with their own content, and o
   expect(await words('found')).toEqual([[1], [], [], [3]]);
   await run("INSERT INTO own(own) VALUES ('integrity-check')");
   await run("INSERT INTO found(found, rank) VALUES ('integrity-check', 1)");
-  await storage.revert(reverted);
+  await storage.revert(reverted!);
   expect(await words('own')).toEqual([[], [1], [2], [3]]);
   expect(await words('found')).toEqual([[1], [], [2], [3]]);
   await isSound();
@@ -267,7 +267,8 @@ test('[MERGE2] wrong arguments, and a call inside a transaction, are errors with
     await expect(storage.revert(now)).rejects.toMatchObject({ code: 'TRANSACTION_NESTING' });
     await expect(storage.merge(both)).rejects.toMatchObject({ code: 'TRANSACTION_NESTING' });
   });
-  expect(await storage.merge(both)).toBe(now);
+  expect(await storage.merge(both)).toBeNull();
+  expect(await storage.getCurrentBookmark()).toBe(now);
 });
 
 let boxes = 0;
@@ -346,7 +347,7 @@ test.for(['t (x UNIQUE)', 't (x UNIQUE, k TEXT PRIMARY KEY)'])(
       [1, 1],
       [2, 2],
     ]);
-    await storage.revert(undone);
+    await storage.revert(undone!);
     expect(await rows('SELECT rowid, x FROM t ORDER BY rowid')).toEqual([
       [1, 2],
       [2, 1],
@@ -363,7 +364,7 @@ test('[REVERT6] a row without a key comes back to its rowid, which a row with a 
   const before = await storage.getCurrentBookmark();
   const undone = await storage.revert(target);
   expect(await rows('SELECT * FROM t')).toEqual([['a', 'one']]);
-  await storage.revert(undone);
+  await storage.revert(undone!);
   expect(await rows('SELECT rowid, * FROM t')).toEqual([[1, null, 'one']]);
   expect(await changesOf(storage.diff(before))).toEqual([]);
   await isSound();
@@ -404,7 +405,7 @@ test('[REVERT6] the revert of a commit gives what the others made, or is CONFLIC
         const own = await changesOf(handle.diff(marks[k - 1]!, marks[k]!));
         const later = new Set((await changesOf(handle.diff(marks[k]!))).map(key));
         const before = await handle.getCurrentBookmark();
-        let undo: string;
+        let undo: string | null;
         try {
           undo = await handle.revert(marks[k]!);
         } catch (error) {
@@ -425,7 +426,7 @@ test('[REVERT6] the revert of a commit gives what the others made, or is CONFLIC
           expect(later.has(key(change))).toBe(false);
         }
         await isSound();
-        if (undo !== before) await handle.revert(undo);
+        if (undo !== null) await handle.revert(undo);
         expect(await changesOf(handle.diff(before))).toEqual([]);
         // A merge of everything, from the beginning, is the same as doing it.
         const end = await handle.getCurrentBookmark();
@@ -468,7 +469,7 @@ test('[REVERT7] several commits, also with others between them, are taken back a
     'other 6',
     'other 9',
   ]);
-  await storage.revert(undone);
+  await storage.revert(undone!);
   expect(await changesOf(storage.diff(after))).toEqual([]);
   await isSound();
 });
@@ -493,6 +494,57 @@ test('[REVERT7] if one of several commits is in CONFLICT, none is taken back, an
   expect(await storage.get('c')).toBe(1);
 });
 
+test('[REVERT8] [MERGE11] with nothing left to do, a revert and a merge make no commit and are null, whoever made the last one', async () => {
+  await storage.put('title', 'A');
+  const from = await storage.getCurrentBookmark();
+  await storage.put('title', 'B');
+  const rename = await storage.getCurrentBookmark();
+  await storage.put('title', 'A');
+  const branch = await storage.fork({ at: from });
+  await storage.put('other', 'of somebody else');
+  const now = await storage.getCurrentBookmark();
+  expect(await storage.revert(rename)).toBeNull();
+  expect(await storage.revert([rename, rename])).toBeNull();
+  expect(await storage.merge({ from: rename, to: from })).toBeNull();
+  expect(await storage.merge({ from, to: rename }, { onConflict: 'theirs' })).not.toBe(now);
+  await storage.put('title', 'C');
+  const later = await storage.getCurrentBookmark();
+  expect(await storage.merge(branch)).toBeNull();
+  await branch.put('title', 'D');
+  expect(await storage.merge(branch, { onConflict: 'ours' })).toBeNull();
+  expect(await storage.getCurrentBookmark()).toBe(later);
+  expect(await storage.get('other')).toBe('of somebody else');
+});
+
+test('[REVERT7] of several commits, those that are taken back already are passed over, the oldest and the newest too', async () => {
+  await storage.put({ a: 0, b: 0, c: 0 });
+  const marks: string[] = [];
+  for (const key of ['a', 'b', 'c']) {
+    await storage.put(key, 1);
+    marks.push(await storage.getCurrentBookmark());
+    await storage.put('beside', key);
+  }
+  for (const [gone, left] of [
+    ['a', ['b', 'c']],
+    ['b', ['a', 'c']],
+    ['c', ['a', 'b']],
+  ] as const) {
+    await storage.put({ a: 1, b: 1, c: 1 });
+    await storage.put(gone, 0);
+    const undone = await storage.revert(marks);
+    expect(await storage.get(['a', 'b', 'c'])).toEqual(
+      new Map([
+        ['a', 0],
+        ['b', 0],
+        ['c', 0],
+      ]),
+    );
+    await storage.revert(undone!);
+    expect(await storage.get([...left])).toEqual(new Map(left.map((key) => [key, 1])));
+    expect(await storage.get(gone)).toBe(0);
+  }
+});
+
 test('[REVERT7] without a bookmark, or with more than 1,000, revert is INVALID_ARGUMENT; with a change that is gone, it makes no commit', async () => {
   await storage.put('a', 1);
   const made = await storage.getCurrentBookmark();
@@ -500,6 +552,7 @@ test('[REVERT7] without a bookmark, or with more than 1,000, revert is INVALID_A
   await expect(storage.revert([])).rejects.toMatchObject(wrong);
   await expect(storage.revert(Array(1001).fill(made))).rejects.toMatchObject(wrong);
   const undone = await storage.revert([made, made]);
-  expect(await storage.revert([made])).toBe(undone);
+  expect(await storage.revert([made])).toBeNull();
+  expect(await storage.getCurrentBookmark()).toBe(undone);
   expect(await storage.get('a')).toBeUndefined();
 });
