@@ -516,35 +516,6 @@ test('[REVERT8] [MERGE11] with nothing left to do, a revert and a merge make no 
   expect(await storage.get('other')).toBe('of somebody else');
 });
 
-test('[REVERT7] of several commits, those that are taken back already are passed over, the oldest and the newest too', async () => {
-  await storage.put({ a: 0, b: 0, c: 0 });
-  const marks: string[] = [];
-  for (const key of ['a', 'b', 'c']) {
-    await storage.put(key, 1);
-    marks.push(await storage.getCurrentBookmark());
-    await storage.put('beside', key);
-  }
-  for (const [gone, left] of [
-    ['a', ['b', 'c']],
-    ['b', ['a', 'c']],
-    ['c', ['a', 'b']],
-  ] as const) {
-    await storage.put({ a: 1, b: 1, c: 1 });
-    await storage.put(gone, 0);
-    const undone = await storage.revert(marks);
-    expect(await storage.get(['a', 'b', 'c'])).toEqual(
-      new Map([
-        ['a', 0],
-        ['b', 0],
-        ['c', 0],
-      ]),
-    );
-    await storage.revert(undone!);
-    expect(await storage.get([...left])).toEqual(new Map(left.map((key) => [key, 1])));
-    expect(await storage.get(gone)).toBe(0);
-  }
-});
-
 test('[REVERT7] without a bookmark, or with more than 1,000, revert is INVALID_ARGUMENT; with a change that is gone, it makes no commit', async () => {
   await storage.put('a', 1);
   const made = await storage.getCurrentBookmark();
