@@ -1,4 +1,4 @@
-// For tests of differences: what diff, revert and merge of one random table must give, found out by plain SQL.
+// For tests of differences: the results of diff, revert and merge of a random table, reckoned by plain SQL.
 //
 // All rows of the states are read as literals, and put into tables of another object, where SQLite says which rows are the
 // same one. Nothing of the code under test is used for that.

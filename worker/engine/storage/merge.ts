@@ -5,7 +5,7 @@
 //
 // Invariant: it runs inside an open transaction, which is rolled back if it throws or returns conflicts.
 
-import type { Decisions } from '../../../src/shared/contract/arguments.ts';
+import { CONFLICTS_MAX, type Decisions } from '../../../src/shared/contract/arguments.ts';
 import type { WireConflict } from '../../../src/shared/contract/changes.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { Application, type ChangeConflict, RefusedChanges } from '../diff/application.ts';
@@ -28,6 +28,11 @@ export interface Merged {
   readonly conflicts: readonly WireConflict[];
   /** False: there was nothing to do, or it has conflicts. */
   readonly hasChanged: boolean;
+}
+
+/** The same, with the first of the conflicts. */
+interface MergedAll extends Merged {
+  readonly conflictCount: number;
 }
 
 /** @throws MEMORY_FULL */
@@ -98,20 +103,22 @@ export async function mergeEach(
   others: readonly (() => Promise<Comparison>)[],
   decisions: Decisions | null,
   target: () => MergeTarget,
-): Promise<Merged> {
+): Promise<MergedAll> {
   let hasChanged = false;
   for (const open of [() => first, ...others]) {
     const comparison = await open();
     try {
       const into = target();
       const merged = into.database.trusted(() => mergeInto(into, comparison, decisions));
-      if (merged.conflicts.length > 0) return merged;
+      const { length: conflictCount } = merged.conflicts;
+      const conflicts = merged.conflicts.slice(0, CONFLICTS_MAX);
+      if (conflictCount > 0) return { conflicts, conflictCount, hasChanged: false };
       hasChanged ||= merged.hasChanged;
     } finally {
       comparison.close();
     }
   }
-  return { conflicts: [], hasChanged };
+  return { conflicts: [], conflictCount: 0, hasChanged };
 }
 
 class Decided {

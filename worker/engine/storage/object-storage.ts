@@ -5,7 +5,7 @@
 // Invariant: `#broken` is set once and thrown by every later operation; a broken storage never writes.
 // Does not know events or callers; the input gate decides when this code may run.
 
-import { CONFLICTS_MAX, type Decisions } from '../../../src/shared/contract/arguments.ts';
+import type { Decisions } from '../../../src/shared/contract/arguments.ts';
 import type { Binding } from '../../../src/shared/contract/bindings.ts';
 import type { BulkResult } from '../../../src/shared/contract/bulk.ts';
 import type { MergeResult } from '../../../src/shared/contract/changes.ts';
@@ -490,9 +490,8 @@ export class ObjectStorage {
           const merged = await lateCode.loaded.mergeEach(comparison, others, decisions, target);
           if (!merged.hasChanged) {
             this.#transactions.rollback(frame);
-            const conflicts = merged.conflicts.slice(0, CONFLICTS_MAX);
-            const bookmark = conflicts.length > 0 ? at : null;
-            return { bookmark, conflicts, conflictCount: merged.conflicts.length };
+            const { conflicts, conflictCount } = merged;
+            return { bookmark: conflictCount > 0 ? at : null, conflicts, conflictCount };
           }
           this.#forgetSchema({ closeWalk: false });
           this.accesses.writes?.addEverything();
