@@ -1,7 +1,7 @@
 // For tests of differences: the results of diff, revert and merge of a random table, reckoned by plain SQL.
 //
 // All rows of the states are read as literals, and put into tables of another object, where SQLite says which rows are the
-// same one. Nothing of the code under test is used for that.
+// same row. Nothing of the code under test is used for that.
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -27,7 +27,7 @@ interface TwoObjects {
   readonly reckoner: StorageHandle;
 }
 
-/** Half of what one text may have. */
+/** Half of the longest text. */
 const TEXT_MAX = 50_000;
 
 /** Which of the interesting things happened, so that a test can see that all of them do. */
@@ -43,7 +43,7 @@ export const HAPPENINGS = [
 
 class Box extends DurableObject {}
 
-/** Checks random cases; returns what happened in them. @throws with the seed, and the smallest case */
+/** Checks random cases; returns their happenings. @throws with the seed, and the smallest case */
 export async function checkRandomChanges(
   runs: number,
   seed: number | undefined,
@@ -222,7 +222,7 @@ async function dump(storage: StorageHandle, table: TableCase): Promise<DumpedRow
   }));
 }
 
-/** The pairs of rows that are the same one: by the order of the key's index, or by their rowids. */
+/** The pairs of the same row: by the order of the key's index, or by their rowids. */
 async function pairsOf(
   reckoner: StorageHandle,
   { columns, key }: TableCase,

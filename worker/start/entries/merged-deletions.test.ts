@@ -136,7 +136,7 @@ test.for([0, 1, 2])(
     const after = await storage.history();
     expect(after.slice(1)).toEqual(before);
     expect(after[0]).toMatchObject({ bookmark: undone, by: { kind: 'revert' } });
-    await storage.revert(undone);
+    await storage.revert(undone!);
     const left = [0, 1, 2].filter((i) => i !== gone).map((i) => [`mine ${i}`, i]);
     expect([...(await storage.list())]).toEqual(left);
     expect(await rowsOf('SELECT id FROM t')).toEqual([[0], [1], [2]]);
