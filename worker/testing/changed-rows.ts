@@ -169,7 +169,7 @@ async function merged(
   for (const [j, now] of after.entries()) if (!found.has(j)) change(null, now, ofAfter.get(j));
   if (conflicts > 0 && onConflict === undefined) return 'changed';
   const kept = present.filter((_, i) => !removed.has(i));
-  // Rows that have to have a rowid come before those that take any.
+  // Rows that must have a rowid come before rows that take any.
   const byRowid = [...kept, ...added.filter(({ isNamed }) => !isNamed)];
   const rows = [
     ...byRowid.map((row) => insertOf(table, row, true)),

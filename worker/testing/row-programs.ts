@@ -1,6 +1,6 @@
 // For tests of differences: random tables, and random programs that write to them, as SQL.
 //
-// Values are few, so that keys meet: those that a collation takes for the same, NULL, texts with NUL, integers beyond
+// Values are few, so that keys meet: texts that a collation takes for the same, NULL, texts with NUL, integers beyond
 // 2^53 beside reals, -0.0. Most programs also fill a table, so that its tree has inner pages.
 
 import fc from 'fast-check';
