@@ -180,7 +180,8 @@ export class Connection implements Guarded {
   begin(): void {
     if (this.#depth === 0) {
       this.guard.begin(this);
-      this.regulator.forget();
+      // An earlier refusal does not explain this call: SQLite passes over a view that it cannot list.
+      this.regulator.refused = undefined;
     }
     this.#depth += 1;
   }
@@ -242,7 +243,7 @@ export class Connection implements Guarded {
   prepare(sql: Pointer, sizeBytes: number): Prepared {
     if (this.#isClosed) throw databaseClosed();
     this.enter();
-    this.regulator.forget();
+    this.regulator.refused = undefined;
     const { exports, memory } = this.sqlite;
     const result = memory.allocate(8);
     try {

@@ -101,11 +101,11 @@ export class Regulator {
   regulating = false;
   /** Receives the tables of the statement that is compiled; undefined when nobody listens. */
   watch: TableWatch | undefined;
+  /** The last refusal of this call, in words; undefined when there was none. */
+  refused: string | undefined;
   readonly #sqlite: Sqlite;
   readonly #callback: Pointer;
   readonly #guard: Guard;
-  // The last refusal, in words; undefined when there was none.
-  #refused: string | undefined;
   #altersTable = false;
 
   private constructor(sqlite: Sqlite) {
@@ -155,13 +155,8 @@ export class Regulator {
   /** User SQL is about to be compiled. */
   begin(): void {
     this.regulating = true;
-    this.#refused = undefined;
+    this.refused = undefined;
     this.#altersTable = false;
-  }
-
-  /** Another call begins, which an earlier refusal does not explain: SQLite passes over a view that it cannot list. */
-  forget(): void {
-    this.#refused = undefined;
   }
 
   /**
@@ -181,8 +176,8 @@ export class Regulator {
 
   /** The error that names the refusal, if that is why the statement failed. */
   explain(error: StorageError): StorageError | undefined {
-    const refused = this.#refused;
-    this.#refused = undefined;
+    const refused = this.refused;
+    this.refused = undefined;
     if (refused === undefined) return undefined;
     const isWhole = refused === TRANSACTION_ADVICE;
     return storageError('SQL_FORBIDDEN', isWhole ? refused : `${error.message} (${refused})`);
@@ -195,14 +190,14 @@ export class Regulator {
       if (this.watch !== undefined) this.#report(this.watch, action, first, second);
       return ALLOW;
     }
-    this.#refused = refused;
+    this.refused = refused;
     return DENY;
   }
 
   /** `origin`: the innermost trigger or view that the access comes from; undefined for the text itself. */
   #decideTrusted(origin: Pointer): number {
     if (origin === 0) return ALLOW;
-    this.#refused =
+    this.refused =
       `the trigger or view "${this.#text(origin)}" would run as part of the storage's own work, ` +
       'by a foreign key to one of its tables; drop that foreign key';
     return DENY;
