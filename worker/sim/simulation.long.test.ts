@@ -37,6 +37,11 @@ describe('single objects, by seeds that found a defect', () => {
     [31477, 'a restore to where history begins, refused because a pruned segment had an older one'],
     [800_016, 'the state before a restore in parts, given up when the history was thinned'],
     [800_042, 'a bookmark before a restore in parts, which thinning took for a lost commit'],
+    [
+      2_000_497,
+      'an unfinished folded segment, back after its segments were pruned, ended each opening',
+    ],
+    [2_000_737, 'the same, of the oldest segments'],
   ])('[SIM1] seed %i: %s', async (seed) => {
     expect(await failuresOf([seed])).toEqual([]);
   });

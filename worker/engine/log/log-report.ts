@@ -86,7 +86,7 @@ async function readSegments(
   const found = spans.sort((one, other) => one.span.first - other.span.first);
   const read: ReadSegment[] = [];
   for (const { name, span } of found) {
-    read.push(readSegment(name, span.last, await directory.open(name), checksum));
+    read.push(readSegment(name, span, await directory.open(name), checksum));
   }
   read.forEach(({ number, segment, sum, reported }, at) => {
     const { name, isEmpty, end } = reported;
@@ -113,7 +113,7 @@ function spanIn(name: string): { readonly name: string; readonly span: Span } | 
 
 function readSegment(
   name: string,
-  number: number,
+  { last: number, minutes }: Span,
   file: SyncFile,
   checksum: Checksum,
 ): ReadSegment {
@@ -127,7 +127,7 @@ function readSegment(
     // Parts of a transaction that was dropped may follow the last commit.
     if ((record.flags & CONTINUES) === 0) sum = record.sum;
   }
-  const isEmpty = segment === null && isEmptied(file);
+  const isEmpty = segment === null && isEmptied(file, minutes);
   const reported = { name, sizeBytes: file.sizeBytes(), isEmpty, records, end };
   return { reported, number, segment, sum };
 }

@@ -236,9 +236,10 @@ async function removePruned(
   while (existing.has(oldest - 1)) oldest = spans.of(oldest - 1).first;
   for (; oldest < firstNeeded; oldest = spans.of(oldest).last + 1) {
     await files.openSegments([oldest]);
-    // An empty one was pruned on a full disk, and the worker ended before it was removed. A damaged
-    // one is kept: reading it reports the damage.
-    if (!isEmptied(files.segment(oldest))) break;
+    // An empty one was pruned on a full disk, and the worker ended before it was removed. A folded one without a
+    // header was being made from segments that were pruned meanwhile. A damaged one is kept: reading it reports the
+    // damage.
+    if (!isEmptied(files.segment(oldest), spans.of(oldest).minutes)) break;
   }
   await files.removeBefore(oldest);
   return oldest;

@@ -135,12 +135,7 @@ export class SealedSegments {
     await this.#readSaved();
     const keptSequence = this.#ready.length >= 2 ? await kept.from() : 0;
     while (this.#ready.length >= 2) {
-      const [first, second] = this.#ready.slice(0, 2).map((segment) => this.#read(segment));
-      if (!second) break;
-      // Every commit in the oldest segment is at or before the state where the second one begins.
-      const isOld = second.base.sequence <= keptSequence;
-      const isTooMuch = !!first && this.bytesFrom(first) > kept.bytes;
-      if (!(isOld || isTooMuch) || !this.pruneOldest()) break;
+      if (this.#isKept(keptSequence, kept.bytes) || !this.pruneOldest()) break;
       await this.#openOldest();
     }
     for (let name = this.#emptied[0]; name !== undefined; name = this.#emptied[0]) {
@@ -197,14 +192,7 @@ export class SealedSegments {
   async withSegment<T>(within: number, use: (segment: Segment | null) => T): Promise<T> {
     const number = this.spans.keyOf(within);
     if (number < this.#oldest) return use(null);
-    const open = this.#ready.find((segment) => segment.number === number);
-    if (open !== undefined) return use(this.#readWhole(open));
-    const file = await this.#directory.open(this.spans.nameOf(number));
-    try {
-      return use(this.#readWhole({ number, file }));
-    } finally {
-      file.close();
-    }
+    return this.#withFile(number, (segment) => use(this.#readWhole(segment)));
   }
 
   close(): void {
@@ -221,6 +209,35 @@ export class SealedSegments {
     return !next || next.base.sequence > pinned;
   }
 
+  /** Passes the file of a segment to `use`, after opening it if necessary. */
+  async #withFile<T>(number: number, use: (segment: OpenSegment) => T): Promise<T> {
+    const open = this.#ready.find((segment) => segment.number === number);
+    if (open !== undefined) return use(open);
+    const file = await this.#directory.open(this.spans.nameOf(number));
+    try {
+      return use({ number, file });
+    } finally {
+      file.close();
+    }
+  }
+
+  /** True unless the oldest segment, which is not the only one, can be pruned. Damage ends that: it is not removed. */
+  #isKept(sequence: number, bytes: number): boolean {
+    const oldest = this.#ready.slice(0, 2);
+    // What is before a pruned segment was pruned too: a power failure has undone its removal.
+    if (oldest.some((segment) => this.#isEmptied(segment))) return false;
+    const [first, second] = oldest.map((segment) => this.#read(segment));
+    if (!second) return true;
+    // Every commit in the oldest segment is at or before the state where the second one begins.
+    const isOld = second.base.sequence <= sequence;
+    const isTooMuch = !!first && this.bytesFrom(first) > bytes;
+    return !isOld && !isTooMuch;
+  }
+
+  #isEmptied({ number, file }: OpenSegment): boolean {
+    return isEmptied(file, this.spans.of(number).minutes);
+  }
+
   get #nextToOpen(): number {
     return this.spans.keyOf((this.#ready.at(-1)?.number ?? this.#oldest - 1) + 1);
   }
@@ -231,10 +248,10 @@ export class SealedSegments {
 
   #readWhole(segment: OpenSegment): Segment | null {
     const found = this.#read(segment);
+    if (found !== null || segment.number < this.#oldest) return found;
     // An empty file is a pruned segment: power may fail before the older ones are removed.
-    const isPruned = segment.number < this.#oldest || isEmptied(segment.file);
-    if (found === null && !isPruned) throw damagedSegment(segment.number);
-    return found;
+    if (this.#isEmptied(segment)) return null;
+    throw damagedSegment(segment.number);
   }
 
   #findOldestBase(): void {
@@ -246,7 +263,7 @@ export class SealedSegments {
     else this.#oldestBase = null;
   }
 
-  /** A pruned one counts for nothing. */
+  /** One that was pruned, or that is damaged, counts for nothing: whoever reads it is told. */
   async #readSaved(): Promise<void> {
     this.spans.dropBefore(this.#oldest);
     for (const number of this.#savedBytes.keys()) {
@@ -254,8 +271,8 @@ export class SealedSegments {
     }
     for (const { last } of this.spans.folded) {
       if (this.#savedBytes.has(last)) continue;
-      const read = (segment: Segment | null) => segment?.folded?.savedBytes ?? 0;
-      this.#savedBytes.set(last, await this.withSegment(last, read));
+      const read = (segment: OpenSegment) => this.#read(segment)?.folded?.savedBytes ?? 0;
+      this.#savedBytes.set(last, await this.#withFile(last, read));
     }
   }
 

@@ -330,12 +330,12 @@ test('[LOG3] bytes after the end of the log are cut off, but zeros written ahead
 
 test('[LOG13] a file of zeros counts as empty, however long it is', async () => {
   const file = await newFile();
-  expect(isEmptied(file)).toBe(true);
+  expect(isEmptied(file, 0)).toBe(true);
   file.write(new Uint8Array(2 * WINDOW_BYTES + 10), 0);
-  expect(isEmptied(file)).toBe(true);
+  expect(isEmptied(file, 0)).toBe(true);
   for (const place of [0, WINDOW_BYTES - 1, WINDOW_BYTES, 2 * WINDOW_BYTES + 9]) {
     file.write(new Uint8Array([5]), place);
-    expect(isEmptied(file)).toBe(false);
+    expect(isEmptied(file, 0)).toBe(false);
     expect(isZeroFrom(file, place)).toBe(false);
     expect(isZeroFrom(file, place + 1)).toBe(true);
     file.write(new Uint8Array([0]), place);

@@ -451,15 +451,18 @@ function nextMagic(reader: WindowReader, from: number, size: number): number {
   return size;
 }
 
-/** True for the file of a pruned segment, which was emptied. Zeros count as nothing: they hold no record. */
-export function isEmptied(file: SyncFile): boolean {
-  return isZeroFrom(file, 0);
+/**
+ * True for the file of a pruned segment, which was emptied, and that of a folded one whose header was never written.
+ * Zeros count as nothing: they hold no record. `minutes`: in which one state is kept; 0: the segment is not folded.
+ */
+export function isEmptied(file: SyncFile, minutes: number): boolean {
+  return isZeroFrom(file, 0, minutes > 0 ? SEGMENT_HEADER_BYTES : file.sizeBytes());
 }
 
-/** True when a file holds nothing but zeros from `offset` on. */
-export function isZeroFrom(file: SyncFile, offset: number): boolean {
+/** True when a file holds nothing but zeros from `offset` on, up to `end`. */
+export function isZeroFrom(file: SyncFile, offset: number, end = file.sizeBytes()): boolean {
   const reader = new WindowReader(file);
-  const size = file.sizeBytes();
+  const size = Math.min(file.sizeBytes(), end);
   for (let at = offset; at < size; at += WINDOW_BYTES) {
     const bytes = reader.view(at, Math.min(WINDOW_BYTES, size - at));
     if (bytes === null) return false;

@@ -1,8 +1,9 @@
 // Which segments thinning makes one of, and what it does with those that cannot be read.
 
 import { expect, test } from 'vitest';
-import { bytesOf, overwrite, START_MS } from '../../testing/test-log.ts';
+import { bytesOf, imageOf, overwrite, START_MS } from '../../testing/test-log.ts';
 import { DAY_MS, MINUTE_MS, ThinnedObject } from '../../testing/thinned-object.ts';
+import { reportLog } from './log-report.ts';
 import { foldedSpan, type Span } from './sealed-segments.ts';
 import { segmentName } from './segment.ts';
 
@@ -96,6 +97,99 @@ test.for(['records', 'header'])(
     await object.files.close();
   },
 );
+
+/** How the moments of all states are read: as they were, or the code of the error. */
+async function outcomes(object: ThinnedObject): Promise<string[]> {
+  const found: string[] = [];
+  for (const { bookmark, image } of object.states) {
+    try {
+      const state = await object.files.openPast(bookmark);
+      found.push(imageOf(state).equals(image) ? 'as it was' : 'another state');
+      object.files.closePast(state);
+    } catch (error) {
+      found.push((error as { readonly code: string }).code);
+    }
+  }
+  return found;
+}
+
+/**
+ * An object of which two folded segments are there again after they were removed, as after a power failure: a whole
+ * one, and the one after it, which was never finished. What they stand for was pruned.
+ */
+async function withUnfinished(): Promise<{ object: ThinnedObject; whole: string; begun: string }> {
+  const object = await old(140, MINUTE_MS / 2, 2 * DAY_MS);
+  const { history } = object.environment;
+  history.bytes = 1 << 20; // small enough that the second one does not contain the first
+  await object.open();
+  while ((await object.folded()).length < 2) await object.files.maintain();
+  const [whole, begun] = await object.folded();
+  const { first, last } = foldedSpan(begun!)!;
+  expect(first).toBe(foldedSpan(whole!)!.last + 1);
+  await object.files.close();
+  const images = await Promise.all(
+    [whole!, begun!].map(async (name) => [name, await bytesOf(object.directory, name)] as const),
+  );
+  history.thin = false;
+  await object.open();
+  for (let i = 0; i < 9; i++) await object.commit([0, 1, 2, 3, 4]); // so that something ends
+  const names = () => object.directory.names();
+  while ((await names()).includes(segmentName(last))) {
+    history.bytes -= 1 << 12;
+    await object.commit([0, 1, 2, 3, 4]);
+    await object.thin();
+  }
+  expect(await names()).toContain(segmentName(last + 1));
+  await object.files.close();
+  for (const [name, bytes] of images) await overwrite(object.directory, name, bytes);
+  return { object, whole: whole!, begun: begun! };
+}
+
+test.for([true, false])(
+  '[HIST9] [HIST16] a folded segment that was never finished stands for nothing once its segments are pruned, and is removed; after an older one: %s',
+  async (isAfter) => {
+    const { object, whole, begun } = await withUnfinished();
+    if (!isAfter) await object.directory.remove(whole);
+    const bytes = new Map<string, Uint8Array>();
+    for (const name of await object.directory.names()) {
+      bytes.set(name, await bytesOf(object.directory, name));
+    }
+    expect((await reportLog(bytes, object.environment.nowMs)).damage).toEqual([]);
+    await object.open();
+    const found = await outcomes(object);
+    const oldest = found.indexOf('as it was');
+    expect(oldest).toBeGreaterThan(20);
+    expect(new Set(found.slice(0, oldest))).toEqual(new Set(['BOOKMARK_UNAVAILABLE']));
+    expect(new Set(found.slice(oldest))).toEqual(new Set(['as it was']));
+    const listed = await object.files.listCommits(ALL);
+    expect(listed.map(({ bookmark }) => bookmark).reverse()).toEqual(
+      object.states.slice(oldest + 1).map(({ bookmark }) => bookmark),
+    );
+    await object.rest(0);
+    await object.thin();
+    await object.reopen();
+    expect(await object.directory.names()).not.toContain(begun);
+    await object.files.close();
+  },
+);
+
+test('[HIST4] damage of the header of a folded segment ends no object', async () => {
+  const object = await (await old(140, MINUTE_MS / 2, 2 * DAY_MS)).open();
+  await object.thin();
+  const [name] = await object.folded();
+  await object.files.close();
+  const bytes = await bytesOf(object.directory, name!);
+  bytes[20]! ^= 1;
+  await overwrite(object.directory, name!, bytes);
+  await object.open();
+  await object.rest(0);
+  await object.thin();
+  const found = await outcomes(object);
+  expect(found[0]).toBe('CORRUPT');
+  expect(found.slice(-9)).toEqual(Array(9).fill('as it was'));
+  expect(await object.directory.names()).toContain(name);
+  await object.files.close();
+});
 
 test('[HIST15] a history that takes half of its bytes is thinned before it is old: by minutes, then by hours', async () => {
   for (const [bytes, minutes] of [

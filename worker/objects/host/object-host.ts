@@ -275,18 +275,17 @@ export class ObjectHost {
     below: () => Promise<void>,
   ): Promise<void> {
     const key = addressKey(address);
-    while (this.instances.has(key)) await this.instances.reset(key, reason);
-    this.alarms.forget(key);
-    this.#sockets.get(key)?.reset();
-    this.#sockets.delete(key);
-    const removed = this.#notes
-      .leaving(key)
-      .then(() => this.kept?.drop(address))
-      .then(below)
-      .then(() => this.branches.endAll(address))
-      .then(() => this.#removeFiles(key));
-    this.instances.release(key, removed, true); // the next instance begins after it, with nothing
-    await removed;
+    // What comes from now on waits for the end of the removal, and begins with nothing.
+    await this.instances.end(key, reason, async () => {
+      this.alarms.forget(key);
+      this.#sockets.get(key)?.reset();
+      this.#sockets.delete(key);
+      await this.#notes.leaving(key);
+      await this.kept?.drop(address);
+      await below();
+      await this.branches.endAll(address);
+      await this.#removeFiles(key);
+    });
   }
 
   /** The object's database as it is committed, as a plain SQLite file. */

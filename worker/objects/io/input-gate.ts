@@ -54,10 +54,11 @@ export class InputGate {
 
   /**
    * Runs work that starts nothing in the caller's turn, which stays free for an event. False if the gate
-   * does not admit it now. A section must be the caller's own: then no code of an object shares its turn.
+   * does not admit it now. An open section must be the caller's own: then no code of an object shares its turn.
    */
   runNow(section: CriticalSection | null, work: () => void): boolean {
-    const isFree = section === null ? !this.#turnIsTaken : this.#waiting.isEmpty;
+    const isOutside = innermostOpen(section) === null;
+    const isFree = isOutside ? !this.#turnIsTaken : this.#waiting.isEmpty;
     if (this.#isClosed || !isFree || !this.#admitsNow(section)) return false;
     this.#current = this.#active;
     work();

@@ -424,6 +424,23 @@ export const PUT_BACKS: readonly PutBack[] = [
     ],
   },
   {
+    name: 'an unfinished folded segment is damage, which ends the object',
+    layer: 'objects',
+    seed: 2_000_497,
+    edits: [
+      {
+        file: 'worker/engine/log/segment.ts',
+        from: 'minutes > 0 ? SEGMENT_HEADER_BYTES : file.sizeBytes()',
+        to: 'minutes < 0 ? SEGMENT_HEADER_BYTES : file.sizeBytes()',
+      },
+      {
+        file: 'worker/engine/log/sealed-segments.ts',
+        from: 'this.#read(segment)?.folded?.savedBytes',
+        to: 'this.#readWhole(segment)?.folded?.savedBytes',
+      },
+    ],
+  },
+  {
     name: 'the checksums of records are not verified',
     layer: 'objects',
     seed: 1,

@@ -22,6 +22,7 @@ export class DrivenTurns implements Turns {
   async take(): Promise<boolean> {
     const task = this.#tasks.shift();
     if (task === undefined) return false;
+    await turnOfEventLoop();
     this.count += 1;
     task();
     await turnOfEventLoop();
