@@ -275,7 +275,7 @@ export class ObjectHost {
     below: () => Promise<void>,
   ): Promise<void> {
     const key = addressKey(address);
-    // What comes from now on waits for the end of the removal, and begins with nothing.
+    // A call that comes from now on waits for the end of the removal, and begins with nothing.
     await this.instances.end(key, reason, async () => {
       this.alarms.forget(key);
       this.#sockets.get(key)?.reset();
