@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { checkRandomChanges, HAPPENINGS } from '../../testing/changed-rows.ts';
 
 const FIRST = Number(process.env.SEED ?? 1);
-const SEEDS = Number(process.env.SEEDS ?? 10);
-const RUNS = Number(process.env.RUNS ?? 200);
+const SEEDS = Number(process.env.SEEDS ?? 2);
+const RUNS = Number(process.env.RUNS ?? 150);
 
 test.for(Array.from({ length: SEEDS }, (_, i) => FIRST + i))(
   '[DIFF3] [REVERT1] [MERGE6] a difference makes one state of the other, its revert goes back, and a merge equals the same rows written by SQL: seed %i',
