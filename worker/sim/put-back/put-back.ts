@@ -349,7 +349,7 @@ export const PUT_BACKS: readonly PutBack[] = [
       {
         file: 'worker/engine/log/sealed-segments.ts',
         from: '!this.pruneOldest()) break;',
-        to: '!this.pruneOldest(isTooMuch)) break;',
+        to: '!this.pruneOldest(this.#isKept(0, Infinity) && !this.#isKept(0, kept.bytes))) break;',
       },
     ],
   },
@@ -371,7 +371,7 @@ export const PUT_BACKS: readonly PutBack[] = [
       {
         file: 'worker/engine/log/sealed-segments.ts',
         from: '!this.pruneOldest()) break;',
-        to: '!this.pruneOldest(isTooMuch)) break;',
+        to: '!this.pruneOldest(this.#isKept(0, Infinity) && !this.#isKept(0, kept.bytes))) break;',
       },
     ],
   },
