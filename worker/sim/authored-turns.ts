@@ -37,7 +37,7 @@ const INSERT_SECOND = 'INSERT INTO u VALUES(?, ?) ON CONFLICT DO UPDATE SET v = 
 
 type Storage = SimulatedObject['storage'];
 
-/** What ends a state in the middle of an event. */
+/** The operations that end a commit in the middle of an event. */
 export type Cut = 'bookmark' | 'export' | 'restore';
 const CUTS: readonly Cut[] = ['bookmark', 'bookmark', 'export', 'restore'];
 

@@ -61,7 +61,7 @@ export class KeptBranches {
   #found: Found;
   #changing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
-  /** Of branches that are being made. */
+  /** The beginnings of branches that are being made: history keeps them until the list of branches is stored. */
   readonly #held = new Set<HeldMoment>();
 
   private constructor(directory: FileDirectory, found: Found) {

@@ -76,7 +76,7 @@ class Book extends DurableObject {
     this.write(id, ways);
   }
 
-  /** With a promise of the storage between the writes, which is settled already. */
+  /** Awaits a read of the storage between the writes: its promise is settled, so the turn goes on. */
   async writeOneByOne(id: string, ways: readonly string[]) {
     for (const way of ways) {
       WAYS[way]!(this.ctx.storage, id);
