@@ -12,6 +12,7 @@ import { firstLoad } from './demo/offline/first-load-plugin.ts';
 import { offline } from './demo/offline/offline-plugin.ts';
 import { playgroundSandbox } from './demo/sandbox/sandbox-plugin.ts';
 import { type SiteManifest, siteNames } from './demo/ui/site-names.ts';
+import { MODULE_ALIASES } from './e2e/browsers/module-aliases.ts';
 import { Licences } from './e2e/package/licences.ts';
 import { requireWasm } from './e2e/suite/required-wasm.ts';
 import { NEWEST } from './e2e/workerd/versions.ts';
@@ -106,6 +107,7 @@ const bundled = (path: string) => licences.add(path);
 export default defineConfig({
   root: 'demo',
   base: './',
+  resolve: { alias: MODULE_ALIASES },
   plugins: [
     ctxStorage({
       config: file('demo/objects/wrangler.jsonc'),

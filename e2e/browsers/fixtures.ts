@@ -48,9 +48,9 @@ const START_MS_MAX = 480_000;
 
 export const test = base.extend<Fixtures, WorkerFixtures>({
   sharedServer: [
-    async ({ browserName }, use, { parallelIndex }) => {
-      const cache = `${browserName}-${parallelIndex}`;
-      const server = await startServer({ cache, builtPages: true });
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
+    async ({}, use) => {
+      const server = await startServer({ builtPages: true });
       await use(server);
       await server.close();
     },

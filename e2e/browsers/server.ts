@@ -3,13 +3,14 @@
 // Dependencies are pre-bundled only by name: Vite reloads every page when it discovers another
 // dependency, and a test would lose its page.
 
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { extname, join, normalize, sep } from 'node:path';
-import { createServer, type Plugin } from 'vite';
+import { createServer, type InlineConfig, type Plugin, type ViteDevServer } from 'vite';
 import { ctxStorage } from '../../src/tools/vite/plugin.ts';
 import { builtOnce } from './built-once.ts';
 import { buildPages, builtFile } from './built-pages.ts';
+import { MODULE_ALIASES } from './module-aliases.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -44,17 +45,6 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** `ctx-storage/worker` in the sources. */
 const WORKER_ENTRY = join(REPOSITORY, 'worker/start/entries/objects.ts');
-
-/** `ctx-storage/worker/…` in the sources. */
-export const MODULE_ALIASES = [
-  'async-hooks',
-  'cloudflare-email',
-  'diagnostics-channel',
-  'html-rewriter',
-].map((name) => ({
-  find: `ctx-storage/worker/${name}`,
-  replacement: join(REPOSITORY, `worker/realm/modules/${name}.ts`),
-}));
 
 /** Libraries of pages and of e2e/workerd/libraries that have many files, or depend on CommonJS. */
 const PREBUNDLED = [
@@ -107,10 +97,15 @@ export function folderMount(directory: string): Mount {
 interface ServerOptions {
   /** Serves files of other folders as they are, by prefix. */
   readonly mounts?: Readonly<Record<string, Mount>>;
-  /** Names the cache of pre-bundled libraries; servers that run side by side need one each. */
+  /**
+   * Names the cache of pre-bundled libraries. Servers that run side by side need one each, unless they have built pages:
+   * these share one.
+   */
   readonly cache?: string;
   /** Serves the pages of tests as a build, which opens at once, instead of as modules. */
   readonly builtPages?: boolean;
+  /** Whether pages import the libraries that have to be pre-bundled. @default true */
+  readonly libraries?: boolean;
   /** Serves pages that are isolated (COOP, COEP). @default false */
   readonly isolated?: boolean;
 }
@@ -121,51 +116,9 @@ const ISOLATION = {
 };
 
 /** Starts the server. */
-export async function startServer({
-  mounts = {},
-  cache = 'tools',
-  builtPages = false,
-  isolated = false,
-}: ServerOptions = {}): Promise<TestServer> {
-  const objects = ctxStorage({
-    config: 'demo/objects/wrangler.jsonc',
-    workerEntry: WORKER_ENTRY,
-    vars: ['KEEP_MS'],
-  });
-  const resolve = { alias: MODULE_ALIASES };
-  const build = { plugins: [objects], resolve };
-  const pages = builtPages
-    ? await builtOnce('pages', (folder) => buildPages(REPOSITORY, folder, build))
-    : null;
-  const server = await withoutNodeEnv(() =>
-    createServer({
-      configFile: false,
-      root: REPOSITORY,
-      cacheDir: join(REPOSITORY, 'node_modules/.vite', cache),
-      appType: 'mpa',
-      logLevel: 'error',
-      plugins: [
-        mountPlugin(mounts),
-        clearPlugin,
-        ...(pages === null ? [] : [builtPlugin(pages)]),
-        objects,
-      ],
-      optimizeDeps: { noDiscovery: true, include: PREBUNDLED },
-      resolve,
-      worker: { format: 'es' },
-      // A file saved while tests run must not reload their pages.
-      server: {
-        host: 'localhost',
-        port: 0,
-        allowedHosts: [INSECURE_HOST],
-        hmr: false,
-        watch: null,
-        // Nor must each page ask for every module again: they do not change while tests run.
-        headers: { 'cache-control': CACHED, ...(isolated && ISOLATION) },
-      },
-    }),
-  );
-  await server.listen();
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const config = options.builtPages ? await configOfBuilt(options) : configOf(options);
+  const server = await listening(config);
   const address = server.httpServer!.address();
   if (address === null || typeof address === 'string') {
     throw new Error('The test server has no port.');
@@ -173,6 +126,73 @@ export async function startServer({
   return {
     origin: `http://localhost:${address.port}`,
     close: () => server.close(),
+  };
+}
+
+/** Makes what servers with built pages share, once a run: the pages, and the cache of libraries. */
+export async function buildShared(): Promise<void> {
+  await configOfBuilt({});
+}
+
+function sourcesOf() {
+  const objects = ctxStorage({
+    config: 'demo/objects/wrangler.jsonc',
+    workerEntry: WORKER_ENTRY,
+    vars: ['KEEP_MS'],
+  });
+  return { plugins: [objects], resolve: { alias: MODULE_ALIASES } };
+}
+
+async function configOfBuilt(options: ServerOptions): Promise<InlineConfig> {
+  const pages = await builtOnce('pages', (folder) => buildPages(REPOSITORY, folder, sourcesOf()));
+  const config = configOf({ ...options, cache: 'tests' }, pages);
+  // The first server fills the cache alone; Vite finds it there in this run and in later ones.
+  await builtOnce('libraries', async (folder) => {
+    const server = await listening(config);
+    const { metadata } = server.environments.client!.depsOptimizer!;
+    await Promise.all(Object.values(metadata.discovered).map(({ processing }) => processing));
+    await server.close();
+    await mkdir(folder);
+  });
+  return config;
+}
+
+async function listening(config: InlineConfig): Promise<ViteDevServer> {
+  const server = await withoutNodeEnv(() => createServer(config));
+  return await server.listen();
+}
+
+function configOf(
+  { mounts = {}, cache = 'tools', isolated = false, libraries = true }: ServerOptions,
+  pages: string | null = null,
+): InlineConfig {
+  const { plugins, resolve } = sourcesOf();
+  // Pages must not ask for every module again: they do not change while tests run.
+  const headers = { 'cache-control': CACHED, ...(isolated && ISOLATION) };
+  return {
+    configFile: false,
+    root: REPOSITORY,
+    cacheDir: join(REPOSITORY, 'node_modules/.vite', cache),
+    appType: 'mpa',
+    logLevel: 'error',
+    plugins: [
+      mountPlugin(mounts),
+      clearPlugin,
+      ...(pages === null ? [] : [builtPlugin(pages, headers)]),
+      ...plugins,
+    ],
+    optimizeDeps: { noDiscovery: true, include: libraries ? PREBUNDLED : [] },
+    resolve,
+    worker: { format: 'es' },
+    // A file saved while tests run must not reload their pages.
+    server: {
+      host: 'localhost',
+      port: 0,
+      allowedHosts: [INSECURE_HOST],
+      hmr: false,
+      watch: null,
+      headers,
+    },
   };
 }
 
@@ -186,7 +206,7 @@ const clearPlugin: Plugin = {
 };
 
 /** Serves built files; all other files are served from the sources. */
-function builtPlugin(directory: string): Plugin {
+function builtPlugin(directory: string, headers: Readonly<Record<string, string>>): Plugin {
   const mount = folderMount(directory);
   return {
     name: 'built-pages',
@@ -196,7 +216,7 @@ function builtPlugin(directory: string): Plugin {
         if (file === null) return next();
         // Not served at the module's own address: its imports are next to the built file.
         if (file !== request.url) return response.writeHead(302, { location: file }).end();
-        response.setHeader('cache-control', CACHED);
+        response.setHeaders(new Map(Object.entries(headers)));
         void serve(mount(file), response);
       });
     },

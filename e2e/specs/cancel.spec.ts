@@ -29,7 +29,7 @@ for (const isolated of [false, true]) {
       tag: isolated ? [LONG, RELEASE] : [],
     },
     async ({ context, server, browserName }, info) => {
-      await withServer(isolated, server, browserName, async (origin) => {
+      await withServer(isolated, server, async (origin) => {
         const leader = await openTab(await context.newPage(), origin);
         const follower = await openTab(await context.newPage(), origin);
         expect(await leader.evaluate(() => crossOriginIsolated)).toBe(isolated);
@@ -168,11 +168,10 @@ test('[CANCEL7] the endless query of a method is stopped where it runs, and the 
 async function withServer(
   isolated: boolean,
   server: Served,
-  browserName: string,
   use: (server: Served) => Promise<void>,
 ): Promise<void> {
   if (!isolated) return use(server);
-  const own = await startServer({ cache: `${browserName}-isolated`, isolated });
+  const own = await startServer({ builtPages: true, isolated });
   try {
     await use(own);
   } finally {

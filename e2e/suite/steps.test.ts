@@ -67,6 +67,7 @@ describe('steps of npm test', () => {
       passed: 3,
       failed: 1,
       failures: ['broken.test.ts\n  no such file'],
+      slowest: [],
     });
   });
 
@@ -94,7 +95,8 @@ describe('steps of npm test', () => {
       { title: 'unit', seconds: 1, ...unit },
       { title: 'browser', seconds: 1, ...browser },
     ]).split('\n');
-    expect(lines.slice(2, 6)).toEqual([
+    const first = lines.indexOf('failed, unit: adds');
+    expect(lines.slice(first, first + 4)).toEqual([
       'failed, unit: adds',
       '  is 3',
       'failed, browser: opens',
@@ -121,10 +123,39 @@ describe('steps of npm test', () => {
     const tally = settle(0, () =>
       playwrightTally(report({ stats, errors: [], suites: [{ suites: [{ specs }] }] })),
     );
-    expect(tally).toEqual({ passed: 2, failed: 0, flaky: ['unsure'], failures: [] });
+    expect(tally).toMatchObject({ passed: 2, failed: 0, flaky: ['unsure'], failures: [] });
     const lines = summary([{ title: 'browser', seconds: 1, ...tally }]).split('\n');
     expect(lines).toContain('passed at its second run only, browser: unsure');
     expect(lines.at(-1)).toBe('2 passed, 0 failed');
+  });
+
+  test('the ten slowest tests of all steps are listed, with the time of all their runs', () => {
+    const assertionResults = Array.from({ length: 12 }, (_, i) => ({
+      fullName: `unit ${i}`,
+      status: 'passed',
+      duration: 1000 * i,
+      failureMessages: [],
+    }));
+    const unit = vitestTally(
+      report({ numPassedTests: 12, numTotalTests: 12, testResults: [{ assertionResults }] }),
+    );
+    const tests = [{ status: 'flaky', results: [{ duration: 4000 }, { duration: 4500 }] }];
+    const stats = { expected: 0, unexpected: 0, flaky: 1, skipped: 0 };
+    const browser = playwrightTally(
+      report({ stats, errors: [], specs: [{ title: 'opens', tests }] }),
+    );
+    const lines = summary([
+      { title: 'unit tests', seconds: 30, ...unit },
+      { title: 'browser', seconds: 9, ...browser },
+    ]).split('\n');
+    expect(lines.filter((line) => line.startsWith('slowest'))).toEqual([
+      'slowest   11.0 s  unit tests: unit 11',
+      'slowest   10.0 s  unit tests: unit 10',
+      'slowest    9.0 s  unit tests: unit 9',
+      'slowest    8.5 s  browser: opens',
+      ...[8, 7, 6, 5, 4, 3].map((n) => `slowest    ${n}.0 s  unit tests: unit ${n}`),
+    ]);
+    expect(lines.findIndex((line) => line.startsWith('browser '))).toBe(11);
   });
 
   test('a last line counts only when the count stands alone on it', () => {

@@ -12,6 +12,14 @@ import { stripVTControlCharacters } from 'node:util';
 const ERROR_LINES_MAX = 12;
 const ERROR_LINE_LENGTH_MAX = 200;
 
+/** A step tells so many of its slowest tests, and the summary so many of all. */
+const SLOWEST_MAX = 10;
+
+export interface TimedTest {
+  readonly title: string;
+  readonly seconds: number;
+}
+
 /** How many checks of a step passed and failed. */
 export interface Tally {
   readonly passed: number;
@@ -20,6 +28,8 @@ export interface Tally {
   readonly flaky?: readonly string[];
   /** The titles of tests that failed, each with the start of its error. Absent where the report tells none. */
   readonly failures?: readonly string[];
+  /** The slowest tests, the slowest first. Absent where the report tells no times. */
+  readonly slowest?: readonly TimedTest[];
 }
 
 export interface Step {
@@ -92,6 +102,8 @@ interface VitestReport {
     readonly assertionResults: readonly {
       readonly fullName: string;
       readonly status: string;
+      /** Milliseconds. Absent: it did not run. */
+      readonly duration?: number | null;
       readonly failureMessages: readonly string[];
     }[];
   }[];
@@ -103,9 +115,8 @@ export function vitestTally(path: string): Tally {
   const broken = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
   );
-  const failed = report.testResults
-    .flatMap(({ assertionResults }) => assertionResults)
-    .filter(({ status }) => status !== 'passed');
+  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+  const failed = tests.filter(({ status }) => status !== 'passed');
   return {
     passed: report.numPassedTests,
     failed: report.numTotalTests - report.numPassedTests + broken.length,
@@ -113,6 +124,9 @@ export function vitestTally(path: string): Tally {
       ...broken.map(({ name, message = '' }) => failure(name, message)),
       ...failed.map((test) => failure(test.fullName, test.failureMessages[0] ?? test.status)),
     ],
+    slowest: slowestOf(
+      tests.map(({ fullName, duration }) => timed(fullName, duration ? [duration] : [])),
+    ),
   };
 }
 
@@ -122,7 +136,10 @@ interface PlaywrightSuite {
     readonly title: string;
     readonly tests: readonly {
       readonly status: string;
-      readonly results?: readonly { readonly error?: PlaywrightError }[];
+      readonly results?: readonly {
+        readonly error?: PlaywrightError;
+        readonly duration?: number;
+      }[];
     }[];
   }[];
 }
@@ -152,6 +169,7 @@ export function playwrightTally(path: string): Tally {
         .filter(({ status }) => status === 'unexpected' || status === 'skipped')
         .map(({ title, status, error }) => failure(title, error ?? status)),
     ],
+    slowest: slowestOf(tests.map(({ title, durationsMs }) => timed(title, durationsMs))),
   };
 }
 
@@ -160,16 +178,27 @@ interface PlaywrightTest {
   readonly status: string;
   /** Of its last run that failed. */
   readonly error: string | undefined;
+  /** Of each of its runs. */
+  readonly durationsMs: readonly number[];
 }
 
 function testsOf({ suites = [], specs = [] }: PlaywrightSuite): readonly PlaywrightTest[] {
   const own = specs.flatMap(({ title, tests }) =>
     tests.map(({ status, results = [] }) => {
       const error = results.findLast(({ error }) => error !== undefined)?.error?.message;
-      return { title, status, error };
+      const durationsMs = results.map(({ duration = 0 }) => duration);
+      return { title, status, error, durationsMs };
     }),
   );
   return [...own, ...suites.flatMap(testsOf)];
+}
+
+function timed(title: string, durationsMs: readonly number[]): TimedTest {
+  return { title, seconds: durationsMs.reduce((sum, ms) => sum + ms, 0) / 1000 };
+}
+
+function slowestOf(tests: readonly TimedTest[]): readonly TimedTest[] {
+  return [...tests].sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_MAX);
 }
 
 /** A line that names a test, and the start of its error below it. */
@@ -197,8 +226,8 @@ export function earlierResults(path: string): readonly StepResult[] {
 }
 
 /**
- * The summary: a line per step, the tests that failed, the tests left out, then the total alone on the last
- * line.
+ * The summary: the slowest tests, a line per step with its time, the tests that failed, the tests left out, then the total
+ * alone on the last line.
  */
 export function summary(results: readonly StepResult[], leftOut: readonly string[] = []): string {
   const width = Math.max(...results.map(({ title }) => title.length));
@@ -214,7 +243,13 @@ export function summary(results: readonly StepResult[], leftOut: readonly string
     failures.map((test) => `failed, ${title}: ${test}`),
   );
   const missing = leftOut.map((what) => `left out: ${what}`);
-  return [...rows, ...flaky, ...failed, '', ...missing, totalLine(results)].join('\n');
+  const timedTests = results.flatMap(({ title: step, slowest = [] }) =>
+    slowest.map(({ title, seconds }) => ({ title: `${step}: ${title}`, seconds })),
+  );
+  const slowest = slowestOf(timedTests).map(
+    ({ title, seconds }) => `slowest ${seconds.toFixed(1).padStart(6)} s  ${title}`,
+  );
+  return [...slowest, ...rows, ...flaky, ...failed, '', ...missing, totalLine(results)].join('\n');
 }
 
 /** `N passed, N failed` over all steps. */

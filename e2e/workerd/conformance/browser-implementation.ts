@@ -55,6 +55,7 @@ export async function startBrowser(
       '/corpus-tools': (path) => tools.get(path.slice(1)) ?? null,
     },
     cache: options.browser,
+    libraries: false,
   });
   const close = async () => {
     await tabs.remove();

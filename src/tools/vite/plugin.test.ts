@@ -447,6 +447,7 @@ describe('plugin', () => {
     const imported = async (url: string) => (await server.transformRequest(url))!.code;
     expect(await imported('/src/index.ts')).toContain('worker/realm/modules/html-rewriter.ts');
     expect(await imported('/src/other.ts')).not.toContain('html-rewriter');
+    expect(await imported('/src/index.ts?raw')).not.toContain('html-rewriter');
     expect(await imported('/.cache/ctx-storage/objects.worker.js')).not.toContain('html-rewriter');
     await server.close();
   });

@@ -258,9 +258,11 @@ function htmlRewriterImport(isWanted: () => boolean, importer: () => string): Pl
   return {
     name: 'ctx-storage:html-rewriter',
     async transform(code, id) {
-      const [file] = id.split('?') as [string];
+      const [file, query = ''] = id.split('?') as [string, string?];
       const isBrowser = this.environment.config.consumer === 'client';
       if (!isBrowser || !isWanted() || !SCRIPT.test(file)) return null;
+      // The text of a file, or its address, is no code.
+      if (/(?:^|&)(?:raw|url)(?:&|=|$)/.test(query)) return null;
       if (!/\bHTMLRewriter\b/.test(code)) return null;
       const found = await this.resolve(HTML_REWRITER, importer(), { skipSelf: true });
       if (found === null)

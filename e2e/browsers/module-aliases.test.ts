@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { createServer } from 'vite';
+import { expect, test } from 'vitest';
+import demo from '../../vite.config.ts';
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+
+test('the playground has the modules of object code as sources, so it starts before the package is built', async () => {
+  const server = await createServer({
+    configFile: false,
+    root: join(REPOSITORY, 'demo'),
+    resolve: demo.resolve!,
+    server: { middlewareMode: true, ws: false, watch: null },
+    optimizeDeps: { noDiscovery: true, include: [] },
+  });
+  try {
+    const importer = join(REPOSITORY, 'demo/objects/index.ts');
+    for (const name of ['async-hooks', 'cloudflare-email', 'diagnostics-channel', 'html-rewriter']) {
+      const found = await server.environments.client.pluginContainer.resolveId(
+        `ctx-storage/worker/${name}`,
+        importer,
+      );
+      expect(found?.id).toBe(join(REPOSITORY, `worker/realm/modules/${name}.ts`));
+    }
+  } finally {
+    await server.close();
+  }
+});
