@@ -15,7 +15,12 @@ test('the playground has the modules of object code as sources, so it starts bef
   });
   try {
     const importer = join(REPOSITORY, 'demo/objects/index.ts');
-    for (const name of ['async-hooks', 'cloudflare-email', 'diagnostics-channel', 'html-rewriter']) {
+    for (const name of [
+      'async-hooks',
+      'cloudflare-email',
+      'diagnostics-channel',
+      'html-rewriter',
+    ]) {
       const found = await server.environments.client.pluginContainer.resolveId(
         `ctx-storage/worker/${name}`,
         importer,

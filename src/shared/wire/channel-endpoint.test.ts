@@ -45,6 +45,20 @@ test('[RPC6] values posted in one turn travel in one message, in order', async (
   expect(channel.sent).toEqual([{ type: 'pack', messages }, { number: 4 }]);
 });
 
+test('[RPC6] a ping among calls of one object, whenever it comes, makes no more messages and none that are fuller', async () => {
+  for (const before of [0, 1, 40, 63, 64, 100]) {
+    const { channel, endpoint } = opened();
+    for (let number = 0; number < 128; number++) {
+      if (number === before) endpoint.postMessage({ type: 'ping' });
+      endpoint.postMessage(call(number));
+    }
+    const calls = (channel.sent as { messages: unknown[] }[]).map(({ messages }) =>
+      messages.filter((message) => Array.isArray(message)),
+    );
+    expect(calls.map(({ length }) => length)).toEqual([64, 64]);
+  }
+});
+
 const object = { className: 'Room', id: '1' };
 const other = { className: 'Room', id: '2' };
 const call = (number: number, address = object) => [number, 'call', [address, { op: 'fetch' }]];

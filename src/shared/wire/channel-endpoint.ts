@@ -12,7 +12,6 @@
 // message that cannot be cloned fails its own call, and no other.
 //
 // Does not know: which functions there are, and their parameters.
-// A task as a microtask of the running code, as `queueMicrotask` does it, without a call of the browser: that
 
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
@@ -174,6 +173,8 @@ export class ChannelEndpoint {
   }
 
   #isFullWith(message: unknown): boolean {
+    // Such as a ping, which goes before a call when time has passed.
+    if (!Array.isArray(message)) return false;
     const receiver = receiverOf(message);
     if (receiver !== this.#receiver) this.#partsInRow = 0;
     this.#receiver = receiver;
