@@ -46,6 +46,10 @@ const ISOLATED = [
   'worker/engine/vfs/wasm-memory.test.ts',
 ];
 
+/** Tests of the packed package that open no page. */
+const PACKED = ['e2e/packed/*.test.ts'];
+const PACKED_SETUP = [file('e2e/packed/setup.ts')];
+
 /** A bound for what hangs, never a measure of speed: the machine may be busy. No test needs one of its own. */
 const LAST_STOP_MS = 300_000;
 
@@ -143,7 +147,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: UNIT_TESTS,
-          exclude: [...configDefaults.exclude, ...ISOLATED, ...LONG],
+          exclude: [...configDefaults.exclude, ...ISOLATED, ...PACKED, ...LONG],
           isolate: false,
         },
       },
@@ -151,8 +155,19 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'packed',
+          include: PACKED,
+          exclude: LONG,
+          globalSetup: PACKED_SETUP,
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'long',
           include: LONG,
+          globalSetup: PACKED_SETUP,
           isolate: false,
           // They import `cloudflare:workers`, which the plugin resolves.
           server: { deps: { inline: [/@cloudflare\/actors/, /partyserver/] } },

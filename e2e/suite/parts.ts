@@ -71,13 +71,14 @@ export function stagesOfTest(folder: string): readonly Stage[] {
   };
   return [
     [
-      [{ title: 'types', ...types, tally: oneCheck }],
-      [{ title: 'lint', ...tool('biome', 'ci'), tally: oneCheck }],
-    ],
-    // Each of the others keeps one core busy at most, and unit tests leave some of both.
-    [
-      [unit('unit tests', folder, 'unit', 'isolated')],
-      [pack(folder), fuzz, conformance('Chromium')],
+      [{ title: 'types', ...types, tally: oneCheck }, unit('unit tests', folder, 'unit', 'isolated')],
+      [
+        { title: 'lint', ...tool('biome', 'ci'), tally: oneCheck },
+        pack(folder),
+        builds(folder),
+        unit('tests of the package', folder, 'packed'),
+        fuzz,
+      ],
     ],
     [[endToEnd('end-to-end tests', 'Chromium', folder, `--grep-invert=${LONG}`)]],
   ];
@@ -97,7 +98,7 @@ export function stagesOfRest(folder: string): readonly Stage[] {
   };
   return [
     ...packing(folder),
-    [[unit('long unit tests', folder, 'long')]],
+    [[unit('long unit tests', folder, 'long')], [conformance('Chromium')]],
     [[unit('comparison with the newest workerd', folder, 'newest workerd')]],
     [[simulator('simulation', '--seed', '1', '--rounds', '60', '--jobs', '2')]],
     // Each keeps two cores busy, so side by side they would only slow each other.
@@ -165,6 +166,20 @@ function pack(folder: string): Step {
   };
 }
 
+/** What the tests in browsers share is built while others run. */
+function builds(folder: string): Step {
+  return {
+    title: 'pages of tests',
+    ...tool('tsx', 'e2e/browsers/build-all.ts'),
+    env: { [BUILDS]: buildsIn(folder) },
+    tally: oneCheck,
+  };
+}
+
+function buildsIn(folder: string): string {
+  return join(folder, 'builds');
+}
+
 function unit(title: string, folder: string, ...projects: readonly string[]): Step {
   const report = join(folder, `${title}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`];
@@ -172,6 +187,7 @@ function unit(title: string, folder: string, ...projects: readonly string[]): St
   return {
     title,
     ...tool('vitest', 'run', ...reporters, ...chosen),
+    env: { PACKED_FILE: packedIn(folder) },
     tally: () => vitestTally(report),
   };
 }
@@ -191,7 +207,7 @@ function endToEnd(
     env: {
       PLAYWRIGHT_JSON_OUTPUT_NAME: report,
       PACKED_FILE: packedIn(folder),
-      [BUILDS]: join(folder, 'builds'),
+      [BUILDS]: buildsIn(folder),
     },
     tally: () => playwrightTally(report),
   };

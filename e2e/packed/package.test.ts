@@ -1,0 +1,144 @@
+// The packed package without a page: what runs in Node, how large it is, and what its entries import.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
+import { build as bundle } from 'esbuild';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { installPacked } from '../package/installed.ts';
+import { INTO_PARTS, linkPeers, packageOf, sizeOf } from './bundled.ts';
+import { CLASSES, TOTAL } from './package-classes.ts';
+
+const NODE_SCRIPT = `
+  import { createObjects, DurableObject } from 'ctx-storage/node';
+  class Counter extends DurableObject {
+    async add() {
+      const count = ((await this.ctx.storage.get('count')) ?? 0) + 1;
+      await this.ctx.storage.put('count', count);
+      return count;
+    }
+  }
+  const objects = await createObjects({ Counter }, { directory: 'objects' });
+  const counter = objects.env.Counter.getByName('a');
+  console.log((await Promise.all([counter.add(), counter.add(), counter.add()])).join(' '));
+  await objects.close();
+`;
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'ctx-storage-package-'));
+  await installPacked(directory);
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test('[PKG8] outside of a page the error says where to call it, and nothing is loaded', () => {
+  writeFileSync(
+    join(directory, 'server.mjs'),
+    `import { connect, openStorage } from 'ctx-storage';
+    for (const call of [() => openStorage('a'), () => connect(() => new Worker('x'))]) {
+      console.log(await call().catch(({ code, message }) => code + ' ' + message));
+    }`,
+  );
+  const said = execFileSync(process.execPath, ['server.mjs'], { cwd: directory, encoding: 'utf8' });
+  const [storage, connection] = said.trim().split('\n');
+  expect(storage).toMatch(/^OPFS_UNAVAILABLE openStorage: .* Call openStorage\(\) in a browser/);
+  expect(connection).toMatch(/^OPFS_UNAVAILABLE connect: .* Call connect\(\) in a browser/);
+});
+
+test('[NODE10] classes run in Node, and the program starts', () => {
+  linkPeers(directory);
+  writeFileSync(join(directory, 'classes.mjs'), NODE_SCRIPT);
+  const run = (...parameters: string[]) =>
+    execFileSync(process.execPath, parameters, { cwd: directory, encoding: 'utf8' });
+  expect(run('classes.mjs')).toBe('1 2 3\n');
+  expect(run('classes.mjs')).toBe('4 5 6\n');
+
+  writeFileSync(join(directory, 'counter.mjs'), CLASSES);
+  writeFileSync(
+    join(directory, 'total.mjs'),
+    `import { createObjects } from 'ctx-storage/node';
+    import * as classes from './counter.mjs';
+    const objects = await createObjects(classes);
+    ${TOTAL}
+    console.log(String(total));`,
+  );
+  expect(run('total.mjs')).toBe('3\n');
+
+  const program = 'node_modules/ctx-storage/dist/cli.js';
+  expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
+});
+
+test('[PKG7] a page, a file of classes and the worker are as small as is promised', async () => {
+  const page = await sizeOf(directory, "export * from 'ctx-storage'");
+  expect(page.bytes).toBeLessThan(6_000);
+  expect(page.later).toBeLessThan(58_000);
+  const connecting = await sizeOf(directory, "export { connect } from 'ctx-storage'");
+  expect(connecting.bytes).toBeLessThan(2_000);
+  expect(connecting.text).not.toContain('new Worker(');
+  expect(
+    (await sizeOf(directory, "export { isStorageError } from 'ctx-storage'")).bytes,
+  ).toBeLessThan(1_000);
+  const classes = await sizeOf(
+    directory,
+    "export { DurableObject, env } from 'ctx-storage/worker'",
+  );
+  expect(classes.bytes + classes.later).toBeLessThan(3_000);
+  const dist = join(directory, 'node_modules/ctx-storage/dist');
+  const worker = brotliCompressSync(readFileSync(join(dist, 'worker.js')));
+  expect(worker.length).toBeLessThan(120_500);
+  const late = brotliCompressSync(readFileSync(join(dist, 'late.js')));
+  expect(late.length).toBeLessThan(18_700);
+  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
+  expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);
+});
+
+test('[PKG10] an app that only connects emits no worker of the package', async () => {
+  const emitted = async (code: string) => {
+    const stdin = { contents: code, resolveDir: directory };
+    const { outputFiles, metafile } = await bundle({
+      ...INTO_PARTS,
+      stdin,
+      outdir: directory,
+      metafile: true,
+    });
+    const named = /new URL\("\.\/worker\.js"/;
+    const all = Object.keys(metafile.inputs).filter((file) => file.includes('ctx-storage/dist'));
+    return {
+      used: outputFiles.some(({ text }) => named.test(text)),
+      seen: all.some((file) => named.test(readFileSync(file, 'utf8'))),
+    };
+  };
+  expect(await emitted("export { openStorage } from 'ctx-storage'")).toEqual({
+    used: true,
+    seen: true,
+  });
+  expect(await emitted("export { connect } from 'ctx-storage'")).toMatchObject({ used: false });
+  expect(await emitted("export * from 'ctx-storage/connect'")).toEqual({
+    used: false,
+    seen: false,
+  });
+});
+
+test('[PKG6] an entry for a library imports that and nothing else', async () => {
+  for (const library of ['drizzle-orm', 'kysely', 'react', 'solid-js', 'svelte', 'vue']) {
+    const name = library.replace(/-(orm|js)$/, '');
+    const entry = join(directory, `node_modules/ctx-storage/dist/${name}.js`);
+    const { metafile } = await bundle({
+      entryPoints: [entry],
+      bundle: true,
+      format: 'esm',
+      packages: 'external',
+      write: false,
+      metafile: true,
+    });
+    const [{ imports, inputs }] = Object.values(metafile.outputs) as [(typeof metafile.outputs)[0]];
+    expect(new Set(imports.map(({ path }) => packageOf(path)))).toEqual(new Set([library]));
+    expect(Object.keys(inputs)).toHaveLength(1);
+    const text = readFileSync(entry, 'utf8');
+    expect(text.length, library).toBeLessThan(10_240);
+    expect(text).not.toContain('new Worker');
+  }
+});
