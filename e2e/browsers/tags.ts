@@ -7,6 +7,12 @@
 export const ONCE = '@once';
 
 /**
+ * A test of a few seconds whose feature another test of `npm test` meets, too. `npm test` leaves it for the rest, which runs
+ * it in each browser that it would have run in.
+ */
+export const REST = '@rest';
+
+/**
  * A test that takes many seconds, and beside which a shorter one meets the same part of a browser. `npm test` leaves it
  * for the rest, which runs it in Chromium; `npm run test:release` runs it in Firefox, `npm run e2e` in each browser.
  */

@@ -1,10 +1,11 @@
 // Bindings in a page's worker: the clock of the objects drives them.
 
 import { expect, test } from '../browsers/fixtures.ts';
+import { REST } from '../browsers/tags.ts';
 
-test('[BIND6] a queue, a cron and a rate limit of a page follow the clock of its objects', async ({
-  storagePage,
-}) => {
+test('[BIND6] a queue, a cron and a rate limit of a page follow the clock of its objects', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const found = await storagePage.evaluate(async () => {
     const start = () => new Worker('/e2e/specs/pages/bindings-worker.ts', { type: 'module' });
     const { worker, clock } = await window.api.connect<object>(start, { directory: 'bindings' });

@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { type Served, startServer } from '../browsers/server.ts';
-import { LONG, RELEASE } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 /**
  * Far below the 30 s after which the statement would end by itself, far above the time that a slow
@@ -57,10 +57,9 @@ for (const isolated of [false, true]) {
   );
 }
 
-test('[CANCEL4] an endless write that is cancelled leaves nothing, and earlier writes stay', async ({
-  context,
-  server,
-}) => {
+test('[CANCEL4] an endless write that is cancelled leaves nothing, and earlier writes stay', {
+  tag: REST,
+}, async ({ context, server }) => {
   const leader = await openTab(await context.newPage(), server);
   const follower = await openTab(await context.newPage(), server);
   await leader.evaluate(async () => {

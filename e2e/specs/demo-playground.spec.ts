@@ -10,7 +10,7 @@ import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { keptOffline } from '../browsers/kept-offline.ts';
 import { REPOSITORY, type Served } from '../browsers/server.ts';
-import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 
 async function open(page: Page, { origin }: Served, hash = ''): Promise<Page> {
   await page.goto(`${origin}/index.html${hash}`);
@@ -447,7 +447,7 @@ for (const scheme of ['light', 'dark'] as const) {
 }
 
 test('[DEMO6] the navigation of every page shows all its links, on a phone too', {
-  tag: ONCE,
+  tag: [ONCE, REST],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   for (const name of ['', 'api.html', 'bench.html', 'notes.html']) {

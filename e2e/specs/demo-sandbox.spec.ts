@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import { serveStatic } from '../browsers/static-site.ts';
-import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 
 function hashOf(files: Readonly<Record<string, string>>): string {
   const packed = deflateRawSync(JSON.stringify({ name: 'A gift', files }));
@@ -112,7 +112,7 @@ test("[DEMO11] the sandbox's document runs a worker only without an origin, whoe
 });
 
 test('[DEMO12] code that loads for a minute is not given up; Stop ends it', {
-  tag: ONCE,
+  tag: [ONCE, REST],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.clock.install();
@@ -257,10 +257,9 @@ export class Sender extends DurableObject {
 }`,
 });
 
-test('[DEMO13] code in this origin has a policy on a host that sends none, and so have the workers that it starts', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO13] code in this origin has a policy on a host that sends none, and so have the workers that it starts', {
+  tag: REST,
+}, async ({ context, demoSite }) => {
   const heard: string[] = [];
   const other = await serveStatic(
     (path) => {
@@ -344,7 +343,7 @@ test("[DEMO36] code in this origin cannot change the site's pages by the service
   await other.close();
 });
 
-test("[DEMO4] inside another page's frame, kept code cannot be trusted", async ({
+test("[DEMO4] inside another page's frame, kept code cannot be trusted", { tag: REST }, async ({
   context,
   demoSite,
 }) => {

@@ -72,7 +72,7 @@ const IN_FIREFOX = { 'the stack of a call between objects': ['RangeError: failed
 
 for (const asked of ASKED) {
   test(`[${asked.rule}] a page gets of a ${asked.className} what workerd gives`, {
-    tag: asked.className === OF_THE_BROWSER ? [] : LONG,
+    tag: asked.className === OF_THE_BROWSER ? REST : LONG,
   }, async ({ storagePage, browserName }) => {
     const here = await storagePage.evaluate(async ({ module, className, ask }) => {
       const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });

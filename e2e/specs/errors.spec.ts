@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { INSECURE_HOST } from '../browsers/server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 
 /** An error as a page sees it. */
 interface SeenError {
@@ -259,10 +259,9 @@ test('[ERR4] without synchronous handles and IndexedDB the error is OPFS_UNAVAIL
   expect(error).toMatchObject({ class: 'Error', code: 'OPFS_UNAVAILABLE' });
 });
 
-test('[MEDIUM3] a medium that was asked for is used or refused, and memory is used by nobody who did not ask', async ({
-  context,
-  server,
-}) => {
+test('[MEDIUM3] a medium that was asked for is used or refused, and memory is used by nobody who did not ask', {
+  tag: REST,
+}, async ({ context, server }) => {
   const one = await openBlank(await context.newPage(), server);
   await defineSeen(one);
   const asked = await one.evaluate(async () => {

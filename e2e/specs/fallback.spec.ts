@@ -5,7 +5,7 @@ import { FILE_CASES } from '../../worker/testing/file.suite.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 import type { FileOutcome } from './pages/files-worker.ts';
 
 interface Choice {
@@ -155,11 +155,9 @@ test('[SES5] on IndexedDB transactions of two tabs do not mix', { tag: LONG }, a
   expect(count).toBe(20);
 });
 
-test('[DUR2] on IndexedDB a worker that is terminated among writes loses no acknowledged one, and objects go on in the next', async ({
-  tabs,
-  server,
-  browserName,
-}) => {
+test('[DUR2] on IndexedDB a worker that is terminated among writes loses no acknowledged one, and objects go on in the next', {
+  tag: REST,
+}, async ({ tabs, server, browserName }) => {
   const choice = choiceIn(browserName);
   const tab = await openBlankTab(tabs, server);
   for (let round = 0; round < 6; round++) {

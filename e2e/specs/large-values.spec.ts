@@ -3,11 +3,11 @@
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { REST } from '../browsers/tags.ts';
 
-test('[RPC7] large values arrive whole, in the leading tab and in a following one, and leave the app its own', async ({
-  context,
-  server,
-}) => {
+test('[RPC7] large values arrive whole, in the leading tab and in a following one, and leave the app its own', {
+  tag: REST,
+}, async ({ context, server }) => {
   const leader = await openBlank(await context.newPage(), server);
   const follower = await openBlank(await context.newPage(), server);
   for (const [tab, first] of [

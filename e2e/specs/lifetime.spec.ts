@@ -3,6 +3,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { REST } from '../browsers/tags.ts';
 
 test('[DUR1] data outlives a reload', async ({ storagePage }) => {
   await storagePage.evaluate(store);
@@ -24,7 +25,7 @@ test('[DUR1] data outlives a restart of the browser', async ({ profile, server }
   expect(await page.evaluate(read)).toEqual({ value: 'kept', rows: [{ x: 1 }], alarm: true });
 });
 
-test('[DUR2] a reload in the middle of writes loses no acknowledged one', async ({
+test('[DUR2] a reload in the middle of writes loses no acknowledged one', { tag: REST }, async ({
   context,
   server,
 }) => {

@@ -8,7 +8,7 @@ import {
 import { createObjects } from '../../worker/start/entries/node-objects.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, REST } from '../browsers/tags.ts';
 import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from './management/scenario.ts';
 
 const MODULE = '/e2e/specs/management/page.ts';
@@ -25,7 +25,7 @@ test('[MG37] the same calls have the same answers in a page and in Node', {
   expect(there).toEqual(here);
 });
 
-test('[MG37] in a page the state outlives a reload', async ({ context, server }) => {
+test('[MG37] in a page the state outlives a reload', { tag: REST }, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const made = await page.evaluate(async (module) => {
     const calls = [{ operation: 'POST /zones', body: { name: 'kept.example' } }];

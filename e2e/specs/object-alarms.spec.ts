@@ -2,7 +2,7 @@
 
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 
 test('[CAT4] an alarm outlives the browser, and runs without a call of its object', {
   tag: LONG,
@@ -29,7 +29,10 @@ test('[CAT4] an alarm outlives the browser, and runs without a call of its objec
   expect(seen).toEqual({ soon: 'number', ran: 'later', next: null });
 });
 
-test('[CAT5] the alarm of a killed tab is run by the next worker', async ({ context, server }) => {
+test('[CAT5] the alarm of a killed tab is run by the next worker', { tag: REST }, async ({
+  context,
+  server,
+}) => {
   const one = await openBlank(await context.newPage(), server);
   await one.evaluate(async () => {
     const { env } = await window.api.connectRooms();
@@ -70,9 +73,9 @@ test('[AL15] an alarm that a restore brings back rings, in a browser too', { tag
   expect(remindedAt).toBeGreaterThan(0);
 });
 
-test('[CLOCK2] a reload gives the system’s time back; object code saw the other', async ({
-  storagePage,
-}) => {
+test('[CLOCK2] a reload gives the system’s time back; object code saw the other', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const year = await storagePage.evaluate(async () => {
     const { env, clock } = await window.api.connectRooms();
     await clock.set(Date.UTC(2050, 0, 1));
@@ -91,10 +94,9 @@ test('[CLOCK2] a reload gives the system’s time back; object code saw the othe
   expect(offMs).toBeLessThan(10_000);
 });
 
-test('[WS12] a socket outlives the eviction of its object, also in another tab', async ({
-  context,
-  server,
-}) => {
+test('[WS12] a socket outlives the eviction of its object, also in another tab', {
+  tag: REST,
+}, async ({ context, server }) => {
   const leader = await openBlank(await context.newPage(), server);
   await leader.evaluate(() => window.api.connectRooms());
   const follower = await openBlank(await context.newPage(), server);

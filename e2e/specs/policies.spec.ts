@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 import { bundlePlugins } from '../package/bundle-plugins.ts';
 
 /** As docs/security.md has it. */
@@ -87,9 +87,9 @@ function changed(name: string, directive?: string): string[] {
   return directive === undefined ? others : [...others, directive];
 }
 
-test('[START8] [START9] an app runs under a strict policy with Trusted Types, with COOP and COEP', async ({
-  context,
-}) => {
+test('[START8] [START9] an app runs under a strict policy with Trusted Types, with COOP and COEP', {
+  tag: REST,
+}, async ({ context }) => {
   const page = await context.newPage();
   for (const headers of [{}, ISOLATION]) {
     const site = await serveApp(POLICY, headers);

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { DurableObjectStub } from '../../src/shared/contract/object.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, RELEASE } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import type { Room } from './pages/objects-worker.ts';
 
 test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
@@ -226,7 +226,7 @@ for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
 /** More bytes than are used; a negative number leaves the site over its quota. */
 for (const freeBytes of [-100_000, 0, 1500, 5000]) {
   test(`[FULL3] [FULL4] with ${freeBytes} bytes free, a worker and new objects that start are DISK_FULL or work, and data is kept`, {
-    tag: freeBytes === 0 ? [] : LONG,
+    tag: freeBytes === 0 ? REST : LONG,
   }, async ({ context, server }) => {
     const { origin } = server;
     const before = await openBlank(await context.newPage(), server);

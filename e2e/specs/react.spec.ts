@@ -3,10 +3,10 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, REST } from '../browsers/tags.ts';
 
 test('[REACT8] components of two tabs show the writes of both, and go on when the leading tab closes', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, REST],
 }, async ({ context, server }) => {
   const leader = await openReact(await context.newPage(), server, 'react');
   const follower = await openReact(await context.newPage(), server, 'react');

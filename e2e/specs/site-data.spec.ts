@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { CLEAR_PATH } from '../browsers/server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 
 const CLEARED = 'SITE_DATA_CLEARED';
 
@@ -42,10 +42,9 @@ async function openAll(page: Page): Promise<void> {
   });
 }
 
-test('[DUR4] site data that is cleared is reported to every call of every tab, and a reload starts from nothing', async ({
-  profile,
-  server,
-}) => {
+test('[DUR4] site data that is cleared is reported to every call of every tab, and a reload starts from nothing', {
+  tag: REST,
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   const one = await openBlank(await context.newPage(), server);
   await openAll(one);

@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BUILDS } from '../browsers/built-once.ts';
-import { LONG, RELEASE } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import { lastLineTally, oneCheck, playwrightTally, type Step, vitestTally } from './steps.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '../..');
@@ -64,23 +64,20 @@ const types = {
  * the folder.
  */
 export function stagesOfTest(folder: string): readonly Stage[] {
-  const fuzz: Step = {
-    title: 'fuzz against workerd',
-    ...tool('tsx', 'e2e/workerd/fuzz/main.ts', '--seed', '1', '--count', '200'),
-    tally: lastLineTally,
-  };
   return [
     [
-      [{ title: 'types', ...types, tally: oneCheck }, unit('unit tests', folder, 'unit', 'isolated')],
+      [
+        { title: 'types', ...types, tally: oneCheck },
+        unit('unit tests', folder, 'unit', 'isolated'),
+      ],
       [
         { title: 'lint', ...tool('biome', 'ci'), tally: oneCheck },
         pack(folder),
         builds(folder),
         unit('tests of the package', folder, 'packed'),
-        fuzz,
       ],
     ],
-    [[endToEnd('end-to-end tests', 'Chromium', folder, `--grep-invert=${LONG}`)]],
+    [[endToEnd('end-to-end tests', 'Chromium', folder, `--grep-invert=${LONG}|${REST}`)]],
   ];
 }
 
@@ -91,6 +88,11 @@ export function stagesOfRest(folder: string): readonly Stage[] {
     ...tool('tsx', 'worker/sim/main.ts', ...parameters),
     tally: lastLineTally,
   });
+  const fuzz: Step = {
+    title: 'fuzz against workerd',
+    ...tool('tsx', 'e2e/workerd/fuzz/main.ts', '--seed', '1', '--count', '200'),
+    tally: lastLineTally,
+  };
   const hostile: Step = {
     title: 'hostile input',
     ...tool('tsx', 'e2e/break/hostile/main.ts', '--seed', '1', '--count', '5'),
@@ -98,17 +100,17 @@ export function stagesOfRest(folder: string): readonly Stage[] {
   };
   return [
     ...packing(folder),
-    [[unit('long unit tests', folder, 'long')], [conformance('Chromium')]],
+    [[unit('long unit tests', folder, 'long')], [conformance('Chromium'), fuzz]],
     [[unit('comparison with the newest workerd', folder, 'newest workerd')]],
     [[simulator('simulation', '--seed', '1', '--rounds', '60', '--jobs', '2')]],
     // Each keeps two cores busy, so side by side they would only slow each other.
     [
       [
         endToEnd(
-          'long end-to-end tests',
+          'other end-to-end tests',
           'Chromium',
           folder,
-          `--grep=${LONG}`,
+          `--grep=${LONG}|${REST}`,
           `--grep-invert=${RELEASE}`,
         ),
       ],

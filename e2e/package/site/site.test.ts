@@ -1,14 +1,11 @@
 // The documents and the site made of them: links, navigation, code, and the reference of the entries.
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ERRORS } from '../../../src/management/call/error-codes.ts';
 import { listFiles, ROOT, readSource } from '../../suite/source-files.ts';
 import { apiEntries, apiItems } from './api-reference.ts';
-import { modulesOf } from './code-blocks.ts';
 import { anchorsIn, linksIn, replaceLinks, targetOf } from './links.ts';
 import { MANAGEMENT_PAGES } from './management-pages.ts';
 import { PAGES, SECTIONS } from './pages.ts';
@@ -66,51 +63,6 @@ test('[DOC1] links are replaced outside of code only', () => {
   );
 });
 
-/** Files that blocks import, and other documents or the reader's app have. */
-const SHARED: Readonly<Record<string, string>> = {
-  'from-a-page/counter.ts': "export { Counter } from '../README/counter.ts';",
-  'testing/counter.ts': "export { Counter } from '../README/counter.ts';",
-  'src/app.ts': 'export type Classes = globalThis.Classes;',
-};
-
-test('[DOC3] every block of TypeScript in the documents compiles with the types of the package', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-documents-'));
-  try {
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    const modules = PAGES.flatMap(({ file }) => modulesOf(file));
-    // Elsewhere in this repository, JSX is Preact's.
-    const jsx = (path: string) => (path.endsWith('.tsx') ? '/** @jsxImportSource react */\n' : '');
-    const texts = new Map(
-      modules.map(({ path, code }) => [path, `${jsx(path)}${code}\nexport {};\n`]),
-    );
-    for (const [path, code] of [...texts, ...Object.entries(SHARED)]) {
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
-      writeFileSync(join(folder, path), code);
-    }
-    expect(texts.size, 'two files of one name in a document').toBe(modules.length);
-    const entries = apiEntries().map(({ name, module }) => [name, [join(ROOT, module)]]);
-    const config = {
-      extends: join(ROOT, 'tsconfig.base.json'),
-      compilerOptions: {
-        lib: ['ESNext', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
-        types: ['node', 'vite/client'],
-        jsx: 'react-jsx',
-        jsxImportSource: 'preact',
-        noUnusedLocals: false,
-        noUnusedParameters: false,
-        skipLibCheck: true,
-        noEmit: true,
-        paths: Object.fromEntries(entries),
-      },
-      files: [join(ROOT, 'e2e/package/site/prelude.d.ts'), ...texts.keys()],
-    };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-    expect(problemsIn(folder)).toEqual([]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
-
 test('[DOC4] the reference has every name that an entry exports, with its declaration', () => {
   const entries = apiEntries();
   expect(entries.map(({ name }) => name)).toContain('ctx-storage/react');
@@ -127,14 +79,3 @@ test('[DOC4] the reference has every name that an entry exports, with its declar
   expect(page.get('connect')?.declaration).toMatch(/^async function connect<[\s\S]*;$/);
   expect(page.get('RpcTarget')).toBeDefined();
 });
-
-/** The compiler's messages about the project, a line each. */
-function problemsIn(folder: string): string[] {
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  try {
-    execFileSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], { encoding: 'utf8' });
-    return [];
-  } catch (error) {
-    return (error as { stdout: string }).stdout.trim().split('\n');
-  }
-}

@@ -229,7 +229,7 @@ test('[PAGE11] any order of calls, loss, takeover, close and reply settles every
       await story.end();
       expect(story.faults).toEqual([]);
     }),
-    { numRuns: 80 },
+    { numRuns: 30 },
   );
 });
 

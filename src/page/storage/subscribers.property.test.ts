@@ -181,6 +181,6 @@ test('[STUB37] a subscriber hears every event, or its page is told that the subs
         await play.end();
       }
     }),
-    { numRuns: 10 },
+    { numRuns: 4 },
   );
 });

@@ -345,6 +345,6 @@ test('[DIFF3] the rows that differ are exactly those that differ when all are re
         await object.close();
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });

@@ -245,7 +245,7 @@ test('[LIVE17] whatever statements run, and whether they fail or are undone, eac
         database.control.commit(true);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 120 },
   );
 });
 

@@ -581,7 +581,7 @@ test('[LIVE9] whatever is written, undone or restored, each live value ends equa
         stop();
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 12 },
   );
 });
 

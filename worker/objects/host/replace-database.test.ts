@@ -503,7 +503,7 @@ describe('into an object', () => {
           expect(await contents('other')).toEqual(before);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

@@ -390,7 +390,7 @@ test('[MERGE6] a merge makes what the branch alone has changed, as its writes wo
       expect(await rowsOf(object, 'PRAGMA quick_check')).toEqual([['ok']]);
       await branch.close();
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
   expect(seen.merged).toBeGreaterThan(3);
   expect(seen.conflicts).toBeGreaterThan(1);

@@ -107,7 +107,7 @@ describe('execMany', () => {
           expect(await all('many')).toEqual(await all('one'));
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 

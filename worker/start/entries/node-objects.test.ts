@@ -231,7 +231,7 @@ describe('objects in Node', () => {
        const { env } = await createObjects({ Clock });
        console.log(await env.Clock.getByName('a').begin());`,
     );
-    const { stdout } = await promisify(execFile)('npx', ['tsx', program]);
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program]);
     expect(stdout.trim()).toBe('set');
   });
 

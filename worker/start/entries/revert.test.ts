@@ -437,7 +437,7 @@ test('[REVERT6] the revert of a commit gives what the others made, or is CONFLIC
         await handle.close();
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 
