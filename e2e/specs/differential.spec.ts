@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG, RELEASE } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import { ASKED_BINDINGS, askedInWorkerd } from '../workerd/differential/asked-bindings.ts';
 import type { Rooms } from '../workerd/differential/conversation.ts';
 import { entriesInWorkerd } from '../workerd/differential/entries-in-workerd.ts';
