@@ -100,7 +100,7 @@ function checkNode(node: string): void {
 function runTests(root: string, node: string): number {
   const shared = ['/dev', '/proc', '/tmp', REPOSITORY];
   const mounts = shared.map((path) => `mount --rbind "${path}" "${root}${path}"`);
-  const tests = `npx playwright test --config=e2e --project=chromium specs/dev.spec.ts "$@"`;
+  const tests = `npx vitest run --project packed --project long e2e/packed/dev "$@"`;
   const script = [...mounts, tests].join(' && ');
   // Certificates of this machine are not in the root.
   const { NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
