@@ -24,9 +24,10 @@ const BYTES_TESTS = ['bookmark', 'checksum', 'pages', 'record', 'segment'].map(
 /** Files of the log that have slices of their own: those of branches, and of thinning. */
 const BRANCH_LOG = 'kept-branches,branch-main,kept-pages';
 const FOLDING = 'folding,thinning';
-const FOLDING_TESTS = ['thinning', 'thinned-branches', 'thinned-segments'].map(
-  (name) => `worker/engine/log/${name}.test.ts`,
-);
+const FOLDING_TESTS = [
+  ...['thinning', 'thinned-branches', 'thinned-segments'],
+  ...['folded-records', 'thinning-failures'],
+].map((name) => `worker/engine/log/${name}.test.ts`);
 const entryTests = (...names: string[]) =>
   names.map((name) => `worker/start/entries/${name}.test.ts`);
 const DIFF_TESTS = [
@@ -112,8 +113,15 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       `worker/engine/log/{${BRANCH_LOG}}.ts`,
     ],
     tests: [
-      ...['kept-branches', 'pinned-states'].map((name) => `worker/engine/log/${name}.test.ts`),
-      'worker/objects/host/branches.test.ts',
+      ...['kept-branches', 'pinned-states', 'branch-main', 'kept-pages'].map(
+        (name) => `worker/engine/log/${name}.test.ts`,
+      ),
+      'worker/engine/storage/branch-point.test.ts',
+      ...['branches', 'open-branches', 'left-branches', 'object-manager'].map(
+        (name) => `worker/objects/host/${name}.test.ts`,
+      ),
+      'worker/objects/sessions/page-branches.test.ts',
+      'worker/objects/sessions/page-sessions.test.ts',
       ...entryTests('branches', 'branch-files', 'branch-merge', 'history-limits'),
     ],
   },

@@ -116,7 +116,7 @@ export class Folding {
       if (isPossible()) isOver = await fold.step(isPossible);
     } catch (error) {
       if (!isStorageError(error) || error.code !== 'CORRUPT') throw error;
-      for (const { key } of fold.sources) this.#damaged.add(key); // whoever reads it is told
+      this.#damaged.add(fold.source.key); // whoever reads it is told
     } finally {
       if (isOver) await this.#end(fold);
     }
@@ -200,7 +200,7 @@ export class Folding {
         if (segment === null) return null;
         const { base, folded, sizeBytes } = segment;
         const read = { key, base, folded, sizeBytes };
-        if (key !== this.#log.active.number) this.#known.set(key, read);
+        this.#known.set(key, read);
         return read;
       });
     } catch (error) {
@@ -233,7 +233,6 @@ class Fold {
   /** The end of the folded records. */
   #end: LogPosition;
   #pages: EarlierPages | null = null;
-  #pageCountBefore = 0;
   #last: Ended | null = null;
   #previous: Record | null = null;
   #isReplaced = false;
@@ -279,16 +278,20 @@ class Fold {
     return target && new Fold(log, parts, choice, span, named, target);
   }
 
+  /** The one that is read. */
+  get source(): Known {
+    return this.sources[this.#source]!;
+  }
+
   /** False once its segments were pruned, or a branch or a restore names another state. */
   isPossible({ named, untilSequence }: ThinningBounds): boolean {
-    const { sealed } = this.#log;
-    const isThere = this.#span.first >= sealed.oldest && this.#span.last < sealed.firstFixed;
+    const isThere = this.#span.first >= this.#log.sealed.oldest;
     return isThere && String(named) === this.#named && this.#choice.end.sequence <= untilSequence;
   }
 
   /** Reads a part of the segments; true once the folded segment stands for them, or cannot. */
   async step(isPossible: () => boolean): Promise<boolean> {
-    const source = this.sources[this.#source]!;
+    const { source } = this;
     const next = this.sources[this.#source + 1]?.base ?? this.#choice.end;
     const isAtEnd = await this.#log.withSegment(source.key, (segment) =>
       segment === null ? false : this.#read(segment, next),
@@ -300,7 +303,7 @@ class Fold {
       this.#from = following.base;
       return false;
     }
-    this.#keep();
+    this.#keep(this.#last!);
     await this.#replace(isPossible);
     return true;
   }
@@ -317,7 +320,6 @@ class Fold {
   /** Folds the next records of a segment, which ends where the next one begins; true at its end. */
   #read(segment: Segment, next: LogPosition): boolean {
     const start = this.#from.offset;
-    if (this.#from.sum === next.sum) return true;
     for (const found of segment.records(this.#from)) {
       const { record, offset } = found;
       this.#add(found);
@@ -331,13 +333,12 @@ class Fold {
   #add({ record, bytes }: FoundRecord): void {
     const last = this.#last;
     const previous = this.#previous;
-    const begins = previous === null || (previous.flags & CONTINUES) === 0;
-    if (begins && last !== null && this.#isToBeKept(last.record, record)) this.#keep();
-    else if (previous !== null && this.#isFull) this.#writePart(previous);
+    const begins = ((previous?.flags ?? 0) & CONTINUES) === 0;
+    if (begins && last !== null && this.#isToBeKept(last.record, record)) this.#keep(last);
+    else if (this.#isFull) this.#writePart(previous!);
     this.#previous = record;
     const isMarker = (record.flags & MARKER) !== 0;
     if (!isMarker) {
-      if (this.#pages === null) this.#pageCountBefore = record.pageCountBefore;
       this.#pages ??= this.#parts.earlierPages(record.pageCountBefore);
       this.#pages.add(bytes, record);
     }
@@ -350,7 +351,7 @@ class Fold {
   }
 
   get #isFull(): boolean {
-    return this.#pages !== null && this.#pages.heldBytes >= PART_BYTES;
+    return (this.#pages?.heldBytes ?? 0) >= PART_BYTES;
   }
 
   /** True if the state before a record has to stay. */
@@ -368,17 +369,17 @@ class Fold {
     );
   }
 
-  /** Writes the last commit, or marker, with the old bytes of all that were read since the one before. */
-  #keep(): void {
-    const last = this.#last;
-    if (last === null) return;
+  /** Writes a commit, or marker, with the old bytes of all that were read since the one before. */
+  #keep({ record, annotation, marker }: Ended): void {
     const { writer } = this.#parts;
-    writer.begin(last.annotation);
-    if (last.marker !== null) writer.addMarker(last.marker.sequence, last.marker.sum);
-    else this.#addPages();
-    const pageCountBefore = last.marker ? last.record.pageCountBefore : this.#pageCountBefore;
-    this.#write({ ...last.record, pageCountBefore });
-    const { sequence, timeMs } = last.record;
+    writer.begin(annotation);
+    if (marker === null) {
+      this.#writePages(record);
+    } else {
+      writer.addMarker(marker.sequence, marker.sum);
+      this.#write(record);
+    }
+    const { sequence, timeMs } = record;
     this.#end = { ...this.#end, sequence, timeMs };
     this.#target.note(this.#end);
     this.#pages = null;
@@ -388,16 +389,17 @@ class Fold {
   /** Writes what was collected up to a record, as a part of the commit that will be kept next. */
   #writePart(record: Record): void {
     this.#parts.writer.begin();
-    this.#addPages();
     const flags = (record.flags & ~(RESTORE | PROMOTE | ANNOTATED)) | CONTINUES;
-    this.#write({ ...record, flags, pageCountBefore: this.#pageCountBefore });
-    this.#pages?.dropWords();
+    this.#writePages({ ...record, flags });
+    this.#pages!.dropWords();
   }
 
-  #addPages(): void {
-    this.#pages?.eachPage((pageIndex, isFresh, eachOld) =>
+  #writePages(record: Record): void {
+    const pages = this.#pages!;
+    pages.eachPage((pageIndex, isFresh, eachOld) =>
       this.#parts.writer.addOld(pageIndex, isFresh, eachOld),
     );
+    this.#write({ ...record, pageCountBefore: pages.pageCount });
   }
 
   #write(record: Record): void {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { WatchedDirectory } from '../../testing/test-log.ts';
+import { bytesOf, overwrite, WatchedDirectory } from '../../testing/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
+import { Checksum, wordsOf } from './checksum.ts';
 import { type KeptBranch, KeptBranches } from './kept-branches.ts';
 
 const NAME = 'branches';
@@ -135,17 +136,50 @@ test('[BRANCH5] a name belongs to one branch until its deletion begins', async (
   expect(ids(kept)).toEqual(['first', 'third']);
 });
 
-test('[BRANCH14] a branch that is written is noted as stored, and no other one', async () => {
-  const directory = new MemoryDirectory();
-  const kept = await reopen(directory);
+test('[BRANCH14] a branch that is written is noted as stored, once, and no other one', async () => {
+  const watched = new WatchedDirectory();
+  const kept = await KeptBranches.open(watched, []);
   for (const id of ['a', 'b']) await kept.add(branch(id));
   await kept.markStored('b');
+  watched.written.clear();
+  await kept.markStored('b');
   await kept.markStored('of another list');
-  const again = await reopen(directory);
+  expect([...watched.written]).toEqual([]);
+  const again = await reopen(watched.inner);
   expect(again.list.map(({ id, isStored }) => [id, isStored])).toEqual([
     ['a', false],
     ['b', true],
   ]);
+});
+
+test('[BRANCH5] a branch is left, and removed, by its id; the others keep their facts', async () => {
+  const directory = new MemoryDirectory();
+  const kept = await reopen(directory);
+  const facts = ['a', 'b', 'c'].map((id, i) => ({ ...branch(id), createdMs: i, sends: i === 1 }));
+  for (const one of facts) await kept.add(one);
+  await kept.leave('b');
+  await kept.remove('a');
+  const left = [{ ...facts[1]!, isLeaving: true }, facts[2]!];
+  for (const found of [kept, await reopen(directory)]) {
+    expect(found.list).toEqual(left);
+    expect([found.find('b'), found.find('a')]).toEqual([left[0], undefined]);
+  }
+});
+
+test('[BRANCH6] the moments that are needed are those of the branches, also of one that is leaving, and those that are held', async () => {
+  const kept = await reopen(new MemoryDirectory());
+  const bookmarkOf = (sequence: number) => `00000001-0000000${sequence}-00000000-0`;
+  const timeline = 2 ** 32;
+  for (const [i, sequence] of [3, 5, 3].entries())
+    await kept.add({ ...branch(`b${i}`), bookmark: bookmarkOf(sequence) });
+  const held = [kept.hold(bookmarkOf(7)), kept.hold(bookmarkOf(5))];
+  const needed = () => kept.needed.map((sequence) => sequence - timeline).toSorted();
+  await kept.leave('b1');
+  expect(needed()).toEqual([3, 5, 7]);
+  await kept.remove('b1');
+  expect(needed()).toEqual([3, 5, 7]);
+  for (const { release } of held) release();
+  expect(needed()).toEqual([3]);
 });
 
 test('[LOG30] a closed list changes nothing, and a change is OBJECT_RESET', async () => {
@@ -180,4 +214,72 @@ test('[LOG30] both copies of a list are stored once more after a flush that fail
     await damage(copy, at + 30);
     expect(ids(await reopen(copy))).toEqual(['a']);
   }
+});
+
+/** The whole of a copy, read as the document says. */
+function copyAt(bytes: Uint8Array, at: number) {
+  const view = new DataView(bytes.buffer, at);
+  const length = view.getUint32(16, true);
+  const end = Math.ceil((24 + length) / 4) * 4;
+  const words = wordsOf(bytes.subarray(at, at + end));
+  return {
+    isIntact: view.getFloat64(0, true) === new Checksum(0x4252414e).ofRecord(words, 2, end / 4),
+    generation: view.getFloat64(8, true),
+    list: JSON.parse(new TextDecoder().decode(bytes.subarray(at + 24, at + 24 + length))),
+    rest: bytes.subarray(at + 24 + length, at + end).every((byte) => byte === 0),
+  };
+}
+
+test('[LOG17] [LOG30] both copies of the list are as the document says, whatever the length of the names', async () => {
+  const directory = new MemoryDirectory();
+  const kept = await reopen(directory);
+  for (const [i, name] of ['a', 'üb', 'ÜÜÜ', '日本', 'plain'].entries()) {
+    await kept.add({ ...branch(`b${i}`), name });
+    const bytes = await bytesOf(directory, NAME);
+    for (const at of COPIES) {
+      expect(copyAt(bytes, at)).toEqual({
+        isIntact: true,
+        generation: i + 1,
+        list: kept.list,
+        rest: true,
+      });
+    }
+    expect((await reopen(directory)).list).toEqual(kept.list);
+  }
+});
+
+test('[LOG30] a file that ends within its first copy has no list; one that is longer, and is not intact, is CORRUPT', async () => {
+  for (const size of [0, 1, 23, 24, 100, COPIES[1]!]) {
+    const directory = new MemoryDirectory();
+    await overwrite(directory, NAME, new Uint8Array(size).fill(1));
+    expect(ids(await reopen(directory))).toEqual([]);
+    await (await reopen(directory)).add(branch('a'));
+    expect(ids(await reopen(directory))).toEqual(['a']);
+  }
+  const directory = new MemoryDirectory();
+  await overwrite(directory, NAME, new Uint8Array(COPIES[1]! + 1).fill(1));
+  await expect(reopen(directory)).rejects.toMatchObject({
+    code: 'CORRUPT',
+    message: expect.stringContaining('both copies of the list of branches are damaged'),
+  });
+  expect(await bytesOf(directory, NAME)).toHaveLength(COPIES[1]! + 1); // it is not open any more
+});
+
+test('[BRANCH14] the branches of a list of an earlier version are not noted as stored', async () => {
+  const directory = new MemoryDirectory();
+  const { isStored: _, ...earlier } = branch('a');
+  await (await reopen(directory)).add(earlier as KeptBranch);
+  expect((await reopen(directory)).list).toEqual([branch('a')]);
+});
+
+test('[LOG30] a change that the disk refuses changes nothing, and the next one is made', async () => {
+  const watched = new WatchedDirectory();
+  const kept = await KeptBranches.open(watched, []);
+  await kept.add(branch('a'));
+  watched.full.add(NAME);
+  await expect(kept.add(branch('b'))).rejects.toMatchObject({ code: 'DISK_FULL' });
+  expect(ids(kept)).toEqual(['a']);
+  watched.full.clear();
+  await kept.add(branch('c'));
+  for (const found of [kept, await reopen(watched.inner)]) expect(ids(found)).toEqual(['a', 'c']);
 });

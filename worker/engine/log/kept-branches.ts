@@ -183,7 +183,7 @@ export class KeptBranches {
 
 function encode({ generation, list }: Stored): Uint8Array {
   const text = encodeText(JSON.stringify(list));
-  const bytes = new Uint8Array(Math.ceil((HEAD_BYTES + text.length) / 4) * 4);
+  const bytes = new Uint8Array(placeBytes(text.length));
   const view = new DataView(bytes.buffer);
   view.setFloat64(HEAD.generation, generation, true);
   view.setUint32(HEAD.length, text.length, true);
@@ -207,12 +207,11 @@ function readNewest(file: SyncFile): Found {
 
 function readCopy(file: SyncFile, copy: 0 | 1): Stored | null {
   const bytes = new Uint8Array(COPY_BYTES);
-  const count = file.read(bytes, copy * COPY_BYTES);
+  file.read(bytes, copy * COPY_BYTES);
   const view = new DataView(bytes.buffer);
   const length = view.getUint32(HEAD.length, true);
-  const end = Math.ceil((HEAD_BYTES + length) / 4) * 4;
-  if (count < HEAD_BYTES + length || end > COPY_BYTES) return null;
-  if (view.getFloat64(HEAD.sum, true) !== sumOf(bytes.subarray(0, end))) return null;
+  const place = bytes.subarray(0, placeBytes(length));
+  if (view.getFloat64(HEAD.sum, true) !== sumOf(place)) return null; // also of a copy that is cut off
   const list = JSON.parse(
     new TextDecoder().decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)),
   ) as KeptBranch[];
@@ -221,6 +220,11 @@ function readCopy(file: SyncFile, copy: 0 | 1): Stored | null {
     // Lists of earlier versions do not tell it.
     list: list.map((branch) => ({ ...branch, isStored: branch.isStored === true })),
   };
+}
+
+/** Of a copy whose list has this length: whole words. */
+function placeBytes(length: number): number {
+  return Math.ceil((HEAD_BYTES + length) / 4) * 4;
 }
 
 function sumOf(place: Uint8Array): number {

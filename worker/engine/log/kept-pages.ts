@@ -43,7 +43,7 @@ export class PagesInFile implements KeptPages {
   /** @throws DISK_FULL, MEMORY_FULL, IO */
   set(pageIndex: number, page: Uint8Array): void {
     const known = this.#places.get(pageIndex);
-    const place = known ?? this.#free.at(-1) ?? this.#places.size + this.#free.length;
+    const place = known ?? this.#free.at(-1) ?? this.#places.size;
     this.#file.write(page, place * PAGE_BYTES);
     if (known === undefined) {
       this.#free.pop();

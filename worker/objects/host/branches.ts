@@ -22,6 +22,7 @@ import {
   branchOrigin,
   type ObjectAddress,
 } from '../../../src/shared/contract/object-id.ts';
+import { assert } from '../../engine/file/invariant.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 import { ScratchDirectory } from '../../engine/file/scratch-directory.ts';
 import type { Annotation } from '../../engine/log/annotation.ts';
@@ -177,8 +178,7 @@ export class Branches {
   }
 
   async #openNext(address: ObjectAddress, environment: LogEnvironment): Promise<OpenedBranch> {
-    const way = branchOrigin(address);
-    if (way === null) throw storageError('INTERNAL', 'open: the object is not a branch.');
+    const way = wayTo(address);
     const useOrigin = async (origin: ObjectInstance): Promise<OpenedBranch> => {
       const { branchPoint } = origin.storage;
       const found = this.#mustFind(address, origin);
@@ -227,8 +227,7 @@ export class Branches {
 
   /** A branch has a durable commit: if it is kept, a later loss of its files is noticed. */
   stored(address: ObjectAddress): void {
-    const way = branchOrigin(address);
-    if (way === null) return;
+    const way = wayTo(address);
     const origin = this.#instances.live(addressKey(way.origin));
     // Without the note a loss is not noticed; the next opening tries again.
     origin?.storage.branchPoint.kept.markStored(way.id).catch(() => {});
@@ -270,8 +269,7 @@ export class Branches {
   promote(address: ObjectAddress, cancellation?: Cancellation, by?: Annotation): Promise<string> {
     return this.#instances.use(address, async (branch) => {
       const { storage } = branch;
-      const way = branchOrigin(address);
-      if (way === null) throw storageError('INTERNAL', 'promote: the object is not a branch.');
+      const way = wayTo(address);
       const now = await branch.deliver(() => ({
         bookmark: storage.currentBookmark(),
         alarm: storage.storedAlarm,
@@ -306,8 +304,7 @@ export class Branches {
     cancellation?: Cancellation,
     by?: Annotation,
   ): Promise<BranchMergeResult> {
-    const way = branchOrigin(address);
-    if (way === null) throw storageError('INTERNAL', 'merge: the object is not a branch.');
+    const way = wayTo(address);
     let at = bookmark;
     for (let tries = 1; ; tries++) {
       const opened = await this.#instances.use(address, (branch) =>
@@ -407,7 +404,7 @@ export class Branches {
   #mustFind(address: ObjectAddress, { storage }: ObjectInstance): Temporary | KeptBranch {
     const temporary = this.#find(address);
     if (temporary !== undefined) return temporary;
-    const kept = storage.branchPoint.kept.find(branchOrigin(address)?.id ?? '');
+    const kept = storage.branchPoint.kept.find(wayTo(address).id);
     if (kept !== undefined && !kept.isLeaving) return kept;
     throw branchEnded(
       'it was closed or deleted, or its origin or the worker that held it has ended',
@@ -421,9 +418,9 @@ export class Branches {
 
   /** Ends a branch that is not kept, and those below it. @throws IO */
   async #end(address: ObjectAddress, reason: Error): Promise<void> {
-    const way = branchOrigin(address);
     const found = this.#find(address);
-    if (way === null || found === undefined) return;
+    if (found === undefined) return;
+    const way = wayTo(address);
     const originKey = addressKey(way.origin);
     const siblings = this.#temporary.get(originKey);
     siblings?.delete(way.id);
@@ -514,6 +511,13 @@ export class Branches {
     const words = [0, 1, 2, 3].map(() => this.#environment.randomUint32());
     return words.map((word) => word.toString(16).padStart(8, '0')).join('');
   }
+}
+
+/** The object, or branch, that a branch was forked from, and its id there. @throws INTERNAL for an object */
+function wayTo(address: ObjectAddress) {
+  const way = branchOrigin(address);
+  assert(way !== null, 'an object was used as a branch');
+  return way;
 }
 
 /** The branches that are not being deleted. */

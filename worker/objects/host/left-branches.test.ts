@@ -1,0 +1,264 @@
+// What an earlier host left of branches, and what failures leave: which folders the next host removes, and what goes on.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import {
+  addressKey,
+  branchAddress,
+  type ObjectAddress,
+} from '../../../src/shared/contract/object-id.ts';
+import type { FileDirectory } from '../../engine/file/file.ts';
+import { DurableObject } from '../../realm/library/base-classes.ts';
+import { SlowMedium } from '../../testing/slow-medium.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { MemoryCatalog } from '../catalog/catalog.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+
+class Box extends DurableObject {}
+
+let medium: SlowMedium;
+let host: TestHost;
+/** Of the object. */
+let key: string;
+
+/** The process begins. */
+async function begin(): Promise<void> {
+  const world = { medium, catalog: new MemoryCatalog() };
+  host = await createTestHost({}, { Box }, undefined, world);
+  key = addressKey(host.address());
+}
+
+beforeEach(async () => {
+  medium = new SlowMedium();
+  await begin();
+});
+afterEach(async () => {
+  medium.release();
+  await host.close();
+});
+
+const at = <T>(address: ObjectAddress, event: (instance: ObjectInstance) => T | Promise<T>) =>
+  host.host.deliver(address, event);
+
+async function fork(name: string | null, origin = host.address()): Promise<ObjectAddress> {
+  const request = { at: null, name, isKept: name !== null, sends: false };
+  const { id } = await at(origin, (instance) => host.host.branches.fork(instance, request));
+  return branchAddress(origin, id);
+}
+
+const write = (address: ObjectAddress, x: string) =>
+  at(address, ({ storage }) => {
+    storage.exec('CREATE TABLE IF NOT EXISTS t (x)', []);
+    storage.exec('INSERT INTO t VALUES (?)', [x]);
+  });
+const read = (address: ObjectAddress) =>
+  at(address, ({ storage }) => [...storage.exec('SELECT x FROM t', []).raw()].flat());
+const isOpen = (address: ObjectAddress) => host.host.instances.has(addressKey(address));
+
+/** An object with a kept branch, one below it, and folders that a crash has left; the names of these. */
+async function crashed() {
+  await write(host.address(), 'origin');
+  const kept = await fork('kept');
+  const below = await fork('below', kept);
+  for (const address of [kept, below]) await write(address, 'branch');
+  await host.close();
+  const [one, two] = ['1', '2'].map((digit) => digit.repeat(32));
+  const [keptKey, belowKey] = [kept, below].map(addressKey);
+  const facet = 'f'.repeat(32);
+  const other = key.replace(/\w{8}$/, '00000000');
+  const left = {
+    ofObject: [
+      `${key}~${one}`,
+      `${key}~${one}~base`,
+      `${key}~${one}~${two}`,
+      `${key}~${one}.${facet}`,
+    ],
+    ofBranches: [`${keptKey}~base`, `${keptKey}~${one}`, `${belowKey}~base`],
+    ofOther: [`${other}~${one}`],
+  };
+  const staying = [key, keptKey!, belowKey!, `${keptKey}.${facet}`];
+  for (const name of [...Object.values(left).flat(), ...staying]) await medium.directory(name);
+  await begin();
+  return { kept, below, left, staying };
+}
+
+const keys = async () => (await medium.keys()).toSorted();
+
+test('[BRANCH12] a host removes what a crash left of branches, of every object, and opens none of them', async () => {
+  const { kept, below, staying } = await crashed();
+  await host.host.branches.sweep();
+  expect([kept, below, host.address()].map(isOpen)).toEqual([false, false, false]);
+  expect(await keys()).toEqual(staying.toSorted());
+  for (const address of [kept, below]) expect(await read(address)).toEqual(['origin', 'branch']);
+});
+
+test('[BRANCH12] what an open branch uses is not removed', async () => {
+  const { kept, below, left, staying } = await crashed();
+  await read(below); // and those that it is a branch of
+  const lone = await fork(null);
+  const end = host.host.branches.hold(lone);
+  for (const address of [lone, kept]) await medium.directory(`${addressKey(address)}~base`);
+  await medium.directory(addressKey(lone));
+  await host.host.branches.sweep();
+  const used = [left.ofBranches[0], left.ofBranches[2]];
+  const expected = [...staying, ...used, addressKey(lone), `${addressKey(lone)}~base`];
+  expect(await keys()).toEqual(expected.toSorted());
+  end();
+});
+
+test('[BRANCH12] a fork of the object removes what a crash left of its branches, not of those below them or of others', async () => {
+  const { left, staying } = await crashed();
+  await fork(null);
+  await host.turns(50);
+  const others = [...left.ofBranches.slice(1), ...left.ofOther];
+  expect(await keys()).toEqual([...staying, ...others].toSorted());
+});
+
+test('[BRANCH12] files that cannot be removed, or whose list cannot be read, are left to the next host', async () => {
+  const { left, staying } = await crashed();
+  const { remove } = medium;
+  medium.remove = async () => {
+    throw storageError('IO', 'remove: fails.');
+  };
+  await host.host.branches.sweep();
+  await fork(null);
+  await host.turns(50);
+  expect(await keys()).toEqual([...staying, ...Object.values(left).flat()].toSorted());
+  medium.remove = remove;
+  await host.close();
+  await begin();
+  await host.host.branches.sweep();
+  expect(await keys()).toEqual(staying.toSorted());
+});
+
+test('[BRANCH7] the deletion of an object ends its branches, and removes their folders and what a crash left', async () => {
+  const { kept, below, left } = await crashed();
+  const lone = await fork(null);
+  const inner = await fork(null, lone);
+  const all = [lone, inner, kept, below];
+  for (const address of [lone, inner]) host.host.branches.hold(address);
+  for (const address of all) await read(address);
+  await host.host.erase(host.address());
+  expect(await keys()).toEqual(left.ofOther);
+  for (const address of all)
+    await expect(read(address)).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+});
+
+test('[BRANCH5] the deletion of a branch rejects its calls with the reason, and ends those below it', async () => {
+  await write(host.address(), 'origin');
+  const kept = await fork('kept');
+  const below = await fork('below', kept);
+  await write(below, 'below');
+  const call = at(kept, () => new Promise<never>(() => {})).catch((error) => error);
+  await host.turns(20);
+  await at(host.address(), (instance) => host.host.branches.delete(instance, 'kept'));
+  expect(await call).toMatchObject({
+    code: 'BRANCH_ENDED',
+    message: 'The branch has ended: it was deleted. Fork again.',
+  });
+  await expect(read(below)).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  expect(await keys()).toEqual([key]);
+});
+
+test('[BRANCH7] calls of a branch under way end with the reset of its origin, whose reason they name', async () => {
+  await write(host.address(), 'origin');
+  const branch = await fork('kept');
+  const call = at(branch, () => new Promise<never>(() => {})).catch((error) => error);
+  await host.turns(20);
+  await host.host.reset(host.address(), new Error('the reset'));
+  expect(await call).toMatchObject({
+    code: 'OBJECT_RESET',
+    message: 'The origin of the branch has restarted, and the branch with it.',
+  });
+  expect(await read(branch)).toEqual(['origin']);
+});
+
+/** The files of these keys fail while it is true. */
+function failing(fails: (key: string, name: string, call: 'open' | 'read') => boolean): void {
+  const directory = medium.directory.bind(medium);
+  medium.directory = async (of): Promise<FileDirectory> => {
+    const inner = await directory(of);
+    const check = (name: string, call: 'open' | 'read') => {
+      if (fails(of, name, call)) throw storageError('IO', `${call} "${name}": fails.`);
+    };
+    return {
+      names: () => inner.names(),
+      remove: (name) => inner.remove(name),
+      open: async (name) => {
+        check(name, 'open');
+        const file = await inner.open(name);
+        return {
+          read: (target, offset) => {
+            check(name, 'read');
+            return file.read(target, offset);
+          },
+          write: file.write.bind(file),
+          truncate: file.truncate.bind(file),
+          sizeBytes: file.sizeBytes.bind(file),
+          flush: file.flush.bind(file),
+          close: file.close.bind(file),
+        };
+      },
+    };
+  };
+}
+
+test.for([
+  [
+    'the history of its origin',
+    (of: string, _: string, call: string) => of === key && call === 'read',
+  ],
+  ['its own files', (of: string, _: string, call: string) => of !== key && call === 'open'],
+] as const)(
+  '[BRANCH7] a branch that cannot be opened, because %s cannot be read, lets its origin go, and can be opened later',
+  async ([, fails]) => {
+    let isFailing = false;
+    failing((of, name, call) => isFailing && fails(of, name, call));
+    await host.close();
+    await begin();
+    await write(host.address(), 'origin');
+    const branch = await fork('kept');
+    await write(branch, 'branch');
+    await host.host.evict(branch);
+    await write(host.address(), 'later');
+    isFailing = true;
+    await expect(read(branch)).rejects.toMatchObject({ code: 'IO' });
+    isFailing = false;
+    await host.advance(3_600_000);
+    expect(isOpen(host.address())).toBe(false);
+    expect(await read(branch)).toEqual(['origin', 'branch']);
+  },
+);
+
+test('[BRANCH14] a write of a branch is not concerned by a list that cannot be stored; a later opening notes it', async () => {
+  await write(host.address(), 'origin');
+  const branch = await fork('kept');
+  medium.fails = (_, name) => name === 'branches';
+  await write(branch, 'branch');
+  await host.turns(20);
+  medium.fails = () => false;
+  expect(await read(branch)).toEqual(['origin', 'branch']);
+  const isNoted = () =>
+    at(host.address(), ({ storage }) => storage.branchPoint.kept.list[0]!.isStored);
+  await host.host.evict(branch);
+  await write(branch, 'again');
+  await host.turns(20);
+  expect(await isNoted()).toBe(true);
+});
+
+test.for([
+  ['a kept branch', 'kept', true],
+  ['an open branch', null, true],
+  ['no branch', undefined, false],
+] as const)(
+  '[BRANCH5] an object that was never written, with %s, has files after its end: %s',
+  async ([, name, isStored]) => {
+    await at(host.address(), () => {});
+    const branch = name === undefined ? undefined : await fork(name);
+    const end = branch && host.host.branches.hold(branch);
+    await host.host.evict(host.address());
+    expect((await keys()).includes(key)).toBe(isStored);
+    if (branch !== undefined) await write(branch, 'branch');
+    end?.();
+  },
+);
