@@ -107,12 +107,11 @@ export class BranchMain implements SyncFile {
     if (this.#ended.generation !== generation) {
       this.#ended = { generation, places: this.#places.size };
     }
-    const known = this.#places.get(pageIndex);
-    if (known !== undefined && known < this.#ended.places) {
-      this.#file.write(page, known * PLACE_BYTES + HEAD_BYTES);
+    const place = this.#places.get(pageIndex) ?? this.#places.size;
+    if (place < this.#ended.places) {
+      this.#file.write(page, place * PLACE_BYTES + HEAD_BYTES);
       return;
     }
-    const place = known ?? this.#places.size;
     const whole = new Uint8Array(PLACE_BYTES);
     const view = new DataView(whole.buffer);
     view.setFloat64(HEAD.generation, generation + 1, true);
@@ -120,7 +119,7 @@ export class BranchMain implements SyncFile {
     view.setFloat64(HEAD.sum, this.#headSum(whole), true);
     whole.set(page, HEAD_BYTES);
     this.#file.write(whole, place * PLACE_BYTES);
-    if (known === undefined) this.#add(pageIndex);
+    if (place === this.#places.size) this.#add(pageIndex);
   }
 
   #readPlaces(): void {

@@ -27,8 +27,8 @@ import type { Span } from './sealed-segments.ts';
 import type { Folded, FoundRecord, Segment } from './segment.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 
 /** From which age on one state is kept in which time, the oldest first. */
 const STAGES = [

@@ -108,6 +108,28 @@ test('[LOG30] whichever write of a change is torn, the list is the one before or
   }
 });
 
+test.each(COPIES)(
+  '[LOG30] a change first overwrites the copy that was not read: that at byte %i, which is damaged or older',
+  async (at) => {
+    const other = COPIES.find((copy) => copy !== at)!;
+    for (const arrived of [0, 1]) {
+      const directory = new Interrupted();
+      const kept = await KeptBranches.open(directory, []);
+      for (const id of ['a', 'b']) await kept.add(branch(id));
+      await damage(directory.inner, at + 30);
+      const again = await KeptBranches.open(directory, await directory.names());
+      directory.writes = arrived;
+      await expect(again.remove('a')).rejects.toThrow('power');
+      const expected = arrived === 0 ? ['a', 'b'] : ['b'];
+      expect(ids(await reopen(directory.inner))).toEqual(expected);
+      // Only now is the other one older; it is whole, and then not.
+      if (arrived === 0) continue;
+      await damage(directory.inner, other + 30);
+      expect(ids(await reopen(directory.inner))).toEqual(expected);
+    }
+  },
+);
+
 test('[BRANCH5] an object keeps 64 branches; one more is INVALID_ARGUMENT until another is deleted', async () => {
   const directory = new MemoryDirectory();
   const kept = await reopen(directory);
@@ -187,7 +209,11 @@ test('[LOG30] a closed list changes nothing, and a change is OBJECT_RESET', asyn
   const kept = await reopen(directory);
   const added = kept.add(branch('a'));
   const closed = kept.close();
-  await expect(kept.add(branch('b'))).rejects.toMatchObject({ code: 'OBJECT_RESET' });
+  expect(kept.isClosed).toBe(true);
+  await expect(kept.add(branch('b'))).rejects.toMatchObject({
+    code: 'OBJECT_RESET',
+    message: expect.stringContaining('try again'),
+  });
   await closed;
   expect(ids(await reopen(directory))).toEqual(['a']);
   await added;
@@ -232,8 +258,8 @@ function copyAt(bytes: Uint8Array, at: number) {
 
 test('[LOG17] [LOG30] both copies of the list are as the document says, whatever the length of the names', async () => {
   const directory = new MemoryDirectory();
-  const kept = await reopen(directory);
   for (const [i, name] of ['a', 'üb', 'ÜÜÜ', '日本', 'plain'].entries()) {
+    const kept = await reopen(directory);
     await kept.add({ ...branch(`b${i}`), name });
     const bytes = await bytesOf(directory, NAME);
     for (const at of COPIES) {

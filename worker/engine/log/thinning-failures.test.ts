@@ -47,6 +47,26 @@ test('[HIST13] a state is old when a day, or a week, has passed, not a milliseco
   }
 });
 
+test('[HIST13] all segments are thinned once they are old, but for the newest that has ended and the active one', async () => {
+  const object = await old(2 * DAY_MS, { count: 20 });
+  object.environment.nowMs += 2 * DAY_MS;
+  object.environment.history.thin = false;
+  await object.open();
+  await object.commit([0]);
+  await object.files.close();
+  const names = (await object.directory.names()).filter((name) => name.startsWith('log-'));
+  // Of the last one, which is opened ahead, nothing is written yet.
+  const sizes = await Promise.all(names.map((name) => bytesOf(object.directory, name)));
+  const active = sizes.filter(({ length }) => length > 0).length;
+  object.environment.history.thin = true;
+  await object.open();
+  await object.thin();
+  const spans = await spansOf(object);
+  expect([spans[0]?.first, spans.at(-1)?.last]).toEqual([1, active - 2]);
+  await object.compare();
+  await object.files.close();
+});
+
 test('[HIST13] a clock that is ahead thins nothing that is not a day older than the last commit', async () => {
   const object = await (await old(HOUR_MS)).open();
   object.environment.nowMs += 30 * DAY_MS;

@@ -1,9 +1,10 @@
 // Where a branch begins: with which commit, when it may be made, and how long its moment is held.
 
 import { expect, test } from 'vitest';
-import { noise, START_MS, TestEnvironment } from '../../testing/test-log.ts';
+import { imageOf, noise, START_MS, TestEnvironment } from '../../testing/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { sequenceIn } from '../log/bookmark.ts';
+import { PagesInFile } from '../log/kept-pages.ts';
 import { ObjectFiles } from '../log/object-files.ts';
 import { PAGE_BYTES } from '../log/pages.ts';
 import { BranchPoint } from './branch-point.ts';
@@ -94,6 +95,18 @@ test.for(['is made', 'cannot be made', 'does not become durable'])(
     expect(files.branches.needed).toEqual([]);
   },
 );
+
+test('[BRANCH2] the state that a branch begins with stays as it is while the object goes on, until it is closed', async () => {
+  const { files, point, bookmarks, commit } = await opened();
+  const kept = new PagesInFile(await new MemoryDirectory().open('pages'));
+  const before = imageOf(await files.openPast(bookmarks[1]!));
+  const state = await point.open(bookmarks[1]!, kept);
+  commit();
+  expect(imageOf(state).equals(before)).toBe(true);
+  expect(kept.size).toBe(1);
+  point.close(state);
+  expect(() => imageOf(state)).toThrow(expect.objectContaining({ code: 'MOMENT_CLOSED' }));
+});
 
 test('[BRANCH9] only an object that is as it was can become its branch; otherwise CONFLICT names the ways out', async () => {
   const { point, bookmarks, commit } = await opened();

@@ -247,18 +247,50 @@ test('[BRANCH14] a write of a branch is not concerned by a list that cannot be s
 });
 
 test.for([
-  ['a kept branch', 'kept', true],
-  ['an open branch', null, true],
-  ['no branch', undefined, false],
+  ['a kept branch', 'kept', false, true],
+  ['an open branch', null, false, true],
+  ['a branch that has ended', null, true, false],
+  ['no branch', undefined, false, false],
 ] as const)(
-  '[BRANCH5] an object that was never written, with %s, has files after its end: %s',
-  async ([, name, isStored]) => {
+  '[BRANCH5] an object that was never written has files after its end while it has a branch; it has %s',
+  async ([, name, hasEnded, isStored]) => {
     await at(host.address(), () => {});
     const branch = name === undefined ? undefined : await fork(name);
     const end = branch && host.host.branches.hold(branch);
+    if (hasEnded) end?.();
+    await host.host.evict(host.address());
+    await at(host.address(), () => {}); // the next instance has given out no bookmark
     await host.host.evict(host.address());
     expect((await keys()).includes(key)).toBe(isStored);
-    if (branch !== undefined) await write(branch, 'branch');
-    end?.();
+    if (branch !== undefined && !hasEnded) await write(branch, 'branch');
   },
 );
+
+test('[BRANCH5] [LOG30] a fork that the disk has refused resets the object, one that is wrong does not', async () => {
+  await write(host.address(), 'origin');
+  await fork('kept');
+  let before = await host.host.instance(host.address());
+  await expect(fork('kept')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect(await host.host.instance(host.address())).toBe(before);
+  for (const code of ['IO', 'DISK_FULL'] as const) {
+    let isFailing = true;
+    medium.fails = (_, name) => {
+      if (isFailing && name === 'branches') throw storageError(code, 'flush: fails.');
+      return false;
+    };
+    await expect(fork(code)).rejects.toMatchObject({ code });
+    isFailing = false;
+    const after = await host.host.instance(host.address());
+    expect(after).not.toBe(before);
+    before = after;
+  }
+  expect(await read(host.address())).toEqual(['origin']);
+});
+
+test('[LOG17] the ids of branches have 32 digits, and differ', async () => {
+  await write(host.address(), 'origin');
+  const made = [];
+  for (let i = 0; i < 40; i++) made.push((await fork(null)).branch![0]!);
+  expect(made.filter((id) => !/^[0-9a-f]{32}$/.test(id))).toEqual([]);
+  expect(new Set(made).size).toBe(40);
+});

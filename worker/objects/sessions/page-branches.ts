@@ -31,9 +31,8 @@ export class PageBranches {
     const request = { at: bookmark ?? timeMs, name, isKept, sends };
     const branch = await this.#branches.fork(instance, request);
     const address = branchAddress(instance.address, branch.id);
-    this.#unused = this.#unused.filter((made) => this.#branches.isUnused(made));
-    if (this.#isClosed) this.#branches.abandon(address);
-    else if (!isKept) this.#unused.push(address);
+    this.#unused = [...this.#unused, address].filter((made) => this.#branches.isUnused(made));
+    if (this.#isClosed) this.close();
     return factsOf(branch, isKept);
   }
 
