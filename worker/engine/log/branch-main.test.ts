@@ -174,7 +174,7 @@ test.for([
   },
 );
 
-test('[LOG7] a place whose head is cut off is none', async () => {
+test('[LOG7] a place whose head is cut off does not count', async () => {
   const { main, content } = await opened(0);
   for (const index of [1, 2]) main.write(page(index), index * PAGE_BYTES);
   const bytes = await content();

@@ -226,7 +226,7 @@ beforeAll(async () => {
 const replaced = () =>
   Array.from({ length: made.span.last }, (_, i) => made.before.get(segmentName(i + 1))!);
 
-test('[LOG17] [HIST13] [HIST16] the records of a folded segment are those that the document keeps, each with its name, place in the chain and author', () => {
+test('[LOG17] [HIST13] [HIST16] a folded segment has the records that the document keeps, each with its name, place in the chain and author', () => {
   const segments = replaced();
   expect(made.span.first).toBe(1);
   expect(made.span.last).toBeLessThanOrEqual(8); // they are folded at once

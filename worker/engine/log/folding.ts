@@ -278,7 +278,7 @@ class Fold {
     return target && new Fold(log, parts, choice, span, named, target);
   }
 
-  /** The one that is read. */
+  /** Whose records are read now. */
   get source(): Known {
     return this.sources[this.#source]!;
   }

@@ -188,7 +188,7 @@ test('[BRANCH5] a branch is left, and removed, by its id; the others keep their 
   }
 });
 
-test('[BRANCH6] the moments that are needed are those of the branches, also of one that is leaving, and those that are held', async () => {
+test('[BRANCH6] the moments of the branches are needed, also while a branch is leaving, and so are the moments that are held', async () => {
   const kept = await reopen(new MemoryDirectory());
   const bookmarkOf = (sequence: number) => `00000001-0000000${sequence}-00000000-0`;
   const timeline = 2 ** 32;
@@ -274,7 +274,7 @@ test('[LOG17] [LOG30] both copies of the list are as the document says, whatever
   }
 });
 
-test('[LOG30] a file that ends within its first copy has no list; one that is longer, and is not intact, is CORRUPT', async () => {
+test('[LOG30] a file that ends within its first copy has no list; a longer file without an intact copy is CORRUPT', async () => {
   for (const size of [0, 1, 23, 24, 100, COPIES[1]!]) {
     const directory = new MemoryDirectory();
     await overwrite(directory, NAME, new Uint8Array(size).fill(1));

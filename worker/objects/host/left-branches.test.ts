@@ -1,4 +1,4 @@
-// What an earlier host left of branches, and what failures leave: which folders the next host removes, and what goes on.
+// Folders of branches that an earlier host or a failure has left: the next host removes them, unless they are in use.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -94,7 +94,7 @@ test('[BRANCH12] a host removes what a crash left of branches, of every object, 
 
 test('[BRANCH12] what an open branch uses is not removed', async () => {
   const { kept, below, left, staying } = await crashed();
-  await read(below); // and those that it is a branch of
+  await read(below); // which opens its origins
   const lone = await fork(null);
   const end = host.host.branches.hold(lone);
   for (const address of [lone, kept]) await medium.directory(`${addressKey(address)}~base`);
@@ -266,7 +266,7 @@ test.for([
   },
 );
 
-test('[BRANCH5] [LOG30] a fork that the disk has refused resets the object, one that is wrong does not', async () => {
+test('[BRANCH5] [LOG30] a fork that the disk has refused resets the object, a wrong fork does not', async () => {
   await write(host.address(), 'origin');
   await fork('kept');
   let before = await host.host.instance(host.address());

@@ -1,4 +1,4 @@
-// Branches while they are open: how long each lives, what it keeps of its origin and on the disk, and how it is merged.
+// Branches while they are open: how long each lives, the files of its origin's pages, and merging it.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-// The branches of one session: which of them it ends, what it tells of them, and the states of them that it opens.
+// The branches of one session: which of them it ends, the facts that it tells, and the states that it opens.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { StateName } from '../../../src/shared/contract/arguments.ts';
@@ -55,7 +55,7 @@ const fork = (name: string | null, more?: Partial<CallOf<'fork'>>): Promise<Bran
 const isEnded = (branch: string) =>
   expect(read(branch)).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
 
-test('[BRANCH15] the end of a session ends a branch that nobody opened, not one that is open or kept', async () => {
+test('[BRANCH15] the end of a session ends a branch that nobody opened, not an open or a kept branch', async () => {
   const { branches } = host.host;
   const [lone, used, kept] = [await fork(null), await fork(null), await fork('kept')];
   const end = branches.hold(branchAddress(host.address(), used.id));
