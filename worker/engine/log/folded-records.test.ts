@@ -1,8 +1,9 @@
 // The bytes of a folded segment, read as the document says, against the records of the segments that it stands for.
 
 import { beforeAll, expect, test } from 'vitest';
-import { bytesOf, noise, START_MS } from '../../testing/test-log.ts';
+import { bytesOf, copyOf, noise, START_MS } from '../../testing/test-log.ts';
 import { DAY_MS, MINUTE_MS, ThinnedObject } from '../../testing/thinned-object.ts';
+import type { FileDirectory } from '../file/file.ts';
 import type { MemoryDirectory } from '../file/memory-file.ts';
 import { annotationOf } from './annotation.ts';
 import { sequenceIn } from './bookmark.ts';
@@ -129,7 +130,7 @@ const ALL_PAGES = Array.from({ length: 10 }, (_, i) => i);
 /** More than are kept in memory: a transaction in parts. */
 const MANY_PAGES = Array.from({ length: 16 }, (_, i) => i);
 
-/** Everything that a log contains, before and after it was thinned. */
+/** Everything that a log contains, before it is thinned. */
 async function history() {
   const object = new ThinnedObject();
   const { environment } = object;
@@ -196,66 +197,63 @@ async function history() {
   const branch = { id: 'b', name: 'b', bookmark: kept, createdMs: 1, sends: false };
   await object.files.branches.add({ ...branch, isLeaving: false, isStored: false });
   await object.files.close();
-  const before = await bytesIn(object);
-
-  environment.history.thin = true;
-  await object.open();
-  await object.thin();
-  await object.compare();
-  await object.files.close();
-  return { object, before, after: await bytesIn(object), named: [sequenceIn(kept)] };
+  return { object, kept: [sequenceIn(kept)] };
 }
 
-async function bytesIn({ directory }: ThinnedObject): Promise<Map<string, Uint8Array>> {
+async function bytesIn(directory: FileDirectory): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
   for (const name of await directory.names()) found.set(name, await bytesOf(directory, name));
   return found;
 }
 
-let made: Awaited<ReturnType<typeof history>> & { readonly name: string; readonly span: Span };
-type Span = NonNullable<ReturnType<typeof foldedSpan>>;
-
+let made: Awaited<ReturnType<typeof history>>;
 beforeAll(async () => {
-  const found = await history();
-  const names = [...found.after.keys()].filter((name) => foldedSpan(name) !== null);
-  expect(names).toHaveLength(1);
-  made = { ...found, name: names[0]!, span: foldedSpan(names[0]!)! };
+  made = await history();
 });
 
-/** The segments that the folded one stands for. */
-const replaced = () =>
-  Array.from({ length: made.span.last }, (_, i) => made.before.get(segmentName(i + 1))!);
+/** Thins a copy of it; the bytes of the one folded segment, and of the segments that it stands for. */
+async function folded() {
+  const object = new ThinnedObject(await copyOf(made.object.directory));
+  const before = await bytesIn(object.directory);
+  object.environment.nowMs = made.object.environment.nowMs;
+  object.sizes = made.object.sizes;
+  object.states.push(...made.object.states);
+  await object.open();
+  await object.thin();
+  await object.compare();
+  await object.files.close();
+  const after = await bytesIn(object.directory);
+  const names = [...after.keys()].filter((name) => foldedSpan(name) !== null);
+  expect(names).toHaveLength(1);
+  const { first, last } = foldedSpan(names[0]!)!;
+  expect(first).toBe(1);
+  expect(last).toBeLessThanOrEqual(8); // they are folded at once
+  const segments = Array.from({ length: last }, (_, i) => before.get(segmentName(i + 1))!);
+  const next = headerOf(after.get(segmentName(last + 1))!);
+  return { bytes: after.get(names[0]!)!, segments, last, next };
+}
 
-test('[LOG17] [HIST13] [HIST16] a folded segment has the records that the document keeps, each with its name, place in the chain and author', () => {
-  const segments = replaced();
-  expect(made.span.first).toBe(1);
-  expect(made.span.last).toBeLessThanOrEqual(8); // they are folded at once
+test('[LOG17] [HIST13] [HIST16] a folded segment has the records that the document keeps, each with its name, place in the chain and author', async () => {
+  const { bytes, segments, next } = await folded();
   const records = segments.flatMap(recordsOf);
   for (const flag of [CONTINUES, RESTORE, MARKER, PROMOTE, ANNOTATED])
     expect(records.filter(({ flags }) => (flags & flag) !== 0).length, `flag ${flag}`).not.toBe(0);
   const { base } = headerOf(segments[0]!);
-  const expected = foldedFrom(records, base[2]!, made.named);
+  const expected = foldedFrom(records, base[2]!, made.kept);
   expect(expected.length).toBeLessThan(records.length / 2);
-  const folded = recordsOf(made.after.get(made.name)!);
-  expect(folded.map(({ sum, end, ...record }) => record)).toEqual(expected);
-  const next = headerOf(made.after.get(segmentName(made.span.last + 1))!);
-  expect(next.base[2]).toBe(folded.at(-1)!.durableSequence);
+  expect(recordsOf(bytes).map(({ sum, end, ...record }) => record)).toEqual(expected);
+  expect(next.base[2]).toBe(expected.at(-1)!.durableSequence);
 });
 
-test('[LOG17] the header of a folded segment has the number of the last, the base of the first, and how much smaller it is', () => {
-  const segments = replaced();
-  const bytes = made.after.get(made.name)!;
+test('[LOG17] the header of a folded segment has the number of the last, the base of the first, and how much smaller it is; its index has positions between its commits', async () => {
+  const { bytes, segments, last } = await folded();
   const size = segments.reduce((sum, { length }) => sum + length, 0);
   expect(headerOf(bytes)).toEqual({
     ...headerOf(segments[0]!),
-    number: made.span.last,
+    number: last,
     spacingSeconds: 60,
     savedKilobytes: Math.floor((size - bytes.length) / 1024),
   });
-});
-
-test('[LOG17] the index of a folded segment has positions between its commits', () => {
-  const bytes = made.after.get(made.name)!;
   const view = new DataView(bytes.buffer);
   const count = view.getUint32(72, true);
   expect(count).toBeGreaterThan(0);
