@@ -266,6 +266,66 @@ test('[LOG17] the header of a folded segment has the number of the last, the bas
   }
 });
 
+test('[HIST16] segments are read half a megabyte at a time, and more old words than a megabyte are written in parts', async () => {
+  const object = new ThinnedObject();
+  object.sizes = { segmentBytes: 1 << 21, checkpointLogBytes: 1 };
+  object.environment.history.thin = false;
+  await object.open();
+  const commit = async (first: number) => {
+    object.environment.nowMs += MINUTE_MS / 10;
+    for (let page = first; page < first + 40; page++)
+      object.files.file.write(noise(object.states.length * 1000 + page, 4096), page * 4096);
+    object.files.annotate(annotationOf({ kind: 'call', method: `commit ${object.states.length}` }));
+    object.files.file.commit();
+    await object.files.flush();
+    await object.upkeep();
+    object.note();
+  };
+  // In each minute, 40 pages ten times: 320 of them are other pages.
+  for (let i = 0; i < 40; i++) await commit(40 * (i % 8));
+  object.environment.nowMs += 2 * DAY_MS;
+  for (let i = 0; i < 16; i++) await commit(0);
+  await object.files.close();
+  const before = await bytesIn(object.directory);
+  object.environment.history.thin = true;
+  await object.open();
+  const names = () => object.directory.names();
+  let steps = 0;
+  while (object.files.needsMaintenance) {
+    const isMade = (await object.folded()).length > 0 && !(await names()).includes(segmentName(1));
+    if (!isMade) steps++;
+    await object.files.maintain();
+  }
+  const { last } = foldedSpan((await object.folded())[0]!)!;
+  const records = Array.from({ length: last }, (_, i) =>
+    recordsOf(before.get(segmentName(i + 1))!),
+  ).flat();
+  // Two records of 320 KB in a step; the first ones, whose pages have no old bytes, are smaller.
+  expect(steps).toBeGreaterThan(records.length / 2 - 6);
+  expect(steps).toBeLessThan(records.length / 2 + last + 3);
+  const kept = await object.compare();
+  const listed = await object.files.listCommits({
+    ...{ fromMs: 0, toMs: Number.POSITIVE_INFINITY, before: null, limit: 1000 },
+  });
+  expect(listed.map(({ bookmark }) => bookmark).toSorted()).toEqual([...kept].toSorted());
+  for (const { bookmark, by } of listed) {
+    const index = object.states.findIndex((state) => state.bookmark === bookmark);
+    expect(by?.method).toBe(`commit ${index}`);
+  }
+  const [name] = await object.folded();
+  await object.files.close();
+  const parts = recordsOf(await bytesOf(object.directory, name!)).filter(
+    ({ flags }) => (flags & CONTINUES) !== 0,
+  );
+  expect(parts.length).toBeGreaterThan(2);
+  const sequences = new Set(records.map(({ sequence }) => sequence));
+  for (const { flags, sequence, end: _, pageCount, pageCountBefore } of parts) {
+    expect(flags).toBe(CONTINUES | FOLDED);
+    expect(sequences).toContain(sequence);
+    expect([pageCount, pageCountBefore].every((count) => count <= 320)).toBe(true);
+  }
+});
+
 test('[HIST8] [LOG17] a folded segment that stands for folded ones says how much smaller it is than all of the first ones', async () => {
   const object = new ThinnedObject();
   const directory = object.directory as MemoryDirectory;
