@@ -22,7 +22,6 @@ function baseOf(): BranchBase {
   return {
     state: {} as PastState,
     pageCount: BELOW_PAGES,
-    sizeBytes: () => below.length,
     read(target, offset) {
       target.set(below.subarray(offset, offset + target.length));
       return true;

@@ -14,7 +14,7 @@ import { PAGE_BYTES } from './pages.ts';
 import type { PastState } from './past-state.ts';
 
 /** The state that a branch begins with: a moment of its origin. */
-export interface BranchBase extends Pick<DatabaseFile, 'read' | 'sizeBytes'> {
+export interface BranchBase extends Pick<DatabaseFile, 'read'> {
   readonly state: PastState;
   readonly pageCount: number;
   /** It is not read any more. */

@@ -167,7 +167,7 @@ export class Branches {
    * @throws BRANCH_ENDED, OBJECT_MISSING, and what opening the origin, its moment and the files throws
    */
   open(address: ObjectAddress, environment: LogEnvironment): Promise<OpenedBranch> {
-    const depth = address.branch?.length ?? 0;
+    const depth = address.branch!.length;
     const earlier = this.#openings.get(depth) ?? Promise.resolve();
     const opened = earlier.then(() => this.#openNext(address, environment));
     this.#openings.set(
@@ -422,9 +422,9 @@ export class Branches {
     if (found === undefined) return;
     const way = wayTo(address);
     const originKey = addressKey(way.origin);
-    const siblings = this.#temporary.get(originKey);
-    siblings?.delete(way.id);
-    if (siblings?.size === 0) this.#temporary.delete(originKey);
+    const siblings = this.#temporary.get(originKey)!;
+    siblings.delete(way.id);
+    if (siblings.size === 0) this.#temporary.delete(originKey);
     const key = addressKey(address);
     for (const id of this.#temporary.get(key)?.keys() ?? []) {
       await this.#end(branchAddress(address, id), reason);
@@ -467,8 +467,9 @@ export class Branches {
   async #removeLeft(originKey: string, kept: KeptBranches | null): Promise<void> {
     for (const key of (await this.#folders.list()).branches) {
       if (this.#isClosed || kept?.isClosed) return; // a branch may have been added since
-      const isBelow = idBelow(key, originKey) !== null;
-      if (isBelow && this.#isLeft(key, originKey, kept)) await this.#environment.medium.remove(key);
+      const id = idBelow(key, originKey);
+      if (id === null || !this.#isLeft(key, originKey, id, kept)) continue;
+      await this.#environment.medium.remove(key);
     }
   }
 
@@ -498,8 +499,7 @@ export class Branches {
   }
 
   /** True if no branch of the object has this folder: it, or pages of its moment, are of an earlier host. */
-  #isLeft(key: string, originKey: string, kept: KeptBranches | null): boolean {
-    const id = idBelow(key, originKey) ?? '';
+  #isLeft(key: string, originKey: string, id: string, kept: KeptBranches | null): boolean {
     if (this.#temporary.get(originKey)?.has(id)) return false;
     const own = branchKey(originKey, id);
     if (own === baseKey(originKey)) return !this.#instances.has(originKey);
@@ -540,10 +540,6 @@ class OriginMoment implements BranchBase {
   read(target: Uint8Array, offset: number): boolean {
     if (this.state.ended) throw originRestarted();
     return this.state.read(target, offset);
-  }
-
-  sizeBytes(): number {
-    return this.state.sizeBytes();
   }
 
   release(): void {

@@ -66,7 +66,14 @@ test('[BRANCH4] a branch ends with the last of its users, and nobody else is con
   expect(branches.isUnused(branch)).toBe(false);
   ends[0]!();
   expect(await read(branch)).toEqual([[0, 'origin']]);
+  const call = at(branch, () => new Promise<never>(() => {}));
+  const rejected = expect(call).rejects.toMatchObject({
+    code: 'BRANCH_ENDED',
+    message: 'The branch has ended: it was closed. Fork again.',
+  });
+  await host.turns(5);
   ends[1]!();
+  await rejected;
   await isEnded(branch);
   expect(await read(other)).toEqual([[0, 'origin']]);
   // An object and a kept branch have users too, and outlive them.
@@ -125,15 +132,18 @@ test('[BRANCH9] [MERGE7] a promote or merge that is cancelled before its turn ch
   const branch = await fork();
   await write(branch, 1, 'branch');
   const cancelled = new Error('cancelled');
+  let checks = 0;
   const cancellation = {
     isCancelled: () => true,
     check: () => {
+      checks++;
       throw cancelled;
     },
   };
   const { branches } = host.host;
   await expect(branches.promote(branch, cancellation)).rejects.toBe(cancelled);
   await expect(branches.merge(branch, null, null, cancellation)).rejects.toBe(cancelled);
+  expect(checks).toBe(2); // neither is tried again
   expect(await read(host.address())).toEqual([[0, 'origin']]);
   expect((await branches.merge(branch, null, null)).bookmark).not.toBeNull();
   expect(await read(host.address())).toHaveLength(2);
@@ -193,6 +203,29 @@ async function fill(address: ObjectAddress, byte: number): Promise<void> {
   for (let i = 1; i <= 20; i++) await write(address, 100 + i, new Uint8Array(500_000).fill(byte));
 }
 
+test('[BRANCH4] [BRANCH8] a small branch has no folder unless it is kept; a large one has, and its end removes it and those below', async () => {
+  const [branch, kept] = [await fork(), await fork({ name: 'kept' })];
+  const end = host.host.branches.hold(branch);
+  for (const address of [branch, kept]) await write(address, 1, 'small');
+  const [own, ofKept] = [branch, kept].map(({ branch }) => `~${branch![0]}`);
+  expect(await folders()).toEqual([ofKept]);
+  await fill(branch, 1);
+  await host.turns(20);
+  expect((await folders()).toSorted()).toEqual([own!, ofKept!].toSorted());
+  expect((await read(branch)).slice(0, 2)).toEqual([
+    [0, 'origin'],
+    [1, 'small'],
+  ]);
+  const inner = await fork({}, branch);
+  host.host.branches.hold(inner);
+  await fill(inner, 2);
+  await host.turns(20);
+  expect(await folders()).toContain(`${own}~${inner.branch![1]}`);
+  end();
+  await host.turns(20);
+  expect(await folders()).toEqual([ofKept]);
+});
+
 test('[BRANCH4] [BRANCH8] the pages of its origin that a branch needs go to the disk when they are many, and are removed with its instance', async () => {
   await fill(host.address(), 1);
   const branch = await fork();
@@ -246,14 +279,13 @@ test('[BRANCH7] a branch keeps its origin open while it is, and no longer', asyn
 test('[BRANCH7] [LOG30] the deletion of an object whose list of branches is damaged removes the files of all of them', async () => {
   const branch = await fork({ name: 'draft' });
   await write(branch, 1, 'branch');
-  await write(await fork({ name: 'below' }, branch), 2, 'below');
-  await write(await fork({ name: 'other' }), 3, 'other');
-  await host.close();
+  const [below, other] = [await fork({ name: 'below' }, branch), await fork({ name: 'other' })];
+  for (const address of [below, other]) await write(address, 2, 'branch');
+  for (const address of [below, other, branch, host.address()]) await host.host.evict(address);
   expect(await folders()).toHaveLength(3);
   const file = await (await medium.directory(addressKey(host.address()))).open('branches');
   for (const copy of [0, 1 << 17]) file.write(new Uint8Array(100).fill(1), copy);
   file.close();
-  host = await createTestHost({}, {}, undefined, { medium, catalog: new MemoryCatalog() });
   await expect(read(host.address())).rejects.toMatchObject({ code: 'CORRUPT' });
   await host.host.erase(host.address());
   expect(await medium.keys()).toEqual([]);
