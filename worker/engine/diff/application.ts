@@ -101,6 +101,11 @@ export class Application {
     else if (!this.#isWithSchema(change)) this.#refuse('unnamed', change);
   }
 
+  /** Leaves out a change that is in conflict; with a definition, the rows that come with it. */
+  leaveOut(change: StateDifference): void {
+    if (change.kind === 'schema' && change.type === 'table') this.#whole.add(change.name);
+  }
+
   /** Makes the changes that were taken. @throws RefusedChanges */
   run(): void {
     const drops = this.#schema.filter(({ before }) => before !== null);

@@ -12,8 +12,11 @@ interface Defined {
  */
 export type ContentKind = 'content' | 'others' | 'none' | 'hidden' | 'plain';
 
-const MODULE = /\bUSING\s+["'`[]?(\w+)/i;
-const CONTENT = /[,(]\s*content\s*=\s*(["'`[]?)([^"'`\],)]*)/i;
+/** Behind the name of the table, which may have any text in quotes. SQLite writes the words before it. */
+const MODULE =
+  /^CREATE VIRTUAL TABLE (?:"(?:[^"]|"")*"|'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\])?.*?\bUSING\s+["'`[]?(\w+)/is;
+/** FTS5 takes any beginning of the word; its other options that begin with C have other letters, too. */
+const CONTENT = /[,(]\s*c[onte]*\s*=\s*(["'`[]?)([^"'`\],)]*)/i;
 
 /** What the names of the tables that keep a virtual table's content end with, by its module. */
 const SHADOWS: Readonly<Record<string, readonly string[]>> = {

@@ -72,7 +72,8 @@ function mergeInto(
     application = new Application(target.database, comparison.differences);
     for (const change of changes) {
       if (isMetadata(change)) continue;
-      if (!refused.has(change) || chosen.has(change)) application.add(change, chosen.has(change));
+      if (refused.has(change) && !chosen.has(change)) application.leaveOut(change);
+      else application.add(change, chosen.has(change));
     }
     if (application.conflicts.length > 0) {
       return { conflicts: application.conflicts.map(wireConflict), hasChanged: false };
