@@ -214,7 +214,7 @@ export function differencesOf(
 
 /** The result of an application. */
 export interface Applied {
-  /** Of the changes that were not made: reason, change, what is there. */
+  /** Of the changes that were not made: reason, change, and the present row. */
   readonly conflicts: unknown[][];
   readonly isEmpty: boolean;
   readonly tables: string[];
@@ -248,7 +248,7 @@ export function apply(
   );
 }
 
-/** A comparison as an object opens it, and what has happened to it. */
+/** A comparison as an object opens it, which counts its calls. */
 export interface WatchedComparison {
   readonly comparison: Comparison;
   /** How often each state was used, and closed. */

@@ -32,9 +32,7 @@ const entryTests = (...names: string[]) =>
   names.map((name) => `worker/start/entries/${name}.test.ts`);
 const DIFF_TESTS = [
   'worker/engine/diff',
-  ...entryTests('differences', 'revert', 'branch-merge'),
-  ...entryTests('merged-collations', 'merged-constraints', 'merged-deletions'),
-  ...entryTests('merged-sequences', 'merged-tables', 'merge-decisions'),
+  ...['comparison', 'merge'].map((name) => `worker/engine/storage/${name}.test.ts`),
 ];
 const APPLICATION = 'application,changeset,sequences';
 const followTests = (...names: string[]) => names.map((name) => `worker/follow/${name}.test.ts`);

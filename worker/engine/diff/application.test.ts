@@ -50,7 +50,7 @@ test.for(named)(
 );
 
 test.for(named)(
-  '[REVERT1] with %s: the changes of the other direction give the first state, beside what the object has done elsewhere',
+  '[REVERT1] with %s: the changes of the other direction give the first state, and other tables of the object stay',
   (name) => {
     const [first, later] = programs[name]!;
     const base = stateAfter(null, ...first);
@@ -79,7 +79,7 @@ test('[MERGE6] keys come from a branch into an object that had none, and go agai
   expect(apply(base, base, empty).isEmpty).toBe(true);
 });
 
-test('[MERGE3] rows that a branch has changed, and the object in another way in other columns, are in conflict with what the object has', () => {
+test('[MERGE3] rows that a branch has changed, and the object in another way in other columns, are in conflict with the present rows', () => {
   const base = stateAfter(null, 'CREATE TABLE t (a INTEGER PRIMARY KEY, b, c)', THREE);
   const theirs = stateAfter(
     base,

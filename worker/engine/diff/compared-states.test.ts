@@ -50,7 +50,7 @@ test.for(Object.keys(programs))(
   },
 );
 
-test('[DIFF4] definitions come first, by kind and name, then what the storage keeps, then tables by name, and rows by key', () => {
+test('[DIFF4] definitions come first, by kind and name, then hidden tables, then tables by name, and rows by key', () => {
   const found = between(
     [
       'CREATE TABLE b (k TEXT PRIMARY KEY) WITHOUT ROWID',
@@ -91,7 +91,7 @@ test('[DIFF4] definitions come first, by kind and name, then what the storage ke
   ]);
 });
 
-test('[DIFF4] what SQLite keeps for itself is not shown: sequences, statistics, indexes of constraints', () => {
+test('[DIFF4] tables and indexes of SQLite itself are not shown: sequences, statistics, indexes of constraints', () => {
   const found = between(
     ['CREATE TABLE a (id INTEGER PRIMARY KEY)'],
     [
@@ -258,7 +258,7 @@ test('[DIFF5] virtual tables that are made, removed or made again show all their
   ]);
 });
 
-test('[DIFF5] a virtual table whose name holds another module, and one whose option is shortened, are what they are', () => {
+test('[DIFF5] a virtual table whose name holds another module, or whose option is shortened, is compared by its own module and option', () => {
   const name = '"not using rtree"';
   const found = between(
     [`CREATE VIRTUAL TABLE ${name} USING fts5(a)`, `INSERT INTO ${name} VALUES ('x')`],

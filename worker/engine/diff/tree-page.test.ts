@@ -1,4 +1,4 @@
-// Pages of real databases, read as trees: every page has one place, and every entry is what SQLite gives for it; and pages
+// Pages of real databases, read as trees: every page has one place, and every entry has the values that SQLite gives; and pages
 // that hold anything.
 
 import fc from 'fast-check';
@@ -336,7 +336,7 @@ test('[DIFF3] pages of other kinds are no pages of a tree, and only two kinds ha
   }
 });
 
-test('[DIFF3] cells beyond their page are left out; one that ends with it is not', () => {
+test('[DIFF3] cells beyond their page are left out; a cell that ends with it is not', () => {
   // A row of NULL, rowid 9: two bytes of payload.
   const row = [2, 9, 2, 0];
   const count = 6;

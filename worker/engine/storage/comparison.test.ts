@@ -60,7 +60,7 @@ test.for([
   },
 );
 
-test('[DIFF4] changes of 600 tables are no more than 500 a batch, and 300 hidden ones are none', () => {
+test('[DIFF4] changes of 600 tables are no more than 500 a batch, and those of hidden tables are not shown', () => {
   const tables = Array.from({ length: 600 }, (_, i) => `CREATE TABLE t${i} (a)`);
   expect(batchesOf(empty, stateAfter(empty, ...tables)).map(({ length }) => length)).toEqual([
     500, 100,
@@ -222,7 +222,7 @@ test('[DIFF8] closing it frees both states and the database, also with a walk th
   expect(openDatabases.size).toBe(0);
 });
 
-test('[DIFF8] what SQLite tells of it closes it, and it does not write', () => {
+test('[DIFF8] a critical error of SQLite closes it, and it does not write', () => {
   const { comparison, closed, events, openDatabases } = watchedComparison(empty, empty);
   expect(() => events.beforeWrite()).toThrow('does not write');
   expect(openDatabases.size).toBe(1);

@@ -1,4 +1,4 @@
-// Merges of the differences of two states into a database: what is made, what is in conflict, and how that is decided.
+// Merges of the differences of two states into a database: changes that are made, conflicts, and their decisions.
 
 import { expect, test } from 'vitest';
 import type { Decisions } from '../../../src/shared/contract/arguments.ts';
@@ -87,7 +87,7 @@ const alarmAt = (timeMs: number) =>
   `INSERT OR REPLACE INTO _cf_METADATA VALUES (1, ${timeMs}000000)`;
 const [BASE_MS, OURS_MS, THEIRS_MS] = [4e12, 4.1e12, 4.2e12];
 
-test('[MERGE3] what is not in conflict is made, with the alarm; and nothing is left to do then', async () => {
+test('[MERGE3] changes without conflict are made, with the alarm; and nothing is left to do then', async () => {
   const theirs = stateAfter(
     base,
     set(2, 'theirs'),
@@ -147,7 +147,7 @@ const alarmConflict = {
   now: OURS_MS,
 };
 
-test('[MERGE4] conflicts are listed with what the object has, the alarm last, and nothing is made', async () => {
+test('[MERGE4] conflicts are listed with the present rows, the alarm last, and nothing is made', async () => {
   const found = await merge(ours, [both], null, OURS_MS);
   expect(found.conflicts).toEqual([conflictOf(1), conflictOf(2), alarmConflict]);
   expect([found.conflictCount, found.hasChanged, found.alarms]).toEqual([3, false, []]);
@@ -233,7 +233,7 @@ test('[MERGE4] rows of a table that the object has dropped, or has made otherwis
   expect((await merge(dropped, [[base, theirs]], each('theirs', 'ours'))).hasChanged).toBe(true);
 });
 
-test('[MERGE8] what cannot be made is in conflict whatever is decided, unless as ours', async () => {
+test('[MERGE8] a change that cannot be made is in conflict, unless it is decided as ours', async () => {
   const first = stateAfter(base, "CREATE VIRTUAL TABLE hidden USING fts5(a, content='')");
   const theirs = stateAfter(first, "INSERT INTO hidden VALUES ('x')", set(1, 'theirs'));
   const unnamed = { reason: 'unnamed', change: { kind: 'table', table: 'hidden' }, now: undefined };
@@ -282,7 +282,7 @@ test('[MERGE4] of many conflicts, all are listed and counted', async () => {
   expect([found.conflictCount, found.hasChanged]).toEqual([250, false]);
 });
 
-test('[REVERT7] each comparison is merged into what the ones before it have made, and all are closed', async () => {
+test('[REVERT7] each comparison is merged into the state after the ones before it, and all are closed', async () => {
   const one = stateAfter(base, set(1, 'one'));
   const two = stateAfter(one, set(2, 'two'));
   const made = await merge(base, [
@@ -291,7 +291,7 @@ test('[REVERT7] each comparison is merged into what the ones before it have made
   ]);
   expect([made.hasChanged, made.opened, made.closed]).toEqual([true, 2, 2]);
   expect(valuesOf(made.state)).toEqual(['1,one', '2,two', '3,c']);
-  // Back and forth: the second one finds what the first one has made.
+  // Back and forth: the second comparison finds the changes of the first.
   const back = await merge(base, [
     [base, one],
     [one, base],
