@@ -167,7 +167,7 @@ export async function pagesOf(state: StoredState): Promise<StatePages> {
   return new StatePages(state, new KeyOrder(await openInMemory()));
 }
 
-/** Calls `use` with the differences. `pages`: those that may differ, from 0 on; null: nobody knows. */
+/** Calls `use` with the differences. `pages`: the pages that may differ, from 0 on; null: nobody knows. */
 export function compare<T>(
   before: StoredState,
   after: StoredState,

@@ -1,4 +1,4 @@
-// The rows that may differ, from the pages of two states: exactly those that differ, where the pages tell it.
+// The rows that may differ, from the pages of two states: exactly the rows that differ, where the pages tell it.
 
 import { expect, test } from 'vitest';
 import { compare, pagesOf, type StoredState, stateAfter } from '../../testing/stored-states.ts';
@@ -82,7 +82,7 @@ test('[DIFF2] rows that a split moves to other pages are not among them', async 
   expect((await changedKeys(before, after)).keys).toEqual({ t: [501, 503] });
 });
 
-test('[DIFF2] entries at another place of one page are the same; those that change at both its ends are found', async () => {
+test('[DIFF2] entries at another place of one page are the same; entries that change at both its ends are found', async () => {
   const row = (i: number) => `(${i}, '${i}')`;
   const base = stateAfter(null, 'CREATE TABLE t (id INTEGER PRIMARY KEY, a)');
   const of = (...ids: number[]) => stateAfter(base, `INSERT INTO t VALUES ${ids.map(row)}`);

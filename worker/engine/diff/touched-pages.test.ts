@@ -1,4 +1,4 @@
-// The pages that differ between two states, and those that have another place in their trees.
+// The pages that differ between two states, and the pages that have another place in their trees.
 
 import { expect, test } from 'vitest';
 import { pagesOf, StoredState, stateAfter } from '../../testing/stored-states.ts';

@@ -153,7 +153,7 @@ test('[DIFF3] entries have the rowids and the values that SQLite gives, also tho
   expect(count).toBe(2000);
 });
 
-test('[DIFF3] the keys of entries of indexes, and of a table without rowids, are those that SQLite gives', () => {
+test('[DIFF3] the keys of entries of indexes, and of a table without rowids, are the keys that SQLite gives', () => {
   const sorted = (name: string, sql: string) => {
     const { order } = trees.get(name)! as { order: KeyColumns };
     const found = [...pages.entriesOf(trees.get(name)!)].map((cell) => pages.keyOf(cell, order)!);

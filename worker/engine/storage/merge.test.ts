@@ -178,7 +178,7 @@ test.for(['ours', 'theirs'] as const)('[MERGE4] all conflicts decided as %s', as
   expect(made.alarms).toEqual(decision === 'theirs' ? [THEIRS_MS] : []);
 });
 
-test('[MERGE1] conflicts beyond those that were decided are open', async () => {
+test('[MERGE1] conflicts that were not decided are open', async () => {
   const found = await merge(ours, [both], each('theirs', 'ours'), OURS_MS);
   expect([found.conflicts, found.hasChanged]).toEqual([[alarmConflict], false]);
   const two = await merge(ours, [both], each('theirs'), OURS_MS);
