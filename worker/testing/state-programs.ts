@@ -72,7 +72,6 @@ export const programs: Readonly<Record<string, readonly [string[], string[]]>> =
   'a key whose index compares otherwise than its column': [
     ['CREATE TABLE t (a, b TEXT COLLATE NOCASE, c, PRIMARY KEY (b COLLATE BINARY))', THREE],
     [
-      ...WRITES,
       "INSERT INTO t VALUES (9, 'B', 'of another')",
       "UPDATE t SET c = 'w' WHERE b = 'b' COLLATE BINARY",
     ],
@@ -181,6 +180,100 @@ export const programs: Readonly<Record<string, readonly [string[], string[]]>> =
       'INSERT INTO c VALUES (1, 1), (2, 2)',
     ],
     ['DELETE FROM p WHERE id = 1', 'INSERT INTO p VALUES (3)', 'INSERT INTO c VALUES (3, 3)'],
+  ],
+  'a view whose trigger writes instead': [
+    ['CREATE TABLE t (a INTEGER PRIMARY KEY, b, c)', THREE],
+    [
+      'CREATE VIEW v AS SELECT a FROM t',
+      'CREATE TRIGGER g INSTEAD OF INSERT ON v BEGIN DELETE FROM t; END',
+      "UPDATE t SET b = 'w'",
+    ],
+  ],
+  'another view, whose trigger stays': [
+    [
+      'CREATE TABLE t (a INTEGER PRIMARY KEY, b, c)',
+      'CREATE VIEW v AS SELECT a FROM t',
+      'CREATE TRIGGER g INSTEAD OF INSERT ON v BEGIN DELETE FROM t; END',
+    ],
+    [
+      'DROP VIEW v',
+      'CREATE VIEW v AS SELECT a, b FROM t',
+      'CREATE TRIGGER g INSTEAD OF INSERT ON v BEGIN DELETE FROM t; END',
+    ],
+  ],
+  'an index and a trigger of one name, of which one is another one': [
+    [
+      'CREATE TABLE t (a INTEGER PRIMARY KEY, b, c)',
+      'CREATE INDEX x ON t (b)',
+      'CREATE INDEX y ON t (c)',
+      'CREATE TRIGGER x AFTER DELETE ON t BEGIN SELECT 1; END',
+      'CREATE TRIGGER z AFTER DELETE ON t BEGIN SELECT 1; END',
+      THREE,
+    ],
+    [
+      'ALTER TABLE t ADD COLUMN d',
+      'DROP INDEX x',
+      'CREATE INDEX x ON t (b, c)',
+      'DROP TRIGGER z',
+      'CREATE TRIGGER z AFTER DELETE ON t BEGIN SELECT 2; END',
+    ],
+  ],
+  'ids that are given once': [
+    ['CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT, b, c)', THREE],
+    WRITES,
+  ],
+  'rows of an index of text and of one of places': [
+    [
+      'CREATE VIRTUAL TABLE t USING fts5(a, b, c)',
+      'CREATE VIRTUAL TABLE place USING rtree(id, x0, x1)',
+      THREE,
+      'INSERT INTO place VALUES (1, 0, 1), (2, 2, 3), (7, 8, 9)',
+    ],
+    [
+      ...WRITES.slice(0, 2),
+      "INSERT INTO t (rowid, a) VALUES (9, 'nine')",
+      'UPDATE place SET x0 = 1 WHERE id = 2',
+      'DELETE FROM place WHERE id = 1',
+      'INSERT INTO place VALUES (5, 5, 6)',
+    ],
+  ],
+  'virtual tables that are made': [
+    ['CREATE TABLE page (id INTEGER PRIMARY KEY, text)', "INSERT INTO page VALUES (1, 'one')"],
+    [
+      'CREATE VIRTUAL TABLE t USING fts5(a, b, c)',
+      'CREATE VIRTUAL TABLE place USING rtree(id, x0, x1)',
+      "CREATE VIRTUAL TABLE found USING fts5(text, content='page', content_rowid='id')",
+      "INSERT INTO found (found) VALUES ('rebuild')",
+      'CREATE VIRTUAL TABLE words USING fts5vocab(t, row)',
+      THREE,
+      'INSERT INTO place VALUES (1, 0, 1)',
+    ],
+  ],
+  'parents with a key, and children without one': [
+    [
+      'CREATE TABLE p (id INTEGER PRIMARY KEY)',
+      'CREATE TABLE c (v, p REFERENCES p)',
+      'INSERT INTO p VALUES (1), (2)',
+      "INSERT INTO c VALUES ('a', 1), ('b', 2)",
+    ],
+    [
+      'INSERT INTO p VALUES (3)',
+      "UPDATE c SET p = 3 WHERE v = 'a'",
+      "INSERT INTO c VALUES ('c', 3)",
+      'DELETE FROM p WHERE id = 1',
+    ],
+  ],
+  'unique values that three rows exchange, in two columns': [
+    [
+      'CREATE TABLE t (a INTEGER PRIMARY KEY, b UNIQUE, c NOT NULL UNIQUE)',
+      "INSERT INTO t VALUES (1, 'a', 'x'), (2, 'b', 'y'), (3, 'c', 'z')",
+    ],
+    [
+      'CREATE TABLE kept AS SELECT * FROM t',
+      'DELETE FROM t',
+      "INSERT INTO t VALUES (1, 'b', 'z'), (2, 'c', 'x'), (3, 'a', 'y')",
+      'DROP TABLE kept',
+    ],
   ],
   keys: [
     ['CREATE TABLE t (a)'],

@@ -1,6 +1,7 @@
 // For tests of differences: states of a database as files in memory, without a log. Each is made of another one by
 // statements, in milliseconds, and stays as it is.
 
+import { storageError } from '../../src/shared/contract/errors.ts';
 import { Application } from '../engine/diff/application.ts';
 import { type StateDifference, StateDifferences } from '../engine/diff/differences.ts';
 import { KeyOrder } from '../engine/diff/key-order.ts';
@@ -26,6 +27,7 @@ export class StoredState implements DatabaseFile, PageLayer {
   #bytes: Uint8Array;
   #sizeBytes: number;
   #committed: Uint8Array;
+  #readableBytes = Number.POSITIVE_INFINITY;
   reads = 0;
 
   constructor(bytes = new Uint8Array()) {
@@ -49,7 +51,13 @@ export class StoredState implements DatabaseFile, PageLayer {
     return this.#bytes.subarray((pageNumber - 1) * PAGE_BYTES, pageNumber * PAGE_BYTES);
   }
 
+  /** From now on, each read from this offset on fails. */
+  fail(offset = 0): void {
+    this.#readableBytes = offset;
+  }
+
   read(target: Uint8Array, offset: number): boolean {
+    if (offset >= this.#readableBytes) throw storageError('IO', 'read: the disk has failed.');
     this.reads++;
     const end = Math.min(offset + target.length, this.#sizeBytes);
     const found = this.#bytes.subarray(Math.min(offset, end), end);
@@ -215,7 +223,7 @@ export function differencesOf(
 /** The result of an application. */
 export interface Applied {
   /** Of the changes that were not made: reason, change, and the present row. */
-  readonly conflicts: unknown[][];
+  readonly conflicts: [reason: string, change: unknown[], now: unknown][];
   readonly isEmpty: boolean;
   readonly tables: string[];
   /** With the other changes. */
@@ -228,6 +236,7 @@ export function apply(
   before: StoredState,
   after: StoredState,
   always = false,
+  beforeRun: (state: StoredState) => void = () => {},
 ): Applied {
   const state = ours.copy();
   return compare(before, after, (differences) =>
@@ -236,13 +245,16 @@ export function apply(
       const application = new Application(database, differences);
       for (const change of differences.all()) application.add(change, always);
       const { isEmpty } = application;
+      beforeRun(state);
       database.trusted(() => application.run());
       database.run('COMMIT');
-      const conflicts = application.conflicts.map(({ reason, change, now }) => [
-        reason,
-        wordsOf(change),
-        now?.map(valueOfCell) ?? now,
-      ]);
+      const conflicts = application.conflicts.map(
+        ({ reason, change, now }): Applied['conflicts'][number] => [
+          reason,
+          wordsOf(change),
+          now?.map(valueOfCell) ?? now,
+        ],
+      );
       return { conflicts, isEmpty, tables: [...application.tables].sort(), state };
     }),
   );

@@ -30,10 +30,9 @@ const FOLDING_TESTS = [
 ].map((name) => `worker/engine/log/${name}.test.ts`);
 const entryTests = (...names: string[]) =>
   names.map((name) => `worker/start/entries/${name}.test.ts`);
-const DIFF_TESTS = [
-  'worker/engine/diff',
-  ...['comparison', 'merge'].map((name) => `worker/engine/storage/${name}.test.ts`),
-];
+const diffTests = (...names: string[]) => names.map((name) => `worker/engine/diff/${name}.test.ts`);
+/** The pages of two states, without SQLite. */
+const TREES = ['changed-keys', 'key-order', 'state-pages', 'touched-pages', 'tree-page'];
 const APPLICATION = 'application,changeset,sequences';
 const followTests = (...names: string[]) => names.map((name) => `worker/follow/${name}.test.ts`);
 const SERIALIZER_TESTS = ['src/shared/values'];
@@ -89,10 +88,16 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     mutate: [`worker/engine/log/{${FOLDING}}.ts`],
     tests: FOLDING_TESTS,
   },
+  'diff-pages': {
+    folder: 'worker/engine/diff',
+    mutate: [`worker/engine/diff/{${TREES}}.ts`],
+    // Tested on their own, so without the tests that compare whole states.
+    tests: diffTests(...TREES),
+  },
   diff: {
     folder: 'worker/engine/diff',
-    mutate: ['worker/engine/diff/*.ts', `!worker/engine/diff/{${APPLICATION}}.ts`],
-    tests: DIFF_TESTS,
+    mutate: ['worker/engine/diff/*.ts', `!worker/engine/diff/{${TREES},${APPLICATION}}.ts`],
+    tests: diffTests('compared-states', 'full-text', 'shapes', 'application'),
   },
   merge: {
     folder: 'worker/engine/storage',
@@ -100,7 +105,10 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       'worker/engine/storage/{merge,comparison}.ts',
       `worker/engine/diff/{${APPLICATION}}.ts`,
     ],
-    tests: DIFF_TESTS,
+    tests: [
+      ...diffTests('application', 'compared-states'),
+      ...['comparison', 'merge'].map((name) => `worker/engine/storage/${name}.test.ts`),
+    ],
   },
   branches: {
     folder: 'worker/objects/host',

@@ -22,7 +22,7 @@ import type {
 import { contentKind, contentOfIndex } from './full-text.ts';
 import { type FoundRow, quotedName, type Row, RowReader, sameStored } from './row-reader.ts';
 import { largerOf, missingOf, type Sequences, sequencesOf, setSequences } from './sequences.ts';
-import { type Shape, Shapes } from './shapes.ts';
+import { type SchemaObject, type Shape, Shapes } from './shapes.ts';
 
 /**
  * `changed`: the object has something else than the base. `rows`: the table has other rows than the base, so it cannot
@@ -42,8 +42,8 @@ export interface ChangeConflict {
 export class RefusedChanges extends Error {
   readonly change: SchemaDifference | HiddenDifference;
 
-  constructor(change: SchemaDifference | HiddenDifference, cause?: unknown) {
-    super(change.table, { cause });
+  constructor(change: SchemaDifference | HiddenDifference) {
+    super(change.table);
     this.change = change;
   }
 }
@@ -112,7 +112,7 @@ export class Application {
     const creates = this.#schema.filter(({ after }) => after !== null);
     const isTable = ({ type }: SchemaDifference) => type === 'table';
     const database = this.#database;
-    const steps = this.#rows.filter(({ shape }) => !this.#whole.has(shape.name));
+    const steps = this.#rows;
     for (const shape of new Set(steps.map((step) => step.shape))) {
       if (this.#shapes.hasOtherCollations(shape) || /conflict/i.test(shape.sql))
         this.#unsuited.add(shape);
@@ -126,13 +126,17 @@ export class Application {
         for (const change of drops.filter((one) => !isTable(one))) this.#drop(change);
         for (const change of drops.filter(isTable)) this.#drop(change);
         for (const change of creates.filter(isTable)) this.#create(change);
-        if (direct.length === 0) return;
-        // A row that goes, and is named by its key, may have the rowid or the unique value of a row to come.
-        this.#applyKeyed(keyed, 'removals');
-        this.#applyDirect(direct);
+        if (direct.length > 0) {
+          // A row that goes, and is named by its key, may have the rowid or the unique value of a row to come.
+          this.#applyKeyed(keyed, 'removals');
+          this.#applyDirect(direct);
+        }
+        // A child cannot be written while its foreign key is enforced, and the table of its parents is dropped.
+        this.#applyKeyed(keyed, direct.length === 0 ? 'all' : 'writes');
       });
-      this.#applyKeyed(keyed, direct.length === 0 ? 'all' : 'writes');
-      for (const change of creates.filter((one) => !isTable(one))) this.#create(change);
+      // A trigger may be of a view.
+      for (const type of ['index', 'view', 'trigger'])
+        for (const change of creates) if (change.type === type) this.#create(change);
       const shapes = new Shapes(database, 'main');
       this.#rebuildIndexes(shapes);
       setSequences(
@@ -149,7 +153,7 @@ export class Application {
     const now = this.#shapes.objects.find((one) => one.type === type && one.name === name)?.sql;
     if ((now ?? null) === after) return;
     if (isHiddenName(name)) {
-      if (now === undefined && after !== null) this.#schema.push(change);
+      if (now === undefined) this.#schema.push(change);
       return; // an empty hidden table may stay
     }
     if (type === 'table') this.#whole.add(name);
@@ -157,11 +161,9 @@ export class Application {
       this.#refuse('changed', change);
       return;
     }
-    if (type === 'table' && before !== null && now !== undefined && !always) {
-      if (!this.#hasRowsOfBase(name)) {
-        this.#refuse('rows', change);
-        return;
-      }
+    if (type === 'table' && !always && !this.#hasRowsOfBase(name)) {
+      this.#refuse('rows', change);
+      return;
     }
     this.tables.add(change.table);
     // It is as the base has it, or is to be replaced.
@@ -177,10 +179,8 @@ export class Application {
   #addRow(change: RowDifference, always: boolean): void {
     const { table } = change;
     if (this.#whole.has(table)) return;
-    const created = this.#schema.find(({ type, name }) => type === 'table' && name === table);
     // A hidden table that is missing has no rows, and is made with the first.
-    const isMade = created !== undefined || isHiddenName(table);
-    const shape = this.#shapes.of(table) ?? (isMade ? change.shapes[1] : null);
+    const shape = this.#shapes.of(table) ?? (isHiddenName(table) ? change.shapes[1] : null);
     const theirs = change.shapes[1] ?? change.shapes[0]!;
     if (shape === null || shape.sql !== theirs.sql) {
       if (change.after === null && shape === null) return;
@@ -188,13 +188,13 @@ export class Application {
       return;
     }
     const isNew = this.#shapes.of(table) === undefined;
-    const now = isNew ? null : this.#readerOf(shape).like(foundRow(change, shape));
+    const now = isNew ? null : this.#readerOf(shape).like(change);
     if (sameStored(now?.cells ?? null, change.after, shape)) return;
     if (!always && !sameStored(now?.cells ?? null, change.before, shape)) {
       this.#refuse('changed', change, now?.cells ?? null, shape);
       return;
     }
-    if (isNew && created === undefined) {
+    if (isNew && !this.#schema.some(({ name }) => name === table)) {
       this.#schema.push({
         kind: 'schema',
         type: 'table',
@@ -239,40 +239,43 @@ export class Application {
   }
 
   #drop({ type, name }: SchemaDifference): void {
-    const { objects } = this.#shapes;
-    // A table takes its indexes and triggers with it.
-    const object = objects.find((one) => one.type === type && one.name === name);
-    const isGone = type !== 'table' && type !== 'view' && this.#whole.has(object?.table ?? '');
-    if (!isGone) this.#database.runOnce(`DROP ${type.toUpperCase()} ${quotedName(name)}`);
+    this.#database.runOnce(`DROP ${type} ${quotedName(name)}`);
   }
 
   #create(change: SchemaDifference): void {
     const { type, name, after } = change;
+    this.#define(after!, change);
+    if (isHiddenName(name) || (type !== 'table' && type !== 'view')) return;
+    if (type === 'table') this.#insertAll(name);
+    for (const sql of this.#dependents(change)) this.#define(sql, change);
+  }
+
+  #define(sql: string, change: SchemaDifference): void {
     try {
-      this.#database.runOnce(after!);
+      this.#database.runOnce(sql);
     } catch (error) {
       // It is of a table or column that the object has not, or an index that its rows do not allow.
-      if (isRefusal(error)) throw new RefusedChanges(change, error);
+      if (isRefusal(error)) throw new RefusedChanges(change);
       throw error;
     }
-    if (type !== 'table' || isHiddenName(name)) return;
-    const shape = this.#differences.shapeOf(1, name)!;
-    if (
-      shape.kind !== 'virtual' ||
-      contentKind(shape) === 'content' ||
-      contentKind(shape) === 'plain'
-    ) {
-      for (const { cells, rowid } of this.#differences.rowsOf(1, name))
-        this.#insert(shape, cells, rowid);
-    }
-    // What belongs to it, and is the same in both states.
-    for (const object of this.#differences.objectsOf(1, name)) {
-      const isChange = this.#schema.some(
-        (one) => one.type === object.type && one.name === object.name,
-      );
-      if (object.type !== 'table' && object.sql !== null && !isChange)
-        this.#database.runOnce(object.sql);
-    }
+  }
+
+  /** Puts in the rows that a table of the later state keeps itself. */
+  #insertAll(table: string): void {
+    const shape = this.#differences.shapeOf(1, table)!;
+    const kind = contentKind(shape);
+    if (kind !== 'content' && kind !== 'plain') return;
+    for (const { cells, rowid } of this.#differences.rowsOf(1, table))
+      this.#insert(shape, cells, rowid);
+  }
+
+  /** Indexes and triggers that go with a table or view, and that no change makes: those of the object, if it has it. */
+  #dependents({ name, before }: SchemaDifference): string[] {
+    const objects =
+      before === null ? this.#differences.objectsOf(1, name) : this.#shapes.objectsOf(name);
+    const isChange = ({ type, name }: SchemaObject) =>
+      this.#schema.some((one) => one.type === type && one.name === name);
+    return objects.flatMap((one) => (one.sql === null || isChange(one) ? [] : [one.sql]));
   }
 
   /**
@@ -303,8 +306,7 @@ export class Application {
       write(statement, shape, cells);
     }
     // A row that has a key takes any rowid, which must not be that of another one.
-    const takesAny = ({ shape, change }: RowStep) =>
-      shape.kind !== 'virtual' && change.key !== null;
+    const takesAny = ({ change }: RowStep) => change.key !== null;
     for (const isLast of [false, true]) {
       for (const step of steps) {
         const { shape, change, now } = step;
@@ -324,12 +326,8 @@ export class Application {
   #insert(shape: Shape, row: Row, rowid: bigint | null): void {
     const names = storedNames(shape);
     const cells: Cell[] = [...storedCells(row, shape)];
-    if (
-      shape.rowid !== null &&
-      rowid !== null &&
-      (shape.key.length === 0 || shape.kind === 'rowid')
-    ) {
-      names.unshift(shape.rowid);
+    if (rowid !== null) {
+      names.unshift(shape.rowid!);
       cells.unshift(integerCell(rowid));
     }
     const places = names.map(() => '?').join(', ');
@@ -341,7 +339,6 @@ export class Application {
 
   /** `removals`: of rows that go or are replaced. */
   #applyKeyed(steps: readonly RowStep[], part: 'all' | 'removals' | 'writes'): void {
-    if (steps.length === 0) return;
     const writer = new ChangesetWriter();
     const byTable = new Map<Shape, RowStep[]>();
     for (const step of steps) {
@@ -389,7 +386,8 @@ export class Application {
       const isView = shapes.objects.some((one) => one.type === 'view' && one.name === source);
       if (!isView && !this.tables.has(source)) continue;
       const quoted = quotedName(name);
-      this.#database.runOnce(`INSERT INTO ${quoted} (${quoted}) VALUES ('rebuild')`);
+      // As a program would: the storage's own statements run no view.
+      this.#database.exec(`INSERT INTO ${quoted} (${quoted}) VALUES ('rebuild')`, []);
     }
   }
 }
@@ -400,10 +398,6 @@ function storedNames({ columns }: Shape): string[] {
 
 function storedCells(row: Row, { columns }: Shape): Row {
   return row.filter((_, i) => columns[i]!.isStored);
-}
-
-function foundRow({ key, rowid, before, after }: RowDifference, { columns }: Shape): FoundRow {
-  return { cells: (before ?? after)!, columns, key, rowid };
 }
 
 function sameKeyCells(one: Row, other: Row, { columns }: Shape): boolean {
@@ -421,7 +415,7 @@ function write(statement: PreparedStatement, { name }: Shape, bindings: Row): vo
     statement.step();
   } catch (error) {
     if (isStorageError(error) && error.code === 'SQL' && /constraint/i.test(error.message)) {
-      throw new RefusedChanges({ kind: 'table', table: name }, error);
+      throw new RefusedChanges({ kind: 'table', table: name });
     }
     throw error;
   }

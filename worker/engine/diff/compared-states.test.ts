@@ -312,7 +312,7 @@ test('[MERGE9] the sequences that the later state has raised are told, of tables
     'DROP TABLE dropped',
     table('made'),
     'INSERT INTO made VALUES (3)',
-    "INSERT INTO sqlite_sequence VALUES ('plain', 8), ('nothing', 'text')",
+    "INSERT INTO sqlite_sequence VALUES ('plain', 8), ('nothing', 'text'), ('missing', 9)",
     'CREATE TABLE plain (id INTEGER PRIMARY KEY)',
   );
   const raised = (one: StoredState, other: StoredState) =>

@@ -121,7 +121,7 @@ export class StateDifferences {
 
   /** A table of one state, and all that belongs to it. */
   objectsOf(side: number, name: string): SchemaObject[] {
-    return this.#shapes[side]!.objects.filter(({ table }) => table === name);
+    return this.#shapes[side]!.objectsOf(name);
   }
 
   *#ofSchema(): Generator<SchemaDifference> {

@@ -20,6 +20,9 @@ export interface FoundRow {
   readonly rowid: bigint | null;
 }
 
+/** The names of a row: its key, and its rowid. */
+type NamedRow = Pick<FoundRow, 'key' | 'rowid'>;
+
 /** Reads rows of one table in one state. */
 export class RowReader {
   readonly #database: Database;
@@ -44,7 +47,7 @@ export class RowReader {
   }
 
   /** The row that is the same one in this state. */
-  like(row: FoundRow): FoundRow | null {
+  like(row: NamedRow): FoundRow | null {
     if (isNamed(row)) return this.#one(this.byKey, row.key);
     if (row.rowid === null || this.#shape.rowid === null) return null;
     const same = this.at(row.rowid);
@@ -167,7 +170,7 @@ export class RowReader {
 }
 
 /** True if its key tells it from all other rows. */
-export function isNamed(row: FoundRow): row is FoundRow & { readonly key: Row } {
+export function isNamed(row: NamedRow): row is NamedRow & { readonly key: Row } {
   return row.key !== null && !row.key.some(isNull);
 }
 

@@ -107,6 +107,11 @@ export class Shapes {
     return shape;
   }
 
+  /** A table or view, and all that belongs to it. */
+  objectsOf(name: string): SchemaObject[] {
+    return this.objects.filter(({ table }) => table === name);
+  }
+
   /** The trees of all indexes, and of all tables but those named. */
   treesExcept(names: ReadonlySet<string>): Tree[] {
     const trees: Tree[] = [];

@@ -53,6 +53,11 @@ test.for([
     const after = stateAfter(empty, write);
     expect(batchesOf(empty, after).map(({ length }) => length)).toEqual(sizes);
     expect(batchesOf(after, empty).map(({ length }) => length)).toEqual(sizes);
+    const one = stateAfter(
+      empty,
+      `INSERT INTO _cf_KV VALUES ('a', zeroblob(${1 << 20})), ('b', x'01')`,
+    );
+    expect(batchesOf(empty, one).map(({ length }) => length)).toEqual([1, 1]);
     // Both the old value and the new one count.
     const table = write.includes('_cf_KV') ? '_cf_KV SET value' : 't SET v';
     const changed = stateAfter(after, `UPDATE ${table} = zeroblob(400001)`);

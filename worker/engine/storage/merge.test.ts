@@ -186,6 +186,34 @@ test('[MERGE1] conflicts that were not decided are open', async () => {
   expect(valuesOf(two.state)).toEqual(['1,ours', '2,ours', '3,c']);
 });
 
+test('[MERGE3] an alarm comes into an object that never had one, and goes again', async () => {
+  const none = stateAfter(null, 'CREATE TABLE t (id INTEGER PRIMARY KEY, v)');
+  const theirs = stateAfter(
+    none,
+    METADATA,
+    alarmAt(THEIRS_MS),
+    'INSERT INTO _cf_METADATA VALUES (-5, 1)',
+  );
+  expect((await merge(none, [[none, theirs]])).alarms).toEqual([THEIRS_MS]);
+  expect((await merge(theirs, [[theirs, none]], null, THEIRS_MS)).alarms).toEqual([null]);
+});
+
+test('[MERGE4] a trigger that is decided as ours, with the name of a table, keeps no row of that table back', async () => {
+  const trigger = (n: number) => `CREATE TRIGGER u AFTER INSERT ON t BEGIN SELECT ${n}; END`;
+  const first = stateAfter(base, 'CREATE TABLE u (a)', trigger(0));
+  const theirs = stateAfter(
+    first,
+    'DROP TRIGGER u',
+    trigger(1),
+    'INSERT INTO u VALUES (1)',
+    set(1, 'theirs'),
+  );
+  const ours = stateAfter(first, 'DROP TRIGGER u', trigger(2), set(1, 'ours'));
+  const made = await merge(ours, [[first, theirs]], each('ours', 'theirs'));
+  expect([made.conflicts, made.hasChanged]).toEqual([[], true]);
+  expect(inState(made.state, (database) => rows(database, 'SELECT * FROM u'))).toEqual([[1]]);
+});
+
 test('[MERGE11] if all is decided as ours, and nothing else has changed, nothing is made', async () => {
   const theirs = stateAfter(withAlarm, set(1, 'theirs'), alarmAt(THEIRS_MS));
   const none = await merge(ours, [[withAlarm, theirs]], all('ours'), OURS_MS);
@@ -260,14 +288,14 @@ test('[MERGE8] a constraint that refuses the changes is in conflict, whatever is
   }
 });
 
-test('[MERGE4] a row that the object has not, and a key that it has not, are in conflict with null and with undefined', async () => {
+test('[MERGE4] a row that the object has not, and a key that it has not, are in conflict with undefined', async () => {
   const first = stateAfter(base, "INSERT INTO _cf_KV VALUES ('k', x'01')");
   const theirs = stateAfter(first, set(1, 'theirs'), "UPDATE _cf_KV SET value = x'02'");
   const ours = stateAfter(first, 'DELETE FROM t WHERE id = 1', 'DELETE FROM _cf_KV');
   const { conflicts } = await merge(ours, [[first, theirs]]);
-  expect(conflicts.map(({ change, now }) => [change.kind, now ?? 'nothing'])).toEqual([
-    ['key', 'nothing'],
-    ['row', 'nothing'],
+  expect(conflicts.map(({ change, now }) => [change.kind, now])).toEqual([
+    ['key', undefined],
+    ['row', undefined],
   ]);
 });
 
@@ -280,6 +308,33 @@ test('[MERGE4] of many conflicts, all are listed and counted', async () => {
   const found = await merge(change('ours'), [[first, change('theirs')]]);
   expect(found.conflicts.length).toBe(250);
   expect([found.conflictCount, found.hasChanged]).toEqual([250, false]);
+});
+
+test('[MERGE4] of more than 10,000 conflicts, the first 10,000 are listed, and all are counted', async () => {
+  const first = stateAfter(
+    base,
+    'WITH RECURSIVE n(i) AS (SELECT 11 UNION ALL SELECT i + 1 FROM n WHERE i < 10015) INSERT INTO t SELECT i, 0 FROM n',
+  );
+  const change = (value: string) => stateAfter(first, `UPDATE t SET v = '${value}' WHERE id > 10`);
+  const found = await merge(change('ours'), [[first, change('theirs')]]);
+  expect([found.conflicts.length, found.conflictCount]).toEqual([10_000, 10_005]);
+  expect(found.conflicts[9999]).toMatchObject({ change: { key: { id: 10_010 } } });
+});
+
+test('[MERGE7] a failure of the disk is an error, and closes the comparison', async () => {
+  const theirs = stateAfter(base, 'CREATE INDEX i ON t (v)');
+  const watched = watchedComparison(base, theirs);
+  const state = stateAfter(base, `INSERT INTO t VALUES (9, zeroblob(100000))`);
+  const { database, close } = openState(state);
+  database.run('BEGIN');
+  // The pages of the large value, which only the index reads.
+  state.fail(5 * 4096);
+  const target = { database, alarm: null, setAlarm() {} };
+  await expect(mergeEach(watched.comparison, [], null, () => target)).rejects.toMatchObject({
+    code: 'IO',
+  });
+  expect(watched.closed).toEqual([1, 1]);
+  close();
 });
 
 test('[REVERT7] each comparison is merged into the state after the ones before it, and all are closed', async () => {

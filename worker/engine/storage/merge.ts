@@ -25,42 +25,35 @@ export interface MergeTarget {
 }
 
 export interface Merged {
+  /** The first of them. */
   readonly conflicts: readonly WireConflict[];
+  readonly conflictCount: number;
   /** False: there was nothing to do, or it has conflicts. */
   readonly hasChanged: boolean;
 }
 
-/** The same, with the first of the conflicts. */
-interface MergedAll extends Merged {
-  readonly conflictCount: number;
-}
-
-/** @throws MEMORY_FULL */
+/** The conflicts; without any, true if something has changed. @throws MEMORY_FULL */
 function mergeInto(
   target: MergeTarget,
   comparison: Comparison,
   decisions: Decisions | null,
-): Merged {
+): readonly WireConflict[] | boolean {
   const changes = collect(comparison.differences.all());
   const attempt = new Application(target.database, comparison.differences);
   const decided = new Decided(decisions);
-  const always = decided.all === 'theirs';
-  for (const change of changes) if (!isMetadata(change)) attempt.add(change, always);
+  for (const change of changes) if (!isMetadata(change)) attempt.add(change, false);
   const alarm = changes
     .filter(isMetadata)
     .map((change) => changeOf(change))
     .find((one) => one?.kind === 'alarm');
   const alarmConflict =
-    alarm?.kind === 'alarm' &&
-    target.alarm !== alarm.before &&
-    target.alarm !== alarm.after &&
-    !always
+    alarm?.kind === 'alarm' && target.alarm !== alarm.before && target.alarm !== alarm.after
       ? alarm
       : undefined;
   const found: WireConflict[] = attempt.conflicts.map(wireConflict);
   if (alarmConflict) found.push({ reason: 'changed', change: alarmConflict, now: target.alarm });
-  const open = found.filter((conflict, i) => !decided.decides(conflict, i));
-  if (open.length > 0) return { conflicts: open, hasChanged: false };
+  const open = found.filter((_, i) => decided.of(i) === undefined);
+  if (open.length > 0) return open;
 
   const refused = new Set(attempt.conflicts.map(({ change }) => change));
   const theirs = attempt.conflicts
@@ -75,24 +68,22 @@ function mergeInto(
       if (refused.has(change) && !chosen.has(change)) application.leaveOut(change);
       else application.add(change, chosen.has(change));
     }
-    if (application.conflicts.length > 0) {
-      return { conflicts: application.conflicts.map(wireConflict), hasChanged: false };
-    }
+    if (application.conflicts.length > 0) return application.conflicts.map(wireConflict);
   }
   const takesAlarm =
     alarm?.kind === 'alarm' &&
     target.alarm !== alarm.after &&
     (!alarmConflict || decided.of(found.length - 1) === 'theirs');
-  if (application.isEmpty && !takesAlarm) return { conflicts: [], hasChanged: false };
+  if (application.isEmpty && !takesAlarm) return false;
   try {
     application.run();
   } catch (error) {
     if (!(error instanceof RefusedChanges)) throw error;
     const { change } = error;
-    return { conflicts: [{ reason: 'constraint', change, now: undefined }], hasChanged: false };
+    return [{ reason: 'constraint', change, now: undefined }];
   }
   if (takesAlarm) target.setAlarm(alarm.after);
-  return { conflicts: [], hasChanged: true };
+  return true;
 }
 
 /**
@@ -104,17 +95,18 @@ export async function mergeEach(
   others: readonly (() => Promise<Comparison>)[],
   decisions: Decisions | null,
   target: () => MergeTarget,
-): Promise<MergedAll> {
+): Promise<Merged> {
   let hasChanged = false;
   for (const open of [() => first, ...others]) {
     const comparison = await open();
     try {
       const into = target();
       const merged = into.database.trusted(() => mergeInto(into, comparison, decisions));
-      const { length: conflictCount } = merged.conflicts;
-      const conflicts = merged.conflicts.slice(0, CONFLICTS_MAX);
-      if (conflictCount > 0) return { conflicts, conflictCount, hasChanged: false };
-      hasChanged ||= merged.hasChanged;
+      if (typeof merged === 'boolean') hasChanged ||= merged;
+      else {
+        const conflicts = merged.slice(0, CONFLICTS_MAX);
+        return { conflicts, conflictCount: merged.length, hasChanged: false };
+      }
     } finally {
       comparison.close();
     }
@@ -129,19 +121,10 @@ class Decided {
     this.#decisions = decisions;
   }
 
-  /** How all conflicts are decided; undefined: one by one, or not. */
-  get all(): 'ours' | 'theirs' | undefined {
-    return this.#decisions?.at === null ? this.#decisions.each[0] : undefined;
-  }
-
+  /** How a conflict is decided; undefined: it is not. A change that cannot be made is in conflict again. */
   of(index: number): 'ours' | 'theirs' | undefined {
-    return this.all ?? this.#decisions?.each[index];
-  }
-
-  /** What cannot be made is not decided by taking theirs. */
-  decides({ reason }: WireConflict, index: number): boolean {
-    const decision = this.of(index);
-    return decision === 'ours' || (decision === 'theirs' && reason !== 'unnamed');
+    const at = this.#decisions?.at === null ? 0 : index;
+    return this.#decisions?.each[at];
   }
 }
 
