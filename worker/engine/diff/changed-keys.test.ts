@@ -178,6 +178,58 @@ test('[DIFF2] overflow pages that have become free, or are of an index, need no 
   expect(later.reads).toBeLessThan(60);
 });
 
+test('[DIFF1] rowids are given in order, however the pages lie', async () => {
+  const before = stateAfter(
+    null,
+    'CREATE TABLE t (id INTEGER PRIMARY KEY, a)',
+    `INSERT INTO t ${SERIES} SELECT 500 - i, printf('%.*c', 50, 'x') FROM n`,
+    `INSERT INTO t ${SERIES} SELECT 9007199254740992 + i, printf('%.*c', 50, 'x') FROM n`,
+  );
+  const found = await changedKeys(
+    before,
+    stateAfter(before, "UPDATE t SET a = 'y' WHERE id % 100 = 0"),
+  );
+  const ids = found.keys.t as number[];
+  expect(ids.length).toBe(20);
+  expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+});
+
+/** A table of many pages that no statement changes, after another one in the order of tables. */
+const BESIDE = ['CREATE TABLE zoo (a)', `INSERT INTO zoo ${SERIES} SELECT zeroblob(900) FROM n`];
+
+test('[DIFF2] once the rows of all overflow pages are known, no other page is read', async () => {
+  const before = stateAfter(null, ...WITH_VALUES, ...BESIDE);
+  const added = await changedKeys(
+    before,
+    stateAfter(before, "UPDATE v SET a = substr(a, 1, 8990) || 'changed!!!' WHERE id = 2"),
+  );
+  expect(added.keys).toEqual({ t: [], v: [2], zoo: [] });
+  expect(added.reads).toBeLessThan(200);
+  // Of an index: its entries are looked at, not those of tables.
+  const first = stateAfter(null, ...WITH_VALUES, ...BESIDE, 'CREATE INDEX i ON v (a)');
+  const indexed = await changedKeys(
+    first,
+    stateAfter(first, "INSERT INTO v VALUES (1000, printf('%.*c', 9000, 'w'))"),
+  );
+  expect(indexed.keys).toEqual({ t: [], v: [1000], zoo: [] });
+  expect(indexed.askedForOthers).toBe(true);
+  expect(indexed.reads).toBeLessThan(130);
+  const removed = await changedKeys(first, stateAfter(first, 'DELETE FROM v WHERE id = 7'));
+  expect(removed.keys).toEqual({ t: [], v: [7], zoo: [] });
+  expect(removed.reads).toBeLessThan(130);
+});
+
+test('[DIFF2] the overflow pages of a row are not read if none of them differs', async () => {
+  const before = stateAfter(
+    null,
+    'CREATE TABLE t (id INTEGER PRIMARY KEY, n, a)',
+    `INSERT INTO t ${SERIES} SELECT i, 5, zeroblob(200000) FROM n WHERE i < 3`,
+  );
+  const found = await changedKeys(before, stateAfter(before, 'UPDATE t SET n = 6 WHERE id = 1'));
+  expect(found.keys).toEqual({ t: [1] });
+  expect(found.reads).toBeLessThan(20);
+});
+
 test('[DIFF3] rows that move to pages that another table had, and back, are those of their table', async () => {
   const before = stateAfter(null, ...WITH_VALUES);
   const after = stateAfter(

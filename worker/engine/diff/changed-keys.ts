@@ -6,7 +6,7 @@
 //
 // Invariant: never too few rows. Rows that do not differ after all are found out by whoever reads them.
 
-import { type Cell, sameCell } from '../sql/cells.ts';
+import { sameCell } from '../sql/cells.ts';
 import type { Key, KeyOrder } from './key-order.ts';
 import type { StatePages, Tree } from './state-pages.ts';
 import { type ComparedTable, type Pair, SIDES, type Side, tableOf } from './touched-pages.ts';
@@ -17,7 +17,7 @@ export type RowKey = bigint | Key;
 
 interface Candidate {
   readonly key: RowKey;
-  readonly cells: [before: TreeCell | undefined, after: TreeCell | undefined];
+  readonly cells: [before?: TreeCell, after?: TreeCell];
 }
 
 export class ChangedKeys {
@@ -28,7 +28,7 @@ export class ChangedKeys {
   /** Overflow pages that differ, of which state. */
   readonly #overflow: readonly [Set<number>, Set<number>] = [new Set(), new Set()];
   /** Those of them whose entry is not known yet. */
-  #unknown: readonly [Set<number>, Set<number>] = [new Set(), new Set()];
+  readonly #unknown: readonly [Set<number>, Set<number>];
 
   /** `otherTrees`: those of the later state that are no table's; asked for only if an overflow page has no row. */
   constructor(
@@ -74,7 +74,7 @@ export class ChangedKeys {
     const keys = [...(this.#found.get(name)?.values() ?? [])].map(({ key }) => key);
     const { order } = trees[1];
     if (order === null) {
-      return (keys as bigint[]).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+      return [...BigInt64Array.from(keys as bigint[]).sort()];
     }
     return this.#keyOrder.sorted(keys as Key[], order);
   }
@@ -83,11 +83,12 @@ export class ChangedKeys {
     const { order } = trees[side];
     const key = order === null ? cell.rowid : this.#states[side].keyOf(cell, order);
     if (key === undefined || key === null) return;
-    const id = typeof key === 'bigint' ? String(key) : key.map(textOf).join('');
+    // The bytes of a cell tell where it ends.
+    const id = String(key);
     let rows = this.#found.get(name);
     if (rows === undefined) this.#found.set(name, (rows = new Map()));
     let candidate = rows.get(id);
-    if (candidate === undefined) rows.set(id, (candidate = { key, cells: [undefined, undefined] }));
+    if (candidate === undefined) rows.set(id, (candidate = { key, cells: [] }));
     candidate.cells[side] = cell;
   }
 
@@ -104,7 +105,7 @@ export class ChangedKeys {
 
   /** Notes that the entry's overflow pages are known; true if one of them differs. */
   #passesOverflow(side: Side, cell: TreeCell | undefined): boolean {
-    if (cell === undefined || cell.overflow === 0 || this.#overflow[side].size === 0) return false;
+    if (cell === undefined || this.#overflow[side].size === 0) return false;
     let differs = false;
     for (const pageNumber of this.#states[side].overflowOf(cell)) {
       this.#unknown[side].delete(pageNumber);
@@ -130,7 +131,6 @@ export class ChangedKeys {
   #findOwners(): void {
     for (const table of this.#tables) {
       for (const cell of this.#states[1].entriesOf(table.trees[1])) {
-        if (cell.overflow === 0) continue;
         const unknown = this.#unknown[1].size;
         this.#passesOverflow(1, cell);
         if (this.#unknown[1].size < unknown) this.#add(table, 1, cell);
@@ -156,10 +156,4 @@ function withoutSame([before, after]: Pair<readonly TreeCell[]>): Pair<readonly 
   let end = 0;
   while (end < count - start && isSame(before.length - 1 - end, after.length - 1 - end)) end++;
   return [before.slice(start, before.length - end), after.slice(start, after.length - end)];
-}
-
-function textOf(cell: Cell): string {
-  let text = '';
-  for (const byte of cell) text += String.fromCharCode(byte);
-  return `${cell.length}:${text}`;
 }
