@@ -91,8 +91,7 @@ export class KeyOrder {
 
 function termsOf(columns: KeyColumns): string {
   const terms = columns.map(
-    ({ collation, isDescending }, i) =>
-      `k${i} COLLATE ${collation} ${isDescending ? 'DESC' : 'ASC'}`,
+    ({ collation, isDescending }, i) => `k${i} COLLATE ${collation}${isDescending ? ' DESC' : ''}`,
   );
   return terms.join();
 }

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { pagesOf, StoredState, stateAfter } from '../../testing/stored-states.ts';
+import { integerCell } from '../sql/cells.ts';
 
 const PAGE_BYTES = 4096;
 const TABLE = { root: 2, order: null };
@@ -121,6 +122,53 @@ test('[DIFF3] an inner page with a cell that is damaged leads to the other child
   expect([3, 4].map((n) => pages.holds(TABLE, n, pages.treePage(n)!))).toEqual([false, true]);
   expect(pages.innerPage(3)).toBeNull();
   expect(pages.innerPage(5)).toBeNull();
+});
+
+/** A page of an index of one small integer a row; of an inner page, with the children before each, and the last one. */
+function indexOf(values: readonly number[], children: readonly number[] = []): number[] {
+  const page = Array<number>(PAGE_BYTES).fill(0);
+  const isInner = children.length > 0;
+  page.splice(0, 5, isInner ? 2 : 10, 0, 0, 0, values.length);
+  if (isInner) page.splice(8, 4, ...numberOf(children.at(-1)!));
+  for (const [i, value] of values.entries()) {
+    const cell = [...(isInner ? numberOf(children[i]!) : []), 3, 2, 1, value];
+    const at = PAGE_BYTES - 8 * (i + 1);
+    page.splice(at, cell.length, ...cell);
+    page.splice((isInner ? 12 : 8) + 2 * i, 2, at >> 8, at & 255);
+  }
+  return page;
+}
+
+test('[DIFF3] a page of an index is found below the root by the entries of the inner pages', async () => {
+  const damaged = indexOf([5]);
+  damaged[damaged.lastIndexOf(1)] = 11;
+  const broken = indexOf([10, 20], [3, 4, 5]);
+  broken.splice(12, 2, 0x0f, 0xfb); // the end of its first cell is beyond the page
+  const state = stateOf(12, {
+    2: indexOf([10, 20], [3, 4, 5]),
+    3: indexOf([1, 9]),
+    4: indexOf([11, 19]),
+    5: indexOf([21]),
+    // No pages of the tree: an entry that an inner page has, none at all, and bytes that are no record.
+    6: indexOf([10]),
+    7: indexOf([]),
+    8: damaged,
+    9: leafOf(5),
+    10: broken,
+    11: indexOf([30], [12, 12]),
+    12: indexOf([15, 40]),
+  });
+  const pages = await pagesOf(state);
+  const held = (root: number) =>
+    [2, 3, 4, 5, 6, 7, 8, 9, 12].filter((pageNumber) =>
+      pages.holds({ ...INDEX, root }, pageNumber, pages.treePage(pageNumber)!),
+    );
+  expect(held(2)).toEqual([2, 3, 4, 5]);
+  // One entry of the inner page cannot be read: nobody knows where keys are.
+  expect(held(10)).toEqual([]);
+  expect(held(11)).toEqual([12]);
+  expect(pages.keyOf(pages.treePage(4)!.cells[1]!, INDEX.order)).toEqual([integerCell(19n)]);
+  expect(pages.keyOf(pages.treePage(8)!.cells[0]!, INDEX.order)).toBeNull();
 });
 
 const trunk = (next: number, count: number, ...leaves: readonly number[]) => [
