@@ -109,7 +109,7 @@ export class StatePages {
   freePages(): Set<number> {
     const free = new Set<number>();
     let trunk = numberAt(this.page(1) ?? new Uint8Array(PAGE_BYTES), FIRST_TRUNK_OFFSET);
-    while (trunk !== 0 && !free.has(trunk)) {
+    while (!free.has(trunk)) {
       const page = this.page(trunk);
       if (page === null) break;
       free.add(trunk);

@@ -1,6 +1,7 @@
 // The pages that differ between two states, and the pages that have another place in their trees.
 
 import { expect, test } from 'vitest';
+import { innerOf, leafOf, stateOf } from '../../testing/made-pages.ts';
 import { pagesOf, StoredState, stateAfter } from '../../testing/stored-states.ts';
 import { openInMemory } from '../../testing/test-database.ts';
 import { ChangedKeys } from './changed-keys.ts';
@@ -155,4 +156,30 @@ test('[DIFF3] an inner page that becomes a leaf, or a leaf that becomes an inner
       [2, ...childrenOf(many, 2)].sort((a, b) => a - b),
     );
   }
+});
+
+test('[DIFF3] a page that only one state has in its tree is touched, though its bytes are the same in both', async () => {
+  const leaves = { 3: leafOf(1), 4: leafOf(2), 5: leafOf(3) };
+  const two = stateOf(5, { 2: innerOf([3, 1], 4), ...leaves });
+  const three = stateOf(5, { 2: innerOf([3, 1], [4, 2], 5), ...leaves });
+  for (const states of [await bothOf(two, three), await bothOf(three, two)]) {
+    expect(touchedPages(states, [2], [table('t', 2)])).toEqual([2, 5]);
+  }
+});
+
+test('[DIFF3] a leaf below the root that becomes an inner page, or back, is touched with its children', async () => {
+  const others = { 2: innerOf([3, 20], 4), 4: leafOf(30), 5: leafOf(1), 6: leafOf(11) };
+  const leaf = stateOf(6, { ...others, 3: leafOf(1, 11) });
+  const inner = stateOf(6, { ...others, 3: innerOf([5, 10], 6) });
+  for (const states of [await bothOf(leaf, inner), await bothOf(inner, leaf)]) {
+    expect(touchedPages(states, [3], [table('t', 2)])).toEqual([3, 5, 6]);
+  }
+});
+
+test('[DIFF3] inner pages that refer to each other are touched once', async () => {
+  const states = await bothOf(
+    stateOf(4, { 2: innerOf([3, 1], 4) }),
+    stateOf(4, { 2: innerOf([3, 1], 2), 3: innerOf([2, 1], 3) }),
+  );
+  expect(touchedPages(states, [2], [table('t', 2, 3)])).toEqual([2, 3, 4]);
 });

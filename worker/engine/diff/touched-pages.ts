@@ -48,7 +48,7 @@ export function touchedPages(
   const moved = tables.flatMap(({ trees: [before, after] }) =>
     before.root === after.root ? [] : [before.root, after.root],
   );
-  for (const pageNumber of changed) moved.push(...movedChildren(states, pageNumber, tables));
+  for (const pageNumber of changed) moved.push(...movedChildren(states, pageNumber));
   const seen = new Set<number>();
   for (let next = moved.pop(); next !== undefined; next = moved.pop()) {
     if (seen.has(next)) continue;
@@ -70,22 +70,15 @@ export function tableOf(
   return tables.find(({ trees }) => states[side].holds(trees[side], pageNumber, page));
 }
 
-/** The children of a page that differs which are not its children in both states. */
-function movedChildren(
-  states: Pair<StatePages>,
-  pageNumber: number,
-  tables: readonly ComparedTable[],
-): number[] {
-  const [before, after] = states.map((state) => state.innerPage(pageNumber)) as [
-    TreePage | null,
-    TreePage | null,
+/**
+ * The children that only one state has at a page that differs. If the page itself has come from elsewhere, a page above it
+ * differs, by which all below it are found.
+ */
+function movedChildren(states: Pair<StatePages>, pageNumber: number): number[] {
+  const [old, now] = states.map((state) => state.innerPage(pageNumber)?.children ?? []) as [
+    readonly number[],
+    readonly number[],
   ];
-  const [old, now] = [before?.children ?? [], after?.children ?? []];
-  if (old.length === 0 || now.length === 0) return [...old, ...now];
-  const owners = SIDES.map((side) =>
-    tableOf(states, side, pageNumber, side === 0 ? before! : after!, tables),
-  );
-  if (owners[0] !== owners[1]) return [...old, ...now];
   const [olds, nows] = [new Set(old), new Set(now)];
   return [...old.filter((child) => !nows.has(child)), ...now.filter((child) => !olds.has(child))];
 }

@@ -278,6 +278,7 @@ test('[DIFF3] rowids of one to nine bytes are read, and values of every type and
   );
   const of = await pagesOf(state);
   const found = treesOf(state);
+  for (const { local } of of.entriesOf(found.get('r')!)) expect([...local]).toEqual([2, 0]);
   const read = [...of.entriesOf(found.get('r')!)].map(({ rowid }) => rowid!);
   expect(read.sort((a, b) => (a < b ? -1 : 1))).toEqual(rowids.sort((a, b) => (a < b ? -1 : 1)));
   const rows = cellsOf(state, 'SELECT rowid, a, b, c FROM v');
@@ -303,6 +304,8 @@ test('[DIFF3] bytes that are no record are told from a record', () => {
   expect(readRecord(record.subarray(0, 2), 1)).toBeNull();
   for (const type of [10, 11]) expect(recordBytes(Uint8Array.of(2, type, 0, 0), 1)).toBeNull();
   expect(recordBytes(Uint8Array.of(2, 12), 1)).toBe(2);
+  // Its header would end after it.
+  expect(recordBytes(Uint8Array.of(3, 1), 1)).toBeNull();
 });
 
 /** A page that begins with these bytes, and has others at its places. */

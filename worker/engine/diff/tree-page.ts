@@ -163,7 +163,7 @@ function columnBytes(type: number): number {
 function columnCell(payload: Uint8Array, at: number, type: number): Cell {
   const size = columnBytes(type);
   if (type === 0) return NULL_CELL;
-  if (type === 8 || type === 9) return integerCell(BigInt(type - 8));
+  if (type === 9) return integerCell(1n); // 8 is 0, without a byte
   if (type === 7) {
     return realCell(new DataView(payload.buffer, payload.byteOffset + at, 8).getFloat64(0));
   }
