@@ -181,6 +181,10 @@ export const programs: Readonly<Record<string, readonly [string[], string[]]>> =
     ],
     ['DELETE FROM p WHERE id = 1', 'INSERT INTO p VALUES (3)', 'INSERT INTO c VALUES (3, 3)'],
   ],
+  'a key that ignores case': [
+    ['CREATE TABLE t (a, b TEXT COLLATE NOCASE PRIMARY KEY, c)', THREE],
+    ["UPDATE t SET b = 'A' WHERE a = 1", "UPDATE t SET b = 'B', c = 'w' WHERE a = 2"],
+  ],
   'a view whose trigger writes instead': [
     ['CREATE TABLE t (a INTEGER PRIMARY KEY, b, c)', THREE],
     [

@@ -105,7 +105,12 @@ test('[MERGE3] rows that a branch has changed, and the object in another way in 
 });
 
 test('[MERGE4] if it is to be made in any case, a definition replaces that of the object, with all rows of the branch', () => {
-  const base = stateAfter(null, 'CREATE TABLE t (a INTEGER PRIMARY KEY, b, c)', THREE);
+  const base = stateAfter(
+    null,
+    'CREATE TABLE t (a INTEGER PRIMARY KEY, b, c)',
+    THREE,
+    'CREATE INDEX kept ON t (a)',
+  );
   const theirs = stateAfter(base, 'ALTER TABLE t ADD COLUMN theirs', 'CREATE INDEX i ON t (b)');
   const ours = stateAfter(
     base,
@@ -223,13 +228,17 @@ const KEYS = 'CREATE TABLE _cf_KV ( key TEXT PRIMARY KEY, value BLOB ) WITHOUT R
 
 test('[MERGE3] keys that a branch has added come into an object that has no table of keys, which both had once', () => {
   const base = stateAfter(null, KEYS, 'CREATE TABLE t (a)');
-  const theirs = stateAfter(base, "INSERT INTO _cf_KV VALUES ('j', x'01'), ('k', x'02')");
+  const theirs = stateAfter(
+    base,
+    "INSERT INTO _cf_KV VALUES ('j', x'01'), ('k', x'02')",
+    'CREATE TABLE made (a)',
+  );
   const ours = stateAfter(null, 'CREATE TABLE t (a)');
   const { state, conflicts, isEmpty } = apply(ours, base, theirs);
   expect([conflicts, isEmpty]).toEqual([[], false]);
   expect(contentOfState(state)).toEqual(contentOfState(stateAfter(theirs)));
   // Keys that it has removed, the object has not either.
-  expect(apply(ours, theirs, base).isEmpty).toBe(true);
+  expect(apply(ours, theirs, stateAfter(theirs, 'DELETE FROM _cf_KV')).isEmpty).toBe(true);
   const changed = stateAfter(theirs, "UPDATE _cf_KV SET value = x'03'");
   expect(apply(ours, theirs, changed).conflicts.length).toBe(2);
 });
@@ -507,8 +516,18 @@ test('[MERGE9] an id is not given again after the changes, though no row has it'
     ['t', 20],
     ['u', 30],
   ]);
-  const again = apply(ours, base, stateAfter(theirs, 'ALTER TABLE u ADD COLUMN w'));
+  const altered = stateAfter(
+    theirs,
+    'INSERT INTO u VALUES (6)',
+    'DELETE FROM u WHERE id = 6',
+    'ALTER TABLE u ADD COLUMN w',
+    'CREATE TABLE made (id INTEGER PRIMARY KEY AUTOINCREMENT)',
+    'INSERT INTO made VALUES (4)',
+    'DELETE FROM made',
+  );
+  const again = apply(ours, base, altered);
   expect(sequences(again.state)).toEqual([
+    ['made', 4],
     ['t', 20],
     ['u', 30],
   ]);
@@ -524,11 +543,13 @@ test('[MERGE10] a row without a key takes its rowid before a row with a key take
     "INSERT INTO t VALUES ('x', NULL), ('b', 2)",
     'UPDATE t SET rowid = -1 WHERE b = 2',
   );
-  const ours = stateAfter(base, "INSERT INTO t (rowid, a, b) VALUES (0, 'y', 1)");
+  const ours = stateAfter(base, "INSERT INTO t (rowid, a, b) VALUES (-1, 'y', 1)");
   const { state } = apply(ours, base, theirs);
-  expect(valuesOf(state, 'SELECT a FROM t WHERE rowid IN (0, 1) ORDER BY rowid')).toEqual([
-    ['y'],
-    ['x'],
+  const found = valuesOf(state, 'SELECT rowid, a FROM t ORDER BY a');
+  expect(found.map(([, a]) => a)).toEqual(['b', 'x', 'y']);
+  expect(found.slice(1)).toEqual([
+    [1, 'x'],
+    [-1, 'y'],
   ]);
   const taken = stateAfter(base, "INSERT INTO t (rowid, a, b) VALUES (1, 'y', 1)");
   expect(refusalOf(() => apply(taken, base, theirs))).toEqual({ kind: 'table', table: 't' });

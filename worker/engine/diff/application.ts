@@ -85,11 +85,11 @@ export class Application {
     this.#sequences = largerOf(this.#ownSequences, differences.raisedSequences());
   }
 
-  /** True if programs would see no change: a hidden table that has no rows is made later. */
+  /** True if nothing is to be done. */
   get isEmpty(): boolean {
     return (
       this.#rows.length === 0 &&
-      this.#schema.every(({ name }) => isHiddenName(name)) &&
+      this.#schema.length === 0 &&
       missingOf(this.#sequences, this.#ownSequences, this.#shapes).size === 0
     );
   }
@@ -152,10 +152,8 @@ export class Application {
     const { type, name, before, after } = change;
     const now = this.#shapes.objects.find((one) => one.type === type && one.name === name)?.sql;
     if ((now ?? null) === after) return;
-    if (isHiddenName(name)) {
-      if (now === undefined) this.#schema.push(change);
-      return; // an empty hidden table may stay
-    }
+    // A hidden table is made with its first row, and an empty one may stay.
+    if (isHiddenName(name)) return;
     if (type === 'table') this.#whole.add(name);
     if ((now ?? null) !== before && !always) {
       this.#refuse('changed', change);
@@ -381,7 +379,7 @@ export class Application {
   #rebuildIndexes(shapes: Shapes): void {
     for (const name of shapes.tables) {
       const shape = shapes.of(name)!;
-      if (shape.kind !== 'virtual' || contentKind(shape) !== 'others') continue;
+      if (contentKind(shape) !== 'others') continue;
       const source = contentOfIndex(shape);
       const isView = shapes.objects.some((one) => one.type === 'view' && one.name === source);
       if (!isView && !this.tables.has(source)) continue;

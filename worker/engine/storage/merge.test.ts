@@ -406,8 +406,8 @@ test.for([
         type: 'view',
         name: '_cf_v',
         table: '_cf_METADATA',
-        before: null,
-        after: '',
+        before: 'a text',
+        after: 'another text',
       },
       change(cell((1 << 20) - 10), cell(10 + more)),
     ];
