@@ -97,7 +97,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   diff: {
     folder: 'worker/engine/diff',
     mutate: ['worker/engine/diff/*.ts', `!worker/engine/diff/{${TREES},${APPLICATION}}.ts`],
-    tests: diffTests('compared-states', 'full-text', 'shapes', 'application'),
+    tests: diffTests('compared-states', 'full-text', 'shapes', 'application', 'differences'),
   },
   merge: {
     folder: 'worker/engine/storage',

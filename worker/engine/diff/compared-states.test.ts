@@ -141,6 +141,12 @@ test('[DIFF6] [DIFF10] a table whose key is another one shows all rows as remove
   expect(rowsOf('(a PRIMARY KEY, b) WITHOUT ROWID')).toEqual([]);
   expect(rowsOf('(a, b, PRIMARY KEY (a DESC))')).toEqual([]);
   expect(rowsOf('(a INTEGER PRIMARY KEY, b)')).toEqual([]);
+  // A row with NULL in its key is in no table without rowids.
+  const nothing = [...from, "INSERT INTO t VALUES (NULL, 'n')"];
+  const keyed = again('(a PRIMARY KEY, b) WITHOUT ROWID');
+  expect(between(nothing, keyed).filter(([kind]) => kind === 't')).toEqual([
+    ['t', 3, [null, 'n'], null],
+  ]);
 });
 
 test('[DIFF10] a row of a key that was deleted and put in again is the same row, wherever it is', () => {
@@ -163,6 +169,50 @@ test('[DIFF10] a row of a key that was deleted and put in again is the same row,
   expect(between(first, [...places, "UPDATE t SET v = 0 WHERE k = 'b'"])).toEqual([
     ['t', ['b'], ['b', 2], ['b', 0]],
   ]);
+});
+
+test('[DIFF10] a row that gets NULL in its key or loses it, or whose key changes in one column, is removed and added', () => {
+  const first = [
+    'CREATE TABLE t (a, b, v, PRIMARY KEY (a, b))',
+    "INSERT INTO t VALUES ('a', NULL, 1), ('b', 2, 2), ('c', 3, 3), ('d', NULL, 4), ('e', NULL, 5)",
+  ];
+  const updates = [
+    "UPDATE t SET b = CASE a WHEN 'a' THEN 1 WHEN 'c' THEN 4 END WHERE a < 'd'",
+    "UPDATE t SET v = 9 WHERE a = 'd'",
+    "DELETE FROM t WHERE a = 'e'",
+  ];
+  const rows = [
+    ['t', 1, ['a', null, 1], null],
+    ['t', ['a', 1], null, ['a', 1, 1]],
+    ['t', ['b', 2], ['b', 2, 2], null],
+    ['t', 2, null, ['b', null, 2]],
+    ['t', ['c', 3], ['c', 3, 3], null],
+    ['t', ['c', 4], null, ['c', 4, 3]],
+    ['t', 4, ['d', null, 4], ['d', null, 9]],
+    ['t', 5, ['e', null, 5], null],
+  ];
+  expect(between(first, updates)).toEqual(rows);
+});
+
+test('[DIFF10] of equal rows without a key, the right one is missing, also in an altered table', () => {
+  const first = ['CREATE TABLE t (a)', "INSERT INTO t VALUES ('x'), ('x'), ('x')"];
+  for (const more of [[], ['ALTER TABLE t ADD COLUMN w']]) {
+    const found = between(first, ['DELETE FROM t WHERE rowid = 2', ...more]);
+    expect(found.filter(([kind]) => kind === 't')).toEqual([['t', 2, ['x'], null]]);
+  }
+});
+
+test('[DIFF6] generated columns follow from the others: they make no row another one', () => {
+  const table = (columns: string) => `CREATE TABLE t (k TEXT PRIMARY KEY, a, ${columns})`;
+  const insert = "INSERT INTO t (k, a) VALUES ('x', 1), ('y', 2)";
+  const first = [table('g AS (a + 1), s AS (a + 2) STORED'), insert];
+  const rowsOf = (later: string[]) => between(first, later).filter(([kind]) => kind === 't');
+  // Its rowid is another one.
+  expect(rowsOf(["DELETE FROM t WHERE k = 'x'", "INSERT INTO t (k, a) VALUES ('x', 1)"])).toEqual(
+    [],
+  );
+  expect(rowsOf(['DROP TABLE t', table('g AS (a + 5), s AS (a + 6) STORED'), insert])).toEqual([]);
+  expect(rowsOf(['DROP TABLE t', table('g, s'), insert])).toEqual([]);
 });
 
 test('[DIFF3] values that are equal as numbers and not as bytes differ, also in an altered table', () => {
@@ -223,7 +273,11 @@ test('[DIFF5] of virtual tables, the rows are shown that they keep themselves; o
 });
 
 test('[DIFF5] virtual tables that are made, removed or made again show all their rows, those without content their names', () => {
-  const none = stateAfter(null, 'CREATE TABLE page (id INTEGER PRIMARY KEY, text)');
+  const none = stateAfter(
+    null,
+    'CREATE TABLE page (id INTEGER PRIMARY KEY, text)',
+    "INSERT INTO page VALUES (7, 'seven')",
+  );
   const all = stateAfter(none, ...FULL_TEXT.slice(1));
   const rows = (found: unknown[][]) => found.filter(([kind]) => kind !== 'table');
   const shown = [
@@ -320,6 +374,8 @@ test('[MERGE9] the sequences that the later state has raised are told, of tables
   expect(raised(before, after)).toEqual({ raised: 9007199254740993n, first: 1n, made: 3n });
   expect(raised(after, before)).toEqual({ lowered: 5n, dropped: 5n });
   expect(raised(before, before.copy())).toEqual({});
+  const whole = compare(before, after, (all) => all.raisedSequences(), null);
+  expect(Object.fromEntries(whole)).toEqual(raised(before, after));
   const none = stateAfter(null, 'CREATE TABLE t (a)');
   expect(raised(none, before)).toEqual({ same: 5n, raised: 5n, lowered: 5n, dropped: 5n });
   expect(raised(before, none)).toEqual({});
@@ -352,6 +408,11 @@ test('[REVERT4] the rows and definitions of a table are told of each state', () 
       ],
       [[2n, 2]],
     ]);
+    // A walk that is left is begun again.
+    const walk = differences.rowsOf(0, 't');
+    walk.next();
+    walk.return(undefined);
+    expect(rows(0).length).toBe(2);
     const names = (side: number) => differences.objectsOf(side, 't').map(({ name }) => name);
     expect([names(0), names(1)]).toEqual([['t', 'i'], ['t']]);
     expect([differences.shapeOf(0, 't')?.name, differences.shapeOf(0, 'i')]).toEqual([

@@ -21,7 +21,7 @@ import {
   isSurelySame,
   type Row,
   RowReader,
-  sameRows,
+  sameStored,
 } from './row-reader.ts';
 import { missingOf, type Sequences, sequencesOf } from './sequences.ts';
 import { type SchemaName, type SchemaObject, type Shape, Shapes } from './shapes.ts';
@@ -129,8 +129,7 @@ export class StateDifferences {
       (shapes) =>
         new Map(
           shapes.objects
-            .filter(({ name, sql }) => sql !== null && !NOT_COMPARED.test(name))
-            .filter(({ name }) => !shapes.isShadow(name))
+            .filter(({ name }) => !NOT_COMPARED.test(name) && !shapes.isShadow(name))
             .map((object) => [`${object.type} ${object.name}`, object] as const),
         ),
     );
@@ -206,24 +205,26 @@ export class StateDifferences {
       const old = before.at(key);
       const now = after.at(key);
       if (old !== null && now !== null && isSurelySame(old, now)) {
-        yield* this.#changeOf(shapes, old, now);
+        if (!sameStored(old.cells, now.cells, shapes[1])) yield this.#changeOf(shapes, old, now);
         continue;
       }
       // The row of the same primary key may have another rowid.
-      if (old !== null) yield* this.#changeOf(shapes, old, after.like(old));
-      if (now !== null && before.like(now) === null) yield* this.#changeOf(shapes, null, now);
+      if (old !== null) {
+        const same = after.like(old);
+        if (!sameStored(old.cells, same?.cells ?? null, shapes[1]))
+          yield this.#changeOf(shapes, old, same);
+      }
+      if (now !== null && before.like(now) === null) yield this.#changeOf(shapes, null, now);
     }
   }
 
-  *#changeOf(
+  #changeOf(
     shapes: Pair<Shape | null>,
     before: FoundRow | null,
     after: FoundRow | null,
-  ): Generator<RowDifference> {
-    const found = before ?? after;
-    if (found === null) return;
-    if (before && after && sameRows(before, after)) return;
-    yield {
+  ): RowDifference {
+    const found = (before ?? after)!;
+    return {
       kind: 'row',
       table: (shapes[0] ?? shapes[1])!.name,
       shapes,
@@ -239,7 +240,7 @@ export class StateDifferences {
     const side = shapes[0] === null ? 1 : 0;
     const reader = new RowReader(this.#database, schemaOf(side), shapes[side]!);
     for (const row of reader.all()) {
-      yield* this.#changeOf(shapes, side === 0 ? row : null, side === 1 ? row : null);
+      yield this.#changeOf(shapes, side === 0 ? row : null, side === 1 ? row : null);
     }
   }
 
@@ -247,9 +248,9 @@ export class StateDifferences {
   *#scan(shapes: Pair<Shape>): Generator<RowDifference> {
     const readers = shapes.map((shape, i) => new RowReader(this.#database, schemaOf(i), shape));
     const [before, after] = readers as [RowReader, RowReader];
-    for (const row of before.unlike(after)) yield* this.#changeOf(shapes, row, after.like(row));
+    for (const row of before.unlike(after)) yield this.#changeOf(shapes, row, after.like(row));
     for (const row of after.unlike(before)) {
-      if (before.like(row) === null) yield* this.#changeOf(shapes, null, row);
+      if (before.like(row) === null) yield this.#changeOf(shapes, null, row);
     }
   }
 
@@ -275,11 +276,7 @@ export class StateDifferences {
     if (this.#pages === null) return (this.#keys = null);
     const [before, after] = this.#shapes;
     const tables = after.objects
-      .filter(({ type, name }) => type === 'table' && !NOT_COMPARED.test(name))
-      .filter(({ name, root, sql }) => {
-        const old = before.objects.find((one) => one.type === 'table' && one.name === name);
-        return root !== 0 && old?.sql === sql;
-      })
+      .filter(({ name, sql }) => sql !== null && before.of(name)?.sql === sql)
       .map(({ name }) => this.#compared(name));
     const names = new Set(tables.map(({ name }) => name));
     const touched = touchedPages(this.#states, this.#pages, tables);
@@ -300,10 +297,7 @@ export class StateDifferences {
 /** Rows of both can be the same: the key is. */
 function isComparable(before: Shape, after: Shape): boolean {
   const keys = [before, after].map(({ key, order }) => [key, order.map((one) => one.collation)]);
-  return (
-    JSON.stringify(keys[0]) === JSON.stringify(keys[1]) &&
-    (before.kind === after.kind || after.key.length > 0)
-  );
+  return JSON.stringify(keys[0]) === JSON.stringify(keys[1]);
 }
 
 /** Its rows can be read by the keys that its pages have. */

@@ -7,7 +7,7 @@ import { type Cell, integerCell, isNull, sameCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
 import type { PreparedStatement } from '../sql/statement.ts';
 import type { RowKey } from './changed-keys.ts';
-import type { SchemaName, Shape, TableColumn } from './shapes.ts';
+import type { SchemaName, Shape } from './shapes.ts';
 
 /** The cells of a row, parallel to the columns of its table in that state. */
 export type Row = readonly Cell[];
@@ -15,7 +15,6 @@ export type Row = readonly Cell[];
 /** A row as it was found, with its key and its rowid. */
 export interface FoundRow {
   readonly cells: Row;
-  readonly columns: readonly TableColumn[];
   readonly key: Row | null;
   readonly rowid: bigint | null;
 }
@@ -66,13 +65,13 @@ export class RowReader {
   }
 
   *all(): Generator<FoundRow> {
-    yield* this.#rows(`${this.#select} ORDER BY ${this.#order}`, []);
+    yield* this.#rows(`${this.#select} ORDER BY ${this.#order}`);
   }
 
-  /** The rows to which the other state has none that is equal. Both have the columns that either has. */
+  /** The rows to which the other state has none that is equal in the columns that both store. */
   *unlike(other: RowReader): Generator<FoundRow> {
     const columns = this.#shape.columns
-      .filter(({ name, isStored }) => isStored && other.#has(name))
+      .filter(({ name, isStored }) => isStored && other.#stores(name))
       .map(({ name }) => quotedName(name));
     const equal = columns.map(
       (name) =>
@@ -95,12 +94,11 @@ export class RowReader {
     }
     yield* this.#rows(
       `${this.#select} a WHERE NOT (${found.join(' OR ')}) ORDER BY ${this.#order}`,
-      [],
     );
   }
 
-  #has(name: string): boolean {
-    return this.#shape.columns.some((column) => column.name === name);
+  #stores(name: string): boolean {
+    return this.#shape.columns.some((column) => column.isStored && column.name === name);
   }
 
   get #from(): string {
@@ -112,8 +110,8 @@ export class RowReader {
   }
 
   get #order(): string {
-    const { kind, rowid } = this.#shape;
-    if (kind !== 'keyed' && rowid !== null) return rowid;
+    const { rowid } = this.#shape;
+    if (rowid !== null) return rowid;
     return this.#key.map(({ name, collation }) => `${name} ${collation}`).join(', ');
   }
 
@@ -145,9 +143,8 @@ export class RowReader {
     return row;
   }
 
-  *#rows(sql: string, bindings: Row): Generator<FoundRow> {
+  *#rows(sql: string): Generator<FoundRow> {
     const statement = this.#database.statement(sql);
-    bindings.forEach((cell, i) => void statement.bindCell(i + 1, cell));
     try {
       while (statement.step()) yield this.#row(statement);
     } finally {
@@ -162,7 +159,6 @@ export class RowReader {
     const key = this.#keyPlaces.length === 0 ? null : this.#keyPlaces.map((place) => cells[place]!);
     return {
       cells,
-      columns,
       key,
       rowid: rowid === null ? null : statement.columnInt64(0),
     };
@@ -179,16 +175,6 @@ export function isSurelySame(one: FoundRow, other: FoundRow): boolean {
   if (isNamed(one) && isNamed(other))
     return one.key.every((cell, i) => sameCell(cell, other.key[i]!));
   return !isNamed(one) && !isNamed(other) && one.rowid === other.rowid;
-}
-
-/** The columns that both have are equal. Generated ones follow from the others. */
-export function sameRows(one: FoundRow, other: FoundRow): boolean {
-  return one.columns.every(({ name, isStored }, i) => {
-    if (!isStored) return true;
-    const at =
-      other.columns[i]?.name === name ? i : other.columns.findIndex((c) => c.name === name);
-    return at < 0 || !other.columns[at]!.isStored || sameCell(one.cells[i]!, other.cells[at]!);
-  });
 }
 
 /** Rows of one table, or no rows, are equal in the columns that are stored. */

@@ -62,21 +62,19 @@ export class Shapes {
   constructor(database: Database, schema: SchemaName) {
     this.#database = database;
     this.#schema = schema;
-    const found: SchemaObject[] = [];
-    for (const [type, name, table, root, sql] of this.#rows(
+    this.objects = this.#rows(
       `SELECT type, name, tbl_name, rootpage, sql FROM ${schema}.sqlite_schema`,
       [],
-    )) {
-      found.push({ type, name, table, root: Number(root), sql } as SchemaObject);
-    }
-    this.objects = found;
+    ).map(
+      ([type, name, table, root, sql]) =>
+        ({ type, name, table, root: Number(root), sql }) as SchemaObject,
+    );
     const kinds = `SELECT name, type, wr FROM pragma_table_list WHERE schema = '${schema}'`;
     for (const [name, type, wr] of this.#rows(kinds, [])) {
       this.#kinds.set(name!, { type: type!, isKeyed: wr === '1' });
     }
     // SQLite's own mark of a shadow asks which table of the name is virtual, in any of the attached databases.
-    for (const { name, sql } of found) {
-      if (this.#kinds.get(name)?.type !== 'virtual') continue;
+    for (const { name, sql } of this.objects) {
       const shadows = shadowNames({ name, sql: sql ?? '' }).filter((one) => this.#kinds.has(one));
       this.#shadows.set(name, shadows);
     }
@@ -89,7 +87,7 @@ export class Shapes {
       .filter(({ type, name }) => type === 'table' && !SQLITES_OWN.test(name))
       .map(({ name }) => name)
       .filter((name) => !this.isShadow(name));
-    return names.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    return names.sort();
   }
 
   isShadow(name: string): boolean {
@@ -115,12 +113,10 @@ export class Shapes {
   /** The trees of all indexes, and of all tables but those named. */
   treesExcept(names: ReadonlySet<string>): Tree[] {
     const trees: Tree[] = [];
-    for (const { type, name, root } of this.objects) {
+    for (const { type, name, table, root } of this.objects) {
       if (root === 0 || names.has(name)) continue;
       if (type === 'index') {
-        const isOfKeyed = this.#kinds.get(this.#tableOf(name))?.isKeyed === true;
-        if (!(isOfKeyed && this.#isPrimary(name)))
-          trees.push({ root, order: this.#orderOf(name, !isOfKeyed) });
+        trees.push({ root, order: this.#orderOf(name, !this.#kinds.get(table)!.isKeyed) });
       } else if (type === 'table' && !SQLITES_OWN.test(name)) {
         const shape = this.of(name)!;
         trees.push({ root, order: shape.kind === 'keyed' ? shape.order : null });
@@ -194,14 +190,6 @@ export class Shapes {
   #primaryOf(table: string): string | undefined {
     const list = `SELECT name FROM pragma_index_list(?1, '${this.#schema}') WHERE origin = 'pk'`;
     return this.#rows(list, [table])[0]?.[0] ?? undefined;
-  }
-
-  #isPrimary(index: string): boolean {
-    return this.#primaryOf(this.#tableOf(index)) === index;
-  }
-
-  #tableOf(index: string): string {
-    return this.objects.find(({ type, name }) => type === 'index' && name === index)!.table;
   }
 
   #rows(sql: string, bindings: readonly string[]): (string | null)[][] {
