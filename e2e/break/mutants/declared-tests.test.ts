@@ -7,6 +7,7 @@ interface Functions {
   readonly test: Declare & { readonly each: Table; readonly for: Table };
   readonly describe: Declare & { readonly each: Table };
   readonly beforeEach: (hook: () => void) => void;
+  readonly onTestFinished: (end: () => void) => void;
 }
 
 async function collect(declare: (functions: Functions) => void): Promise<DeclaredTests> {
@@ -60,6 +61,21 @@ test('hooks belong to the group that declares them', async () => {
     group.path.map(({ beforeEach }) => beforeEach.length),
   );
   expect(counts).toEqual([[1, 1], [1]]);
+});
+
+test('what a test asks for at its end is done at each end of it, also if it fails, the last first', async () => {
+  const done: string[] = [];
+  const { tests } = await collect(({ test, onTestFinished }) => {
+    test('fails', async () => {
+      onTestFinished(() => void done.push('first'));
+      onTestFinished(() => void done.push('last'));
+      throw new Error('failed');
+    });
+  });
+  const [{ body }] = [...tests.values()] as [{ body: () => Promise<void> }];
+  await expect(body()).rejects.toThrow('failed');
+  await expect(body()).rejects.toThrow('failed');
+  expect(done).toEqual(['last', 'first', 'last', 'first']);
 });
 
 test('a test that depends on a condition is declared when the condition holds', async () => {

@@ -36,6 +36,8 @@ export class DeclaredTests {
   readonly tests = new Map<string, DeclaredTest>();
   #file = '';
   #group = new Group('', null);
+  /** Of the test that runs. */
+  #ends: Body[] = [];
 
   /** Imports `file` by `load`, and assigns the declarations meanwhile to it. */
   async collect(file: string, load: () => Promise<unknown>): Promise<void> {
@@ -59,6 +61,7 @@ export class DeclaredTests {
       afterEach: hook('afterEach'),
       // A file never ends here: its tests may be run again until the process ends.
       afterAll: () => {},
+      onTestFinished: (body: Body) => void this.#ends.push(body),
     };
   }
 
@@ -75,7 +78,20 @@ export class DeclaredTests {
     const name = `${this.#file}#${titles.filter((part) => part !== '').join(' ')}`;
     let id = name;
     for (let count = 2; this.tests.has(id); count += 1) id = `${name} (${count})`;
-    this.tests.set(id, { id, file: this.#file, group: this.#group, body });
+    this.tests.set(id, { id, file: this.#file, group: this.#group, body: this.#ended(body) });
+  }
+
+  /** The body, and then the ends that it has asked for. */
+  #ended(body: Body): Body {
+    return async (context) => {
+      const ends: Body[] = [];
+      this.#ends = ends;
+      try {
+        await body(context);
+      } finally {
+        for (const end of ends.toReversed()) await end();
+      }
+    };
   }
 }
 

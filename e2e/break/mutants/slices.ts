@@ -35,6 +35,10 @@ const diffTests = (...names: string[]) => names.map((name) => `worker/engine/dif
 const TREES = ['changed-keys', 'key-order', 'state-pages', 'touched-pages', 'tree-page'];
 const APPLICATION = 'application,changeset,sequences';
 const followTests = (...names: string[]) => names.map((name) => `worker/follow/${name}.test.ts`);
+/** The server's side on this package's own host; the same tests run in workerd. */
+const FOLLOWERS_HERE = ['followers-here', 'instances'].map(
+  (name) => `e2e/workerd/follow/${name}.test.ts`,
+);
 const SERIALIZER_TESTS = ['src/shared/values'];
 const GATE_TESTS = [
   'worker/objects/io',
@@ -138,12 +142,13 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       'src/follow/changes',
       'src/follow/server',
       ...followTests('capture', 'replica', 'lost-answers', 'hostile-followers'),
+      ...FOLLOWERS_HERE,
     ],
   },
   'follow-protocol': {
     folder: 'src/follow',
     mutate: ['src/follow/protocol/*.ts'],
-    tests: ['src/follow/protocol', ...followTests('replica', 'lost-answers')],
+    tests: ['src/follow/protocol', ...followTests('replica', 'lost-answers'), ...FOLLOWERS_HERE],
   },
   'follow-copy': {
     folder: 'worker/follow',

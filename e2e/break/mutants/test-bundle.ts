@@ -15,7 +15,7 @@ export const FUNCTIONS = 'mutantTestFunctions';
 
 const VITEST = `
 const given = globalThis.${FUNCTIONS};
-export const { test, describe, beforeAll, beforeEach, afterEach, afterAll, expect, expectTypeOf, vi } = given;
+export const { test, describe, beforeAll, beforeEach, afterEach, afterAll, onTestFinished, expect, expectTypeOf, vi } = given;
 `;
 
 const FAST_CHECK = `

@@ -1,15 +1,6 @@
-// The server's side of following, in workerd and here: the same questions, the same answers.
+// The server's side of following: the same questions in workerd and here, the same answers.
 
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   FOLLOW_PING,
   FOLLOW_PONG,
@@ -19,7 +10,7 @@ import {
 import { FOLLOW_PROTOCOLS } from '../../../src/follow/protocol/messages.ts';
 import { FollowClient, type FollowRoom, type TalkSocket } from './client.ts';
 import { LIMITS } from './followed-room.ts';
-import { type Rooms, roomsInNode, roomsInWorkerd } from './rooms.ts';
+import type { Rooms } from './rooms.ts';
 
 const value = (of: unknown) => ({ kind: 'value', value: of });
 const failed = (code: string) => ({ kind: 'failed', code });
@@ -27,10 +18,8 @@ const failed = (code: string) => ({ kind: 'failed', code });
 const EMPTY = { id: 0, life: 0 };
 const NOWHERE = { from: EMPTY, at: EMPTY };
 
-describe.each([
-  ['here', roomsInNode],
-  ['in workerd', roomsInWorkerd],
-] as const)('followers %s', (_, start) => {
+/** Declares the tests. `start`: rooms for all of them. */
+export function testFollowers(start: () => Promise<Rooms>): void {
   let rooms: Rooms;
   let count = 0;
   let room: FollowRoom;
@@ -452,4 +441,4 @@ describe.each([
     await room.call('add', 'y');
     await client.untilItems('x', 'y');
   });
-});
+}
