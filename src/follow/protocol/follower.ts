@@ -230,7 +230,8 @@ function received(state: Follower, link: Connected, message: MessageToFollower):
   } else if (message.kind === 'ended') {
     const isWhole = state.base.position !== null && !isCopying(link);
     if (!isWhole) return hangUp(state, link, 'a snapshot was not completed');
-    return answered(state, link, message, state.base.last, []);
+    const refused = refusedAnswers(state, link, message.last, state.base.last);
+    return refused ?? answered(state, link, message, []);
   } else if (message.kind === 'part' && link.kind === 'catchingUp') {
     return part(state, link, message);
   }
@@ -273,11 +274,25 @@ function cut(state: Follower, link: Connected, message: CutMessage): Step {
   if (!isNext) return hangUp(state, link, 'a cut does not follow the base');
   // A snapshot may come from a server that was restored to an earlier moment. Calls after it are pending again.
   const before = isSnapshot ? 0 : base.last;
+  // A cut whose answers are refused is not applied, so the position stays.
+  const refused = refusedAnswers(state, link, last, before);
+  if (refused !== null) return refused;
   const mark = { position, last };
   const parts = isSnapshot ? onto.count : null;
   const apply = { kind: 'applyCut', parts, changes, mark } as const;
   const applied = { ...state, base: mark, copy: isSnapshot ? null : copy };
-  return answered(applied, link, message, before, [apply]);
+  return answered(applied, link, message, [apply]);
+}
+
+/** The end of the connection, if no correct server answers so; else null. */
+function refusedAnswers(
+  state: Follower,
+  link: Connected,
+  last: number,
+  before: number,
+): Step | null {
+  if (last < before) return hangUp(state, link, 'the last answered call has a smaller number');
+  return last > state.queue.issued ? stop(state, link, 'QUEUE_BEHIND') : null;
 }
 
 /** Takes the answered calls out of the queue, after the base has their writes; then sends further ones. */
@@ -285,12 +300,9 @@ function answered(
   state: Follower,
   link: Connected,
   { last, outcomes }: CallAnswers,
-  before: number,
   applied: readonly FollowerEffect[],
 ): Step {
   const { queue } = state;
-  if (last < before) return hangUp(state, link, 'the last answered call has a smaller number');
-  if (last > queue.issued) return stop(state, link, 'QUEUE_BEHIND');
   const known = new Map<number, SettledOutcome>(outcomes);
   const lost = { kind: 'failed', code: 'OUTCOME_LOST' } as const;
   const settled = queue.calls

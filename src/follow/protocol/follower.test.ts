@@ -1,0 +1,514 @@
+// The follower's side alone: what it sends, in which order, and when it gives a connection up.
+
+import { describe, expect, test } from 'vitest';
+import {
+  type Follower,
+  type FollowerEffect,
+  type FollowerEvent,
+  openFollower,
+  type QueuedCall,
+  stepFollower,
+} from './follower.ts';
+import type { FollowedOutcome, MessageToFollower, NumberedOutcome, Position } from './messages.ts';
+
+const EMPTY: Position = { id: 0, life: 0 };
+const CODE = { client: 'A', version: 4 };
+const VALUE: FollowedOutcome = { kind: 'value', value: 1 };
+const ERROR: FollowedOutcome = { kind: 'error', error: 'no' };
+
+const queued = (n: number, isForecast = true): QueuedCall => ({
+  n,
+  method: 'add',
+  args: [n],
+  isForecast,
+});
+const at = (id: number): Position => ({ id, life: 7 });
+const dequeuedTo = (last: number, ...refusals: object[]) => ({ kind: 'dequeue', last, refusals });
+
+type Stored = Parameters<typeof openFollower>[0];
+/** As the files have it: calls 1 to `issued` were made, those after `answered` wait. */
+function stored(issued: number, answered = 0, base: Partial<Stored['base']> = {}): Stored {
+  const calls = Array.from({ length: issued - answered }, (_, i) => queued(answered + i + 1));
+  return {
+    base: { position: EMPTY, last: answered, ...base },
+    queue: { issued, calls, refusals: [] },
+    copy: null,
+  };
+}
+const opened = (from: Stored) => openFollower(from, CODE).state;
+
+function stepped(state: Follower, ...events: FollowerEvent[]) {
+  let effects: readonly FollowerEffect[] = [];
+  for (const event of events) ({ state, effects } = stepFollower(state, event));
+  return { state, effects, kinds: effects.map(({ kind }) => kind) };
+}
+
+const received = (message: MessageToFollower, connection = 1): FollowerEvent => ({
+  kind: 'received',
+  connection,
+  message,
+});
+const called: FollowerEvent = {
+  kind: 'called',
+  call: { method: 'add', args: [0], isForecast: true },
+  retried: null,
+};
+const welcome = (version = CODE.version): MessageToFollower => ({
+  kind: 'welcome',
+  protocol: 1,
+  version,
+});
+const greeted = (connection = 1, version?: number): FollowerEvent[] => [
+  { kind: 'connected', connection },
+  received(welcome(version), connection),
+];
+const ended = (last: number, ...outcomes: NumberedOutcome[]): MessageToFollower => ({
+  kind: 'ended',
+  last,
+  outcomes,
+});
+const current = (last: number, connection = 1): FollowerEvent[] => [
+  ...greeted(connection),
+  received(ended(last), connection),
+];
+const lost = (connection = 1): FollowerEvent => ({
+  kind: 'disconnected',
+  connection,
+  isTaken: false,
+});
+const cut = (
+  from: Position,
+  to: Position,
+  last: number,
+  ...outcomes: NumberedOutcome[]
+): MessageToFollower => ({
+  kind: 'cut',
+  onto: { kind: 'position', position: from },
+  to,
+  last,
+  outcomes,
+  changes: 'changes',
+});
+/** Parts of a copy from `from`; the second is the last one. */
+const part = (parts: number, from = at(5), progress = 0.5): MessageToFollower => ({
+  kind: 'part',
+  copy: { from, at: from, parts, next: parts === 2 ? null : 'more' },
+  progress,
+  changes: `part ${parts}`,
+});
+const onParts = (
+  count: number,
+  last = 0,
+  from = at(5),
+  ...outcomes: NumberedOutcome[]
+): MessageToFollower => ({
+  kind: 'cut',
+  onto: { kind: 'parts', from, count },
+  to: at(6),
+  last,
+  outcomes,
+  changes: 'since',
+});
+
+/** The calls that are sent: their numbers, whether each may have been sent before, and what they acknowledge. */
+const sent = (effects: readonly FollowerEffect[]) =>
+  effects.flatMap((effect) =>
+    effect.kind === 'send' && effect.message.kind === 'call'
+      ? [[effect.message.n, effect.message.again, effect.message.ack]]
+      : [],
+  );
+const hello = (effects: readonly FollowerEffect[]) =>
+  effects.map((effect) => effect.kind === 'send' && effect.message);
+const forecastIn = (effects: readonly FollowerEffect[]) =>
+  effects.flatMap((effect) => (effect.kind === 'forecast' ? [effect.calls.map(({ n }) => n)] : []));
+
+describe('a follower that is opened', () => {
+  test('[FOLW10] forecasts the calls that wait, and reports each refusal', () => {
+    const from = stored(4, 2);
+    const refusals = [{ call: queued(1), outcome: ERROR }] as const;
+    const { state, effects } = openFollower({ ...from, queue: { ...from.queue, refusals } }, CODE);
+    expect(effects).toEqual([
+      { kind: 'forecast', calls: [queued(3), queued(4)] },
+      { kind: 'reportRefusal', refusal: refusals[0] },
+    ]);
+    expect(state.link).toEqual({ kind: 'offline' });
+  });
+
+  test('[FOLW2] does not forecast calls that its base has, nor those that reach outside', () => {
+    const from = stored(4, 1, { last: 2 });
+    const calls = [queued(2), queued(3, false), queued(4)];
+    const { effects } = openFollower({ ...from, queue: { ...from.queue, calls } }, CODE);
+    expect(forecastIn(effects)).toEqual([[4]]);
+  });
+
+  test('[FOLW3] says hello with its position, and with the last call of which it needs no answer', () => {
+    const connect: FollowerEvent = { kind: 'connected', connection: 1 };
+    const expected = { kind: 'hello', protocol: { oldest: 1, newest: 1 }, client: 'A', copy: null };
+    const waiting = stepped(opened(stored(5, 3, { position: at(9) })), connect);
+    expect(hello(waiting.effects)).toEqual([{ ...expected, position: at(9), ack: 3 }]);
+    const none = stepped(opened(stored(5, 5, { position: null })), connect);
+    expect(hello(none.effects)).toEqual([{ ...expected, position: null, ack: 5 }]);
+  });
+});
+
+describe('the calls of a follower', () => {
+  test('[FOLW1] wait in the queue, acknowledged, until it is current', () => {
+    let state = opened(stored(0));
+    for (const event of [
+      [],
+      [{ kind: 'connected', connection: 1 }],
+      [received(welcome())],
+    ] as FollowerEvent[][]) {
+      const made = stepped(state, ...event, called);
+      expect(made.kinds).toEqual(['enqueue', 'flushQueue', 'acknowledge']);
+      ({ state } = made);
+    }
+    expect(sent(stepped(state, received(ended(0))).effects)).toEqual([
+      [1, false, 0],
+      [2, false, 0],
+      [3, false, 0],
+    ]);
+  });
+
+  test('[FOLW1] have the next number, which is stored with the call', () => {
+    const { state, effects } = stepped(opened(stored(7, 7)), called);
+    const call = { ...queued(8), args: [0] };
+    expect(effects).toEqual([
+      { kind: 'enqueue', call, retried: null },
+      { kind: 'flushQueue' },
+      { kind: 'acknowledge', n: 8 },
+    ]);
+    expect(state.queue).toEqual({ issued: 8, calls: [call], refusals: [] });
+  });
+
+  test('[FOLW3] [FOLW9] tell whether they may have been sent before', () => {
+    // An earlier process has stored 1 and 2, and may have sent them.
+    const first = stepped(opened(stored(2)), called, ...current(0));
+    expect(sent(first.effects)).toEqual([
+      [1, true, 0],
+      [2, true, 0],
+      [3, false, 0],
+    ]);
+    const more = stepped(first.state, called);
+    expect(sent(more.effects)).toEqual([[4, false, 0]]);
+    // 5 is made while the connection is lost.
+    const next = stepped(more.state, lost(), called, ...current(0, 2));
+    expect(sent(next.effects)).toEqual([
+      [1, true, 0],
+      [2, true, 0],
+      [3, true, 0],
+      [4, true, 0],
+      [5, false, 0],
+    ]);
+    // A connection that becomes current without sending them all takes nothing back.
+    const answered = stepped(next.state, received(ended(4), 2), lost(2), ...current(4, 3));
+    expect(sent(answered.effects)).toEqual([[5, true, 4]]);
+  });
+
+  test('[FOLW3] at most 64 are unanswered, counted from the first one, over several answers', () => {
+    const full = stepped(opened(stored(0)), ...Array.from({ length: 130 }, () => called));
+    const begun = stepped(full.state, ...current(0));
+    expect(sent(begun.effects).map(([n]) => n)).toEqual(
+      Array.from({ length: 64 }, (_, i) => i + 1),
+    );
+    expect(sent(stepped(begun.state, called).effects)).toEqual([]);
+    const two = stepped(begun.state, received(ended(2)));
+    expect(sent(two.effects)).toEqual([
+      [65, false, 2],
+      [66, false, 2],
+    ]);
+    expect(sent(stepped(two.state, received(ended(3))).effects)).toEqual([[67, false, 3]]);
+  });
+
+  test('[FOLW10] one that is made again takes the place of its refusal, in the commit that stores it', () => {
+    const refusals = [1, 2].map((n) => ({ call: queued(n), outcome: ERROR }) as const);
+    const from = stored(2, 2);
+    const state = opened({ ...from, queue: { ...from.queue, refusals } });
+    const { state: after, effects } = stepped(state, { ...called, retried: 1 } as FollowerEvent);
+    expect(effects[0]).toMatchObject({ kind: 'enqueue', call: { n: 3 }, retried: 1 });
+    expect(after.queue.refusals).toEqual([refusals[1]]);
+    const dismissed = stepped(state, { kind: 'dismissed', n: 2 });
+    expect(dismissed.effects).toEqual([{ kind: 'dismiss', n: 2 }, { kind: 'flushQueue' }]);
+    expect(dismissed.state.queue).toEqual({ ...state.queue, refusals: [refusals[0]] });
+  });
+});
+
+describe('answers', () => {
+  test('[FOLW5] [FOLW10] settle each call with its own outcome, and keep the refusals with those of before', () => {
+    const before = { call: queued(1), outcome: ERROR } as const;
+    const from = stored(5, 1);
+    const state = opened({ ...from, queue: { ...from.queue, refusals: [before] } });
+    const failed = { kind: 'failed', code: 'CALL_ABANDONED' } as const;
+    const message = cut(EMPTY, at(1), 4, [2, VALUE], [3, ERROR], [4, failed]);
+    const { state: after, effects } = stepped(state, ...current(1), received(message));
+    const refused = [
+      { call: queued(3), outcome: ERROR },
+      { call: queued(4), outcome: failed },
+    ];
+    expect(effects).toEqual([
+      {
+        kind: 'applyCut',
+        parts: null,
+        changes: 'changes',
+        mark: { position: at(1), last: 4 },
+      },
+      { kind: 'flushBase' },
+      dequeuedTo(4, ...refused),
+      { kind: 'flushQueue' },
+      { kind: 'forecast', calls: [queued(5)] },
+      { kind: 'settle', n: 2, outcome: VALUE },
+      { kind: 'settle', n: 3, outcome: ERROR },
+      { kind: 'settle', n: 4, outcome: failed },
+      ...refused.map((refusal) => ({ kind: 'reportRefusal', refusal })),
+    ]);
+    expect(after.queue).toEqual({
+      issued: 5,
+      calls: [queued(5)],
+      refusals: [before, ...refused],
+    });
+    expect(after.base).toEqual({ position: at(1), last: 4 });
+  });
+
+  test('[FOLW2] without one, nothing leaves the queue, and nothing is flushed', () => {
+    const state = opened(stored(1));
+    const others = stepped(state, ...current(0), received(cut(EMPTY, at(1), 0)));
+    expect(others.kinds).toEqual(['applyCut', 'forecast']);
+    expect(stepped(others.state, received(ended(0))).effects).toEqual([]);
+  });
+
+  test('[FOLW4] a call that is answered without its outcome has failed, which its app is told', () => {
+    const { state, effects } = stepped(
+      opened(stored(2)),
+      ...current(0),
+      received(ended(2, [2, VALUE])),
+    );
+    const outcome = { kind: 'failed', code: 'OUTCOME_LOST' };
+    expect(effects).toContainEqual({ kind: 'settle', n: 1, outcome });
+    expect(effects).toContainEqual({ kind: 'settle', n: 2, outcome: VALUE });
+    expect(state.queue.refusals).toEqual([{ call: queued(1), outcome }]);
+  });
+
+  test('[FOLW16] of calls that the queue never had stop it, and nothing of them is taken', () => {
+    for (const message of [ended(3), cut(EMPTY, at(1), 3)]) {
+      const from = opened(stored(2));
+      const { state, kinds } = stepped(from, ...current(0), received(message));
+      expect(kinds).toEqual(['disconnect']);
+      expect(state.link).toEqual({ kind: 'stopped', reason: 'QUEUE_BEHIND' });
+      expect([state.base, state.queue]).toEqual([from.base, from.queue]);
+      expect(stepped(state, lost()).state.link).toEqual({
+        kind: 'stopped',
+        reason: 'QUEUE_BEHIND',
+      });
+    }
+    const last = stepped(opened(stored(2)), ...current(0), received(ended(2)));
+    expect(last.state.link).toMatchObject({ kind: 'current' });
+  });
+});
+
+describe('a follower hangs up', () => {
+  const whole = opened(stored(2, 1, { position: at(3) }));
+  const without = opened(stored(0, 0, { position: null }));
+  const copying = [...greeted(), received(part(1))];
+  test.each([
+    [
+      'a welcome after the welcome',
+      whole,
+      [...greeted(), received(welcome())],
+      /"welcome".*catchingUp/,
+    ],
+    [
+      'a rejection after the welcome',
+      whole,
+      [
+        ...greeted(),
+        received({ kind: 'rejected', reason: 'PROTOCOL', protocol: { oldest: 1, newest: 1 } }),
+      ],
+      /"rejected".*catchingUp/,
+    ],
+    [
+      'answers before the welcome',
+      whole,
+      [{ kind: 'connected', connection: 1 }, received(ended(1))],
+      /"ended".*greeting/,
+    ],
+    [
+      'a cut before the welcome',
+      whole,
+      [{ kind: 'connected', connection: 1 }, received(cut(at(3), at(4), 1))],
+      /"cut".*greeting/,
+    ],
+    [
+      'a part before the welcome',
+      whole,
+      [{ kind: 'connected', connection: 1 }, received(part(1))],
+      /"part".*greeting/,
+    ],
+    ['a part while it is current', whole, [...current(1), received(part(1))], /"part".*current/],
+    ['answers that fall behind', whole, [...greeted(), received(ended(0))], /smaller number/],
+    [
+      'a cut whose answers fall behind',
+      whole,
+      [...greeted(), received(cut(at(3), at(4), 0))],
+      /smaller number/,
+    ],
+    [
+      'a cut of another number',
+      whole,
+      [...greeted(), received(cut(at(2), at(4), 1))],
+      /follow the base/,
+    ],
+    [
+      'a cut of another life',
+      whole,
+      [...greeted(), received(cut({ id: 3, life: 8 }, at(4), 1))],
+      /follow the base/,
+    ],
+    [
+      'a cut that comes twice',
+      whole,
+      [...current(1), received(cut(at(3), at(4), 1)), received(cut(at(3), at(4), 1))],
+      /follow the base/,
+    ],
+    ['answers without a copy', without, [...greeted(), received(ended(0))], /not completed/],
+    ['answers amid a copy', whole, [...copying, received(ended(1))], /not completed/],
+    ['a cut amid a copy', whole, [...copying, received(cut(at(3), at(4), 1))], /follow the base/],
+    [
+      'the end of a copy of more parts',
+      whole,
+      [...copying, received(part(2)), received(onParts(3))],
+      /follow the base/,
+    ],
+    [
+      'the end of a copy that was not begun',
+      whole,
+      [...greeted(), received(onParts(1))],
+      /follow the base/,
+    ],
+    [
+      'the end of a copy before its last part',
+      whole,
+      [...copying, received(onParts(1))],
+      /follow the base/,
+    ],
+    [
+      'the end of a copy of another moment',
+      whole,
+      [...copying, received(part(2)), received(onParts(2, 0, at(4)))],
+      /follow the base/,
+    ],
+    ['a second part without the first', whole, [...greeted(), received(part(2))], /missing/],
+    [
+      'a part that comes twice',
+      whole,
+      [...copying, received(part(2)), received(part(2))],
+      /missing/,
+    ],
+  ] as [string, Follower, FollowerEvent[], RegExp][])(
+    '[FOLW11] at %s, and is told why',
+    (_, from, events, why) => {
+      const before = stepped(from, ...events.slice(0, -1)).state;
+      const { state, effects } = stepFollower(before, events.at(-1)!);
+      const reason = expect.stringMatching(why);
+      expect(effects).toEqual([{ kind: 'disconnect', connection: 1, reason }]);
+      // Nothing of the message is taken, so the next hello names the position that the files have.
+      expect(state).toEqual({ ...before, link: { kind: 'offline' } });
+      // A new connection goes on from what it has.
+      const next = stepped(state, ...greeted(2), received(part(1), 2), received(part(2), 2));
+      const done = stepped(next.state, received(onParts(2, from.queue.issued), 2));
+      expect(done.state).toMatchObject({ base: { position: at(6) }, link: { kind: 'current' } });
+    },
+  );
+});
+
+describe('a snapshot', () => {
+  test('[FOLW17] is staged part by part, and used whole; its progress is told', () => {
+    const from = opened(stored(0, 0, { position: null }));
+    const begun = stepped(from, ...greeted());
+    expect(begun.state.link).toEqual({ kind: 'catchingUp', connection: 1, progress: null });
+    const one = stepped(begun.state, received(part(1, at(5), 0)));
+    expect(one.state.link).toEqual({ kind: 'catchingUp', connection: 1, progress: 0 });
+    const two = stepped(one.state, received(part(2, at(5), 0.75)));
+    expect(two.state.link).toEqual({ kind: 'catchingUp', connection: 1, progress: 0.75 });
+    expect(two.effects).toMatchObject([
+      { kind: 'stagePart', copy: { parts: 2 }, changes: 'part 2' },
+    ]);
+    const { state, effects } = stepped(two.state, received(onParts(2)));
+    expect(effects).toEqual([
+      { kind: 'applyCut', parts: 2, changes: 'since', mark: { position: at(6), last: 0 } },
+      { kind: 'forecast', calls: [] },
+    ]);
+    expect(state).toMatchObject({ copy: null, link: { kind: 'current', connection: 1 } });
+  });
+
+  test('[FOLW6] of a restored object takes answers back: the calls after it wait again, and are sent', () => {
+    const from = stored(5, 3, { position: at(9) });
+    const events = [...greeted(), received(part(1)), received(part(2)), received(onParts(2, 2))];
+    const { state, effects } = stepped(opened(from), ...events);
+    expect(state.base).toEqual({ position: at(6), last: 2 });
+    expect(forecastIn(effects)).toEqual([[4, 5]]);
+    expect(sent(effects)).toEqual([
+      [4, true, 3],
+      [5, true, 3],
+    ]);
+  });
+
+  test('[FOLW5] has the outcomes of the calls in it', () => {
+    const events = [...greeted(), received(part(1)), received(part(2))];
+    const message = onParts(2, 1, at(5), [1, ERROR]);
+    const { kinds, state } = stepped(opened(stored(2)), ...events, received(message));
+    expect(kinds).toEqual([
+      ...['applyCut', 'flushBase', 'dequeue', 'flushQueue', 'forecast', 'settle'],
+      ...['reportRefusal', 'send'],
+    ]);
+    expect(state.base.last).toBe(1);
+  });
+
+  test('[FOLW17] that began again replaces the parts of the other one; a cut of the base keeps them', () => {
+    const from = opened(stored(0, 0, { position: at(3) }));
+    const staged = stepped(from, ...greeted(), received(part(1)), lost());
+    expect(staged.state.copy).toMatchObject({ from: at(5), parts: 1 });
+    const known = stepped(staged.state, ...greeted(2), received(cut(at(3), at(8), 0), 2));
+    expect(known.kinds).toEqual(['applyCut', 'forecast']);
+    expect(known.state.copy).toEqual(staged.state.copy);
+    const again = stepped(staged.state, ...greeted(2), received(part(1, at(9)), 2));
+    expect(again.state.copy).toMatchObject({ from: at(9), parts: 1 });
+  });
+});
+
+describe('another version of the class', () => {
+  test('[FOLW12] ends the forecasts, and the version of the follower begins them again', () => {
+    const other = stepped(opened(stored(2)), ...greeted(1, 9));
+    expect(other.effects).toEqual([{ kind: 'forecast', calls: [] }]);
+    const sentOn = stepped(other.state, received(ended(0)));
+    expect(sent(sentOn.effects)).toEqual([
+      [1, true, 0],
+      [2, true, 0],
+    ]);
+    const still = stepped(sentOn.state, lost(), ...greeted(2, 9));
+    expect(still.effects).toEqual([]);
+    const answered = stepped(still.state, received(cut(EMPTY, at(1), 1, [1, VALUE]), 2));
+    expect(forecastIn(answered.effects)).toEqual([[]]);
+    const back = stepped(answered.state, lost(2), ...greeted(3));
+    expect(back.effects).toEqual([{ kind: 'forecast', calls: [queued(2)] }]);
+    expect(stepped(back.state, lost(3), ...greeted(4)).effects).toEqual([]);
+  });
+});
+
+describe('events of a connection', () => {
+  test('[FOLW8] that is not the present one change nothing', () => {
+    const on2 = stepped(opened(stored(1)), ...current(0), ...current(0, 2));
+    for (const event of [
+      received(ended(1, [1, VALUE])),
+      received(cut(EMPTY, at(1), 0)),
+      received(welcome()),
+      lost(1),
+      { kind: 'disconnected', connection: 1, isTaken: true },
+    ] as FollowerEvent[]) {
+      expect(stepFollower(on2.state, event)).toEqual({ state: on2.state, effects: [] });
+    }
+    const offline = stepped(on2.state, lost(2));
+    expect(offline.state.link).toEqual({ kind: 'offline' });
+    expect(offline.effects).toEqual([]);
+    expect(stepped(offline.state, received(ended(1), 2)).state).toBe(offline.state);
+  });
+});
