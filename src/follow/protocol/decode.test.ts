@@ -1,0 +1,194 @@
+// The check of each message: every field with values that are almost right.
+
+import { describe, expect, test } from 'vitest';
+import { decodeToFollower, decodeToServer } from './decode.ts';
+
+const POSITION = { id: 3, life: 2 ** 32 - 1 };
+const COPY = { from: POSITION, at: { id: 0, life: 0 }, parts: 1, next: { any: 'thing' } };
+const OUTCOMES = [
+  [1, { kind: 'value', value: { deep: true } }],
+  [2, { kind: 'error', error: new RangeError('no') }],
+  [3, { kind: 'failed', code: 'CALL_INTERRUPTED' }],
+  [4, { kind: 'failed', code: 'CALL_ABANDONED' }],
+];
+const ANSWERS = { last: 4, outcomes: OUTCOMES };
+const RANGE = { oldest: 1, newest: 1 };
+
+const hello = {
+  kind: 'hello',
+  protocol: RANGE,
+  client: 'c',
+  position: POSITION,
+  copy: COPY,
+  ack: 0,
+};
+const next = { kind: 'next', copy: { ...COPY, next: null } };
+const call = { kind: 'call', n: 1, method: 'm', args: 'any', again: true, ack: 9 };
+const welcome = { kind: 'welcome', protocol: 1, version: 0 };
+const rejected = { kind: 'rejected', reason: 'PROTOCOL', protocol: { oldest: 0, newest: 2 } };
+const part = { kind: 'part', copy: COPY, progress: 0.5, changes: 'any' };
+const cut = {
+  kind: 'cut',
+  onto: { kind: 'position', position: POSITION },
+  to: POSITION,
+  ...ANSWERS,
+  changes: 'any',
+};
+const cutOnParts = { ...cut, onto: { kind: 'parts', from: POSITION, count: 1 } };
+const ended = { kind: 'ended', ...ANSWERS };
+
+const TO_SERVER = [hello, { ...hello, position: null, copy: null }, next, call];
+const TO_FOLLOWER = [welcome, rejected, part, cut, cutOnParts, ended];
+
+/** The text of `error` says which field is wrong. */
+const refusal = (field: string) =>
+  expect.objectContaining({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringMatching(new RegExp(`: ${field}\\b.* is not \\w`)),
+  });
+
+const NOT_COUNTS = [-1, 0.5, 2 ** 53, Number.NaN, '1', 1n, null, undefined];
+const NOT_OBJECTS = ['text', 1, undefined];
+const NOT_POSITIONS: [unknown, string][] = [
+  ...NOT_COUNTS.map((id): [unknown, string] => [{ ...POSITION, id }, 'id']),
+  ...NOT_COUNTS.map((life): [unknown, string] => [{ ...POSITION, life }, 'life']),
+  [{ ...POSITION, life: 2 ** 32 }, 'life'],
+];
+const positions = (field: string): [unknown, string][] => [
+  ...NOT_POSITIONS,
+  ...[null, ...NOT_OBJECTS].map((value): [unknown, string] => [value, field]),
+];
+const within = (whole: object, field: string, wrong: readonly [unknown, string][]) =>
+  wrong.map(([value, told]): [unknown, string] => [{ ...whole, [field]: value }, told]);
+const all = (values: readonly unknown[], field: string) =>
+  values.map((value): [unknown, string] => [value, field]);
+const NOT_RANGES: [unknown, string][] = [
+  ...all([null, ...NOT_OBJECTS], 'protocol'),
+  ...within(RANGE, 'oldest', all(NOT_COUNTS, 'oldest')),
+  ...within(RANGE, 'newest', all([0, ...NOT_COUNTS], 'newest')),
+];
+const NOT_COPIES: [unknown, string][] = [
+  ...all(NOT_OBJECTS, 'copy'),
+  ...within(COPY, 'from', positions('from')),
+  ...within(COPY, 'at', positions('at')),
+  ...within(COPY, 'parts', all([0, ...NOT_COUNTS], 'parts')),
+];
+const NOT_OUTCOMES: [unknown, string][] = [
+  ...all([null, ...NOT_OBJECTS, { length: 0 }], 'outcomes'),
+  ...all([[null], ['text'], [{ 0: 1 }], [[1, OUTCOMES[0]![1], 'more']]], 'outcome'),
+  ...[0, ...NOT_COUNTS].map((n): [unknown, string] => [[[n, OUTCOMES[0]![1]]], 'n']),
+  ...[
+    null,
+    'value',
+    {},
+    { kind: 'other', value: 1 },
+    { kind: 'failed' },
+    { kind: 'failed', code: 'OUTCOME_LOST' },
+    { kind: 'other', code: 'CALL_ABANDONED' },
+  ].map((outcome): [unknown, string] => [[[1, outcome]], 'outcome']),
+];
+
+/** Of each message: a field, and wrong values of it, each with the field that the error names. */
+const WRONG_TO_SERVER: [object, string, readonly [unknown, string][]][] = [
+  [hello, 'kind', all(['Hello', 'welcome', null, undefined], 'kind')],
+  [hello, 'protocol', NOT_RANGES],
+  [hello, 'client', all(['', 'x'.repeat(65), 1, null, undefined, ['c']], 'client')],
+  [hello, 'position', [...NOT_POSITIONS, ...all(NOT_OBJECTS, 'position')]],
+  [hello, 'copy', NOT_COPIES],
+  [hello, 'ack', all(NOT_COUNTS, 'ack')],
+  [next, 'copy', [...NOT_COPIES, ...all([null], 'copy')]],
+  [call, 'n', all([0, ...NOT_COUNTS], 'n')],
+  [call, 'method', all(['', 'x'.repeat(257), 1, null, undefined], 'method')],
+  [call, 'again', all([0, 'true', null, undefined], 'again')],
+  [call, 'ack', all(NOT_COUNTS, 'ack')],
+];
+const WRONG_TO_FOLLOWER: typeof WRONG_TO_SERVER = [
+  [welcome, 'kind', all(['Welcome', 'hello', null, undefined], 'kind')],
+  [welcome, 'protocol', all(NOT_COUNTS, 'protocol')],
+  [welcome, 'version', all(NOT_COUNTS, 'version')],
+  [rejected, 'reason', all(['CLIENT_TAKEN', '', null, undefined], 'reason')],
+  [rejected, 'protocol', NOT_RANGES],
+  [part, 'copy', [...NOT_COPIES, ...all([null], 'copy')]],
+  [part, 'progress', all([-0.1, 1.1, Number.NaN, '0', null, undefined], 'progress')],
+  [
+    cut,
+    'onto',
+    [
+      ...all([null, ...NOT_OBJECTS], 'onto'),
+      ...all([{ kind: 'other' }, {}], 'onto.kind'),
+      ...within({ kind: 'position' }, 'position', positions('position')),
+      ...within({ kind: 'parts', count: 1 }, 'from', positions('from')),
+      ...within({ kind: 'parts', from: POSITION }, 'count', all([0, ...NOT_COUNTS], 'parts')),
+    ],
+  ],
+  [cut, 'to', positions('to')],
+  [cut, 'last', all(NOT_COUNTS, 'last')],
+  [cut, 'outcomes', NOT_OUTCOMES],
+  [ended, 'last', all(NOT_COUNTS, 'last')],
+  [ended, 'outcomes', NOT_OUTCOMES],
+];
+
+describe('a message', () => {
+  test('[FOLW11] of the right shape stays as it is, without further fields', () => {
+    for (const message of TO_SERVER) {
+      expect(decodeToServer({ ...message, more: 1 })).toEqual(message);
+    }
+    for (const message of TO_FOLLOWER) {
+      expect(decodeToFollower({ ...message, more: 1 })).toEqual(message);
+    }
+    const copy = { ...COPY, from: { ...POSITION, more: 1 }, more: 1 };
+    expect(decodeToServer({ kind: 'next', copy })).toEqual({ kind: 'next', copy: COPY });
+    const outcome = { kind: 'failed', code: 'CALL_ABANDONED' };
+    const outcomes = [[1, { ...outcome, more: 1 }]];
+    expect(decodeToFollower({ ...ended, outcomes })).toEqual({
+      ...ended,
+      outcomes: [[1, outcome]],
+    });
+  });
+
+  test('[FOLW11] may have values up to their bounds', () => {
+    const largest = Number.MAX_SAFE_INTEGER;
+    const names = { client: 'x'.repeat(64), ack: largest, position: { id: largest, life: 0 } };
+    expect(decodeToServer({ ...hello, ...names })).toMatchObject(names);
+    const named = { method: 'x'.repeat(256), n: largest };
+    expect(decodeToServer({ ...call, ...named })).toMatchObject(named);
+    for (const progress of [0, 1]) {
+      expect(decodeToFollower({ ...part, progress })).toMatchObject({ progress });
+    }
+    const tooLarge = { ...rejected, reason: 'OBJECT_TOO_LARGE' };
+    expect(decodeToFollower(tooLarge)).toEqual(tooLarge);
+  });
+
+  test('[FOLW11] has a bounded number of outcomes', () => {
+    const outcomes = (count: number) =>
+      Array.from({ length: count }, (_, i) => [i + 1, { kind: 'value', value: 1 }]);
+    const many = { ...ended, outcomes: outcomes(10_000) };
+    expect(decodeToFollower(many)).toEqual(many);
+    const decode = () => decodeToFollower({ ...ended, outcomes: outcomes(10_001) });
+    expect(decode).toThrow(refusal('outcomes'));
+  });
+
+  test.each([
+    ['to the server', decodeToServer, WRONG_TO_SERVER],
+    ['to a follower', decodeToFollower, WRONG_TO_FOLLOWER],
+  ] as const)(
+    '[FOLW11] %s of another shape is refused, and the error names the field',
+    (_, decode, wrong) => {
+      for (const [message, field, values] of wrong) {
+        expect(() => decode(message)).not.toThrow();
+        for (const [value, told] of values) {
+          const changed = { ...message, [field]: value };
+          expect(() => decode(changed), JSON.stringify(changed, plain)).toThrow(refusal(told));
+        }
+      }
+      for (const value of [null, undefined, 1, 'hello']) {
+        expect(() => decode(value)).toThrow(refusal('message'));
+      }
+    },
+  );
+});
+
+/** For the text of a failure. */
+function plain(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' || typeof value === 'number' ? String(value) : value;
+}
