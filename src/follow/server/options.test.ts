@@ -11,6 +11,15 @@ class Room {
   }
 }
 class Hall extends Room {}
+/** Whatever the runtime calls is a method of it. */
+class Handling extends Room {
+  alarm() {}
+  connect() {}
+  dup() {}
+  webSocketMessage() {}
+  webSocketClose() {}
+  webSocketError() {}
+}
 
 const GOOD = { authorize: () => 'A', methods: ['add'], version: 1 };
 
@@ -18,6 +27,86 @@ test('[FOLS2] methods may be inherited, and limits have defaults', () => {
   const { methods, limits } = checkOptions(Hall, { ...GOOD, limits: { followers: 2 } });
   expect([...methods]).toEqual(['add']);
   expect(limits).toEqual({ followers: 2, messagesPerSecond: 1000, objectBytes: 256 * 2 ** 20 });
+});
+
+test('[FOLS2] without limits, there are 1,000 followers, 1,000 messages a second and 256 MiB', () => {
+  const authorize = () => 'A';
+  expect(checkOptions(Room, { authorize, methods: [], version: 7 })).toEqual({
+    authorize,
+    methods: new Set(),
+    version: 7,
+    limits: { followers: 1000, messagesPerSecond: 1000, objectBytes: 268_435_456 },
+  });
+  const limits = { followers: 1, messagesPerSecond: 1, objectBytes: 1 };
+  expect(checkOptions(Room, { ...GOOD, limits }).limits).toEqual(limits);
+});
+
+/** The error tells which option is wrong, and how. */
+test.each([
+  [() => {}, GOOD, 'INVALID_ARGUMENT', /first argument is not a class.*Pass the class/],
+  ['Room', GOOD, 'INVALID_ARGUMENT', /first argument is not a class/],
+  [Room, null, 'INVALID_ARGUMENT', /takes \{ authorize, methods, version \}/],
+  [Room, 'options', 'INVALID_ARGUMENT', /takes \{ authorize/],
+  [Room, { ...GOOD, other: 1 }, 'INVALID_ARGUMENT', /there is no option "other". Remove it/],
+  [
+    Room,
+    { ...GOOD, authorize: 'A' },
+    'INVALID_ARGUMENT',
+    /authorize is not a function.*identity for each request/,
+  ],
+  [
+    Room,
+    { ...GOOD, methods: 'add' },
+    'INVALID_ARGUMENT',
+    /methods is not an array.*List the methods/,
+  ],
+  [Room, { ...GOOD, methods: ['add', 1] }, 'INVALID_ARGUMENT', /methods is not an array of names/],
+  [
+    Room,
+    { ...GOOD, methods: ['add', 'ad'] },
+    'UNKNOWN_METHOD',
+    /\(Room\): "ad".*is not a method of it. List methods/,
+  ],
+  [Room, { ...GOOD, methods: ['fetch'] }, 'UNKNOWN_METHOD', /"fetch".*called by the runtime only/],
+  [
+    Room,
+    { ...GOOD, version: 1.5 },
+    'INVALID_ARGUMENT',
+    /option version is not a whole number from 1/,
+  ],
+  [Room, { ...GOOD, version: '1' }, 'INVALID_ARGUMENT', /option version/],
+  [Room, { ...GOOD, limits: 7 }, 'INVALID_ARGUMENT', /limits is not an object/],
+  [Room, { ...GOOD, limits: { bytes: 1 } }, 'INVALID_ARGUMENT', /there is no limit "bytes"/],
+  [Room, { ...GOOD, limits: { followers: 0.5 } }, 'INVALID_ARGUMENT', /limit followers is not/],
+  [
+    Room,
+    { ...GOOD, limits: { messagesPerSecond: 0 } },
+    'INVALID_ARGUMENT',
+    /limit messagesPerSecond/,
+  ],
+  [Room, { ...GOOD, limits: { objectBytes: 0 } }, 'INVALID_ARGUMENT', /limit objectBytes/],
+] as const)('[FOLS2] the definition %o with %o is %s: %s', (Class, options, code, text) => {
+  expect(() => checkOptions(Class, options)).toThrow(
+    expect.objectContaining({ code, message: expect.stringMatching(text) }),
+  );
+});
+
+test.each([
+  ...['alarm', 'connect', 'constructor', 'dup', 'fetch'],
+  ...['webSocketMessage', 'webSocketClose', 'webSocketError'],
+])('[FOLS2] %s is not for followers, though the class defines it', (name) => {
+  expect(() => checkOptions(Handling, { ...GOOD, methods: [name] })).toThrow(
+    expect.objectContaining({
+      code: 'UNKNOWN_METHOD',
+      message: expect.stringMatching(/runtime only/),
+    }),
+  );
+});
+
+test('[FOLS3] an identity is a text of 1 to 256 units; null and false are nobody', () => {
+  for (const given of ['A', 'x'.repeat(256)]) expect(checkIdentity(given)).toBe(given);
+  for (const given of [null, false]) expect(checkIdentity(given)).toBeNull();
+  expect(() => checkIdentity(0)).toThrow(/neither null nor an identity, a text of 1 to 256/);
 });
 
 test.each([
