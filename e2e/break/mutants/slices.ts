@@ -36,7 +36,7 @@ const TREES = ['changed-keys', 'key-order', 'state-pages', 'touched-pages', 'tre
 const APPLICATION = 'application,changeset,sequences';
 const followTests = (...names: string[]) => names.map((name) => `worker/follow/${name}.test.ts`);
 /** The server's side on this package's own host; the same tests run in workerd. */
-const FOLLOWERS_HERE = ['followers-here', 'instances'].map(
+const FOLLOWERS_HERE = ['followers-here', 'instances', 'served-classes'].map(
   (name) => `e2e/workerd/follow/${name}.test.ts`,
 );
 const SERIALIZER_TESTS = ['src/shared/values'];
