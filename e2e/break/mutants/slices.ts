@@ -141,7 +141,14 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     tests: [
       'src/follow/changes',
       'src/follow/server',
-      ...followTests('capture', 'noted-storage', 'replica', 'lost-answers', 'hostile-followers'),
+      ...followTests(
+        'capture',
+        'noted-storage',
+        'noted-tables',
+        'replica',
+        'lost-answers',
+        'hostile-followers',
+      ),
       ...FOLLOWERS_HERE,
     ],
   },
