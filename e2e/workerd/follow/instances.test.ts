@@ -1,12 +1,15 @@
 // Connections, records and calls when the instance of a followed object ends: here, where a test can end it.
 
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { Capture } from '../../../src/follow/capture/capture.ts';
 import type { PartMessage } from '../../../src/follow/protocol/messages.ts';
+import { followableOn } from '../../../src/follow/server/followable.ts';
 import { followable } from '../../../src/follow/server/index.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { FollowClient, type FollowRoom } from './client.ts';
 import { FAULT } from './followed-room.ts';
+import { roomOf } from './room.ts';
 import { type RoomsInNode, roomsInNode } from './rooms.ts';
 
 let rooms: RoomsInNode;
@@ -112,6 +115,53 @@ test('[FOLS16] a cut that cannot be read ends the instance, and the call runs ag
   const next = await follow('A');
   next.call(1, 'add', ['x'], true);
   expect(await next.outcome(1)).toEqual(value(1));
+});
+
+test('[FOLS16] a cut of the writes of another caller that cannot be read ends the instance, and its calls are told why', async () => {
+  const reported = vi.spyOn(console, 'error').mockImplementation(() => {});
+  onTestFinished(() => reported.mockRestore());
+  const client = await follow('A');
+  const waiting = room.call('addSlowly', 'slow');
+  await client.untilItems('slow 1');
+  FAULT.next = new Error('no cut');
+  const told = expect(waiting).rejects.toThrow(
+    /follower's message could not be handled: Error: no cut/,
+  );
+  await room.call('add', 'x').catch(() => {});
+  await told;
+  expect(await client.closed).toEqual([1006, '']);
+  // What was stored before the cut is there, and the next instance tells it.
+  const next = await follow('A');
+  await next.nextOf('cut');
+  expect(next.items).toEqual(await room.call('names'));
+});
+
+test('[FOLC6] the life of an instance is not that of the empty history, whatever the random number', async () => {
+  const Room = followableOn(
+    {
+      capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite }),
+      now: () => 0,
+      randomUint32: () => 0,
+    },
+    roomOf(DurableObject as never) as never,
+    { authorize: () => 'A', methods: [], version: 1 } as never,
+  );
+  const { env, close } = await createObjects({ Room });
+  onTestFinished(() => close());
+  const stub = (env as Record<string, { getByName(name: string): unknown }>).Room!.getByName(
+    'a',
+  ) as Record<string, (...args: unknown[]) => Promise<never>>;
+  const client = await FollowClient.connect(
+    {
+      fetch: (headers) => stub.fetch!('https://room/', { headers }),
+      call: (method, ...args) => stub[method]!(...args),
+    },
+    'A',
+  );
+  await client.hello();
+  await stub.add!('x');
+  await client.untilItems('x');
+  expect(client.position?.life).toBe(1);
 });
 
 test('[FOLS17] a class whose handler is a field cannot be followed', async () => {
