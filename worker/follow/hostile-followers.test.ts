@@ -2,7 +2,7 @@
 // beside a follower that keeps to the protocol.
 
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { settled } from '../../src/follow/app/followed.ts';
 import { serialize } from '../../src/shared/values/encode.ts';
 import { MemoryMedium } from '../engine/file/medium.ts';
@@ -126,7 +126,7 @@ test.for([1, 2, 3])(
       expect(done.filter((id) => id.startsWith('friend'))).toHaveLength(25);
       // A stranger may call the methods that are listed, and no others.
       expect(done.filter((id) => !/^(first|friend \d+|forged)$/.test(id))).toEqual([]);
-      await expect.poll(() => friend.dump!()).toEqual(theirs);
+      await vi.waitFor(async () => expect(await friend.dump!()).toEqual(theirs));
     } finally {
       await close();
       await server.close();

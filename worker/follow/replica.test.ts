@@ -1,6 +1,6 @@
 // A replica beside a server in the same process, with the protocol's own server core and whole cuts.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { decodeToFollower } from '../../src/follow/protocol/decode.ts';
 import type { MessageToFollower } from '../../src/follow/protocol/messages.ts';
 import { deserialize } from '../../src/shared/values/decode.ts';
@@ -273,7 +273,7 @@ describe('a replica', () => {
     for (let round = 0; round < 3; round++) {
       await server.call('addMany', `round ${round}`, 50);
       const names = await server.call('names');
-      await expect.poll(() => read(replica, 'names')).toEqual(names);
+      await vi.waitFor(async () => expect(await read(replica, 'names')).toEqual(names));
     }
     await replica.close();
   });

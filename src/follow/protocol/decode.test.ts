@@ -159,6 +159,15 @@ describe('a message', () => {
     expect(decodeToFollower(tooLarge)).toEqual(tooLarge);
   });
 
+  test('[FOLW11] names a reason, and a failure, that there is; else the error lists them', () => {
+    expect(() => decodeToFollower({ ...rejected, reason: 'OTHER' })).toThrow(
+      /reason is not PROTOCOL or OBJECT_TOO_LARGE/,
+    );
+    expect(() => decodeToFollower({ ...ended, outcomes: [[1, { kind: 'failed' }]] })).toThrow(
+      /\(CALL_INTERRUPTED, CALL_ABANDONED\)/,
+    );
+  });
+
   test('[FOLW11] has a bounded number of outcomes', () => {
     const outcomes = (count: number) =>
       Array.from({ length: count }, (_, i) => [i + 1, { kind: 'value', value: 1 }]);

@@ -358,6 +358,12 @@ describe('a follower hangs up', () => {
       /follow the base/,
     ],
     [
+      'a cut of a position before any copy',
+      without,
+      [...greeted(), received(cut(at(3), at(4), 0))],
+      /follow the base/,
+    ],
+    [
       'a cut of another life',
       whole,
       [...greeted(), received(cut({ id: 3, life: 8 }, at(4), 1))],

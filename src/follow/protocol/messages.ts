@@ -147,6 +147,6 @@ export interface Transition<State, Effect> {
   readonly effects: readonly Effect[];
 }
 
-export function isSamePosition(a: Position | null, b: Position | null): boolean {
-  return a?.id === b?.id && a?.life === b?.life;
+export function isSamePosition(a: Position, b: Position | null): boolean {
+  return a.id === b?.id && a.life === b.life;
 }

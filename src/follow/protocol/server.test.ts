@@ -311,6 +311,13 @@ describe('calls', () => {
     expect(back.effects.at(-1)).toEqual(ended(2, 1, [1, value(1)]));
   });
 
+  test('[FOLS5] that wait for the attempt of another client run, though their connection was lost', () => {
+    const { state } = serving(greets(1, 'A'), greets(2, 'B'), calls(1, 1, true), calls(2, 1));
+    const lost = served(state, closes(2), closes(1), stored('A'));
+    expect(begun(lost.effects)).toEqual(['A1']);
+    expect(begun(served(lost.state, ends('A')).effects)).toEqual(['B1']);
+  });
+
   test('[FOLP15] of other clients begin while one waits in a later turn, in turn', () => {
     const both = serving(greets(1, 'A'), greets(2, 'B'), calls(1, 1));
     expect(begun(served(both.state, pauses('A'), calls(2, 1)).effects)).toEqual(['B1']);
