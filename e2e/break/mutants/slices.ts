@@ -39,6 +39,8 @@ const followTests = (...names: string[]) => names.map((name) => `worker/follow/$
 const FOLLOWERS_HERE = ['followers-here', 'instances', 'served-classes'].map(
   (name) => `e2e/workerd/follow/${name}.test.ts`,
 );
+/** Pure functions of the server's side. */
+const FOLLOW_VALUES = 'message-rate,options,outcome';
 const SERIALIZER_TESTS = ['src/shared/values'];
 const GATE_TESTS = [
   'worker/objects/io',
@@ -135,22 +137,20 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       ...entryTests('branches', 'branch-files', 'branch-merge', 'history-limits'),
     ],
   },
+  'follow-values': {
+    folder: 'src/follow',
+    mutate: ['src/follow/changes/*.ts', `src/follow/server/{${FOLLOW_VALUES}}.ts`],
+    tests: ['src/follow/changes', 'src/follow/server'],
+  },
   'follow-server': {
     folder: 'src/follow',
-    mutate: ['src/follow/{capture,changes,server}/*.ts'],
-    tests: [
-      'src/follow/changes',
-      'src/follow/server',
-      ...followTests(
-        'capture',
-        'noted-storage',
-        'noted-tables',
-        'replica',
-        'lost-answers',
-        'hostile-followers',
-      ),
-      ...FOLLOWERS_HERE,
-    ],
+    mutate: ['src/follow/server/*.ts', `!src/follow/server/{${FOLLOW_VALUES}}.ts`],
+    tests: [...followTests('replica', 'lost-answers', 'hostile-followers'), ...FOLLOWERS_HERE],
+  },
+  'follow-capture': {
+    folder: 'src/follow',
+    mutate: ['src/follow/capture/*.ts'],
+    tests: followTests('capture', 'noted-storage', 'noted-tables', 'replica'),
   },
   'follow-protocol': {
     folder: 'src/follow',

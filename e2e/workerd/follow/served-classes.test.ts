@@ -328,8 +328,13 @@ test('[FOLS5] outcomes are stored until their own client acknowledges them', asy
   first.call(4, 'count', []);
   await first.outcome(4);
   expect(await stored()).toEqual(['A3', 'A4', 'B1', 'B2', 'B3']);
+  second.close();
+  const again = await FollowClient.connect(room, 'B');
+  again.acknowledge(2);
+  await again.hello();
+  expect(await stored()).toEqual(['A3', 'A4', 'B3']);
   const columns = 'SELECT name, identity, started, last, acked, attempts FROM _follow_client';
-  expect(await room.call('rows', columns)).toEqual(['A', 'A', 4, 4, 2, 0, 'B', 'B', 3, 3, 0, 0]);
+  expect(await room.call('rows', columns)).toEqual(['A', 'A', 4, 4, 2, 0, 'B', 'B', 3, 3, 2, 0]);
 });
 
 test('[FOLS5] a call that was begun and not answered is answered by the next instance, without its connection', async () => {

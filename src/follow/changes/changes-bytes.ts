@@ -119,7 +119,7 @@ function entry(value: unknown): readonly [string, Uint8Array] {
 }
 
 function rowsOf(what: string, cells: readonly SentCell[], width: number): SentCell[][] {
-  const count = cells.length === 0 ? 0 : cells.length / width;
+  const count = cells.length / width;
   if (!Number.isSafeInteger(count))
     throw malformed(what, `a list with ${width} values for each row`);
   return Array.from({ length: count }, (_, i) => cells.slice(i * width, (i + 1) * width));
