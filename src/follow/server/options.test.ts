@@ -45,6 +45,8 @@ test('[FOLS2] without limits, there are 1,000 followers, 1,000 messages a second
 test.each([
   [() => {}, GOOD, 'INVALID_ARGUMENT', /first argument is not a class.*Pass the class/],
   ['Room', GOOD, 'INVALID_ARGUMENT', /first argument is not a class/],
+  [null, GOOD, 'INVALID_ARGUMENT', /first argument is not a class/],
+  [{ prototype: Room.prototype }, GOOD, 'INVALID_ARGUMENT', /first argument is not a class/],
   [Room, null, 'INVALID_ARGUMENT', /takes \{ authorize, methods, version \}/],
   [Room, 'options', 'INVALID_ARGUMENT', /takes \{ authorize/],
   [Room, { ...GOOD, other: 1 }, 'INVALID_ARGUMENT', /there is no option "other". Remove it/],

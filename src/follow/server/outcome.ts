@@ -46,8 +46,7 @@ function refuseReference(): undefined {
 /** A plain error of the same name, with the properties that are texts, numbers and truth values. */
 function withoutStack(error: Error): Error {
   const copy = new Error(String(error.message));
-  const define = (name: string, value: unknown) =>
-    Object.defineProperty(copy, name, { value, configurable: true, writable: true });
+  const define = (name: string, value: unknown) => Object.defineProperty(copy, name, { value });
   define('name', String(error.name));
   define('stack', `${error.name}: ${error.message}`);
   for (const name of Object.getOwnPropertyNames(error)) {
