@@ -139,7 +139,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   },
   'follow-values': {
     folder: 'src/follow',
-    mutate: ['src/follow/changes/*.ts', `src/follow/server/{${FOLLOW_VALUES}}.ts`],
+    mutate: ['src/follow/changes/changes-bytes.ts', `src/follow/server/{${FOLLOW_VALUES}}.ts`],
     tests: ['src/follow/changes', 'src/follow/server'],
   },
   'follow-server': {
@@ -149,8 +149,11 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   },
   'follow-capture': {
     folder: 'src/follow',
-    mutate: ['src/follow/capture/*.ts'],
-    tests: followTests('capture', 'noted-storage', 'noted-tables', 'replica'),
+    mutate: ['src/follow/capture/*.ts', 'src/follow/changes/exact-text.ts'],
+    tests: [
+      'src/follow/changes',
+      ...followTests('capture', 'noted-storage', 'noted-tables', 'replica'),
+    ],
   },
   'follow-protocol': {
     folder: 'src/follow',
