@@ -50,6 +50,9 @@ class Room extends DurableObject {
   }
 }
 
+/** Far more than any of them takes: a test that fails does not go on in the background. */
+const TURNS_MAX = 100_000;
+
 const hosts: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const host of hosts.splice(0)) await host.close();
@@ -116,7 +119,10 @@ async function read(replica: Replica, method: string): Promise<unknown> {
 }
 
 async function until(check: () => boolean): Promise<void> {
-  while (!check()) await new Promise((resolve) => setImmediate(resolve));
+  for (let turns = 0; !check(); turns++) {
+    if (turns === TURNS_MAX) throw new Error('It did not happen.');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 describe('a replica', () => {
