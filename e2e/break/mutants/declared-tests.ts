@@ -12,6 +12,8 @@ export class Group {
   readonly beforeAll: Body[] = [];
   readonly beforeEach: Body[] = [];
   readonly afterEach: Body[] = [];
+  /** Done before the files are imported anew: their tests may be run again until then. */
+  readonly afterAll: Body[] = [];
   begun: Promise<void> | null = null;
 
   constructor(title: string, parent: Group | null) {
@@ -48,7 +50,7 @@ export class DeclaredTests {
 
   /** The functions that test files import instead of Vitest's. */
   get functions(): Record<string, unknown> {
-    const hook = (name: 'beforeAll' | 'beforeEach' | 'afterEach') => (body: Body) => {
+    const hook = (name: 'beforeAll' | 'beforeEach' | 'afterEach' | 'afterAll') => (body: Body) => {
       this.#group[name].push(body);
     };
     const declareTest = (title: string, ...rest: unknown[]) => this.#declare(title, rest);
@@ -59,8 +61,7 @@ export class DeclaredTests {
       beforeAll: hook('beforeAll'),
       beforeEach: hook('beforeEach'),
       afterEach: hook('afterEach'),
-      // A file never ends here: its tests may be run again until the process ends.
-      afterAll: () => {},
+      afterAll: hook('afterAll'),
       onTestFinished: (body: Body) => void this.#ends.push(body),
     };
   }

@@ -12,7 +12,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, expectTypeOf, vi } from 'vitest';
-import { type DeclaredTest, DeclaredTests } from './declared-tests.ts';
+import { type DeclaredTest, DeclaredTests, type Group } from './declared-tests.ts';
 import { FUNCTIONS, writeBundle } from './test-bundle.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
@@ -28,6 +28,8 @@ const FOUND_FILE = 'mutant-tests-found.json';
 
 // The realm of a test host replaces these.
 const { setTimeout, clearTimeout, setImmediate, performance } = globalThis;
+/** Of the hooks that end a file: those of modules that a mutant has spoilt may not end. */
+const ENDS_MS_MAX = 1_000;
 
 /** The members that changed sources read and write. */
 interface Instrumentation {
@@ -68,6 +70,8 @@ class InProcessRunner {
   #bundle = '';
   #generation = 0;
   #tests: ReadonlyMap<string, DeclaredTest> = new Map();
+  /** Members of the global scope before the first test. */
+  #globals: Members | null = null;
   #stray: unknown;
 
   constructor(logger: { warn(text: string): void }) {
@@ -207,7 +211,11 @@ class InProcessRunner {
     }
   }
 
+  /** New modules. What the tests of the former ones have replaced in the global scope is as it was. */
   async #load(): Promise<void> {
+    const ended = Promise.allSettled([...this.#tests.values()].map(({ group }) => end(group)));
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, ENDS_MS_MAX))]);
+    if (this.#globals !== null) restoreGlobals(this.#globals);
     const declared = new DeclaredTests();
     Object.assign(globalThis, {
       [FUNCTIONS]: { ...declared.functions, expect, expectTypeOf, vi: mocks },
@@ -217,6 +225,7 @@ class InProcessRunner {
     const files: Record<string, () => Promise<unknown>> = (await import(address)).default;
     for (const [file, load] of Object.entries(files)) await declared.collect(file, load);
     this.#tests = declared.tests;
+    this.#globals ??= Object.getOwnPropertyDescriptors(globalThis);
   }
 
   #order(fileName: string, ids: readonly string[]): readonly string[] {
@@ -266,6 +275,27 @@ async function begin({ group }: DeclaredTest): Promise<void> {
       for (const hook of each.beforeAll) await hook();
     })();
     await each.begun;
+  }
+}
+
+/** The hooks after all tests of its groups, once. */
+async function end({ path }: Group): Promise<void> {
+  for (const each of path.toReversed()) {
+    if (each.begun === null) continue;
+    each.begun = null;
+    for (const hook of each.afterAll) await hook();
+  }
+}
+
+type Members = Record<string, PropertyDescriptor>;
+
+function restoreGlobals(members: Members): void {
+  const now: Members = Object.getOwnPropertyDescriptors(globalThis);
+  for (const [name, { value, get, configurable }] of Object.entries(now)) {
+    const before = members[name];
+    if (configurable !== true || (before?.value === value && before?.get === get)) continue;
+    if (before === undefined) Reflect.deleteProperty(globalThis, name);
+    else Object.defineProperty(globalThis, name, before);
   }
 }
 
