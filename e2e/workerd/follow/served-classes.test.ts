@@ -25,7 +25,7 @@ async function roomOf(Class: ObjectClass, options: Record<string, unknown> = {})
       ...options,
     } as never,
   );
-  const { env, close } = await createObjects({ Room: Followed as never });
+  const { env, storage, close } = await createObjects({ Room: Followed as never });
   onTestFinished(() => close());
   const stub = (env as { Room: { getByName(name: string): unknown } }).Room.getByName(
     'a',
@@ -36,7 +36,8 @@ async function roomOf(Class: ObjectClass, options: Record<string, unknown> = {})
     evict: () => evictDurableObject(stub as never),
   };
   const follow = async (name: string) => (await FollowClient.connect(room, name)).hello();
-  return { room, follow, Followed: Followed as Function };
+  const handle = () => storage(stub as never);
+  return { room, follow, storage: handle, Followed: Followed as Function };
 }
 
 const value = (of: unknown) => ({ kind: 'value', value: of });
@@ -104,6 +105,7 @@ test('[FOLS1] [FOLS11] sockets of the class reach all its handlers, and those of
   own.send('hi');
   await vi.waitUntil(async () => ((await room.call('told')) as unknown[]).length === 1);
   expect(await room.call('breakAll')).toBe(2);
+  follower.close();
   own.close(4321, 'over');
   await vi.waitUntil(async () => ((await room.call('told')) as unknown[]).length === 3);
   expect(await room.call('told')).toEqual([
@@ -111,11 +113,27 @@ test('[FOLS1] [FOLS11] sockets of the class reach all its handlers, and those of
     ['error', 'Error: broken'],
     ['close', 4321, 'over', true],
   ]);
-  // To the protocol, a connection that broke is closed.
-  follower.call(1, 'add', ['x']);
+});
+
+test('[FOLS12] a connection that broke is told nothing more, and the others are', async () => {
+  const { room, follow } = await roomOf(Hub, { methods: ['add'] });
+  const follower = await follow('A');
+  await follower.nextOf('cut');
+  await room.call('breakAll');
+  const other = await follow('B');
   await room.call('add', 'y');
-  expect(await room.call('sockets')).toBe(0);
+  await other.untilItems('y');
+  follower.call(1, 'add', ['x']);
+  other.call(1, 'add', ['z']);
+  await other.untilItems('y', 'z');
   expect(follower.items).toEqual([]);
+});
+
+test('[FOLP27] a handle of an object that has followers does not write', async () => {
+  const { storage } = await roomOf(Hub);
+  const handle = await storage();
+  await expect(handle.put('key', 1)).rejects.toMatchObject({ code: 'READ_ONLY' });
+  expect(await handle.get('key')).toBeUndefined();
 });
 
 test('[FOLS1] a class without handlers takes no harm from sockets of its own', async () => {
