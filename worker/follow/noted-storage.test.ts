@@ -156,7 +156,7 @@ test('[FOLC4] a key that is written often is noted once, and again after a posit
   expect(deserialize(value)).toBe('kept');
 });
 
-test('[FOLC8] notes are forgotten when there are as many as are kept, half of them, and none that a follower needs', async () => {
+test('[FOLC8] notes are forgotten when there are as many as are kept, half of them, but those that a follower needs stay', async () => {
   const count = async () => Number((await rows('SELECT count(*) FROM _follow_note'))[0]![0]);
   const write = (keys: number) =>
     run(({ kv }) => {
@@ -243,7 +243,7 @@ test.each([
   expect(await rows('SELECT * FROM t')).toEqual([[1]]);
 });
 
-test('[FOLC1] a text that makes a table is known however often and however long it is', async () => {
+test('[FOLC1] a text that makes a table is recognised after many other texts, and when it is long', async () => {
   const pad = (text: string, length: number) => `${text} -- ${'x'.repeat(length)}`;
   for (let i = 0; i < 520; i++) await exec(`SELECT ${i}`);
   const { id } = await run(() => capture.head());

@@ -63,7 +63,7 @@ test('hooks belong to the group that declares them', async () => {
   expect(counts).toEqual([[1, 1], [1]]);
 });
 
-test('what a test asks for at its end is done at each end of it, also if it fails, the last first', async () => {
+test('the hooks that a test adds for its end run at each end of it, also if it fails, the last first', async () => {
   const done: string[] = [];
   const { tests } = await collect(({ test, onTestFinished }) => {
     test('fails', async () => {

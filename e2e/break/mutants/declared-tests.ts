@@ -12,7 +12,7 @@ export class Group {
   readonly beforeAll: Body[] = [];
   readonly beforeEach: Body[] = [];
   readonly afterEach: Body[] = [];
-  /** Done before the files are imported anew: their tests may be run again until then. */
+  /** Run before the files are imported again: until then their tests may be run again. */
   readonly afterAll: Body[] = [];
   begun: Promise<void> | null = null;
 

@@ -211,7 +211,7 @@ class InProcessRunner {
     }
   }
 
-  /** New modules. What the tests of the former ones have replaced in the global scope is as it was. */
+  /** New modules, in a global scope without the replacements of the former ones. */
   async #load(): Promise<void> {
     const ended = Promise.allSettled([...this.#tests.values()].map(({ group }) => end(group)));
     await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, ENDS_MS_MAX))]);

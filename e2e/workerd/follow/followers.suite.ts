@@ -414,7 +414,7 @@ export function testFollowers(start: () => Promise<Rooms>): void {
     expect(await client.closed).toEqual([4015, 'NOT_COPYING']);
   });
 
-  test('[FOLS14] a position of another life, or one that never was, gets a snapshot', async () => {
+  test('[FOLS14] a position of another life, or of a number that never was, gets a snapshot', async () => {
     await room.call('add', 'x');
     const client = await follow('A');
     const { id } = (await client.nextOf('cut')).to;

@@ -130,7 +130,7 @@ test('[FOLS16] a cut of the writes of another caller that cannot be read ends th
   await room.call('add', 'x').catch(() => {});
   await told;
   expect(await client.closed).toEqual([1006, '']);
-  // What was stored before the cut is there, and the next instance tells it.
+  // The next instance tells the writes that were stored before the cut.
   const next = await follow('A');
   await next.nextOf('cut');
   expect(next.items).toEqual(await room.call('names'));

@@ -278,11 +278,11 @@ class Answers extends DurableObject {
   }
   /** Its answer is awaited, though it is no promise. */
   thenable() {
-    // biome-ignore lint/suspicious/noThenProperty: a thenable is what is tested
+    // biome-ignore lint/suspicious/noThenProperty: the test returns a thenable
     return { then: (resolve: (value: unknown) => void) => resolve('awaited') };
   }
   refusing() {
-    // biome-ignore lint/suspicious/noThenProperty: a thenable is what is tested
+    // biome-ignore lint/suspicious/noThenProperty: the test returns a thenable
     return { then: (_: unknown, reject: (error: unknown) => void) => reject(new RangeError('no')) };
   }
   nothing() {

@@ -1,4 +1,4 @@
-// The follower's side alone: what it sends, in which order, and when it gives a connection up.
+// The follower's side alone: its effects in their order, and when it gives a connection up.
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -110,7 +110,7 @@ const onParts = (
   changes: 'since',
 });
 
-/** The calls that are sent: their numbers, whether each may have been sent before, and what they acknowledge. */
+/** The calls that are sent: their numbers, whether each may have been sent before, and the answer that it acknowledges. */
 const sent = (effects: readonly FollowerEffect[]) =>
   effects.flatMap((effect) =>
     effect.kind === 'send' && effect.message.kind === 'call'
@@ -220,7 +220,7 @@ describe('the calls of a follower', () => {
     expect(sent(stepped(two.state, received(ended(3))).effects)).toEqual([[67, false, 3]]);
   });
 
-  test('[FOLW10] one that is made again takes the place of its refusal, in the commit that stores it', () => {
+  test('[FOLW10] a refused call that is made again takes the place of its refusal, in the commit that stores it', () => {
     const refusals = [1, 2].map((n) => ({ call: queued(n), outcome: ERROR }) as const);
     const from = stored(2, 2);
     const state = opened({ ...from, queue: { ...from.queue, refusals } });
@@ -418,7 +418,7 @@ describe('a follower hangs up', () => {
       expect(effects).toEqual([{ kind: 'disconnect', connection: 1, reason }]);
       // Nothing of the message is taken, so the next hello names the position that the files have.
       expect(state).toEqual({ ...before, link: { kind: 'offline' } });
-      // A new connection goes on from what it has.
+      // A new connection goes on from the parts and the position that are stored.
       const next = stepped(state, ...greeted(2), received(part(1), 2), received(part(2), 2));
       const done = stepped(next.state, received(onParts(2, from.queue.issued), 2));
       expect(done.state).toMatchObject({ base: { position: at(6) }, link: { kind: 'current' } });

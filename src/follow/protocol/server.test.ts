@@ -1,4 +1,4 @@
-// The server's side alone: clients, their calls in order, and what each connection is told.
+// The server's side alone: clients, their calls in order, and the messages of each connection.
 
 import { describe, expect, test } from 'vitest';
 import type { FollowedCallMessage, FollowedOutcome, HelloMessage, Position } from './messages.ts';
@@ -396,7 +396,7 @@ describe('an attempt', () => {
 });
 
 describe('connections', () => {
-  test('[FOLS8] get what has changed since their last message, each its own outcomes, and nothing twice', () => {
+  test('[FOLS8] get the changes since their last message, each its own outcomes, and nothing twice', () => {
     const both = serving(greets(1, 'A'), greets(2, 'B'), calls(1, 1));
     const changed = served(both.state, changes(at(6)));
     expect(changed.effects).toEqual([cut(1, HEAD, at(6)), cut(2, HEAD, at(6))]);
@@ -459,7 +459,7 @@ describe('a server that is opened', () => {
     told,
   });
 
-  test('[FOLS12] tells the connections of the instance before what they have not got', () => {
+  test('[FOLS12] tells the connections of the instance before the changes and outcomes that they lack', () => {
     const records = { A: answeredTo(3, 1), B: answeredTo(2, 2), C: answeredTo(1) };
     const connections = new Map([
       [1, connection('A', HEAD, 2)],
