@@ -156,7 +156,7 @@ test('[FOLC4] a key that is written often is noted once, and again after a posit
   expect(deserialize(value)).toBe('kept');
 });
 
-test('[FOLC8] notes are forgotten when there are as many as are kept, half of them, but those that a follower needs stay', async () => {
+test('[FOLC8] notes are forgotten when there are as many as are kept, half of them, but no notes that a follower needs', async () => {
   const count = async () => Number((await rows('SELECT count(*) FROM _follow_note'))[0]![0]);
   const write = (keys: number) =>
     run(({ kv }) => {

@@ -395,7 +395,7 @@ test.each([
   await other.untilItems('1');
 });
 
-test('[FOLS12] a new connection is none of those that outlived an instance', async () => {
+test('[FOLS12] a new connection takes the place of none that outlived an instance', async () => {
   const { room, follow } = await roomOf(Answers, { methods: METHODS });
   await room.call('change', 'CREATE TABLE item (name)');
   const old = [await follow('A'), await follow('B')];

@@ -134,7 +134,7 @@ describe('a follower that is opened', () => {
     expect(state.link).toEqual({ kind: 'offline' });
   });
 
-  test('[FOLW2] does not forecast calls that its base has, nor those that reach outside', () => {
+  test('[FOLW2] does not forecast calls that its base has, nor calls that reach outside', () => {
     const from = stored(4, 1, { last: 2 });
     const calls = [queued(2), queued(3, false), queued(4)];
     const { effects } = openFollower({ ...from, queue: { ...from.queue, calls } }, CODE);
