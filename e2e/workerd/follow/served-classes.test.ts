@@ -266,6 +266,7 @@ test.each(['fetch', 'webSocketMessage', 'webSocketClose', 'webSocketError'])(
 
 class Answers extends DurableObject {
   declare readonly ctx: DurableObjectState;
+  readonly instance = Math.random();
   constructor(ctx: never, env: never) {
     super(ctx, env);
     Object.assign(this, { shadowed: () => 'of the object' });
@@ -287,6 +288,9 @@ class Answers extends DurableObject {
   }
   nothing() {
     return null;
+  }
+  which() {
+    return this.instance;
   }
   rows(query: string) {
     return [...this.ctx.storage.sql.exec(query).raw()].flat();
@@ -419,10 +423,14 @@ test('[FOLS10] a message of exactly 1 MiB is read; that of a closed connection i
   const { room, follow } = await roomOf(Answers, { methods: METHODS });
   const client = await follow('A');
   client.call(1, 'count', []);
+  const instance = await room.call('which');
   client.send(new Uint8Array(1_048_576));
   client.call(2, 'count', []);
+  void client.hello({ client: 'another' }).catch(String);
   expect(await client.closed).toEqual([4007, 'MALFORMED']);
-  expect(await room.call('rows', 'SELECT started FROM _follow_client')).toEqual([1]);
+  const clients = 'SELECT name, started FROM _follow_client';
+  expect(await room.call('rows', clients)).toEqual(['A', 1]);
+  expect(await room.call('which')).toBe(instance);
 });
 
 test('[FOLW7] the welcome has the version of the class', async () => {
