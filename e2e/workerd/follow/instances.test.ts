@@ -5,6 +5,7 @@ import { Capture } from '../../../src/follow/capture/capture.ts';
 import type { PartMessage } from '../../../src/follow/protocol/messages.ts';
 import { followableOn } from '../../../src/follow/server/followable.ts';
 import { followable } from '../../../src/follow/server/index.ts';
+import type { ServedEnvironment } from '../../../src/follow/server/served-object.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { FollowClient, type FollowRoom } from './client.ts';
@@ -49,6 +50,16 @@ test('[FOLS12] a socket without hello outlives its instance with its identity', 
   void silent.hello().catch(String);
   expect(await silent.closed).toEqual([4010, 'CLIENT_TAKEN']);
   await room.call('names'); // after the event of the close
+});
+
+test('[FOLS12] a connection amid a copy outlives its instance, and the copy goes on', async () => {
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await room.call('add', name.repeat(120_000));
+  const client = await follow('A');
+  await rooms.evict('a');
+  expect(await client.nextOf('part')).toMatchObject({ copy: { parts: 1 } });
+  expect(await client.nextOf('part')).toMatchObject({ copy: { parts: 2, next: null } });
+  await client.nextOf('cut');
+  expect(client.items).toEqual([...'abcde'].map((name) => name.repeat(120_000)));
 });
 
 test('[FOLS8] writes of the constructor reach the followers of the instance before', async () => {
@@ -136,32 +147,49 @@ test('[FOLS16] a cut of the writes of another caller that cannot be read ends th
   expect(next.items).toEqual(await room.call('names'));
 });
 
-test('[FOLC6] the life of an instance is not that of the empty history, whatever the random number', async () => {
+/** A room of the class that is noted in another way. */
+async function otherRoom(environment: Partial<ServedEnvironment>): Promise<FollowRoom> {
+  const usual: ServedEnvironment = {
+    capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite }),
+    now: () => 0,
+    randomUint32: () => 7,
+  };
   const Room = followableOn(
-    {
-      capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite }),
-      now: () => 0,
-      randomUint32: () => 0,
-    },
+    { ...usual, ...environment },
     roomOf(DurableObject as never) as never,
-    { authorize: () => 'A', methods: [], version: 1 } as never,
+    { authorize: () => 'somebody', methods: [], version: 1 } as never,
   );
   const { env, close } = await createObjects({ Room });
   onTestFinished(() => close());
   const stub = (env as Record<string, { getByName(name: string): unknown }>).Room!.getByName(
     'a',
   ) as Record<string, (...args: unknown[]) => Promise<never>>;
-  const client = await FollowClient.connect(
-    {
-      fetch: (headers) => stub.fetch!('https://room/', { headers }),
-      call: (method, ...args) => stub[method]!(...args),
-    },
-    'A',
-  );
-  await client.hello();
-  await stub.add!('x');
+  return {
+    fetch: (headers) => stub.fetch!('https://room/', { headers }),
+    call: (method, ...args) => stub[method]!(...args),
+  };
+}
+
+test('[FOLC6] the life of an instance is not that of the empty history, whatever the random number', async () => {
+  const other = await otherRoom({ randomUint32: () => 0 });
+  const client = await (await FollowClient.connect(other, 'A')).hello();
+  await other.call('add', 'x');
   await client.untilItems('x');
   expect(client.position?.life).toBe(1);
+});
+
+test('[FOLC8] notes that a follower has not been told of are kept, also when another one greets before', async () => {
+  const other = await otherRoom({
+    capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite, notesMax: 6 }),
+  });
+  const client = await (await FollowClient.connect(other, 'A')).hello();
+  await client.nextOf('cut');
+  const late = await FollowClient.connect(other, 'B');
+  const names = Array.from({ length: 40 }, (_, i) => `item ${i}`);
+  const made = other.call('addMany', names);
+  const greeting = late.hello();
+  await Promise.all([made, greeting]);
+  await client.untilItems(...names);
 });
 
 test('[FOLS17] a class whose handler is a field cannot be followed', async () => {

@@ -42,6 +42,10 @@ export function roomOf(Base: BaseClass) {
       return this.names().length;
     }
 
+    addMany(names: readonly string[]): void {
+      for (const name of names) this.add(name);
+    }
+
     addColumns(count: number): void {
       const columns = Array.from({ length: count - 1 }, (_, i) => `c${i}`);
       this.ctx.storage.sql.exec('DROP TABLE item');
