@@ -264,6 +264,88 @@ test.each(['fetch', 'webSocketMessage', 'webSocketClose', 'webSocketError'])(
   },
 );
 
+/** Methods of several turns, of transactions that nobody awaits, and of storage alone. */
+class Slow extends DurableObject {
+  declare readonly ctx: DurableObjectState;
+  release = () => {};
+  constructor(ctx: never, env: never) {
+    super(ctx, env);
+    this.add('made');
+  }
+  add(name: string) {
+    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name)');
+    this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
+  }
+  /** Its first turn writes nothing. */
+  async wait() {
+    await new Promise<void>((resolve) => {
+      this.release = resolve;
+    });
+    return 'gone on';
+  }
+  go() {
+    this.release();
+  }
+  async addTwice(name: string) {
+    this.add(`${name} 1`);
+    await this.ctx.storage.get('key');
+    this.add(`${name} 2`);
+    return 'twice';
+  }
+  /** Returns while its transaction, which fails later, is open. */
+  leaveOpen(name: string) {
+    const failing = this.ctx.storage.transaction(async () => {
+      this.add(name);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      throw new Error('undone');
+    });
+    failing.catch(() => {});
+    return 'left';
+  }
+}
+const SLOW_METHODS = ['add', 'wait', 'addTwice', 'leaveOpen'];
+
+test.each([false, true])(
+  '[FOLS5] calls that wait behind an attempt begin when it goes on in a later turn; another call too: %s',
+  async (hasMore) => {
+    const { room, follow } = await roomOf(Slow, { methods: SLOW_METHODS });
+    const [slow, other] = [await follow('A'), await follow('B')];
+    slow.call(1, 'wait', [], true);
+    other.call(1, 'add', ['b'], true);
+    if (hasMore) other.call(2, 'add', ['c']);
+    await other.untilItems('made', ...(hasMore ? ['b', 'c'] : ['b']));
+    await room.call('go');
+    expect(await slow.outcome(1)).toEqual(value('gone on'));
+  },
+);
+
+test('[FOLW5] the cut that has the writes of a call that awaits storage alone has its outcome', async () => {
+  const { follow } = await roomOf(Slow, { methods: SLOW_METHODS });
+  const [client, other] = [await follow('A'), await follow('B')];
+  for (const each of [client, other]) await each.untilItems('made');
+  client.call(1, 'addTwice', ['x']);
+  while (client.items.length === 1) {
+    const { last } = await client.nextOf('cut');
+    expect(last).toBe(client.items.length === 1 ? 0 : 1);
+  }
+  expect(client.items).toEqual(['made', 'x 1', 'x 2']);
+  await other.untilItems('made', 'x 1', 'x 2');
+});
+
+test('[FOLS9] a call that returns while its transaction is open is answered when that has ended', async () => {
+  const { room, follow } = await roomOf(Slow, { methods: SLOW_METHODS });
+  const [client, other] = [await follow('A'), await follow('B')];
+  for (const each of [client, other]) await each.untilItems('made');
+  client.call(1, 'leaveOpen', ['never']);
+  expect(await client.outcome(1)).toEqual(value('left'));
+  expect(client.items).toEqual(['made']);
+  await room.call('add', 'later');
+  for (const each of [client, other]) {
+    while (each.items.length === 1) await each.next();
+    expect(each.items).toEqual(['made', 'later']);
+  }
+});
+
 class Answers extends DurableObject {
   declare readonly ctx: DurableObjectState;
   readonly instance = Math.random();
