@@ -123,7 +123,8 @@ class HostFollowers implements Followers {
     let found = this.#objects.get(key);
     if (found === undefined) {
       found = new FollowingObject(this.#host, address, this.#environment, options);
-      this.#objects.set(key, found);
+      // Without a name it refuses each use, and the same object may be used by its name later.
+      if (address.id.name !== undefined) this.#objects.set(key, found);
     }
     return found;
   }

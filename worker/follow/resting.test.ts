@@ -2,15 +2,20 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { serialize } from '../../src/shared/values/encode.ts';
-import type { FollowAnswers } from '../../src/shared/wire/follow-asks.ts';
-import { MemoryMedium } from '../engine/file/medium.ts';
-import { MemoryCatalog } from '../objects/catalog/catalog.ts';
 import type { FollowedObject } from '../objects/host/followers.ts';
-import type { HostEnvironment } from '../objects/instance/environment.ts';
 import { DurableObject } from '../realm/library/base-classes.ts';
+import {
+  type Device,
+  deviceOf,
+  down,
+  namesOf,
+  settledOf,
+  stateOf,
+  turns,
+  until,
+  worldOf,
+} from '../testing/followed-device.ts';
 import { type FollowedServer, followedServer } from '../testing/followed-server.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
-import { follow } from './follow.ts';
 import type { LinkSocket } from './link.ts';
 
 class Room extends DurableObject {
@@ -31,93 +36,17 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-const turns = async () => {
-  for (let i = 0; i < 50; i++) await turn();
-};
-/** In turns: the time of a test host stands still, also for what runs after a call of its objects. */
-async function until(check: () => boolean | Promise<boolean>): Promise<void> {
-  const beginMs = performance.now();
-  while (!(await check())) {
-    if (performance.now() - beginMs > 60_000) throw new Error('It did not happen.');
-    await turn();
-  }
-}
-
-interface Device {
-  readonly here: TestHost;
-  room(name: string): FollowedObject;
-  /** How many connections were begun. */
-  connects(): number;
-  /** Runs what is due after the delay, and what follows from it. */
-  pass(delayMs: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-const worldOf = () => ({ medium: new MemoryMedium(), catalog: new MemoryCatalog() });
-
-async function device(connect: (name: string) => LinkSocket, world = worldOf()): Promise<Device> {
-  const here = await createTestHost({}, { Room }, undefined, world);
-  let elapsedMs = 0;
-  const timers = new Set<{ delayMs: number; task: () => void }>();
-  const environment = {
-    now: () => 0,
-    elapsed: () => elapsedMs++,
-    randomUint32: () => 0,
-    afterRealTime(delayMs: number, task: () => void) {
-      const timer = { delayMs, task };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-  } as Partial<HostEnvironment> as HostEnvironment;
-  let connects = 0;
-  const followers = follow({
-    Room: {
-      url: (name) => `ws://server/${name}`,
-      connect(url) {
-        connects += 1;
-        return connect(url.slice('ws://server/'.length));
-      },
-    },
-  })(here.host, environment);
-  here.host.followers = followers;
-  const close = () => here.close();
-  ends.push(close);
-  return {
-    here,
-    room: (name) => followers.find(here.address(name))!,
-    connects: () => connects,
-    async pass(delayMs) {
-      const due = [...timers].filter((timer) => timer.delayMs === delayMs);
-      for (const timer of due) {
-        timers.delete(timer);
-        timer.task();
-      }
-      elapsedMs += delayMs;
-      await turns();
-      await here.advance(delayMs);
-    },
-    close,
-  };
-}
-
 async function serverOf(): Promise<FollowedServer> {
   const server = await followedServer(Room, { methods: ['add', 'names'] });
   ends.push(() => server.close());
   return server;
 }
 
-const stateOf = (room: FollowedObject) =>
-  room.ask({ kind: 'state', after: -1 }) as Promise<FollowAnswers['state']>;
-const namesOf = async (room: FollowedObject) => (await room.call('names', [])).value;
-const settledOf = (room: FollowedObject) =>
-  until(async () => {
-    const { state, pending } = await stateOf(room);
-    return state === 'current' && pending === 0;
-  });
-const down = () => {
-  throw new Error('down');
-};
+async function device(connect: (name: string) => LinkSocket, world = worldOf()): Promise<Device> {
+  const made = await deviceOf(Room, connect, { world });
+  ends.push(() => made.close());
+  return made;
+}
 
 describe('copies that nobody uses', () => {
   test('[FOLP19] the calls that wait are sent after a start, and then it is closed', async () => {
