@@ -119,7 +119,7 @@ function readMark(storage: ObjectInstance['storage']): BaseMark | null {
 function hasOwnData({ className, id }: ObjectAddress): Error {
   return storageError(
     'CONFLICT',
-    `follow: object ${id.name ?? id} of ${className} has data that the server has not; delete the object, or follow ` +
+    `follow: object ${id.name} of ${className} has data that the server has not; delete the object, or follow ` +
       'under another name.',
   );
 }

@@ -269,9 +269,7 @@ export class FollowingObject implements FollowedObject {
     this.#gone();
     this.#show({ ...this.#state, state: 'offline', progress: null });
     if (!hasCalls) return;
-    this.#environment.afterRealTime(REOPEN_MS, () => {
-      if (!this.#isClosed) this.#environment.left(this.#object);
-    });
+    this.#environment.afterRealTime(REOPEN_MS, () => this.#environment.left(this.#object));
   }
 
   /** There is no replica from now on. */

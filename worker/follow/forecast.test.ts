@@ -1,11 +1,13 @@
-// When a call that waits is left to the server.
+// What a call leaves on the forecast, when it runs first and when the base has changed.
 
-import { expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { encodeChanges } from '../../src/follow/changes/changes-bytes.ts';
 import { NO_FOLLOWERS } from '../objects/host/followers.ts';
 import { DurableObject } from '../realm/library/base-classes.ts';
+import { createCalledHost } from '../testing/called-host.ts';
 import { createTestHost } from '../testing/test-host.ts';
 import { Base } from './base.ts';
-import { Forecast } from './forecast.ts';
+import { Forecast, type ForecastRun } from './forecast.ts';
 
 test('[FOLP6] a call has waited for 500 ms after twenty timers in turn, however long its thread stood still at one of them', async () => {
   const ends: (() => void)[] = [];
@@ -49,4 +51,243 @@ test('[FOLP6] a call has waited for 500 ms after twenty timers in turn, however 
   forecast.close();
   base.close();
   await own.close();
+});
+
+/** How often the class was constructed. */
+let starts = 0;
+
+class Other extends DurableObject {
+  ping() {
+    return 'pong';
+  }
+}
+
+class Room extends DurableObject {
+  list = ['kept in memory'];
+
+  constructor(ctx: never, env: never) {
+    super(ctx, env);
+    starts += 1;
+    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name TEXT)');
+  }
+  names() {
+    return [...this.ctx.storage.sql.exec('SELECT name FROM item').raw()].flat();
+  }
+  add(name: string) {
+    this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
+    return this.names().length;
+  }
+  addLast(names: string[]) {
+    return this.add(names.pop()!);
+  }
+  async send(name: string) {
+    this.add(name);
+    const { Other } = this.env as { Other: { getByName(name: string): Other } };
+    return Other.getByName('x').ping();
+  }
+  async trySend(name: string) {
+    return this.send(name).catch(() => 'refused');
+  }
+  end(name: string) {
+    this.add(name);
+    this.ctx.abort('by the test');
+  }
+  async wait(name: string) {
+    this.add(name);
+    await new Promise(() => {});
+  }
+  fail(name: string) {
+    this.add(name);
+    throw new RangeError(name);
+  }
+  /** Another method, as soon as the server has told of something. */
+  onceServed(method: 'send' | 'trySend' | 'end' | 'wait' | 'fail', name: string) {
+    return this.names().includes('theirs') ? this[method](name) : this.add(name);
+  }
+  listed() {
+    return this.list;
+  }
+  forget() {
+    this.list.length = 0;
+  }
+  made() {
+    return () => {};
+  }
+}
+
+describe('a forecast', () => {
+  const ends: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+
+  const SCHEMA = [{ type: 'table' as const, name: 'item', sql: 'CREATE TABLE item (name TEXT)' }];
+
+  async function forecastOf() {
+    const { host: own } = await createCalledHost({ Room, Other });
+    const { host } = own;
+    host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Room']) };
+    const base = await Base.open(host, own.address());
+    const timers = new Set<() => void>();
+    const forecast = new Forecast(host, base.instance, {
+      afterRealTime(_delayMs, task) {
+        timers.add(task);
+        return () => timers.delete(task);
+      },
+    });
+    ends.push(async () => {
+      forecast.close();
+      base.close();
+      await own.close();
+    });
+    const names: string[] = [];
+    return {
+      own,
+      base,
+      forecast,
+      /** A call of the app, which is kept as the queue does. */
+      async call(n: number, method: string, ...args: unknown[]): Promise<ForecastRun> {
+        const stored = structuredClone(args);
+        const run = await forecast.run(method, args);
+        if (run.kind === 'wrote') forecast.keep({ n, method, args: stored, isForecast: true });
+        return run;
+      },
+      async names() {
+        const run = await forecast.run('names', []);
+        return run.kind === 'read' && run.answer.kind === 'value' ? run.answer.value : run;
+      },
+      /** The server has a row more. */
+      async served(name: string) {
+        names.push(name);
+        const rows = names.map((one, i) => [BigInt(i + 1), one]);
+        const table = { name: 'item', keys: ['rowid'], columns: ['rowid', 'name'], gone: [] };
+        const changes = { isWiped: false, schema: SCHEMA, sequences: null, kv: [], kvGone: [] };
+        const whole = { ...changes, tables: [{ ...table, isWhole: true, rows }] };
+        await base.apply(encodeChanges(whole), {
+          position: { id: names.length, life: 1 },
+          last: 0,
+        });
+      },
+      /** Lets calls that wait go on for too long. */
+      async late() {
+        for (let i = 0; i < 400; i++) {
+          for (const task of [...timers]) {
+            timers.delete(task);
+            task();
+          }
+          await new Promise(setImmediate);
+        }
+      },
+    };
+  }
+
+  test.for(['send', 'trySend', 'end'])(
+    '[FOLP6] has nothing of a call that reaches outside or ends its object (%s), and all of those before it',
+    async (method) => {
+      const { forecast, call, names } = await forecastOf();
+      await forecast.remake([]);
+      await call(1, 'add', 'one');
+      await call(2, 'add', 'two');
+      expect(await call(3, method, 'three')).toEqual({ kind: 'outside' });
+      expect(await names()).toEqual(['one', 'two']);
+      expect(await call(3, 'add', 'four')).toMatchObject({ answer: { value: 3 } });
+    },
+  );
+
+  test.for(['send', 'trySend', 'end', 'wait'])(
+    '[FOLP6] leaves out a call that no longer ends by itself on a newer base (%s), and runs those after it',
+    async (method) => {
+      const { forecast, call, names, served, late } = await forecastOf();
+      await served('first');
+      await forecast.remake([]);
+      await call(1, 'add', 'one');
+      expect(await call(2, 'onceServed', method, 'two')).toMatchObject({ kind: 'wrote' });
+      await call(3, 'add', 'three');
+      expect(await names()).toEqual(['first', 'one', 'two', 'three']);
+      await served('theirs');
+      const made = forecast.remake();
+      if (method === 'wait') await late();
+      await made;
+      expect(await names()).toEqual(['first', 'theirs', 'one', 'three']);
+      await served('more');
+      await forecast.remake();
+      expect(await names()).toEqual(['first', 'theirs', 'more', 'one', 'three']);
+    },
+  );
+
+  test('[FOLP1] has what a call has written before it threw, also when it runs again', async () => {
+    const { forecast, call, names, served } = await forecastOf();
+    await forecast.remake([]);
+    const failed = await call(1, 'fail', 'one');
+    expect(failed).toMatchObject({ kind: 'wrote', answer: { kind: 'error' } });
+    expect(failed).toHaveProperty('answer.error', expect.any(RangeError));
+    await call(2, 'onceServed', 'fail', 'two');
+    await call(3, 'add', 'three');
+    await served('theirs');
+    await forecast.remake();
+    expect(await names()).toEqual(['theirs', 'one', 'two', 'three']);
+  });
+
+  test('[FOLP1] runs a call that changes its arguments with those that it was made with', async () => {
+    const { forecast, call, names, served } = await forecastOf();
+    await forecast.remake([]);
+    await call(1, 'addLast', ['x', 'y']);
+    for (const name of ['one', 'two']) {
+      await served(name);
+      await forecast.remake();
+    }
+    expect(await names()).toEqual(['one', 'two', 'y']);
+  });
+
+  test('[FOLP7] a result is as it was when the call ended, and one that cannot be copied is an error', async () => {
+    const { forecast } = await forecastOf();
+    await forecast.remake([]);
+    const listed = await forecast.run('listed', []);
+    expect(await forecast.run('forget', [])).toMatchObject({ kind: 'read' });
+    expect(listed).toEqual({ kind: 'read', answer: { kind: 'value', value: ['kept in memory'] } });
+    for (const method of ['made', 'missing', 'constructor']) {
+      expect(await forecast.run(method, [])).toMatchObject({
+        kind: 'read',
+        answer: { kind: 'error' },
+      });
+    }
+  });
+
+  test('[FOLP20] is unused while nothing runs on it, and constructs its class for calls only', async () => {
+    const { own, forecast, served, late } = await forecastOf();
+    expect(forecast.isUnused).toBe(false);
+    starts = 0;
+    await served('theirs');
+    await forecast.remake([]);
+    expect([forecast.isUnused, starts]).toEqual([true, 0]);
+    const waits = forecast.run('wait', ['mine']);
+    await expect.poll(() => starts).toBe(1);
+    expect(forecast.isUnused).toBe(false);
+    await late();
+    expect(await waits).toEqual({ kind: 'outside' });
+    expect(forecast.isUnused).toBe(true);
+    await forecast.run('names', []);
+    await own.turns(20);
+    expect(forecast.isUnused).toBe(true);
+    const release = (await own.host.instance(forecast.address)).retain();
+    expect(forecast.isUnused).toBe(false);
+    release();
+    expect(forecast.isUnused).toBe(true);
+    forecast.close();
+    expect(forecast.isUnused).toBe(false);
+  });
+
+  test('[FOLP20] one that is closed, or made again, leaves no branch', async () => {
+    const { own, base, forecast, call, served } = await forecastOf();
+    await forecast.remake([]);
+    await call(1, 'add', 'one');
+    for (const name of ['two', 'three']) {
+      await served(name);
+      await forecast.remake();
+    }
+    expect(own.host.branches.has(base.instance)).toBe(true);
+    forecast.close();
+    await own.turns(20);
+    expect(own.host.branches.has(base.instance)).toBe(false);
+  });
 });

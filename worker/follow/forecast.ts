@@ -9,7 +9,6 @@
 
 import type { QueuedCall } from '../../src/follow/protocol/follower.ts';
 import { callEntry } from '../../src/shared/calls/stubs/invoke.ts';
-import { storageError } from '../../src/shared/contract/errors.ts';
 import {
   addressKey,
   branchAddress,
@@ -58,9 +57,9 @@ export class Forecast {
     this.#environment = environment;
   }
 
-  /** The branch, on which reads and live reads run. */
+  /** The branch, on which reads and live reads run, once `remake` has made one. */
   get address(): ObjectAddress {
-    return this.#mustBeMade().address;
+    return this.#branch!.address;
   }
 
   /** True while it is made, and no call and no live read holds it. */
@@ -114,7 +113,7 @@ export class Forecast {
   }
 
   async #used<T>(use: (instance: ObjectInstance) => Promise<T>): Promise<T> {
-    const instance = await this.#host.instance(this.#mustBeMade().address);
+    const instance = await this.#host.instance(this.address);
     const release = instance.retain();
     try {
       return await use(instance);
@@ -125,7 +124,7 @@ export class Forecast {
 
   /** An event of the instance; null: it has not ended in time, or has ended the instance. */
   async #inTime<T>(instance: ObjectInstance, event: () => Promise<T>): Promise<T | null> {
-    let cancel: (() => void) | undefined;
+    let cancel!: () => void;
     const late = new Promise<null>((resolve) => {
       const wait = (steps: number) => {
         if (steps === 0) return resolve(null);
@@ -140,13 +139,8 @@ export class Forecast {
       if (!instance.hasEnded) throw error;
       return null;
     } finally {
-      cancel?.();
+      cancel();
     }
-  }
-
-  #mustBeMade() {
-    if (this.#branch !== null) return this.#branch;
-    throw storageError('INTERNAL', 'follow: the forecast is not made.');
   }
 }
 

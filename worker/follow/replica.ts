@@ -21,11 +21,7 @@ import {
   type SettledOutcome,
   stepFollower,
 } from '../../src/follow/protocol/follower.ts';
-import type {
-  CopyMark,
-  MessageToFollower,
-  MessageToServer,
-} from '../../src/follow/protocol/messages.ts';
+import type { CopyMark, MessageToFollower } from '../../src/follow/protocol/messages.ts';
 import { isStorageError, storageError } from '../../src/shared/contract/errors.ts';
 import type { FollowState } from '../../src/shared/contract/followed.ts';
 import { addressKey, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
@@ -275,28 +271,25 @@ export class Replica {
   /** There is a connection, which replaces an earlier one. The result tells what happens to it. */
   connected(link: ReplicaSocket): ReplicaEnd {
     const connection = ++this.#connections;
-    const next = (task: () => Promise<void>) => {
-      this.#next(task).catch(() => {}); // the end was told
-    };
-    next(() => {
+    void this.#next(() => {
       this.#socket = { connection, link };
       return this.#step({ kind: 'connected', connection });
     });
     return {
       received: (bytes) => {
         this.#waiting++;
-        next(() => {
+        void this.#next(() => {
           this.#waiting--;
           return this.#received(connection, bytes);
         });
       },
-      closed: (isTaken) => next(() => this.#closed(connection, isTaken)),
+      closed: (isTaken) => void this.#next(() => this.#closed(connection, isTaken)),
     };
   }
 
   /** Lets go of everything, once what is under way has ended. Nothing is lost. */
   async close(): Promise<void> {
-    await this.#last.catch(() => {});
+    await this.#last;
     this.#finish(storageError('CONNECTION_CLOSED', 'The replica was closed.'));
   }
 
@@ -319,7 +312,7 @@ export class Replica {
     return this.#step({ kind: 'disconnected', connection, isTaken });
   }
 
-  /** Runs the task after the earlier ones. A task that fails ends the replica, unless it has done nothing. */
+  /** Runs the task after the earlier ones. A task that fails ends the replica, which is told once. */
   #next<T>(task: () => Promise<T>): Promise<T> {
     this.#tasks += 1;
     const result = this.#last.then(() => {
@@ -375,7 +368,8 @@ export class Replica {
       case 'reportRefusal':
         return this.#events.onRefused(effect.refusal);
       case 'send':
-        return this.#send(effect.connection, effect.message);
+        // The last connection that was made, and that has not ended: there is no other one to the protocol.
+        return this.#socket!.link.send(serialize(effect.message));
       case 'disconnect':
         return this.#disconnect(effect.connection, effect.reason);
       // What they ask for was done by the commit before: an event of an object ends when it is durable.
@@ -402,8 +396,10 @@ export class Replica {
       else await staged.use(parts, (found) => base.replace(found, changes, mark));
     } catch (error) {
       const isMisfit = isStorageError(error) && ['SQL', 'INVALID_ARGUMENT'].includes(error.code);
-      if (isMisfit) await base.forgetPosition(mark);
-      if (isMisfit) await this.#keepCopy(null);
+      if (isMisfit) {
+        await base.forgetPosition(mark);
+        await this.#keepCopy(null);
+      }
       throw error;
     }
     if (parts === null) return;
@@ -415,10 +411,6 @@ export class Replica {
     if (mark === null && !this.#isCopyKept) return;
     await this.#parts.queue.keepCopy(mark);
     this.#isCopyKept = mark !== null;
-  }
-
-  #send(connection: number, message: MessageToServer): void {
-    if (this.#socket?.connection === connection) this.#socket.link.send(serialize(message));
   }
 
   #disconnect(connection: number, reason: string): void {
