@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FollowLink, type LinkSocket } from './link.ts';
-import type { Replica } from './replica.ts';
+import type { Replica, ReplicaSocket } from './replica.ts';
 
 /** Timers that run when the test says so. */
 class Timers {
@@ -29,6 +29,7 @@ class FakeSocket extends EventTarget implements LinkSocket {
   binaryType = '';
   readyState = 0;
   readonly sent: unknown[] = [];
+  readonly closes: unknown[][] = [];
 
   open(): void {
     this.readyState = 1;
@@ -39,7 +40,8 @@ class FakeSocket extends EventTarget implements LinkSocket {
     this.sent.push(data);
   }
 
-  close(): void {
+  close(...reason: unknown[]): void {
+    this.closes.push(reason);
     this.end();
   }
 
@@ -240,4 +242,173 @@ describe('the connection of a copy', () => {
     await turn();
     expect([socket.readyState, told, timers.set]).toEqual([3, [], []]);
   });
+
+  test('[FOLP14] nothing is sent on a socket that is not open, which a browser would not take', async () => {
+    const socket = new FakeSocket();
+    const { timers, told, link } = world(() => socket);
+    await turn();
+    expect(socket.binaryType).toBe('arraybuffer');
+    // It does not open: it is given up as a silent one, without a question.
+    expect(await timers.run()).toBe(25_000);
+    expect(await timers.run()).toBe(10_000);
+    expect([socket.sent, socket.readyState, told]).toEqual([[], 3, []]);
+    link.stop();
+  });
+
+  test('[FOLP14] bytes leave while the socket is open, and are dropped when it closes', async () => {
+    const { timers, link, ends, socket } = heldWorld();
+    await turn();
+    socket().open();
+    ends[0]!.send(new Uint8Array([1, 2]));
+    expect(socket().sent).toEqual([new Uint8Array([1, 2])]);
+    socket().readyState = 2;
+    ends[0]!.send(new Uint8Array([3]));
+    expect(socket().sent).toHaveLength(1);
+    expect(timers.set.map(({ delayMs }) => delayMs)).toEqual([25_000]);
+    link.stop();
+  });
+
+  test('[FOLP21] the reason of a close is one that each WebSocket takes', async () => {
+    const { link, ends, socket } = heldWorld();
+    await turn();
+    socket().open();
+    const closed = socket();
+    ends[0]!.close(`"é" ~ ${'€'.repeat(300)}`);
+    expect(closed.closes).toEqual([[1000, `"?" ~ ${'?'.repeat(114)}`]]);
+    link.stop();
+  });
+
+  test('[FOLP14] a socket that was open when it was made is used', async () => {
+    const socket = new FakeSocket();
+    socket.readyState = 1;
+    const { told, link } = world(() => socket);
+    await turn();
+    expect(told).toEqual(['connected']);
+    link.stop();
+    expect(socket.readyState).toBe(3);
+  });
+
+  test('[FOLP14] texts and messages after the end tell nothing, and a socket that fails is closed once', async () => {
+    const { timers, told, link, sockets } = listedWorld();
+    await turn();
+    const [socket] = sockets as [FakeSocket];
+    socket.open();
+    socket.dispatchEvent(new MessageEvent('message', { data: 'text' }));
+    socket.dispatchEvent(new Event('error'));
+    socket.end(1006);
+    socket.dispatchEvent(new MessageEvent('message', { data: new ArrayBuffer(3) }));
+    expect(told).toEqual(['connected', 'closed']);
+    expect(await timers.run()).toBe(200);
+    expect(sockets).toHaveLength(2);
+    link.stop();
+  });
+
+  test('[FOLW16] it tells a close because of another identity from others', async () => {
+    const { timers, link, sockets, taken } = listedWorld();
+    await turn();
+    for (const code of [4010, 4006, 4013]) {
+      sockets.at(-1)!.open();
+      sockets.at(-1)!.end(code);
+      await timers.run();
+    }
+    expect(taken).toEqual([true, false, false]);
+    link.stop();
+  });
+
+  test('[FOLP14] the pause is drawn between half of it and all of it', async () => {
+    const delays: number[] = [];
+    for (const drawn of [0, 0.5, 1]) {
+      const timers = new Timers();
+      const link = new FollowLink({ pending: [] } as unknown as Replica, {
+        open: async () => {
+          throw new Error('no network');
+        },
+        afterRealTime: timers.after,
+        random: () => drawn,
+        refused() {},
+      });
+      await turn();
+      delays.push(await timers.run());
+      link.stop();
+    }
+    expect(delays).toEqual([100, 150, 200]);
+  });
+
+  test('[FOLP14] calls that come while it is connected, or is stopped, begin no attempt', async () => {
+    const { timers, link, replica, sockets } = listedWorld();
+    await turn();
+    sockets[0]!.open();
+    replica.pending.push({});
+    link.needed();
+    link.online();
+    await turn();
+    expect([sockets.length, timers.set.length]).toEqual([1, 1]);
+    sockets[0]!.end();
+    expect(timers.set).toMatchObject([{ delayMs: 200, keepsAlive: true }]);
+    const [pause] = timers.set;
+    link.needed(); // the pause keeps the process alive already
+    expect(timers.set).toEqual([pause]);
+    link.stop();
+    link.needed();
+    expect(timers.set).toEqual([]);
+  });
+
+  test('[FOLP35] a socket that is made after the link was stopped meanwhile is closed', async () => {
+    let make: (socket: LinkSocket) => void = () => {};
+    const { timers, told, link } = world(
+      () => new Promise<LinkSocket>((resolve) => (make = resolve)) as never,
+    );
+    await turn();
+    const socket = new FakeSocket();
+    link.stop();
+    make(socket);
+    await turn();
+    expect([socket.readyState, told, timers.set]).toEqual([3, [], []]);
+  });
 });
+
+/** A link whose sockets are listed, and what its replica was told of their ends. */
+function listedWorld() {
+  const sockets: FakeSocket[] = [];
+  const taken: boolean[] = [];
+  const made = world(() => {
+    sockets.push(new FakeSocket());
+    return sockets.at(-1)!;
+  });
+  const { connected } = made.replica;
+  made.replica.connected = () => {
+    const end = connected.call(made.replica);
+    return {
+      ...end,
+      closed: ((isTaken: boolean) => {
+        taken.push(isTaken);
+        end.closed();
+      }) as never,
+    };
+  };
+  return { ...made, sockets, taken };
+}
+
+/** A link whose replica sends and closes when the test says so. */
+function heldWorld() {
+  const timers = new Timers();
+  const ends: ReplicaSocket[] = [];
+  const sockets: FakeSocket[] = [];
+  const replica = {
+    pending: [],
+    connected(end: ReplicaSocket) {
+      ends.push(end);
+      return { received() {}, closed() {} };
+    },
+  };
+  const link = new FollowLink(replica as unknown as Replica, {
+    open: async () => {
+      sockets.push(new FakeSocket());
+      return sockets.at(-1)!;
+    },
+    afterRealTime: timers.after,
+    random: () => 1,
+    refused() {},
+  });
+  return { timers, link, ends, socket: () => sockets.at(-1)! };
+}
