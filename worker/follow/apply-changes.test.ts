@@ -238,3 +238,31 @@ test('[FOLC1] names with quotes are those of the tables, columns and views', asy
   await copy.apply({ isWiped: true, schema: [] });
   expect(await copy.rows("SELECT name FROM sqlite_master WHERE name LIKE 'we%'")).toEqual([]);
 });
+
+test.for<[string, SentCell, SentCell]>([
+  ['an integer', 1n, '1'],
+  ['a real', 1.5, '1.5'],
+  ['a text', '1', 1n],
+  ['a blob', new Uint8Array([49]), '1'],
+])(
+  '[FOLC9] a row of the parts that was written meanwhile gives its unique value free, by its key, %s',
+  async ([, key, other]) => {
+    const copy = await copyOf();
+    const [keys, columns] = [
+      ['a', 'b'],
+      ['u', 'b', 'a'],
+    ];
+    const schema = [table('CREATE TABLE t (u UNIQUE, b, a, PRIMARY KEY (a, b)) WITHOUT ROWID')];
+    const partOf = (...rows: SentCell[][]) => tableOf(keys, columns, rows);
+    const parts = [
+      { isWiped: true, schema, tables: [partOf(['x', 1n, key], ['y', 2n, key])] },
+      // Both were read later, when the rows above had given up their values.
+      { tables: [partOf(['x', 1n, other], ['y', 2n, other], ['z', key, 2n])] },
+    ];
+    const cut = tableOf(keys, columns, [['new', 1n, key]], { gone: [[key, 2n]] });
+    await copy.replace(parts, { tables: [cut] });
+    expect(await copy.rows('SELECT u FROM t ORDER BY u')).toEqual([['new'], ['x'], ['y'], ['z']]);
+    // A second copy of the same parts without the changes does not fit.
+    await expect(copy.replace(parts, {})).rejects.toMatchObject({ code: 'SQL' });
+  },
+);

@@ -1,4 +1,4 @@
-// What an app learns of an object that follows: answers, states and errors, while its copy comes and goes.
+// An object that follows, as its app sees it: answers, states and errors, while its copy comes and goes.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { decodeToServer } from '../../src/follow/protocol/decode.ts';
@@ -264,7 +264,7 @@ describe('an object that follows', () => {
     await used.close();
   });
 
-  test('[FOLP13] with a closed host every use is CONNECTION_CLOSED, also those that wait', async () => {
+  test('[FOLP13] with a closed host every use is CONNECTION_CLOSED, also of those under way', async () => {
     const used = await device(down);
     const room = used.room('a');
     const { n } = await room.call('add', ['mine']);
@@ -495,7 +495,7 @@ describe('an object that follows', () => {
     expect(await namesOf(room)).toEqual(['mine']);
   });
 
-  test('[FOLP20] an answer that is known opens no copy, nor does one that was forgotten', async () => {
+  test('[FOLP20] an answer that is known opens no copy, nor does a forgotten call', async () => {
     const server = await serverOf();
     const used = await device(() => server.connect());
     const room = used.room('a');

@@ -1,4 +1,4 @@
-// What a call leaves on the forecast, when it runs first and when the base has changed.
+// Calls on the forecast: their first run, and their runs after a change of the base.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { encodeChanges } from '../../src/follow/changes/changes-bytes.ts';
@@ -215,7 +215,7 @@ describe('a forecast', () => {
     },
   );
 
-  test('[FOLP1] has what a call has written before it threw, also when it runs again', async () => {
+  test('[FOLP1] has the writes of a call that throws, also when it runs again', async () => {
     const { forecast, call, names, served } = await forecastOf();
     await forecast.remake([]);
     const failed = await call(1, 'fail', 'one');
@@ -228,7 +228,7 @@ describe('a forecast', () => {
     expect(await names()).toEqual(['theirs', 'one', 'two', 'three']);
   });
 
-  test('[FOLP1] runs a call that changes its arguments with those that it was made with', async () => {
+  test('[FOLP1] runs a call that changes its arguments with its first ones', async () => {
     const { forecast, call, names, served } = await forecastOf();
     await forecast.remake([]);
     await call(1, 'addLast', ['x', 'y']);
@@ -239,7 +239,7 @@ describe('a forecast', () => {
     expect(await names()).toEqual(['one', 'two', 'y']);
   });
 
-  test('[FOLP7] a result is as it was when the call ended, and one that cannot be copied is an error', async () => {
+  test('[FOLP7] a result is as it was when the call ended, and an uncopyable one is an error', async () => {
     const { forecast } = await forecastOf();
     await forecast.remake([]);
     const listed = await forecast.run('listed', []);
@@ -277,7 +277,7 @@ describe('a forecast', () => {
     expect(forecast.isUnused).toBe(false);
   });
 
-  test('[FOLP20] one that is closed, or made again, leaves no branch', async () => {
+  test('[FOLP20] a forecast that is closed, or made again, leaves no branch', async () => {
     const { own, base, forecast, call, served } = await forecastOf();
     await forecast.remake([]);
     await call(1, 'add', 'one');

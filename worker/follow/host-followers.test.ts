@@ -1,4 +1,4 @@
-// The objects of a host that follow: what the option `follow` takes, which objects they are, and how many are open.
+// The objects of a host that follow: the checks of the option `follow`, the objects it concerns, and how many are open.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { addressKey, branchAddress, facetAddress } from '../../src/shared/contract/object-id.ts';
@@ -240,7 +240,7 @@ describe('copies that are open', () => {
     return ['a', 'b', 'c'].filter((name) => running.includes(addressKey(here.address(name))));
   };
 
-  test('[FOLP22] are as many as there are files for: another one takes the place of that which was used longest ago', async () => {
+  test('[FOLP22] are as many as there are files for: another copy takes the place of the least recently used', async () => {
     const used = await device(down, { limits });
     const names = async (name: string) => {
       expect(await namesOf(used.room(name))).toEqual([]);
@@ -254,7 +254,7 @@ describe('copies that are open', () => {
     expect(await openIn(used)).toEqual(['b', 'c']);
   });
 
-  test('[FOLP22] give up one at a time when others need files, and none that is in use', async () => {
+  test('[FOLP22] give up one at a time when others need files, and none in use', async () => {
     const used = await device(down);
     for (const name of ['a', 'b', 'c']) await namesOf(used.room(name));
     await turns();
@@ -276,7 +276,7 @@ describe('copies that are open', () => {
     expect(await openIn(used)).toEqual(['a']);
   });
 
-  test('[FOLP33] one that cannot be opened keeps no other from it', async () => {
+  test('[FOLP33] a copy that cannot be opened keeps no other from it', async () => {
     const world = worldOf();
     const before = await createTestHost({}, { Room }, undefined, world);
     await before.run(({ storage }) => storage.put('own', 'data'), 'a');

@@ -268,7 +268,7 @@ describe('the connection of a copy', () => {
     link.stop();
   });
 
-  test('[FOLP21] the reason of a close is one that each WebSocket takes', async () => {
+  test('[FOLP21] each WebSocket takes the reason of a close', async () => {
     const { link, ends, socket } = heldWorld();
     await turn();
     socket().open();
@@ -367,7 +367,7 @@ describe('the connection of a copy', () => {
   });
 });
 
-/** A link whose sockets are listed, and what its replica was told of their ends. */
+/** A link whose sockets are listed, and the ends that its replica heard of. */
 function listedWorld() {
   const sockets: FakeSocket[] = [];
   const taken: boolean[] = [];

@@ -138,7 +138,7 @@ describe('the queue of a copy', () => {
     expect(await ReplicaQueue.hasCalls((await hostOn(world)).host, 'Room.a')).toBe(false);
   });
 
-  test('[FOLP13] one that cannot be read is not kept in memory', async () => {
+  test('[FOLP13] a damaged queue is not kept in memory', async () => {
     const world = worldOf();
     const queue = await queueOn(world);
     await queue.enqueue(call(1), null);
@@ -165,7 +165,7 @@ describe('the parts of a snapshot', () => {
     expect(await used(new StagedParts((await hostOn(world)).host, 'Room.a'), 11)).toEqual(all);
   });
 
-  test('[FOLP31] one that comes again takes the place of itself and of those after it', async () => {
+  test('[FOLP31] a part that comes again replaces itself and all later parts', async () => {
     const parts = new StagedParts((await hostOn(worldOf())).host, 'Room.a');
     for (const n of [1, 2, 3, 4]) await parts.add(n, bytes(n));
     await parts.add(3, bytes(33));
@@ -174,7 +174,7 @@ describe('the parts of a snapshot', () => {
     expect(await used(parts, 1)).toEqual([bytes(11)]);
   });
 
-  test('[FOLP31] are not used unless exactly those that are expected are there', async () => {
+  test('[FOLP31] are used only if exactly the expected parts are there', async () => {
     const { host } = await hostOn(worldOf());
     const parts = new StagedParts(host, 'Room.a');
     for (const n of [1, 2, 3]) await parts.add(n, bytes(n));

@@ -212,7 +212,7 @@ describe('a replica', () => {
     },
   );
 
-  test('[FOLP31] whose parts are not those that it has counted begins again with the first', async () => {
+  test('[FOLP31] whose parts are fewer than it has counted begins again with the first', async () => {
     const server = await serverOf({ partBytes: 100 });
     for (let i = 0; i < 6; i++) await server.call('add', `${i} `.repeat(40));
     const { open, ended, here, base } = await deviceOf();
@@ -276,7 +276,7 @@ describe('a replica', () => {
     await replica.close();
   });
 
-  test('[FOLP13] whose disk fails goes on from what is on it, without a whole copy', async () => {
+  test('[FOLP13] whose disk fails goes on from its files, without a whole copy', async () => {
     const server = await serverOf();
     const { open, ended, medium, base } = await deviceOf();
     let replica = await open();
@@ -425,7 +425,7 @@ describe('a replica', () => {
     await replica.close();
   });
 
-  test('[FOLP20] one that was closed has closed its connection, tells nothing more, and keeps no object open', async () => {
+  test('[FOLP20] a closed replica has closed its connection, tells nothing more, and keeps no object open', async () => {
     const server = await serverOf();
     const { open, ended, here } = await deviceOf();
     let changes = 0;
@@ -448,7 +448,7 @@ describe('a replica', () => {
     expect(here.host.instances.running()).toEqual([]);
   });
 
-  test('[FOLP13] one that cannot be opened keeps no object open', async () => {
+  test('[FOLP13] a replica that cannot be opened keeps no object open', async () => {
     const { open, here, base } = await deviceOf();
     const replica = await open();
     await replica.call('add', ['mine']);

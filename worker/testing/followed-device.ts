@@ -1,4 +1,4 @@
-// For tests: a host whose objects follow, with timers that run when the test says so, and what an app asks of them.
+// For tests: a host whose objects follow, with timers that run when the test says so, and the questions of an app about them.
 //
 // Invariant: no time passes by itself. What runs meanwhile is waited for in turns.
 
@@ -21,7 +21,7 @@ export async function turns(count = 50): Promise<void> {
   for (let i = 0; i < count; i++) await turn();
 }
 
-/** In turns: the time of a test host stands still, also for what runs after a call of its objects. */
+/** In turns: the time of a test host stands still, also for events after a call of its objects. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   for (let count = 0; !(await check()); count++) {
     if (count === TURNS_MAX) throw new Error('It did not happen.');
@@ -37,7 +37,7 @@ export interface Device {
   connects(): number;
   /** The delays of the timers that are set, the shortest first. */
   delays(): number[];
-  /** Runs what is due after the delay, and what follows from it. */
+  /** Runs the timers with this delay, and all that follows. */
   pass(delayMs: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function bytesIn({ medium }: Pick<World, 'medium'>): Promise<number
   return sizes.flatMap((size) => [...size.values()]).reduce((sum, size) => sum + size, 0);
 }
 
-/** What a test chooses otherwise. */
+/** The choices of a test. */
 export interface DeviceOptions extends Partial<FollowOptions> {
   readonly world?: World;
   readonly randomUint32?: () => number;

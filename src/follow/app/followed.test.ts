@@ -176,7 +176,7 @@ test('[FOLP3] stubs of one object of one connection have one state, others have 
   expect(new Set([status, ...others]).size).toBe(4);
 });
 
-test('[FOLP3] the members of a state are those that were read last, and questions are asked as they are', async () => {
+test('[FOLP3] a status has the members of the last state, and questions are asked as they are', async () => {
   const known = {
     state: 'stopped',
     reason: 'PROTOCOL',
@@ -267,7 +267,7 @@ test('[FOLP23] the state is asked for while somebody listens to change, once for
   expect(after).toEqual([0, 5, 6, 0, 8]);
 });
 
-test('[FOLP23] a state that could not be read keeps what was known, and is asked for anew', async () => {
+test('[FOLP23] a state that could not be read keeps the other members, and is asked for again', async () => {
   const after: number[] = [];
   let answer = (): unknown => ({
     ...UNKNOWN_FOLLOW_STATE,
