@@ -266,3 +266,32 @@ test.for<[string, SentCell, SentCell]>([
     await expect(copy.replace(parts, {})).rejects.toMatchObject({ code: 'SQL' });
   },
 );
+
+test('[FOLC1] a change of the schema leaves the rows of the tables that stay as they are', async () => {
+  const copy = await copyOf();
+  const [t, u] = [
+    table('CREATE TABLE t (id INTEGER PRIMARY KEY, v)'),
+    table('CREATE TABLE u (a)', 'u'),
+  ];
+  const index = { type: 'index' as const, name: 'i', sql: 'CREATE INDEX i ON t (v)' };
+  const rows = [
+    [1n, null],
+    [2n, new Uint8Array()],
+    [3n, 'text'],
+  ];
+  await copy.apply({ schema: [t], tables: [tableOf(['id'], ['id', 'v'], rows)] });
+  await copy.apply({ schema: [t, u, index] });
+  await copy.apply({ schema: [t, index] });
+  const select = 'SELECT id, typeof(v) FROM t ORDER BY id';
+  const kept = [
+    [1, 'null'],
+    [2, 'blob'],
+    [3, 'text'],
+  ];
+  expect(await copy.rows(select)).toEqual(kept);
+  const names = "SELECT name FROM sqlite_master WHERE name IN ('t', 'u', 'i') ORDER BY name";
+  expect(await copy.rows(names)).toEqual([['i'], ['t']]);
+  // Another table of the same name is a new one.
+  await copy.apply({ schema: [table('CREATE TABLE t (id INTEGER PRIMARY KEY, v, w)')] });
+  expect(await copy.rows('SELECT id, w FROM t')).toEqual([]);
+});

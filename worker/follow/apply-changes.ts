@@ -79,7 +79,7 @@ function apply({ database, kv }: Copy, changes: Changes, isNew: boolean): void {
   if (schema !== null) becomeSchema(database, schema);
   if (!isNew) for (const table of tables) removeRows(database, table);
   for (const table of tables) insertRows(database, table);
-  if (changes.kv.length > 0) kv.put(changes.kv);
+  kv.put(changes.kv);
   for (const key of changes.kvGone) kv.delete(key);
   if (isWiped || sequences !== null) setSequences(database, sequences ?? []);
 }
@@ -137,7 +137,6 @@ function removeRows(
 }
 
 function insertRows(database: Database, { name, columns, rows }: TableChanges): void {
-  if (rows.length === 0) return;
   const values = columns.map((_, i) => `?${i + 1}`);
   const insert = database.statement(
     `INSERT OR ABORT INTO ${quoted(name)} (${columns.map(quoted).join()}) VALUES (${values.join()})`,

@@ -5,6 +5,7 @@ import { encodeChanges } from '../../src/follow/changes/changes-bytes.ts';
 import { NO_FOLLOWERS } from '../objects/host/followers.ts';
 import { DurableObject } from '../realm/library/base-classes.ts';
 import { createCalledHost } from '../testing/called-host.ts';
+import { until } from '../testing/followed-device.ts';
 import { createTestHost } from '../testing/test-host.ts';
 import { Base } from './base.ts';
 import { Forecast, type ForecastRun } from './forecast.ts';
@@ -37,14 +38,14 @@ test('[FOLP6] a call has waited for 500 ms after twenty timers in turn, however 
   await forecast.remake([]);
 
   const inTime = forecast.run('wait', []);
-  await expect.poll(() => ends.length).toBe(1);
+  await until(() => ends.length === 1);
   for (let i = 0; i < 19; i++) await fire();
   ends[0]!();
   expect(await inTime).toEqual({ kind: 'wrote', answer: { kind: 'value', value: 'ended' } });
   expect(timers.size).toBe(0);
 
   const late = forecast.run('wait', []);
-  await expect.poll(() => ends.length).toBe(2);
+  await until(() => ends.length === 2);
   for (let i = 0; i < 20; i++) await fire();
   expect(await late).toEqual({ kind: 'outside' });
 
@@ -261,7 +262,7 @@ describe('a forecast', () => {
     await forecast.remake([]);
     expect([forecast.isUnused, starts]).toEqual([true, 0]);
     const waits = forecast.run('wait', ['mine']);
-    await expect.poll(() => starts).toBe(1);
+    await until(() => starts === 1);
     expect(forecast.isUnused).toBe(false);
     await late();
     expect(await waits).toEqual({ kind: 'outside' });

@@ -218,7 +218,7 @@ class InProcessRunner {
     if (this.#globals !== null) restoreGlobals(this.#globals);
     const declared = new DeclaredTests();
     Object.assign(globalThis, {
-      [FUNCTIONS]: { ...declared.functions, expect, expectTypeOf, vi: mocks },
+      [FUNCTIONS]: { ...declared.functions, expect: polled, expectTypeOf, vi: mocks },
     });
     this.#generation += 1;
     const address = `${pathToFileURL(this.#bundle).href}?${this.#generation}`;
@@ -256,6 +256,30 @@ const mocks = Object.assign(Object.create(vi), {
       if (!(await holds())) throw new Error('waited for what does not happen');
     }),
 });
+
+/** `expect.poll` waits by the same clock: here its matcher is tried again. */
+const polled = new Proxy(expect, {
+  get: (target, name) => (name === 'poll' ? poll : Reflect.get(target, name)),
+});
+
+type Matchers = Record<PropertyKey, (...expected: unknown[]) => void>;
+
+function poll(read: () => unknown): object {
+  const tried = (matchersOf: (value: unknown) => unknown) =>
+    new Proxy(
+      {},
+      {
+        get:
+          (_, name) =>
+          (...expected: unknown[]) =>
+            eventually(async () => (matchersOf(await read()) as Matchers)[name]!(...expected)),
+      },
+    );
+  const not = tried((value) => expect(value).not);
+  return new Proxy(tried(expect), {
+    get: (matchers, name) => (name === 'not' ? not : Reflect.get(matchers, name)),
+  });
+}
 
 async function eventually(action: () => unknown): Promise<unknown> {
   for (const untilMs = performance.now() + 1_000; ; ) {
