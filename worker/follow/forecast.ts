@@ -46,8 +46,8 @@ export class Forecast {
   readonly #host: ObjectHost;
   readonly #base: ObjectInstance;
   readonly #environment: Environment;
-  /** The calls that it has run, or has found to be the server's. */
-  #calls: readonly QueuedCall[] = [];
+  /** The calls that it has run, or has found to be the server's, from the first `remake` on. */
+  #calls!: readonly QueuedCall[];
   readonly #outside = new Set<number>();
   #branch: { readonly address: ObjectAddress; readonly release: () => void } | null = null;
 

@@ -295,6 +295,7 @@ describe('the connection of a copy', () => {
     socket.open();
     socket.dispatchEvent(new MessageEvent('message', { data: 'text' }));
     socket.dispatchEvent(new Event('error'));
+    expect(told).toEqual(['connected', 'closed']);
     socket.end(1006);
     socket.dispatchEvent(new MessageEvent('message', { data: new ArrayBuffer(3) }));
     expect(told).toEqual(['connected', 'closed']);
@@ -350,6 +351,18 @@ describe('the connection of a copy', () => {
     expect(timers.set).toEqual([pause]);
     link.stop();
     link.needed();
+    expect(timers.set).toEqual([]);
+  });
+
+  test('[FOLP35] an address that fails after the link was stopped is not tried again', async () => {
+    let fail: (reason: Error) => void = () => {};
+    const { timers, link } = world(
+      () => new Promise<LinkSocket>((_, reject) => (fail = reject)) as never,
+    );
+    await turn();
+    link.stop();
+    fail(new Error('no network'));
+    await turn();
     expect(timers.set).toEqual([]);
   });
 

@@ -123,7 +123,7 @@ export class FollowLink {
       if (!(data instanceof ArrayBuffer)) return;
       this.#failures = 0;
       this.refusal = null;
-      replicaEnd?.received(new Uint8Array(data));
+      replicaEnd!.received(new Uint8Array(data));
     });
     const closed = (event: Event) => {
       const { code } = event as Partial<CloseEvent>;

@@ -117,8 +117,7 @@ export class ReplicaQueue {
   /** Null: no parts are to be kept. */
   keepCopy(mark: CopyMark | null): Promise<void> {
     return this.#held.event((storage) => {
-      if (mark === null) storage.exec('DELETE FROM copy', []);
-      else storage.exec('INSERT OR REPLACE INTO copy VALUES (1, ?)', [serialize(mark)]);
+      storage.exec('INSERT OR REPLACE INTO copy VALUES (1, ?)', [serialize(mark)]);
     });
   }
 
@@ -189,7 +188,7 @@ function read(storage: ObjectInstance['storage'], { newClient, earlier }: NewQue
     outcome: storedValue(row[4]!) as RefusedCall['outcome'],
   }));
   const [copied] = select('SELECT mark FROM copy') as [ArrayBuffer][];
-  const copy = copied === undefined ? null : (storedValue(copied[0]) as CopyMark);
+  const copy = copied === undefined ? null : (storedValue(copied[0]) as CopyMark | null);
   return { client: name, earlier: before, stored: { issued, calls, refusals }, copy };
 }
 

@@ -1,16 +1,16 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setFollowed, withNote } from '../../shared/calls/stubs/followed-calls.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { UNKNOWN_FOLLOW_STATE } from '../../shared/contract/followed.ts';
 import type { FollowAsk } from '../../shared/wire/follow-asks.ts';
+import { StoppedTime } from '../../testing/stopped-time.ts';
 import { type FollowedStatus, followed, settled } from './followed.ts';
 
+let time: StoppedTime;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  time = new StoppedTime();
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => time.end());
 
 test('[FOLP23] a state that cannot be read is offline, and read again after pauses that double up to 30 s', async () => {
   const full = () => storageError('DISK_FULL', 'full');
@@ -38,11 +38,11 @@ test('[FOLP23] a state that cannot be read is offline, and read again after paus
     };
   };
   status.addEventListener('change', listener);
-  await vi.advanceTimersByTimeAsync(0);
+  await time.pass(0);
   expect(seen).toEqual(['current', 'offline']);
   const delays: number[] = [];
   for (let waitedMs = 0, before = asks; delays.length < 7; ) {
-    await vi.advanceTimersByTimeAsync(1000);
+    await time.pass(1000);
     waitedMs += 1000;
     if (asks === before) continue;
     delays.push(waitedMs);
@@ -55,7 +55,7 @@ test('[FOLP23] a state that cannot be read is offline, and read again after paus
     isAnswered = true;
     return { ...UNKNOWN_FOLLOW_STATE, state: 'catchingUp', version: 2 };
   };
-  await vi.advanceTimersByTimeAsync(30_000);
+  await time.pass(30_000);
   expect(status.state).toBe('catchingUp');
 });
 
@@ -71,9 +71,9 @@ test('[FOLP23] after the end of the connection nothing is asked any more', async
   });
   const status = followed(stub);
   status.addEventListener('change', () => {});
-  await vi.advanceTimersByTimeAsync(120_000);
+  await time.pass(120_000);
   const ended = asks;
-  await vi.advanceTimersByTimeAsync(120_000);
+  await time.pass(120_000);
   expect([status.state, asks]).toEqual(['offline', ended]);
 });
 
@@ -90,7 +90,7 @@ test('[FOLP36] the answer to a call comes however many workers are lost while it
     }) as never,
   });
   const answer = settled(call);
-  await vi.advanceTimersByTimeAsync(31_000);
+  await time.pass(31_000);
   expect(await answer).toBe('answer');
 });
 
@@ -240,7 +240,7 @@ test('[FOLP23] the state is asked for while somebody listens to change, once for
   );
   const answer = async (pending: number, version: number) => {
     waiting.shift()!({ ...UNKNOWN_FOLLOW_STATE, pending, version });
-    await vi.advanceTimersByTimeAsync(0);
+    await time.pass(0);
   };
   status.addEventListener('other', () => {});
   status.addEventListener('change', null);
@@ -287,18 +287,18 @@ test('[FOLP23] a state that could not be read keeps the other members, and is as
     }),
   );
   status.addEventListener('change', () => {});
-  await vi.advanceTimersByTimeAsync(0);
+  await time.pass(0);
   expect(after).toEqual([0, 4]);
   expect(status).toMatchObject({ state: 'offline', progress: null, pending: 2 });
-  await vi.advanceTimersByTimeAsync(1000);
+  await time.pass(1000);
   expect(after).toEqual([0, 4, 0]);
   // After an answer the pauses are short again.
   answer = () => ({ ...UNKNOWN_FOLLOW_STATE, version: 5 });
-  await vi.advanceTimersByTimeAsync(2000);
+  await time.pass(2000);
   const count = after.length;
-  await vi.advanceTimersByTimeAsync(999);
+  await time.pass(999);
   expect(after).toHaveLength(count);
-  await vi.advanceTimersByTimeAsync(1);
+  await time.pass(1);
   expect(after).toHaveLength(count + 1);
 });
 
@@ -324,7 +324,7 @@ test('[FOLP36] a worker that was there for a second counts as none of these', as
     }),
   );
   const rejected = expect(answer).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
-  await vi.advanceTimersByTimeAsync(1000);
+  await time.pass(1000);
   await rejected;
   expect(asks).toBe(18);
 });
@@ -344,13 +344,9 @@ test('[FOLP36] any other error is told at once', async () => {
 });
 
 test('[FOLP23] a pause keeps no process of Node from its end; in a browser a timer is a number', async () => {
-  const { setTimeout: inNode } = globalThis;
   for (const isBrowser of [false, true]) {
-    let unrefs = 0;
-    vi.stubGlobal('setTimeout', (task: () => void, delayMs: number) => {
-      const timer = inNode(task, delayMs);
-      return isBrowser ? 7 : { unref: () => void unrefs++, timer };
-    });
+    time.end();
+    time = new StoppedTime(isBrowser);
     let asks = 0;
     const status = followed(
       stubOf(() => {
@@ -359,8 +355,7 @@ test('[FOLP23] a pause keeps no process of Node from its end; in a browser a tim
       }),
     );
     status.addEventListener('change', () => {});
-    await vi.advanceTimersByTimeAsync(3000);
-    expect([asks, unrefs]).toEqual([3, isBrowser ? 0 : 3]);
-    vi.unstubAllGlobals();
+    await time.pass(3000);
+    expect([asks, time.unrefs]).toEqual([3, isBrowser ? 0 : 3]);
   }
 });
