@@ -234,7 +234,7 @@ test('[FOLP23] the state is asked for while somebody listens to change, once for
   const after: number[] = [];
   const status = followed(
     stubOf((ask) => {
-      after.push((ask as { after: number }).after);
+      after.push(ask.kind === 'state' ? ask.after : -1);
       return new Promise((resolve) => waiting.push(resolve));
     }),
   );
@@ -265,6 +265,26 @@ test('[FOLP23] the state is asked for while somebody listens to change, once for
   await answer(4, 8);
   expect(seen.at(-1)).toBe('two');
   expect(after).toEqual([0, 5, 6, 0, 8]);
+});
+
+test('[FOLP23] a state that fails by an error of any kind is offline, and asked for again', async () => {
+  for (const error of [new RangeError('of a constructor'), 'a text', null]) {
+    let asks = 0;
+    const status = followed(
+      stubOf(() => {
+        asks += 1;
+        if (asks > 1) throw error;
+        return { ...UNKNOWN_FOLLOW_STATE, state: 'current', version: 1 };
+      }),
+    );
+    const seen: string[] = [];
+    const listener = () => void seen.push(status.state);
+    status.addEventListener('change', listener);
+    await time.pass(1000);
+    expect([asks, seen]).toEqual([3, ['current', 'offline']]);
+    status.removeEventListener('change', listener);
+    await time.pass(2000);
+  }
 });
 
 test('[FOLP23] a state that could not be read keeps the other members, and is asked for again', async () => {

@@ -166,9 +166,8 @@ class Status extends EventTarget implements FollowedStatus {
           this.#show(state);
         } catch (error) {
           // A worker or object that cannot be used is offline; the next call says why.
-          if (!isStorageError(error)) throw error;
           this.#show({ ...this.#state, state: 'offline', progress: null });
-          if (error.code === 'CONNECTION_CLOSED') return;
+          if (isClosed(error)) return;
           after = 0;
           await pause(pauseMs);
           pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX);
@@ -207,9 +206,12 @@ async function again<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask();
     } catch (error) {
-      const isGone = isStorageError(error) && error.code === 'CONNECTION_CLOSED';
       losses = Date.now() - askedMs < BRIEF_MS ? losses + 1 : 1;
-      if (!isGone || losses === LOSSES_MAX) throw error;
+      if (!isClosed(error) || losses === LOSSES_MAX) throw error;
     }
   }
+}
+
+function isClosed(error: unknown): boolean {
+  return isStorageError(error) && error.code === 'CONNECTION_CLOSED';
 }
