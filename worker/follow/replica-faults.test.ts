@@ -9,6 +9,7 @@ import type {
   MessageToFollower,
   MessageToServer,
 } from '../../src/follow/protocol/messages.ts';
+import { storageError } from '../../src/shared/contract/errors.ts';
 import { addressKey, idOfStorage } from '../../src/shared/contract/object-id.ts';
 import { deserialize } from '../../src/shared/values/decode.ts';
 import { serialize } from '../../src/shared/values/encode.ts';
@@ -32,6 +33,12 @@ class Room extends DurableObject {
     this.ctx.storage.sql.exec('INSERT INTO item (name) VALUES (?)', name);
     return this.names().length;
   }
+  claim(name: string) {
+    const names = this.names();
+    if (!names.includes(name)) return this.add(name);
+    if (names.includes('all may have it')) return 'there';
+    throw new Error('It is taken.');
+  }
   index() {
     this.ctx.storage.sql.exec('CREATE INDEX by_name ON item (name)');
   }
@@ -50,7 +57,7 @@ async function serverOf(
   bounds?: Parameters<typeof followedServer>[2],
   version = 1,
 ): Promise<FollowedServer> {
-  const server = await followedServer(Room, { methods: ['add'], version }, bounds);
+  const server = await followedServer(Room, { methods: ['add', 'claim'], version }, bounds);
   ends.push(() => server.close());
   return server;
 }
@@ -164,6 +171,10 @@ const MISFITS = {
   'bytes that are no changes': new Uint8Array([1, 2, 3]),
 };
 
+/** Of a snapshot, three parts arrive, and nothing after them. */
+const firstParts = (message: MessageToFollower) =>
+  message.kind === 'cut' || (message.kind === 'part' && message.copy.parts > 3) ? null : message;
+
 describe('a replica', () => {
   test.for(Object.entries(MISFITS))(
     '[FOLP33] whose server sends %s ends, keeps its calls, and gets a whole copy next time',
@@ -217,9 +228,7 @@ describe('a replica', () => {
     for (let i = 0; i < 6; i++) await server.call('add', `${i} `.repeat(40));
     const { open, ended, here, base } = await deviceOf();
     let replica = await open();
-    const first = await connect(server, replica, (message) =>
-      message.kind === 'part' && message.copy.parts > 3 ? null : message,
-    );
+    const first = await connect(server, replica, firstParts);
     await until(() => first.received.length === 4); // welcome, and three parts
     await replica.close();
     server.drop();
@@ -245,10 +254,9 @@ describe('a replica', () => {
     const { open, ended, medium, base } = await deviceOf();
     const partsKey = idOfStorage(`_follow/${base}.parts`).toString();
     let replica = await open();
-    const first = await connect(server, replica, (message) =>
-      message.kind === 'part' && message.copy.parts > 3 ? null : message,
-    );
+    const first = await connect(server, replica, firstParts);
     await until(() => first.received.length === 4); // welcome, and three parts
+    await turns();
     expect(replica.isUnused).toBe(false);
     await replica.close();
     server.drop();
@@ -498,6 +506,65 @@ describe('a replica', () => {
       ),
     });
     expect(replica.state.pending).toBe(0);
+    const { message } = await call.catch((error) => error);
+    const [most, these] = message.match(/\d+(?= bytes)|\d+(?=\. Pass)/g)!.map(Number);
+    const fitting = 2 ** 20 - (these - most);
+    await expect(replica.call('add', ['x'.repeat(fitting + 1)])).rejects.toThrow(`${most + 1}.`);
+    expect(await replica.call('add', ['x'.repeat(fitting)])).toMatchObject({ n: 1 });
     await replica.close();
+  });
+
+  test('[FOLP5] a refused call that changes nothing any more, when it is made again, is refused no longer', async () => {
+    const server = await serverOf();
+    await server.call('add', 'same');
+    const { open } = await deviceOf();
+    const replica = await open();
+    await replica.call('claim', ['same']);
+    await connect(server, replica);
+    await until(() => replica.state.refused === 1);
+    expect(await replica.retry(1)).toMatchObject({ n: null, answer: { kind: 'error' } });
+    expect(replica.state.refused).toBe(1);
+    await server.call('add', 'all may have it');
+    await until(async () => ((await namesIn(replica)) as string[]).length === 2);
+    const again = { n: null, answer: { kind: 'value', value: 'there' } };
+    expect(await replica.retry(1)).toEqual(again);
+    expect(replica.state).toMatchObject({ pending: 0, refused: 0 });
+    await replica.close();
+  });
+
+  test('[FOLP5] [FOLW12] a refused call is made again without a forecast, too', async () => {
+    const server = await serverOf({}, 2);
+    await server.call('add', 'same');
+    const { open } = await deviceOf();
+    const replica = await open();
+    await replica.call('add', ['same']);
+    await connect(server, replica);
+    await until(() => replica.state.refused === 1);
+    server.drop();
+    expect(await replica.retry(1)).toEqual({ n: null, answer: expect.anything() });
+    await replica.dismiss(1);
+    await replica.close();
+  });
+
+  test('[FOLP13] a replica whose forecast cannot be made is not open, and keeps its calls', async () => {
+    const { open, here, ended } = await deviceOf();
+    const replica = await open();
+    await replica.call('add', ['mine']);
+    await replica.close();
+    const { branches } = here.host;
+    const { fork } = branches;
+    const full = storageError('DISK_FULL', 'full by the test');
+    branches.fork = async () => {
+      throw full;
+    };
+    await expect(open()).rejects.toBe(full);
+    expect(ended).toEqual([full]);
+    await here.advance(60_000);
+    expect(here.host.instances.running()).toEqual([]);
+    branches.fork = fork;
+    const again = await open();
+    expect(again.state.pending).toBe(1);
+    expect(await namesIn(again)).toEqual(['mine']);
+    await again.close();
   });
 });

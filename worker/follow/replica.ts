@@ -240,7 +240,8 @@ export class Replica {
       if (refused === undefined) return null;
       const { method, args } = refused.call;
       const made = await this.#call(method, serialize(args), n);
-      if (made.n === null && made.answer?.kind === 'value') await this.#dismiss(n);
+      // One that has changed nothing leaves its refusal in the queue.
+      if (made.answer?.kind === 'value') await this.#dismiss(n);
       return made;
     });
   }
