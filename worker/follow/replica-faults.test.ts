@@ -39,6 +39,14 @@ class Room extends DurableObject {
     if (names.includes('all may have it')) return 'there';
     throw new Error('It is taken.');
   }
+  clear() {
+    this.ctx.storage.sql.exec('DELETE FROM item');
+  }
+  endUnlessTheirs(name: string) {
+    const isHere = this.names().includes('theirs');
+    this.add(name);
+    if (!isHere) this.ctx.abort('by the class');
+  }
   index() {
     this.ctx.storage.sql.exec('CREATE INDEX by_name ON item (name)');
   }
@@ -57,7 +65,11 @@ async function serverOf(
   bounds?: Parameters<typeof followedServer>[2],
   version = 1,
 ): Promise<FollowedServer> {
-  const server = await followedServer(Room, { methods: ['add', 'claim'], version }, bounds);
+  const server = await followedServer(
+    Room,
+    { methods: ['add', 'claim', 'endUnlessTheirs'], version },
+    bounds,
+  );
   ends.push(() => server.close());
   return server;
 }
@@ -368,13 +380,15 @@ describe('a replica', () => {
     const call = await replica.call('add', ['mine']);
     expect(call).toEqual({ n: 2, answer: null });
     expect(await namesIn(replica)).toEqual([]);
-    expect(replica.state.pending).toBe(2);
+    await replica.call('add', ['more']);
+    expect(await namesIn(replica)).toEqual([]);
+    expect(replica.state.pending).toBe(3);
     answers = true;
     server.drop();
     await connect(server, replica);
     await until(isCurrent(replica));
     expect(outcomes.get(2)).toEqual({ kind: 'value', value: 2 });
-    expect(await namesIn(replica)).toEqual(['early', 'mine']);
+    expect(await namesIn(replica)).toEqual(['early', 'mine', 'more']);
     await replica.close();
   });
 
@@ -540,9 +554,41 @@ describe('a replica', () => {
     await replica.call('add', ['same']);
     await connect(server, replica);
     await until(() => replica.state.refused === 1);
+    await server.call('clear');
+    await until(async () => ((await namesIn(replica)) as string[]).length === 0);
+    expect(await replica.retry(1)).toEqual({ n: 2, answer: null });
+    await until(isCurrent(replica));
+    expect(replica.state.refused).toBe(0);
+    expect(await server.call('names')).toEqual(['same']);
+    await replica.close();
+  });
+
+  test('[FOLP6] a call that only the server can run stays out of every later forecast, and others stay in it', async () => {
+    const server = await serverOf();
+    await server.call('add', 'theirs');
+    const { open, outcomes } = await deviceOf();
+    let replica = await open();
+    await replica.call('add', ['first']);
+    const ended = await replica.call('endUnlessTheirs', ['by the server']);
+    expect(ended).toEqual({ n: 2, answer: null });
+    await replica.call('add', ['last']);
+    expect(await namesIn(replica)).toEqual(['first', 'last']);
+    let answers = false;
+    const answered = (message: MessageToFollower) =>
+      !answers && 'last' in message && message.last > 0 ? null : message;
+    await connect(server, replica, answered);
+    // On the server's state it would not end its object.
+    await until(async () => ((await namesIn(replica)) as string[])[0] === 'theirs');
+    expect(await namesIn(replica)).toEqual(['theirs', 'first', 'last']);
+    await replica.close();
     server.drop();
-    expect(await replica.retry(1)).toEqual({ n: null, answer: expect.anything() });
-    await replica.dismiss(1);
+    replica = await open();
+    expect(await namesIn(replica)).toEqual(['theirs', 'first', 'last']);
+    answers = true;
+    await connect(server, replica, answered);
+    await until(isCurrent(replica));
+    expect(outcomes.get(2)).toMatchObject({ kind: 'value' });
+    expect(await namesIn(replica)).toEqual(['theirs', 'first', 'by the server', 'last']);
     await replica.close();
   });
 

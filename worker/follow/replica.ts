@@ -251,13 +251,14 @@ export class Replica {
     const { forecast } = this.#parts;
     const run = await forecast.run(method, deserialize(args) as unknown[]);
     if (run.kind === 'read') return { n: null, answer: run.answer };
-    const isForecast = run.kind === 'wrote' && this.#core.isForecasting;
+    const answer = run.kind === 'wrote' && this.#core.isForecasting ? run.answer : null;
+    const isForecast = answer !== null;
     if (run.kind === 'wrote' && !isForecast) await forecast.remake();
     const call = { method, args: deserialize(args), isForecast };
     const n = this.#core.queue.issued + 1;
     await this.#step({ kind: 'called', call, retried });
     if (isForecast) forecast.keep(this.#core.queue.calls.find((queued) => queued.n === n)!);
-    return { n, answer: run.kind === 'wrote' && isForecast ? run.answer : null };
+    return { n, answer };
   }
 
   /** The app has seen a refusal. */
