@@ -63,15 +63,15 @@ function checked(name: string, given: FollowTable[string]): Required<FollowOptio
   );
   mustBe(Number.isSafeInteger(version) && version >= 0, 'version is a whole number, not negative');
   mustBe(typeof connect === 'function', 'connect is a function that opens a WebSocket');
+  mustBe(
+    connect !== openSocket || typeof WebSocket === 'function',
+    'this runtime has no WebSocket; pass { connect: (url, protocol) => new WebSocket(url, protocol) } with that of ws',
+  );
   return { url, version, connect };
 }
 
 function openSocket(url: string, protocol: string): LinkSocket {
-  if (typeof WebSocket === 'function') return new WebSocket(url, protocol) as LinkSocket;
-  throw storageError(
-    'INVALID_ARGUMENT',
-    'follow: this runtime has no WebSocket; pass { connect: (url, protocol) => new WebSocket(url, protocol) } with that of ws.',
-  );
+  return new WebSocket(url, protocol) as LinkSocket;
 }
 
 class HostFollowers implements Followers {

@@ -73,13 +73,15 @@ describe('the option follow', () => {
       'connect is a function that opens a WebSocket',
     ],
   ])('[FOLP3] refuses %s, with the name of the class', ([, given, reason]) => {
-    const wrong = { Right: url, Room: given } as unknown as FollowTable;
+    const right = { url, connect: down };
+    const wrong = { Right: right, Room: given } as unknown as FollowTable;
     expect(() => follow(wrong)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message: `follow: Room: ${reason}.` }),
     );
   });
 
   test('[FOLP3] takes a function as the address, and 0 as a version', async () => {
+    vi.stubGlobal('WebSocket', class {}); // Node 20 has none
     expect(() => follow({ Room: url, Other: { url, version: 0 } })).not.toThrow();
     const used = await device(down);
     expect([...used.followers.classNames]).toEqual(['Room']);
@@ -107,12 +109,16 @@ describe('the option follow', () => {
     expect(opened).toEqual([['wss://server/a%20b?token=1', 'ctx-storage-follow']]);
   });
 
-  test('[FOLP3] without a WebSocket of the platform the copy is offline, and tries again', async () => {
+  test('[FOLP3] asks for connect at once where there is no WebSocket', () => {
     vi.stubGlobal('WebSocket', undefined);
-    const used = await device(down, { connect: undefined as never });
-    expect(await used.room('a').call('names', [])).toMatchObject({ value: [] });
-    await until(() => used.delays().includes(100));
-    expect(await stateOf(used.room('a'))).toMatchObject({ state: 'offline', reason: null });
+    expect(() => follow({ Room: url })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message:
+          'follow: Room: this runtime has no WebSocket; pass { connect: (url, protocol) => new WebSocket(url, protocol) } with that of ws.',
+      }),
+    );
+    expect(() => follow({ Room: { url, connect: down } })).not.toThrow();
   });
 
   test('[FOLP3] an object of the class follows itself, its branches and facets do not', async () => {
@@ -228,6 +234,13 @@ describe('calls that an earlier worker has left', () => {
     await third.close();
     await passed;
     expect(third.connects()).toBe(0);
+    // One that is closed while the calls wait for their server tells nothing either.
+    const fourth = await device(down, { world });
+    await fourth.pass(2000);
+    await until(() => fourth.connects() > 0);
+    await turns();
+    await fourth.close();
+    await turns();
     expect(heard.mock.calls).toEqual([]);
   });
 });
