@@ -296,7 +296,7 @@ describe('an object that follows', () => {
     const answer = settle(room, n!);
     await used.here.turns(20);
     used.followers.makeRoom();
-    await until(() => used.connects() > 1 || used.delays().length > 0);
+    await until(() => used.connects() === 2);
     server.isDown = false;
     await used.pass(100);
     await until(async () => ((await server.call('names')) as string[]).length === 1);

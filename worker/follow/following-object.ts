@@ -179,10 +179,9 @@ export class FollowingObject implements FollowedObject {
     return isUnused ? this.#usedAtMs : null;
   }
 
-  /** Closes the replica, which nothing uses, because its files are needed. Calls may wait in it. */
+  /** Closes the replica, which is open and not in use, because its files are needed. Calls may wait in it. */
   async makeRoom(): Promise<void> {
-    const replica = this.#opened?.replica;
-    if (replica === undefined) return;
+    const { replica } = this.#opened!;
     await this.#rest(replica);
     if (replica.pending.length > 0) this.#environment.left(this.#object);
   }

@@ -145,6 +145,7 @@ describe('the option follow', () => {
     const server = await serverOf();
     server.isDown = true;
     const used = await device(() => server.connect());
+    used.room('not open');
     for (const name of ['a', 'b']) await used.room(name).call('names', []);
     await until(() => used.connects() === 2);
     await turns();
