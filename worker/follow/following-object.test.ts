@@ -342,8 +342,13 @@ describe('an object that follows', () => {
     await settledOf(room);
     const gone = { code: expect.stringMatching(/^(OBJECT_RESET|BRANCH_ENDED)$/) };
     const erased = () => used.here.host.erase(used.here.address('a'));
+    const { version } = await stateOf(room);
+    const told: unknown[] = [];
+    void room.ask({ kind: 'state', after: version }).then((state) => told.push(state));
     await erased();
     await expect(namesOf(room)).rejects.toMatchObject(gone);
+    await turns();
+    expect(told).toMatchObject([{ state: 'offline', progress: null, pending: 0 }]);
     // Nothing waits in it, so nothing but a use opens it again.
     expect(used.delays()).not.toContain(1000);
     await settledOf(room);
@@ -412,6 +417,34 @@ describe('an object that follows', () => {
     const next = await device(() => server.connect(), { world });
     await next.pass(2000);
     expect(next.connects()).toBe(0);
+  });
+
+  test('[FOLP34] an answer to a call of a later copy is waited for by the number that the app knows', async () => {
+    const server = await serverOf();
+    const used = await device(() => server.connect());
+    const room = used.room('a');
+    for (const name of ['one', 'two']) await room.call('add', [name]);
+    await settledOf(room);
+    await room.ask({ kind: 'forget' });
+    await settledOf(room);
+    server.isDown = true;
+    expect(await room.call('add', ['three'])).toEqual({ value: 3, n: 3 });
+    const answer = settle(room, 3);
+    await turns();
+    server.isDown = false;
+    await used.pass(100);
+    expect(await answer).toEqual({ kind: 'value', value: 3 });
+  });
+
+  test('[FOLP14] a process of Node waits for the next attempt while calls wait, and not else', async () => {
+    const used = await device(down);
+    const room = used.room('a');
+    await namesOf(room);
+    await until(() => used.delays().includes(100));
+    expect(used.keptDelays()).toEqual([]);
+    await room.call('add', ['mine']);
+    await until(() => used.keptDelays().length > 0);
+    expect(used.keptDelays()).toEqual([100]);
   });
 
   test('[FOLP19] a call whose object could not be listed is told to be in the queue, and is sent after a later start', async () => {

@@ -381,7 +381,7 @@ export class FollowingObject implements FollowedObject {
   #keep(n: number, outcome: SettledOutcome): void {
     this.#settled.set(n, outcome);
     const [oldest] = this.#settled.keys();
-    if (this.#settled.size > SETTLED_MAX && oldest !== undefined) this.#settled.delete(oldest);
+    if (this.#settled.size > SETTLED_MAX) this.#settled.delete(oldest!);
   }
 
   /**

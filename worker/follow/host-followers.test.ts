@@ -221,6 +221,42 @@ describe('calls that an earlier worker has left', () => {
     );
   });
 
+  test('[FOLP19] an object is in the list while its calls wait, and leaves it when its copy is closed', async () => {
+    const server = await serverOf();
+    const world = worldOf();
+    const first = await device(down, { world });
+    await first.room('a').call('add', ['mine']);
+    await first.close();
+    expect(await listedIn(world)).toEqual([{ className: 'Room', name: 'a' }]);
+    const second = await device(() => server.connect(), { world });
+    await second.pass(2000);
+    await settledOf(second.room('a'));
+    await second.pass(60_000);
+    await second.pass(60_000);
+    await second.close();
+    expect(await listedIn(world)).toEqual([]);
+  });
+
+  test('[FOLP19] a list that cannot be read is told of', async () => {
+    const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const { medium: inner, catalog } = worldOf();
+    const broken = new Error('The disk is broken.');
+    const medium = {
+      keys: () => inner.keys(),
+      sizes: (key: string) => inner.sizes(key),
+      remove: (key: string) => inner.remove(key),
+      directory: async () => {
+        throw broken;
+      },
+    };
+    const used = await device(down, { world: { medium, catalog } });
+    await used.pass(2000);
+    await until(() => heard.mock.calls.length > 0);
+    expect(heard.mock.calls).toEqual([
+      ['Calls that wait could not be looked for:', expect.any(Error)],
+    ]);
+  });
+
   test('[FOLP19] a host that is closed first looks for none', async () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
     const world = worldOf();

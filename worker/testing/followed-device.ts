@@ -37,6 +37,8 @@ export interface Device {
   connects(): number;
   /** The delays of the timers that are set, the shortest first. */
   delays(): number[];
+  /** Those that a process of Node waits for. */
+  keptDelays(): number[];
   /** Runs the timers with this delay, and all that follows. */
   pass(delayMs: number): Promise<void>;
   close(): Promise<void>;
@@ -65,14 +67,14 @@ export async function deviceOf(
 ): Promise<Device> {
   const here = await createTestHost({}, { Room }, undefined, world);
   let elapsedMs = 0;
-  const timers = new Set<{ delayMs: number; task: () => void }>();
+  const timers = new Set<{ delayMs: number; task: () => void; isKept: boolean }>();
   const environment = {
     now: () => 0,
     elapsed: () => elapsedMs++,
     randomUint32,
     limits,
-    afterRealTime(delayMs: number, task: () => void) {
-      const timer = { delayMs, task };
+    afterRealTime(delayMs: number, task: () => void, isKept = false) {
+      const timer = { delayMs, task, isKept };
       timers.add(timer);
       return () => timers.delete(timer);
     },
@@ -95,6 +97,7 @@ export async function deviceOf(
     room: (name) => followers.find(here.address(name))!,
     connects: () => connects,
     delays: () => [...timers].map(({ delayMs }) => delayMs).toSorted((a, b) => a - b),
+    keptDelays: () => [...timers].flatMap(({ delayMs, isKept }) => (isKept ? [delayMs] : [])),
     async pass(delayMs) {
       const due = [...timers].filter((timer) => timer.delayMs === delayMs);
       for (const timer of due) {
