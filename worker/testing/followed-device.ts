@@ -37,7 +37,7 @@ export interface Device {
   connects(): number;
   /** The delays of the timers that are set, the shortest first. */
   delays(): number[];
-  /** Those that a process of Node waits for. */
+  /** The delays of the timers for which a process of Node waits. */
   keptDelays(): number[];
   /** Runs the timers with this delay, and all that follows. */
   pass(delayMs: number): Promise<void>;
