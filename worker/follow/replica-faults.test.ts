@@ -345,6 +345,23 @@ describe('a replica', () => {
     await replica.close();
   });
 
+  test('[FOLP21] a message out of order closes its connection with the reason, and the next one goes on', async () => {
+    const server = await serverOf();
+    const { open, ended } = await deviceOf();
+    const replica = await open();
+    const connection = await connect(server, replica);
+    await until(isCurrent(replica));
+    connection.end.received(serialize({ kind: 'welcome', protocol: 1, version: 1 }));
+    await until(() => replica.state.state === 'offline');
+    expect(connection.closes).toEqual(['"welcome" is not expected while current']);
+    await replica.call('add', ['mine']);
+    await connect(server, replica);
+    await until(isCurrent(replica));
+    expect(await server.call('names')).toEqual(['mine']);
+    expect(ended).toEqual([]);
+    await replica.close();
+  });
+
   test('[FOLW8] a connection that was replaced neither ends nor disturbs the next one', async () => {
     const server = await serverOf();
     const { open, outcomes } = await deviceOf();
