@@ -285,7 +285,8 @@ class Fold {
 
   /** False once its segments were pruned, or a branch or a restore names another state. */
   isPossible({ named, untilSequence }: ThinningBounds): boolean {
-    const isThere = this.#span.first >= this.#log.sealed.oldest;
+    const { sealed } = this.#log;
+    const isThere = this.#span.first >= sealed.oldest && this.#span.last < sealed.firstFixed;
     return isThere && String(named) === this.#named && this.#choice.end.sequence <= untilSequence;
   }
 
