@@ -72,7 +72,7 @@ test('the hooks that a test adds for its end run at each end of it, also if it f
       throw new Error('failed');
     });
   });
-  const [{ body }] = [...tests.values()] as [{ body: () => Promise<void> }];
+  const [{ body }] = [...tests.values()] as unknown as [{ body: () => Promise<void> }];
   await expect(body()).rejects.toThrow('failed');
   await expect(body()).rejects.toThrow('failed');
   expect(done).toEqual(['last', 'first', 'last', 'first']);
