@@ -49,8 +49,8 @@ test('[APP2] the todo app follows changes in two tabs, shows saved changes, and 
 
     await one.close();
     await expect(two.getByRole('status')).toContainText('Saved at');
-    await add(two, 'eggs');
-    await expect(two.locator('li')).toHaveCount(3);
+    await addAtLast(two, 'eggs', address);
+    await expect(two.locator('li')).toHaveText([/milk/, /bread/, /eggs/]);
   });
 });
 
@@ -155,6 +155,27 @@ async function add(page: Page, text: string): Promise<void> {
   await expect(input).toHaveValue(text);
   await input.press('Enter');
   await expect(input).toHaveValue('');
+}
+
+/**
+ * Adds an item while the leading tab may be ending: as docs/errors.md asks of CONNECTION_CLOSED, the list is read before
+ * the item is added again. A new tab reads it from the storage.
+ */
+async function addAtLast(page: Page, text: string, address: string): Promise<void> {
+  const item = (tab: Page) => tab.locator('li', { hasText: text });
+  const problem = page.getByRole('alert');
+  for (;;) {
+    await add(page, text);
+    await expect(item(page).or(problem).first()).toBeVisible();
+    if (await item(page).isVisible()) return;
+    await expect(problem).toContainText('The connection to the worker ended');
+    const reader = await page.context().newPage();
+    await reader.goto(address);
+    await expect(reader.locator('ul[aria-busy="false"]')).toBeVisible();
+    const isStored = (await item(reader).count()) > 0;
+    await reader.close();
+    if (isStored) return;
+  }
 }
 
 declare global {
