@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { storageError } from '../contract/errors.ts';
+import { type StorageErrorCode, storageError } from '../contract/errors.ts';
 import { toWire } from '../wire/errors-on-wire.ts';
 import type { LiveOutcome, LivePeer } from '../wire/protocol.ts';
 import { type LivePeers, polledSource } from './polled-source.ts';
@@ -9,7 +9,7 @@ const LOST = storageError('CONNECTION_CLOSED', 'lost');
 const RESET: LiveOutcome = { error: toWire(storageError('OBJECT_RESET', 'reset')), isEnded: true };
 
 /** A worker whose answers the test gives, one after the other; `'lost'` fails the connection. */
-function create(answers: (LiveOutcome | 'lost' | 'refused')[]) {
+function create(answers: (LiveOutcome | 'lost' | 'refused')[], refusal: StorageErrorCode = 'CORRUPT') {
   const seen: string[] = [];
   const pauses: number[] = [];
   let end: Error | undefined;
@@ -19,7 +19,7 @@ function create(answers: (LiveOutcome | 'lost' | 'refused')[]) {
       seen.push('open');
       if (answers[0] !== 'refused') return { ok: seen.length };
       answers.shift();
-      return { error: toWire(storageError('CORRUPT', 'refused')) };
+      return { error: toWire(storageError(refusal, 'refused')) };
     },
     async nextLive() {
       const answer = answers.shift();
@@ -120,6 +120,17 @@ test('[LIVE29] a reset by the object itself is reported when it comes twice', as
   await settled();
   const shown = seen.filter((each) => each !== 'open');
   expect(shown).toEqual(['result 1', 'failed OBJECT_RESET', 'result 2']);
+});
+
+test('[LIVE29] resets by a full disk that follow each other are no error; an opening that it refuses is', async () => {
+  const full: LiveOutcome = { error: toWire(storageError('DISK_FULL', 'full')), isEnded: true };
+  const { seen } = create([ok(1), ...Array.from({ length: 13 }, () => full), ok(2)]);
+  await settled(4);
+  expect(seen.filter((each) => each !== 'open')).toEqual(['result 1', 'result 2']);
+  const refused = create(['refused', 'refused', 'refused', ok(1)], 'DISK_FULL');
+  await settled();
+  const failed = 'failed DISK_FULL';
+  expect(refused.seen.filter((each) => each !== 'open')).toEqual([failed, failed, 'result 1']);
 });
 
 test('[LIVE4] a read that fails stays open', async () => {

@@ -53,6 +53,8 @@ class Poll {
   readonly #start: LiveStart;
   readonly #sink: LiveSink;
   #open: { readonly peer: LivePeer; readonly number: LiveNumber } | undefined;
+  /** The last attempt has opened it. */
+  #wasOpened = false;
   #failures = 0;
   #isStopped = false;
   #forget: () => void = () => {};
@@ -94,7 +96,9 @@ class Poll {
       if (this.#failures === 1) continue;
       // The read may be fine: who was asked is gone, and not by the object's own code.
       const isLoss =
-        code === 'CONNECTION_CLOSED' || (code === 'OBJECT_RESET' && retryable === true);
+        code === 'CONNECTION_CLOSED' ||
+        (code === 'OBJECT_RESET' && retryable === true) ||
+        (code === 'DISK_FULL' && this.#wasOpened); // a write was refused: reads need no room
       if (!isLoss || this.#failures > LOSSES_MAX) this.#sink.failed(error);
       await this.#pause();
     }
@@ -114,12 +118,14 @@ class Poll {
 
   /** Reports results until the live read has ended; returns why, or that it has moved. */
   async #follow(): Promise<unknown> {
+    this.#wasOpened = false;
     try {
       const peer = await this.#peers.peer();
       if (this.#isStopped) return undefined;
       const opened = await peer.openLive(this.#start);
       if ('error' in opened) return fromWire(opened.error);
       this.#open = { peer, number: opened.ok };
+      this.#wasOpened = true;
       while (!this.#isStopped) {
         const outcome = await peer.nextLive(opened.ok);
         if (this.#isStopped) break;
