@@ -14,8 +14,16 @@ import { getWebKit } from './browsers/webkit.ts';
 
 /** Processes are found by /proc; and a killed tab's process takes a whole Firefox session with it. */
 const KILLS = ['**/crash.spec.ts'];
-/** Firefox has no way for a test to set an origin's quota, nor to run its collector. */
-const CHROMIUM_ONLY = [...KILLS, '**/quota.spec.ts', '**/collector.spec.ts'];
+/**
+ * Firefox has no way for a test to set an origin's quota, nor to run its collector. Its back/forward cache takes no page
+ * that holds a Web Lock.
+ */
+const CHROMIUM_ONLY = [
+  ...KILLS,
+  '**/quota.spec.ts',
+  '**/collector.spec.ts',
+  '**/page-cache.spec.ts',
+];
 
 /** Tests of IndexedDB that need no more of a browser than tabs. */
 const FALLBACK = '**/fallback*.spec.ts';

@@ -33,9 +33,12 @@ export class Profile {
 
   /**
    * Starts the browser on this profile; again after `quit`, or after the browser was killed. `flags`
-   * are further ones of Chromium.
+   * are further ones of Chromium; `without` are flags of Playwright that it does not get.
    */
-  async launch(flags: readonly string[] = []): Promise<BrowserContext> {
+  async launch(
+    flags: readonly string[] = [],
+    without: readonly string[] = [],
+  ): Promise<BrowserContext> {
     const { name, executablePath } = this.browser;
     const options = { executablePath, headless: this.#headless };
     this.#context =
@@ -43,6 +46,7 @@ export class Profile {
         ? await chromium.launchPersistentContext(this.directory, {
             ...options,
             args: [...CHROMIUM_FLAGS, ...flags],
+            ignoreDefaultArgs: [...without],
             // Chromium refuses to run sandboxed as root, which containers usually are.
             chromiumSandbox: process.getuid?.() !== 0,
           })

@@ -128,6 +128,7 @@ export class FakeTab {
   readonly #settling = new Settling();
   /** Tasks for the moment when the page goes away. */
   readonly #hiding = new Set<() => void>();
+  readonly #freezing = new Set<() => void>();
   /** How to close the handles that are open. */
   readonly #handles = new Set<() => Promise<void>>();
   #nowMs = 0;
@@ -166,6 +167,10 @@ export class FakeTab {
       onPageHide: (task: () => void) => {
         this.#hiding.add(task);
         return () => void this.#hiding.delete(task);
+      },
+      onFreeze: (task: () => void) => {
+        this.#freezing.add(task);
+        return () => void this.#freezing.delete(task);
       },
       stayFor: () => () => {},
       nextTask: () => new Promise<void>((resolve) => void setTimeout(resolve)),
@@ -273,6 +278,11 @@ export class FakeTab {
   /** The page goes into the browser's back/forward cache, after its `pagehide`. */
   hide(): void {
     for (const task of [...this.#hiding]) task();
+  }
+
+  /** The browser is about to freeze the page. Its code goes on in a test. */
+  freeze(): void {
+    for (const task of [...this.#freezing]) task();
   }
 
   /** Runs all tasks that wait for a collection, as if everything had been collected. */

@@ -45,15 +45,15 @@ export function browserEnvironment(operation: string): PageEnvironment {
       const timer = setTimeout(task, delayMs);
       return () => clearTimeout(timer);
     },
-    // Chromium freezes a page after it was hidden, and also one in the background.
     onPageHide(task) {
       addEventListener('pagehide', task);
-      document.addEventListener('freeze', task);
+      const thaw = onFreeze(task);
       return () => {
         removeEventListener('pagehide', task);
-        document.removeEventListener('freeze', task);
+        thaw();
       };
     },
+    onFreeze,
     stayFor,
     nextTask,
     flags: new Flags({
@@ -69,6 +69,12 @@ export function browserEnvironment(operation: string): PageEnvironment {
       estimate: storage?.estimate?.bind(storage),
     }),
   };
+}
+
+// Chromium freezes a page after it was hidden, and also one in the background.
+function onFreeze(task: () => void): () => void {
+  document.addEventListener('freeze', task);
+  return () => document.removeEventListener('freeze', task);
 }
 
 /** How long a page stays for its writes: many times as long as one takes. */

@@ -19,6 +19,8 @@ export interface PageEnvironment {
   readonly after: (delayMs: number, task: () => void) => () => void;
   /** Runs the task when the page goes away, or before it stands still; the result cancels it. */
   readonly onPageHide: (task: () => void) => () => void;
+  /** Runs the task before the browser freezes the page and its workers; the result cancels it. */
+  readonly onFreeze: (task: () => void) => () => void;
   /**
    * Keeps the page for a moment as it goes away, if something is under way then: the browser ends the page's worker
    * with it. The result cancels it.

@@ -28,6 +28,7 @@ import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
 import { PageEnd, Work } from '../../shared/wire/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import type { Flags } from './flags.ts';
+import { Followers } from './followers.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import type { Followed, LeaderOptions, Search } from './leader-search.ts';
 import {
@@ -82,6 +83,7 @@ export class LeaderFinder {
   /** How the page is connected now, and why it is not. */
   readonly standing: PageStanding;
   readonly #reserve: Reserve;
+  readonly #followers: Followers;
   /** Unanswered calls of the users of this directory. */
   readonly work = new Work();
   /** Ends that the page stays for the work as it goes away. */
@@ -112,6 +114,10 @@ export class LeaderFinder {
       throw denied(options.operation, cause);
     }
     this.#leave = environment.stayFor(() => this.work.isUnderWay);
+    this.#followers = new Followers(environment, this.#names, this.#control, {
+      leader: () => (this.#worker?.id === this.#leader ? this.#worker?.id : undefined),
+      frozen: () => this.restart('the browser froze the page of the worker, which other tabs used'),
+    });
     this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
     this.#alive.catch(() => {}); // each search for a leader reports it
     this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
@@ -207,11 +213,11 @@ export class LeaderFinder {
   }
 
   /** Ends this page's worker, whatever it does; it is started again. */
-  restart(): void {
+  restart(fact = 'its worker was stopped'): void {
     this.#worker?.terminate();
     // At once, so that calls from now on reach the next one.
     const isLed = this.#worker?.id === this.#leader;
-    if (isLed) this.#link?.connection.fail(connectionClosed('its worker was stopped'));
+    if (isLed) this.#link?.connection.fail(connectionClosed(fact));
   }
 
   get #isConnected(): boolean {
@@ -242,6 +248,7 @@ export class LeaderFinder {
     const search = this.#search;
     this.#state = { kind: 'closed', error: reason };
     this.#leave();
+    this.#followers.close();
     this.standing.change('lost', reason);
     this.#link?.connection.leave(reason);
     search?.failed(reason);
