@@ -1,11 +1,12 @@
 // npm run closings -- [--browser chromium|firefox] [--count 45]
 //
 // The only tab of a site writes and is closed, and the count of the writes that are kept is printed. No write was
-// acknowledged, so none is promised (docs/storage-care.md has the figures). In three ways, and with IndexedDB itself:
+// acknowledged, so none is promised (docs/storage-care.md has the figures). In four ways, and with IndexedDB itself:
 //
 //   same task   the tab writes and closes itself, in one task
 //   closed      the tab writes, and its user closes it
-//   pagehide    the tab writes as it goes away
+//   pagehide    the tab writes as it goes away, at this event
+//   hidden      the same at `visibilitychange`
 
 import { parseArgs } from 'node:util';
 import type { Page } from '@playwright/test';
@@ -41,10 +42,18 @@ const WAYS: Readonly<Record<string, (page: Page, key: string) => Promise<void>>>
   },
   async pagehide(page, key) {
     await page.evaluate((key) => window.closings.writeOnHide(key), key);
-    await page.close({ runBeforeUnload: true });
-    if (!page.isClosed()) await page.waitForEvent('close');
+    await closeAsUser(page);
+  },
+  async hidden(page, key) {
+    await page.evaluate((key) => window.closings.writeOnHidden(key), key);
+    await closeAsUser(page);
   },
 };
+
+async function closeAsUser(page: Page): Promise<void> {
+  await page.close({ runBeforeUnload: true });
+  if (!page.isClosed()) await page.waitForEvent('close');
+}
 
 const browser = requireBrowser(name);
 const site = await startSite({

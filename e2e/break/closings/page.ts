@@ -50,6 +50,11 @@ const closings = {
     addEventListener('pagehide', () => closings.write(key));
   },
 
+  /** Writes when the page is hidden. */
+  writeOnHidden(key: string): void {
+    document.addEventListener('visibilitychange', () => closings.write(key));
+  },
+
   /** Writes and closes this tab, in one task. */
   writeAndClose(key: string): void {
     setTimeout(() => {

@@ -81,7 +81,8 @@ function onFreeze(task: () => void): () => void {
 const STAY_MS = 50;
 
 // `pagehide` is for earlier calls; `visibilitychange`, which comes next, for those that listeners of the app make at
-// `pagehide`. Chromium ends a page at once that listens to neither.
+// either: it reaches the window after the document, where the app listens. Firefox aborts what a process runs when its last
+// page is closed, usually the listeners of `pagehide` (153). Chromium ends a page at once that listens to neither.
 function stayFor(isUnderWay: () => boolean): () => void {
   let isLeaving = false;
   const stay = ({ type }: Event) => {
@@ -92,8 +93,8 @@ function stayFor(isUnderWay: () => boolean): () => void {
   };
   const watch = new AbortController();
   const { signal } = watch;
-  for (const type of ['pagehide', 'pageshow']) addEventListener(type, stay, { signal });
-  document.addEventListener('visibilitychange', stay, { signal });
+  for (const type of ['pagehide', 'pageshow', 'visibilitychange'])
+    addEventListener(type, stay, { signal });
   return () => watch.abort();
 }
 

@@ -23,7 +23,9 @@ afterEach(() => vi.unstubAllGlobals());
 function keptMs(...events: ('pagehide' | 'pageshow' | 'visibilitychange')[]): number {
   const startMs = nowMs;
   for (const type of events) {
-    (type === 'visibilitychange' ? shown : page).dispatchEvent(new Event(type));
+    // It bubbles from the document to the window.
+    if (type === 'visibilitychange') shown.dispatchEvent(new Event(type));
+    page.dispatchEvent(new Event(type));
   }
   return nowMs - startMs;
 }
@@ -40,4 +42,19 @@ test('[CONN14] a page with unanswered calls stays for 50 ms as it goes away, and
   isUnderWay = true;
   leave();
   expect(keptMs('pagehide', 'visibilitychange')).toBe(0);
+});
+
+test('[CONN14] calls that the app makes at pagehide or visibilitychange are stayed for, whoever listened first', () => {
+  let isUnderWay = false;
+  browserEnvironment('openStorage').stayFor(() => isUnderWay);
+  page.addEventListener('pagehide', () => {
+    isUnderWay = true;
+  });
+  expect(keptMs('pagehide')).toBe(0);
+  expect(keptMs('visibilitychange')).toBeGreaterThanOrEqual(50);
+  isUnderWay = false;
+  shown.addEventListener('visibilitychange', () => {
+    isUnderWay = true;
+  });
+  expect(keptMs('visibilitychange')).toBeGreaterThanOrEqual(50);
 });
