@@ -2,7 +2,8 @@
 //
 // Keeps true: faults hit tabs in the middle of writes, when every live read has shown the writes
 // acknowledged before; a tab that ends is replaced; the longest time without an acknowledgement is measured
-// over all tabs together, except while none of them runs.
+// over all tabs together, except while none of them runs, or the disk is full. A disk that is full has room again once
+// the next fault has hit.
 
 import type { BrowserContext, Page } from '@playwright/test';
 import { killBrowser, killRenderers } from '../../browsers/processes.ts';
@@ -11,6 +12,7 @@ import { committedIn, Ledger, type LoadEvent, type Places } from './ledger.ts';
 import type {} from './page.ts';
 import { type Fault, KINDS, type Step } from './plan.ts';
 import { type Sighting, Sightings } from './sightings.ts';
+import type { SmallDisk } from './small-disk.ts';
 
 const TABS = 3;
 
@@ -24,12 +26,14 @@ export interface Gap {
 }
 
 export class Arena {
-  readonly ledger = new Ledger();
+  readonly ledger: Ledger;
   readonly sightings = new Sightings();
   readonly #profile: Profile;
   readonly #origin: string;
   /** Of the page that writes. */
   readonly #address: string;
+  /** Null: the disk of this machine. */
+  readonly #disk: SmallDisk | null;
   #context: BrowserContext | null = null;
   #tabs: Page[] = [];
   #tabCount = 0;
@@ -40,13 +44,19 @@ export class Arena {
   #lastMs: number | null = null;
   #longest: Gap = { durationMs: 0, after: 'the start' };
   #fault: Gap['after'] = 'the start';
-  #onAcknowledged = (): void => {};
+  #onProgress = (): void => {};
 
   /** `search`: the end of each tab's address. */
-  constructor(profile: Profile, origin: string, search = '') {
+  constructor(
+    profile: Profile,
+    origin: string,
+    { search = '', disk = null }: { search?: string; disk?: SmallDisk | null } = {},
+  ) {
     this.#profile = profile;
     this.#origin = origin;
     this.#address = `${origin}/${search}`;
+    this.#disk = disk;
+    this.ledger = new Ledger({ isSmall: disk !== null });
   }
 
   /** The longest time without an acknowledgement so far. */
@@ -59,18 +69,28 @@ export class Arena {
     return this.#failovers;
   }
 
-  /** Lets the writes of the step be acknowledged, and shown by all live reads, then does its fault. */
+  /**
+   * Lets the writes of the step be acknowledged, or refused by a full disk, and shown by all live reads, then does its fault.
+   */
   async round(step: Step): Promise<void> {
     await this.#fill();
-    await this.#acknowledged(step.writes);
+    const wasFull = this.#disk?.isFull === true;
+    if (wasFull) {
+      await this.#refused(step.writes);
+    } else {
+      await this.#makeRoom(); // for the writes of this round
+      await this.#acknowledged(step.writes);
+    }
     await this.#seen(this.ledger.places);
     this.#fault = step.fault;
     await this.#perform(step);
+    if (wasFull && step.fault !== 'fill the disk') await this.#makeRoom();
   }
 
   /** Stops all writing, looks at everything that is stored, and lets tabs write again. */
   async audit(): Promise<string[]> {
     await this.#fill();
+    await this.#makeRoom();
     await Promise.all(this.#opening); // a tab that starts later would write during the audit
     await this.#acknowledged(1);
     this.#lastMs = null;
@@ -97,6 +117,7 @@ export class Arena {
 
   async #launch(): Promise<BrowserContext> {
     const context = await this.#profile.launch();
+    await this.#disk?.attach(context);
     await context.exposeFunction('report', (event: LoadEvent) => this.#hear(event));
     await context.exposeFunction('see', (seen: readonly Sighting[]) => {
       const nowMs = performance.now();
@@ -127,24 +148,38 @@ export class Arena {
 
   #hear(event: LoadEvent): void {
     this.ledger.enter(event);
-    if (event.failure !== null) return;
+    if (event.failure !== null) {
+      if (this.#disk?.isFull) this.#onProgress();
+      return;
+    }
     const nowMs = performance.now();
     const durationMs = this.#lastMs === null ? 0 : nowMs - this.#lastMs;
     if (durationMs > this.#longest.durationMs) this.#longest = { durationMs, after: this.#fault };
     if (this.#lastMs !== null) this.#lastMs = nowMs;
-    this.#onAcknowledged();
+    this.#onProgress();
   }
 
   #acknowledged(writes: number): Promise<void> {
-    const enough = this.ledger.acknowledged + writes;
+    return this.#answered('acknowledged', writes);
+  }
+
+  /** By the full disk. */
+  #refused(writes: number): Promise<void> {
+    return this.#answered('refused', writes);
+  }
+
+  #answered(answer: 'acknowledged' | 'refused', writes: number): Promise<void> {
+    const enough = this.ledger[answer] + writes;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => reject(new Error(`Nothing was acknowledged for ${HANGING_MS / 1000} s.`)),
+        () => reject(new Error(`Nothing was ${answer} for ${HANGING_MS / 1000} s.`)),
         HANGING_MS,
       );
-      this.#onAcknowledged = () => {
-        timer.refresh();
-        if (this.ledger.acknowledged < enough) return;
+      let last = this.ledger[answer];
+      this.#onProgress = () => {
+        if (this.ledger[answer] > last) timer.refresh();
+        last = this.ledger[answer];
+        if (last < enough) return;
         clearTimeout(timer);
         resolve();
       };
@@ -165,7 +200,7 @@ export class Arena {
 
   /** True when a leader or an instance has to be replaced after the fault. */
   async #takesLeader({ fault, tab }: Step): Promise<boolean> {
-    if (fault === 'close a tab that follows') return false;
+    if (fault === 'close a tab that follows' || fault === 'fill the disk') return false;
     if (fault !== 'navigate away' && fault !== 'reload' && fault !== 'crash the page') return true;
     const page = this.#chosen(tab);
     const leads = await page.evaluate((kinds) => Promise.all(kinds.map(window.tab.leads)), KINDS);
@@ -213,7 +248,24 @@ export class Arena {
         return await this.#killRenderers();
       case 'kill the browser':
         return await this.#killBrowser();
+      case 'fill the disk':
+        return await this.#fillDisk(this.#chosen(tab));
     }
+  }
+
+  async #fillDisk(page: Page): Promise<void> {
+    await this.#makeRoom();
+    await page.waitForFunction(() => 'tab' in window);
+    await page.evaluate(() => window.tab.dropBallast());
+    await this.#disk!.fill();
+    this.#lastMs = null;
+    await page.evaluate(() => window.tab.fillDisk());
+  }
+
+  async #makeRoom(): Promise<void> {
+    if (this.#disk === null) return;
+    await this.#disk.makeRoom();
+    if (this.#tabs.length > 0) this.#lastMs ??= performance.now();
   }
 
   async #killRenderers(): Promise<void> {
@@ -231,6 +283,7 @@ export class Arena {
     const closed = this.#context!.waitForEvent('close');
     killBrowser(this.#profile.directory);
     await closed;
+    this.#disk?.detach();
     this.#lastMs = null;
     for (const page of this.#tabs) this.#forget(page);
     this.#tabs = [];

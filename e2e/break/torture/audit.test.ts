@@ -48,6 +48,22 @@ describe('the audit of a torture', () => {
     expect(audit(found)).toContain(fault);
   });
 
+  test('[FULL1] of a write that a full disk refused, nothing is there; a full disk refuses no read', () => {
+    const refused = { failure: { code: 'DISK_FULL', retryable: false } };
+    const small = new Ledger({ isSmall: true });
+    small.enter({ id: 'a:sql:0', ...refused });
+    small.enter({ id: 'c:put:0', ...refused });
+    small.enter({ id: 'c:live rows', ...refused, isRead: true });
+    expect([small.refused, small.rejected]).toEqual([2, 3]);
+    expect(small.audit(WHOLE)).toEqual([
+      'c:live rows was rejected with DISK_FULL',
+      'a:sql:0 was refused and is there',
+    ]);
+    const large = new Ledger();
+    large.enter({ id: 'c:put:0', ...refused });
+    expect(large.audit(WHOLE)).toEqual(['c:put:0 was rejected with DISK_FULL']);
+  });
+
   test('[DUR5] an error that nobody may try again is a fault', () => {
     const ledger = new Ledger();
     ledger.enter({ id: 'a:sql:0', failure: { code: 'CONNECTION_CLOSED', retryable: true } });

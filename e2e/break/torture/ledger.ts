@@ -1,7 +1,8 @@
 // The books of a torture: the acknowledged writes, kept outside the browser, and the expected content.
 //
 // A write has an id of its own, "tab:lane:number"; a lane makes one write after the other. A rejected
-// write may or may not be stored, but never twice, and never in a place of its own choosing.
+// write may or may not be stored, but never twice, and never in a place of its own choosing. A write that a full disk
+// has refused is not stored. Reads need no room, so a full disk refuses none.
 
 import { type Committed, SIGHTED_READS, type SightedRead } from './sightings.ts';
 
@@ -37,16 +38,28 @@ export interface LoadEvent {
   readonly failure: { readonly code: string; readonly retryable: boolean } | null;
   /** Of a write that was acknowledged. */
   readonly places?: Places;
+  /** Of a live read. */
+  readonly isRead?: true;
 }
 
 /** Errors that a fault may cause beside the retryable ones: an object that aborts says so once. */
 const EXPECTED: ReadonlySet<string> = new Set(['TRANSACTION_ENDED', 'OBJECT_RESET']);
 
+/** The error of a write for which a full disk has no room. */
+const REFUSED = 'DISK_FULL';
+
 export class Ledger {
   readonly #acknowledged = new Set<string>();
+  readonly #refused = new Set<string>();
+  readonly #isSmall: boolean;
   readonly #faults: string[] = [];
   readonly #places = new Map<SightedRead, number>();
   #rejected = 0;
+
+  /** `isSmall`: the disk may fill. */
+  constructor({ isSmall = false } = {}) {
+    this.#isSmall = isSmall;
+  }
 
   get acknowledged(): number {
     return this.#acknowledged.size;
@@ -56,13 +69,18 @@ export class Ledger {
     return this.#rejected;
   }
 
+  /** How many of them a full disk has refused. */
+  get refused(): number {
+    return this.#refused.size;
+  }
+
   /** The last place of a write that was acknowledged, for each live read that shows it. */
   get places(): Places {
     return Object.fromEntries(this.#places);
   }
 
   /** Enters the outcome of a write. */
-  enter({ id, failure, places = {} }: LoadEvent): void {
+  enter({ id, failure, places = {}, isRead }: LoadEvent): void {
     if (failure === null) {
       this.#acknowledged.add(id);
       for (const read of SIGHTED_READS) {
@@ -71,6 +89,10 @@ export class Ledger {
       return;
     }
     this.#rejected += 1;
+    if (this.#isSmall && failure.code === REFUSED && isRead !== true) {
+      this.#refused.add(id);
+      return;
+    }
     if (!failure.retryable && !EXPECTED.has(failure.code)) {
       this.#faults.push(`${id} was rejected with ${failure.code}`);
     }
@@ -85,6 +107,7 @@ export class Ledger {
       seen.set(id, (seen.get(id) ?? 0) + 1);
     }
     for (const id of this.#acknowledged) if (!seen.has(id)) faults.push(`${id} is lost`);
+    for (const id of this.#refused) if (seen.has(id)) faults.push(`${id} was refused and is there`);
     for (const [id, times] of seen) if (times > 1) faults.push(`${id} is there ${times} times`);
     faults.push(...misordered(rows), ...misordered(calls));
     const committed = rows.filter(({ n }) => n > 0);

@@ -12,6 +12,8 @@ import type { Classes } from './worker.ts';
 
 const OBJECT = 'tortured';
 const PAUSE_MS = 15;
+/** Of the ballast on a disk without room: the last ones find the room that is left for a small write. */
+const BALLAST_BYTES: readonly number[] = [100_000, 10_000, 1000, 100];
 /** `?medium=indexeddb` in the address: the fallback; else the browser's best storage. */
 const OPTIONS: ConnectOptions =
   location.search === '?medium=indexeddb' ? { medium: 'indexeddb' } : {};
@@ -45,13 +47,19 @@ const connectBook = () => {
 
 const sleep = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
 
-async function attempt<T>(id: string, act: () => Promise<T>): Promise<T | undefined> {
+/** `about`: more that is reported of a failure. */
+async function attempt<T>(
+  id: string,
+  act: () => Promise<T>,
+  about: Pick<LoadEvent, 'isRead'> = {},
+): Promise<T | undefined> {
   try {
     const result = await act();
     return result;
   } catch (error) {
     const { code, retryable, message } = error as { code?: string; retryable?: true } & Error;
-    await window.report({ id, failure: { code: code ?? message, retryable: retryable === true } });
+    const failure = { code: code ?? message, retryable: retryable === true };
+    await window.report({ id, failure, ...about });
     await sleep(PAUSE_MS);
     return undefined;
   }
@@ -84,7 +92,22 @@ async function lane(name: string, write: (id: string) => Promise<Places>): Promi
 async function openTable(): Promise<RemoteStorage> {
   const storage = await openStorage(OBJECT, OPTIONS);
   await storage.sql.exec('CREATE TABLE IF NOT EXISTS rows(id TEXT, n INTEGER)').ready;
+  await storage.sql.exec('CREATE TABLE IF NOT EXISTS ballast(bytes BLOB)').ready;
   return storage;
+}
+
+/** Adds ever smaller things. A fault may be under way: only a full disk is the end of a size. */
+async function untilFull(add: (bytes: number) => Promise<unknown>): Promise<void> {
+  for (const bytes of BALLAST_BYTES) {
+    for (;;) {
+      const code = await add(bytes).then(
+        () => undefined,
+        (error) => (error as { code?: string }).code,
+      );
+      if (code === 'DISK_FULL') break;
+      if (code !== undefined) await sleep(PAUSE_MS);
+    }
+  }
 }
 
 async function book() {
@@ -101,7 +124,7 @@ const tab = {
     const watched = await surely(`${name}:connect`, book);
     unwatch();
     const failed = (read: SightedRead, error: unknown) =>
-      void attempt(`${name}:live ${read}`, () => Promise.reject(error));
+      void attempt(`${name}:live ${read}`, () => Promise.reject(error), { isRead: true });
     unwatch = await watch(name, { storage, book: watched, failed });
     lanes.push(
       lane(`${name}:sql`, async (id) => {
@@ -147,6 +170,21 @@ const tab = {
   async abort(kind: Kind): Promise<void> {
     if (kind === 'storage') await (await openStorage(OBJECT, OPTIONS)).abort();
     else await (await book()).abort().catch(() => {}); // it rejects with the name of the request
+  },
+
+  /** Puts ballast into both objects until they refuse it, in place of that of before. The site has no room. */
+  async fillDisk(): Promise<void> {
+    const storage = await openTable();
+    const insert = 'INSERT INTO ballast VALUES(randomblob(?))';
+    await untilFull((bytes) => storage.sql.exec(insert, bytes).ready);
+    await untilFull(async (bytes) => (await book()).addBallast(bytes));
+  },
+
+  /** Takes the ballast away. There is room. */
+  async dropBallast(): Promise<void> {
+    const storage = await openTable();
+    await surely('ballast', () => storage.sql.exec('DELETE FROM ballast').toArray());
+    await surely('ballast', async () => (await book()).dropBallast());
   },
 
   /** Everything that is stored. Nothing may be writing. */

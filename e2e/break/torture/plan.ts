@@ -9,7 +9,9 @@ export type Fault =
   | 'abort the object'
   | 'crash the page'
   | 'kill the renderers'
-  | 'kill the browser';
+  | 'kill the browser'
+  /** Until the next fault has hit. */
+  | 'fill the disk';
 
 /** Objects of `openStorage`, and of classes: each kind has a leader of its own. */
 export type Kind = 'storage' | 'objects';
@@ -47,6 +49,12 @@ export const FAULTS = {
     'kill the browser',
   ],
 } as const satisfies Record<string, readonly Fault[]>;
+
+/** The same with a disk that fills, in every third round: half of the other faults hit while it is full. */
+export const FAULTS_OF_SMALL_DISK: readonly Fault[] = [
+  ...FAULTS.chromium,
+  ...Array.from({ length: 9 }, (): Fault => 'fill the disk'),
+];
 
 const WRITES_MAX = 30;
 

@@ -15,6 +15,7 @@ export class Book extends DurableObject<object> {
     const { sql } = this.ctx.storage;
     sql.exec('CREATE TABLE IF NOT EXISTS calls(id TEXT, n INTEGER)');
     sql.exec('CREATE TABLE IF NOT EXISTS copies(n INTEGER PRIMARY KEY, method TEXT)');
+    sql.exec('CREATE TABLE IF NOT EXISTS ballast(bytes BLOB)');
   }
 
   add(id: string): number {
@@ -49,6 +50,15 @@ export class Book extends DurableObject<object> {
     const query = 'SELECT id FROM calls ORDER BY rowid DESC LIMIT ?';
     const ids = sql.exec<{ id: string }>(query, limit).toArray();
     return { count: kv.get<number>('count') ?? 0, ids: ids.map(({ id }) => id).reverse() };
+  }
+
+  addBallast(bytes: number): void {
+    this.ctx.storage.sql.exec('INSERT INTO ballast VALUES(randomblob(?))', bytes);
+  }
+
+  dropBallast(): true {
+    this.ctx.storage.sql.exec('DELETE FROM ballast');
+    return true;
   }
 
   abort(): void {
