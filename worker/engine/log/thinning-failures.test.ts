@@ -199,7 +199,7 @@ test('[HIST13] the code that thins is loaded once there are two segments to fold
   await object.open();
   const count = async () =>
     (await object.directory.names()).filter((name) => name.startsWith('log-')).length;
-  // One that has ended, the active one, and one that is opened ahead.
+  // An ended segment, the active one, and the next, which is opened ahead.
   while ((await count()) < 3) {
     object.environment.nowMs += 1000;
     await object.commit([0, 1, 2, 3]);
