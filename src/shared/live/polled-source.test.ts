@@ -9,7 +9,10 @@ const LOST = storageError('CONNECTION_CLOSED', 'lost');
 const RESET: LiveOutcome = { error: toWire(storageError('OBJECT_RESET', 'reset')), isEnded: true };
 
 /** A worker whose answers the test gives, one after the other; `'lost'` fails the connection. */
-function create(answers: (LiveOutcome | 'lost' | 'refused')[], refusal: StorageErrorCode = 'CORRUPT') {
+function create(
+  answers: (LiveOutcome | 'lost' | 'refused')[],
+  refusal: StorageErrorCode = 'CORRUPT',
+) {
   const seen: string[] = [];
   const pauses: number[] = [];
   let end: Error | undefined;
