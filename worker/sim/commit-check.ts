@@ -5,13 +5,10 @@
 import { isStorageError } from '../../src/shared/contract/errors.ts';
 import type { CommitAuthor } from '../../src/shared/contract/storage.ts';
 import type { BookmarkedCommit } from '../engine/log/object-files.ts';
-import { TURNS_MAX } from '../simulate/world/settle.ts';
+import { HISTORY_TURNS_MAX } from '../simulate/world/settle.ts';
 import { difference } from './contents.ts';
 import { SimulationFailure, type State } from './history.ts';
 import type { SimulatedObject } from './simulated-object.ts';
-
-/** A list waits until history has been thinned, which may read all of it. */
-const TURNS_OF_THINNING = 10 * TURNS_MAX;
 
 const ALWAYS = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY, before: null };
 
@@ -68,7 +65,8 @@ async function newest(
 ): Promise<BookmarkedCommit[]> {
   const listed = object.storage.past.commits({ ...ALWAYS, limit });
   try {
-    return await object.outcome('history', listed, TURNS_OF_THINNING);
+    // A list waits until history has been thinned.
+    return await object.outcome('history', listed, HISTORY_TURNS_MAX);
   } catch (error) {
     if (kept === 'all' || !isOfPruned(error)) throw error;
     return [];
@@ -82,7 +80,7 @@ async function checkCommit(
   kept: Kept,
 ): Promise<number> {
   const by = author ?? null;
-  const opened = object.outcome('at', object.storage.past.open(bookmark), TURNS_OF_THINNING);
+  const opened = object.outcome('at', object.storage.past.open(bookmark), HISTORY_TURNS_MAX);
   const storage = await opened.catch((error: unknown) => {
     if (kept === 'all' || !isOfPruned(error)) throw error;
   });

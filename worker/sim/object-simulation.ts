@@ -10,7 +10,7 @@
 import { isStorageError, storageError } from '../../src/shared/contract/errors.ts';
 import { CrashDisk, type SimulatedDisk } from '../simulate/world/crash-disk.ts';
 import { Random } from '../simulate/world/random.ts';
-import { promised } from '../simulate/world/settle.ts';
+import { HISTORY_TURNS_MAX, promised } from '../simulate/world/settle.ts';
 import { AuthoredTurns, type Cut } from './authored-turns.ts';
 import { checkCommits, checkNewest } from './commit-check.ts';
 import { type Contents, difference, EMPTY, MARK } from './contents.ts';
@@ -169,7 +169,7 @@ export class ObjectSimulation {
         return;
       }
       case 'maintain':
-        return this.#object.outcome('maintain', this.#object.files.maintain());
+        return this.#object.outcome('maintain', this.#object.files.maintain(), HISTORY_TURNS_MAX);
       case 'close':
         await this.#object.close();
         if (this.#object.isBroken) return; // by a flush that had been put off
@@ -352,7 +352,9 @@ export class ObjectSimulation {
     const recent = this.#history.recent;
     if (isBroken || recent === undefined) return;
     try {
-      files.closePast(await this.#object.outcome('at', files.openPast(recent.text)));
+      files.closePast(
+        await this.#object.outcome('at', files.openPast(recent.text), HISTORY_TURNS_MAX),
+      );
     } catch (error) {
       this.#history.checkRefusal([recent], error);
     }
@@ -364,12 +366,12 @@ export class ObjectSimulation {
     await this.#object.reset().catch(() => {});
     await this.#open();
     for (let i = 0; i < 20; i++) {
-      await this.#object.outcome('maintain', this.#object.files.maintain());
+      await this.#object.outcome('maintain', this.#object.files.maintain(), HISTORY_TURNS_MAX);
     }
     for (const known of this.#history.known.filter(({ isDurable }) => isDurable)) {
       try {
         const opened = this.#object.storage.past.open(known.text);
-        const storage = await this.#object.outcome('at', opened);
+        const storage = await this.#object.outcome('at', opened, HISTORY_TURNS_MAX);
         const differences = known.contents.map((contents) => difference({ storage }, contents));
         storage.close();
         if (!differences.includes(null)) {
@@ -396,7 +398,7 @@ export class ObjectSimulation {
     let text: string;
     try {
       const found = promised(() => storage.past.bookmarkForTime(shownMs));
-      text = await this.#object.outcome('bookmarkForTime', found);
+      text = await this.#object.outcome('bookmarkForTime', found, HISTORY_TURNS_MAX);
     } catch (error) {
       const isPruned = isStorageError(error) && error.code === 'BOOKMARK_UNAVAILABLE';
       if (isPruned && !this.#history.mustName(shownMs)) return;

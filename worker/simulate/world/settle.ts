@@ -10,6 +10,9 @@ const { setImmediate } = globalThis;
 /** Upper bound of turns for everything that waits for nothing outside the process. */
 export const TURNS_MAX = 200;
 
+/** The same for work that may read all of an object's history: each read of a row may take turns. */
+export const HISTORY_TURNS_MAX = 10 * TURNS_MAX;
+
 export function turnOfEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
