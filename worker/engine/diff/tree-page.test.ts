@@ -380,6 +380,21 @@ test('[DIFF3] a page that claims more cells than it has room for is read to its 
   expect(cells.length).toBe((PAGE_BYTES - 8) / 2);
 });
 
+test('[DIFF3] a cell whose payload would have fewer bytes than none is left out', () => {
+  const page = new Uint8Array(PAGE_BYTES);
+  page.set([13, 0, 0, 0, 1, 0, 0, 0, 4000 >> 8, 4000 & 255]);
+  // The number of nine bytes that are all ones is -1.
+  page.set([255, 255, 255, 255, 255, 255, 255, 255, 255, 1], 4000);
+  expect(readTreePage(page, 2)!.cells).toEqual([]);
+});
+
+test('[DIFF3] a record with a column of no type is none', () => {
+  expect(readRecord(new Uint8Array([2, 8]), 1)).toHaveLength(1);
+  for (const type of [[10], [11], Array(9).fill(255)]) {
+    expect(readRecord(new Uint8Array([1 + type.length, ...type]), 1)).toBeNull();
+  }
+});
+
 test('[DIFF3] whatever a page holds, reading it ends, and its cells are inside of it', async () => {
   const bytes = fc.record({
     kind: fc.constantFrom(2, 5, 10, 13),

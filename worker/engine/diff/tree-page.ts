@@ -117,7 +117,7 @@ function readShape(payload: Uint8Array, columns: number): Shape | null {
   while (at < headerBytes && types.length < columns) {
     const { value, end } = readVarint(payload, at);
     const type = Number(value);
-    if (type === 10 || type === 11) return null;
+    if (type < 0 || type === 10 || type === 11) return null;
     types.push(type);
     endBytes += columnBytes(type);
     at = end;
@@ -133,6 +133,7 @@ function readCellAt(
 ): TreeCell | null {
   const size = readVarint(page, at);
   const payloadBytes = Number(size.value);
+  if (payloadBytes < 0) return null;
   const key = isTable ? readVarint(page, size.end) : undefined;
   const start = key?.end ?? size.end;
   const most = isTable ? LOCAL_MAX_TABLE : LOCAL_MAX_INDEX;
