@@ -1,8 +1,10 @@
 // The events and estimates of storage space that a page gets, in real browsers.
 
+import { startSite } from '../break/torture/site.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
+import type {} from './pages/asking.ts';
 
 test('[CARE1] [CARE2] the browser is asked to keep the data at the first write, which does not wait for it', async ({
   storagePage,
@@ -76,4 +78,21 @@ test('[CARE3] [CARE5] every tab is told before the quota is used up', { tag: LON
   expect(space!.quota - space!.usage).toBeLessThan(32 * MIB);
   // The browser is asked between commits, each of 1 MB, and checkpoints, each of up to 3 MB here.
   expect(space!.quota - space!.usage).toBeGreaterThan(16 * MIB);
+});
+
+test('[CARE3] a worker asks for the free space apart from its writes: Firefox answers on the thread of a page', async ({
+  context,
+}) => {
+  const site = await startSite({
+    page: 'e2e/specs/pages/asking.ts',
+    'objects-worker': 'e2e/specs/pages/asking-worker.ts',
+  });
+  const page = await context.newPage();
+  await page.goto(site.origin);
+  await page.waitForFunction(() => 'asking' in window);
+  expect(await page.evaluate(() => window.asking.add(1))).toBe(1);
+  await expect.poll(() => page.evaluate(() => window.asking.questions)).toContain('apart');
+  expect(await page.evaluate(() => window.asking.questions)).not.toContain('in a write');
+  await page.close();
+  await site.close();
 });
