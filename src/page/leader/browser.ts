@@ -81,20 +81,26 @@ function onFreeze(task: () => void): () => void {
 const STAY_MS = 50;
 
 // `pagehide` is for earlier calls; `visibilitychange`, which comes next, for those that listeners of the app make at
-// either: it reaches the window after the document, where the app listens. Firefox aborts what a process runs when its last
-// page is closed, usually the listeners of `pagehide` (153). Chromium ends a page at once that listens to neither.
+// either: it reaches the window after the document, where the app listens. Chromium ends a page at once that listens to
+// neither. Firefox aborts the script that runs as it ends a process with its last page, once: another listener waits on (153).
 function stayFor(isUnderWay: () => boolean): () => void {
   let isLeaving = false;
-  const stay = ({ type }: Event) => {
-    if (type !== 'visibilitychange') isLeaving = type === 'pagehide';
-    if (!isLeaving || !isUnderWay()) return;
-    const endMs = performance.now() + STAY_MS;
-    while (performance.now() < endMs); // the worker goes on meanwhile
+  let last: Event | undefined;
+  let endMs = 0;
+  const stay = (event: Event) => {
+    if (event !== last) {
+      last = event;
+      if (event.type !== 'visibilitychange') isLeaving = event.type === 'pagehide';
+      endMs = isLeaving && isUnderWay() ? performance.now() + STAY_MS : 0;
+    }
+    if (endMs > 0) while (performance.now() < endMs); // the worker goes on meanwhile
   };
   const watch = new AbortController();
   const { signal } = watch;
-  for (const type of ['pagehide', 'pageshow', 'visibilitychange'])
-    addEventListener(type, stay, { signal });
+  for (const type of ['pagehide', 'pageshow', 'visibilitychange']) {
+    addEventListener(type, (event) => stay(event), { signal });
+    addEventListener(type, (event) => stay(event), { signal });
+  }
   return () => watch.abort();
 }
 

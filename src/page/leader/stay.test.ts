@@ -58,3 +58,31 @@ test('[CONN14] calls that the app makes at pagehide or visibilitychange are stay
   });
   expect(keptMs('visibilitychange')).toBeGreaterThanOrEqual(50);
 });
+
+test('[CONN14] the page stays, too, if the browser aborts the script that runs then', () => {
+  const listeners: ((event: Event) => void)[] = [];
+  vi.stubGlobal('addEventListener', (type: string, listener: (event: Event) => void) => {
+    if (type === 'pagehide') listeners.push(listener);
+  });
+  browserEnvironment('openStorage').stayFor(() => true);
+  let abortsAtMs = 7;
+  vi.stubGlobal('performance', {
+    now() {
+      if (nowMs === abortsAtMs) {
+        abortsAtMs = Number.NaN;
+        throw new Error('aborted');
+      }
+      return nowMs++;
+    },
+  });
+  const event = new Event('pagehide');
+  let aborted = 0;
+  for (const listener of listeners) {
+    try {
+      listener(event);
+    } catch {
+      aborted += 1;
+    }
+  }
+  expect([aborted, nowMs >= 50, nowMs < 60]).toEqual([1, true, true]);
+});
