@@ -12,6 +12,8 @@ import type { Classes } from './worker.ts';
 
 const OBJECT = 'tortured';
 const PAUSE_MS = 15;
+/** After a refusal by a full disk, which resets the object: at once again, nobody's read would find it whole. */
+const REFUSED_PAUSE_MS = 1000;
 /** Of the ballast on a disk without room: the last ones find the room that is left for a small write. */
 const BALLAST_BYTES: readonly number[] = [100_000, 10_000, 1000, 100];
 /** `?medium=indexeddb` in the address: the fallback; else the browser's best storage. */
@@ -60,7 +62,7 @@ async function attempt<T>(
     const { code, retryable, message } = error as { code?: string; retryable?: true } & Error;
     const failure = { code: code ?? message, retryable: retryable === true };
     await window.report({ id, failure, ...about });
-    await sleep(PAUSE_MS);
+    await sleep(code === 'DISK_FULL' ? REFUSED_PAUSE_MS : PAUSE_MS);
     return undefined;
   }
 }
