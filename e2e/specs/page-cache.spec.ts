@@ -1,5 +1,5 @@
 // The browser's back/forward cache: a page stands still in it, with its worker, and comes back as it was, unless the
-// browser discards it meanwhile; then it is loaded anew.
+// browser discards it meanwhile; then it is loaded again.
 //
 // The package's own limits would let other tabs go on in any case, after 30 s and after 45 s. Here they are an hour, so a
 // test that ends shows that nobody waited for them. Each test fails if its page was not put into the cache.

@@ -1,5 +1,5 @@
 // A page that goes into the browser's back/forward cache: tests hold handles of the package on it, and look how it comes
-// back. A page that the browser has discarded from there is loaded anew, and knows only the session's storage.
+// back. A page that the browser has discarded from there is loaded again, and knows only the session's storage.
 
 import { connect, live, openStorage } from '../../../src/index.ts';
 import type { Classes } from './cached-worker.ts';
@@ -7,7 +7,7 @@ import type { Classes } from './cached-worker.ts';
 declare global {
   interface Window {
     cached: typeof cached;
-    /** Set by a test; a page that is loaded anew has none. */
+    /** Set by a test; a page that is loaded again has none. */
     held: Held | undefined;
   }
 }

@@ -6,8 +6,7 @@
 // next request for a connection finds the worker that leads then, which may be the page's own. A page that
 // follows its own deployment may end its worker meanwhile (reserve.ts).
 //
-// Invariant: there is one connection at a time, shared by all handles, and a search for the leader
-// ends within CONNECT_WAIT_MS.
+// Invariant: there is one connection at a time, shared by all handles; a search ends within CONNECT_WAIT_MS.
 
 import { deploymentIn } from '../../shared/contract/deployment.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
@@ -28,7 +27,6 @@ import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
 import { PageEnd, Work } from '../../shared/wire/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import type { Flags } from './flags.ts';
-import { Followers } from './followers.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import type { Followed, LeaderOptions, Search } from './leader-search.ts';
 import {
@@ -45,6 +43,7 @@ import {
   SILENT_WAIT_MS,
 } from './leader-search.ts';
 import { OwnWorker } from './own-worker.ts';
+import { PageFollowers } from './page-followers.ts';
 import { Reserve, WAKE_MS } from './reserve.ts';
 import { PageStanding } from './status.ts';
 import { Succession } from './succession.ts';
@@ -83,7 +82,7 @@ export class LeaderFinder {
   /** How the page is connected now, and why it is not. */
   readonly standing: PageStanding;
   readonly #reserve: Reserve;
-  readonly #followers: Followers;
+  readonly #followers: PageFollowers;
   /** Unanswered calls of the users of this directory. */
   readonly work = new Work();
   /** Ends that the page stays for the work as it goes away. */
@@ -114,7 +113,7 @@ export class LeaderFinder {
       throw denied(options.operation, cause);
     }
     this.#leave = environment.stayFor(() => this.work.isUnderWay);
-    this.#followers = new Followers(environment, this.#names, this.#control, {
+    this.#followers = new PageFollowers(environment, this.#names, this.#control, {
       leader: () => (this.#worker?.id === this.#leader ? this.#worker?.id : undefined),
       frozen: () => this.restart('the browser froze the page of the worker, which other tabs used'),
     });

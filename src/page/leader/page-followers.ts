@@ -9,14 +9,14 @@
 import { type ControlMessage, type namesOf, whenReleased } from '../../shared/wire/control.ts';
 import type { PageEnvironment } from './environment.ts';
 
-export interface FollowersEvents {
+export interface PageFollowersEvents {
   /** The worker of this page, if it leads. */
   leader(): string | undefined;
   /** The page is about to be frozen: ends its worker, which others follow. */
   frozen(): void;
 }
 
-export class Followers {
+export class PageFollowers {
   /** The worker that each page has asked for its connection, which was this page's then. */
   readonly #workers = new Map<string, string>();
   readonly #watch = new AbortController();
@@ -27,7 +27,7 @@ export class Followers {
     { locks, onFreeze }: Pick<PageEnvironment, 'locks' | 'onFreeze'>,
     { clientLock }: ReturnType<typeof namesOf>,
     control: BroadcastChannel,
-    events: FollowersEvents,
+    events: PageFollowersEvents,
   ) {
     control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
       if (data?.type !== 'connect' || data.worker !== events.leader()) return;
