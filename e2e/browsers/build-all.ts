@@ -1,4 +1,4 @@
-// Builds what the end-to-end tests of a run share, before they start: their pages, the libraries of these, and the demo.
+// Builds the shared files of the end-to-end tests before they start: their pages, the libraries of these, and the demo.
 //
 //   E2E_BUILDS=<folder> npx tsx e2e/browsers/build-all.ts
 //

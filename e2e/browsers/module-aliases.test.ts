@@ -5,7 +5,7 @@ import demo from '../../vite.config.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-test('the playground has the modules of object code as sources, so it starts before the package is built', async () => {
+test('[VITE16] [VITE25] the playground has the modules of object code as sources, so it starts before the package is built', async () => {
   const server = await createServer({
     configFile: false,
     root: join(REPOSITORY, 'demo'),

@@ -129,7 +129,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   };
 }
 
-/** Makes what servers with built pages share, once a run: the pages, and the cache of libraries. */
+/** Servers with built pages share the pages and the cache of libraries: makes both, once a run. */
 export async function buildShared(): Promise<void> {
   await configOfBuilt({});
 }

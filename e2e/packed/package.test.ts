@@ -1,4 +1,4 @@
-// The packed package without a page: what runs in Node, how large it is, and what its entries import.
+// The packed package without a page: its programs in Node, its size, and the imports of its entries.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

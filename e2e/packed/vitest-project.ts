@@ -18,7 +18,7 @@ export const CONFIG = {
   ai: { binding: 'AI' },
 };
 
-/** What Vitest itself sets, and what changes its output. */
+/** Set by Vitest itself, or changing its output. */
 const OURS = /^(?:CI|NODE_ENV|TEST|DEV|PROD|MODE|SSR|BASE_URL|VITEST.*)$/;
 
 export interface Ran {

@@ -168,7 +168,7 @@ function pack(folder: string): Step {
   };
 }
 
-/** What the tests in browsers share is built while others run. */
+/** The shared files of tests in browsers are built while others run. */
 function builds(folder: string): Step {
   return {
     title: 'pages of tests',

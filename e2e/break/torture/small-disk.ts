@@ -3,7 +3,7 @@
 // Invariant: the quota is set from before the first write on, because Chromium's IndexedDB remembers for a while how much
 // room it was told. It ends with the browser, and the next browser begins with room.
 //
-// Only Chromium lets a test set the quota, by its DevTools protocol. Does not know what is stored.
+// Only Chromium lets a test set the quota, by its DevTools protocol. Does not know the stored data.
 
 import type { BrowserContext, CDPSession } from '@playwright/test';
 

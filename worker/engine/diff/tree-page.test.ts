@@ -388,7 +388,7 @@ test('[DIFF3] a cell whose payload would have fewer bytes than none is left out'
   expect(readTreePage(page, 2)!.cells).toEqual([]);
 });
 
-test('[DIFF3] a record with a column of no type is none', () => {
+test('[DIFF3] bytes with a column of no type are not a record', () => {
   expect(readRecord(new Uint8Array([2, 8]), 1)).toHaveLength(1);
   for (const type of [[10], [11], Array(9).fill(255)]) {
     expect(readRecord(new Uint8Array([1 + type.length, ...type]), 1)).toBeNull();
