@@ -25,6 +25,13 @@ export interface Gap {
   readonly after: Fault | 'the start';
 }
 
+export interface ArenaOptions {
+  /** The end of each tab's address. */
+  readonly search?: string;
+  readonly disk?: SmallDisk | null;
+  readonly seesWhileFull?: boolean;
+}
+
 export class Arena {
   readonly ledger: Ledger;
   readonly sightings = new Sightings();
@@ -34,6 +41,8 @@ export class Arena {
   readonly #address: string;
   /** Null: the disk of this machine. */
   readonly #disk: SmallDisk | null;
+  /** Live reads go on while the disk is full: there, a write is refused at once, and no read waits for one. */
+  readonly #seesWhileFull: boolean;
   #context: BrowserContext | null = null;
   #tabs: Page[] = [];
   #tabCount = 0;
@@ -46,16 +55,16 @@ export class Arena {
   #fault: Gap['after'] = 'the start';
   #onProgress = (): void => {};
 
-  /** `search`: the end of each tab's address. */
   constructor(
     profile: Profile,
     origin: string,
-    { search = '', disk = null }: { search?: string; disk?: SmallDisk | null } = {},
+    { search = '', disk = null, seesWhileFull = true }: ArenaOptions = {},
   ) {
     this.#profile = profile;
     this.#origin = origin;
     this.#address = `${origin}/${search}`;
     this.#disk = disk;
+    this.#seesWhileFull = seesWhileFull;
     this.ledger = new Ledger({ isSmall: disk !== null });
   }
 
@@ -81,7 +90,7 @@ export class Arena {
       await this.#makeRoom(); // for the writes of this round
       await this.#acknowledged(step.writes);
     }
-    await this.#seen(this.ledger.places);
+    if (!wasFull || this.#seesWhileFull) await this.#seen(this.ledger.places);
     this.#fault = step.fault;
     await this.#perform(step);
     if (wasFull && step.fault !== 'fill the disk') await this.#makeRoom();

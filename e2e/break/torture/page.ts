@@ -176,7 +176,7 @@ const tab = {
 
   /** Puts ballast into both objects until they refuse it, in place of that of before. The site has no room. */
   async fillDisk(): Promise<void> {
-    const storage = await openTable();
+    const storage = await surely('ballast', openTable);
     const insert = 'INSERT INTO ballast VALUES(randomblob(?))';
     await untilFull((bytes) => storage.sql.exec(insert, bytes).ready);
     await untilFull(async (bytes) => (await book()).addBallast(bytes));
@@ -184,7 +184,7 @@ const tab = {
 
   /** Takes the ballast away. There is room. */
   async dropBallast(): Promise<void> {
-    const storage = await openTable();
+    const storage = await surely('ballast', openTable);
     await surely('ballast', () => storage.sql.exec('DELETE FROM ballast').toArray());
     await surely('ballast', async () => (await book()).dropBallast());
   },
