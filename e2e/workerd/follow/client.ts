@@ -75,10 +75,6 @@ export class FollowClient {
     socket.accept();
   }
 
-  get isOpen(): boolean {
-    return this.#end === null;
-  }
-
   /** The next message, whose content is taken over. Fails if the connection ends before. */
   async next(): Promise<MessageToFollower | string> {
     while (this.#received.length === 0) {
