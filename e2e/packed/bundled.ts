@@ -7,7 +7,7 @@ import { build as bundle } from 'esbuild';
 import { REPOSITORY } from '../browsers/server.ts';
 import { linkPackages } from '../package/installed.ts';
 
-/** Options of a bundler that splits. */
+/** Options of esbuild for a bundle in several files. */
 export const INTO_PARTS = {
   bundle: true,
   splitting: true,

@@ -11,7 +11,7 @@ const PROGRAM = 'node_modules/ctx-storage/dist/cli.js';
 /** Another Node runs the program in `npm run without-glibc`. */
 const NODE = process.env.NODE_OF_DEV ?? process.execPath;
 
-/** Its wrangler file. */
+/** The wrangler file of the project. */
 export const CONFIG = {
   name: 'shop',
   main: 'src/index.ts',
@@ -31,7 +31,7 @@ export const CONFIG = {
   env: { staging: { vars: { GREETING: 'hi' } } },
 };
 
-/** Its main module. */
+/** The main module of the project. */
 export const CODE = `
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
 export class Admin extends WorkerEntrypoint {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CODE, CONFIG, DevProject, textOf } from './dev-project.ts';
 
-/** Counts its runs. */
+/** A build command of the project, which counts its runs. */
 const MAKE = `
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const count = existsSync('made.js') ? Number(/\\d+/.exec(readFileSync('made.js', 'utf8'))) : 0;

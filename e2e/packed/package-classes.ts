@@ -21,7 +21,7 @@ export const CLASSES = `
   }
 `;
 
-/** Calls them; `objects` are hosted. */
+/** Calls the classes of the host `objects`. */
 export const TOTAL = `
   const { Counter } = objects.env;
   await Promise.all(['a', 'a', 'b'].map((name) => Counter.getByName(name).add()));

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { installPacked, linkPackages } from '../package/installed.ts';
 import { SOURCE } from './vitest-suite.ts';
 
-/** Its wrangler file. */
+/** The wrangler file of the project. */
 export const CONFIG = {
   name: 'shop',
   main: 'src/index.ts',
@@ -18,7 +18,7 @@ export const CONFIG = {
   ai: { binding: 'AI' },
 };
 
-/** Set by Vitest itself, or changing its output. */
+/** Variables that the outer Vitest has set, or that change the output of the inner one. */
 const OURS = /^(?:CI|NODE_ENV|TEST|DEV|PROD|MODE|SSR|BASE_URL|VITEST.*)$/;
 
 export interface Ran {
@@ -59,7 +59,7 @@ export class VitestProject {
     );
   }
 
-  /** Runs its tests. */
+  /** Runs the tests of the project. */
   run(): Ran {
     const program = join(this.folder, 'node_modules/vitest/vitest.mjs');
     const env = Object.fromEntries(

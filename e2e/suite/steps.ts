@@ -178,7 +178,7 @@ interface PlaywrightTest {
   readonly status: string;
   /** Of its last run that failed. */
   readonly error: string | undefined;
-  /** Of each of its runs. */
+  /** Milliseconds of each run of the test. */
   readonly durationsMs: readonly number[];
 }
 

@@ -1,6 +1,6 @@
 // For tests: `setTimeout` and `Date.now` of the scope, whose time passes only when the test says so.
 //
-// Does not need Vitest's own state, as its fake timers do.
+// Used where Vitest's fake timers cannot be: mutation testing runs tests without the state of Vitest.
 
 import { vi } from 'vitest';
 

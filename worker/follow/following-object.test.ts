@@ -72,7 +72,7 @@ async function serverOf() {
 const settle = (room: FollowedObject, n: number) =>
   room.ask({ kind: 'settled', n }) as Promise<FollowOutcome>;
 
-/** The error that it ends with. */
+/** The error with which the promise rejects. */
 const failure = (promise: Promise<unknown>): Promise<Error & { code?: string }> =>
   promise.then(
     () => expect.fail('it succeeded'),
@@ -228,7 +228,7 @@ describe('an object that follows', () => {
     // The next use is refused alike.
     await expect(unnamed.forecast()).rejects.toMatchObject(refused);
     expect(used.connects()).toBe(0);
-    // By its name the same object follows.
+    // Reached by its name, the same object follows its server.
     expect(await used.room('a').call('add', ['mine'])).toEqual({ value: 1, n: 1 });
     const found = used.followers.find({ className: 'Room', id })!;
     expect(await namesOf(found)).toEqual(['mine']);
@@ -349,7 +349,7 @@ describe('an object that follows', () => {
     await expect(namesOf(room)).rejects.toMatchObject(gone);
     await turns();
     expect(told).toMatchObject([{ state: 'offline', progress: null, pending: 0 }]);
-    // Nothing waits in it, so nothing but a use opens it again.
+    // No call waits in the copy, so no timer opens it again: only its next use does.
     expect(used.delays()).not.toContain(1000);
     await settledOf(room);
     expect(await namesOf(room)).toEqual(['mine']);

@@ -101,7 +101,7 @@ class Room extends DurableObject {
     this.add(name);
     throw new RangeError(name);
   }
-  /** Another method, as soon as the server has told of something. */
+  /** Calls the other method if the row of the server has arrived, and only adds a row before. */
   onceServed(method: 'send' | 'trySend' | 'end' | 'wait' | 'fail', name: string) {
     return this.names().includes('theirs') ? this[method](name) : this.add(name);
   }
@@ -169,7 +169,7 @@ describe('a forecast', () => {
           last: 0,
         });
       },
-      /** Lets calls that wait go on for too long. */
+      /** Lets the time pass for which a forecast waits for a call. */
       async late() {
         for (let i = 0; i < 400; i++) {
           for (const task of [...timers]) {

@@ -248,7 +248,7 @@ describe('the connection of a copy', () => {
     const { timers, told, link } = world(() => socket);
     await turn();
     expect(socket.binaryType).toBe('arraybuffer');
-    // It does not open: it is given up as a silent one, without a question.
+    // The socket does not open: it is given up like a silent one, without a ping.
     expect(await timers.run()).toBe(25_000);
     expect(await timers.run()).toBe(10_000);
     expect([socket.sent, socket.readyState, told]).toEqual([[], 3, []]);

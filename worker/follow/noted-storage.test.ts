@@ -180,7 +180,7 @@ test('[FOLC8] notes are forgotten when there are as many as are kept, half of th
   await write(2);
   await prune(Number.POSITIVE_INFINITY);
   expect(await rows('SELECT min(id), max(id) FROM _follow_note')).toEqual([[8, 12]]);
-  // Another instance goes on counting from there.
+  // The next instance goes on counting from the stored number.
   life = 2;
   await host.host.evict(host.address());
   await write(4);

@@ -31,7 +31,7 @@ const rows = (query: string) =>
   host.run(({ storage }) => [
     ...(storage as unknown as DurableObjectStorage).sql.exec(query).raw(),
   ]);
-/** The changes that a text makes. */
+/** The changes that a statement makes. */
 async function changesOf(text: string): Promise<Changes> {
   const before = await host.run(() => capture.head());
   await exec(text);

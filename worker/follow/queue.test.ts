@@ -99,7 +99,7 @@ describe('the queue of a copy', () => {
     const second = await queueOn(world, { newClient: () => 'two', earlier: 9 });
     expect([second.client, second.earlier]).toEqual(['one', 5]);
     await end(second);
-    // One that was made before such numbers were stored.
+    // The queue was made by a version that stored no such numbers.
     await change(world, 'DELETE FROM earlier');
     const third = await queueOn(world, { newClient: () => 'three', earlier: 9 });
     expect([third.client, third.earlier]).toEqual(['one', 0]);
@@ -184,7 +184,7 @@ describe('the parts of a snapshot', () => {
         message: `follow: ${count} parts are expected, 3 are here.`,
       });
     }
-    // As many, but one of them is missing.
+    // The number of parts is right, and one of them is missing.
     await host.deliver({ className: null, id: idOfStorage('_follow/Room.a.parts') }, (instance) => {
       instance.storage.exec('UPDATE part SET n = 4 WHERE n = 2', []);
     });

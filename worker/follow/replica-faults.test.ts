@@ -115,9 +115,9 @@ interface Connection {
   readonly hello: HelloMessage;
   /** The messages of the server. */
   readonly received: MessageToFollower[];
-  /** Why this side has closed it. */
+  /** The reasons with which the replica closed the connection. */
   readonly closes: string[];
-  /** Numbers of the calls that were sent on it. */
+  /** The numbers of the calls that the replica sent on the connection. */
   readonly calls: number[];
 }
 
@@ -210,7 +210,7 @@ describe('a replica', () => {
       await expect(replica.call('add', ['late'])).rejects.toBe(ended[0]);
       await replica.close();
       await expect(replica.call('add', ['later'])).rejects.toBe(ended[0]);
-      // The copy is as it was.
+      // The copy is unchanged.
       const select = 'SELECT name FROM item';
       expect(
         await here.host.deliver(here.address('a'), ({ storage }) => [
@@ -332,7 +332,7 @@ describe('a replica', () => {
       connection.end.received(wrong);
       await until(() => replica.state.state === 'offline');
       expect(connection.closes).toEqual([expect.stringMatching(reason)]);
-      // What it still receives is nothing.
+      // Messages that arrive afterwards are ignored.
       connection.end.received(wrong);
       connection.end.received(serialize({ kind: 'welcome', protocol: 1, version: 1 }));
       expect(await namesIn(replica)).toEqual([]);
@@ -594,7 +594,7 @@ describe('a replica', () => {
     const answered = (message: MessageToFollower) =>
       !answers && 'last' in message && message.last > 0 ? null : message;
     await connect(server, replica, answered);
-    // On the server's state it would not end its object.
+    // On the state of the server, this call would not reset the object.
     await until(async () => ((await namesIn(replica)) as string[])[0] === 'theirs');
     expect(await namesIn(replica)).toEqual(['theirs', 'first', 'last']);
     await replica.close();

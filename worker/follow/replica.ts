@@ -240,7 +240,7 @@ export class Replica {
       if (refused === undefined) return null;
       const { method, args } = refused.call;
       const made = await this.#call(method, serialize(args), n);
-      // One that has changed nothing leaves its refusal in the queue.
+      // A call that changes nothing this time is not queued, so it would not replace its refusal.
       if (made.answer?.kind === 'value') await this.#dismiss(n);
       return made;
     });

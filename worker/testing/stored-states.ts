@@ -1,5 +1,5 @@
-// For tests of differences: states of a database as files in memory, without a log. Each is made of another one by
-// statements, in milliseconds, and stays as it is.
+// For tests of differences: states of a database as files in memory, without a log. A state is made from
+// another one by statements, which takes milliseconds, and is never changed afterwards.
 
 import { storageError } from '../../src/shared/contract/errors.ts';
 import { Application } from '../engine/diff/application.ts';
@@ -226,7 +226,7 @@ export interface Applied {
   readonly conflicts: [reason: string, change: unknown[], now: unknown][];
   readonly isEmpty: boolean;
   readonly tables: string[];
-  /** With the other changes. */
+  /** The state with the changes that were made, without those in conflict. */
   readonly state: StoredState;
 }
 
@@ -268,7 +268,7 @@ export interface WatchedComparison {
   readonly closed: [before: number, after: number];
   readonly events: DatabaseEvents;
   readonly openDatabases: Set<LogDatabase>;
-  /** From now on it is used no more: `use` throws this. */
+  /** From now on, each use of the state of that side throws this error. */
   end(side: 0 | 1, reason: Error): void;
 }
 

@@ -38,7 +38,7 @@ export class DeclaredTests {
   readonly tests = new Map<string, DeclaredTest>();
   #file = '';
   #group = new Group('', null);
-  /** Of the test that runs. */
+  /** The functions that the running test has asked to be called at its end. */
   #ends: Body[] = [];
 
   /** Imports `file` by `load`, and assigns the declarations meanwhile to it. */
@@ -82,7 +82,7 @@ export class DeclaredTests {
     this.tests.set(id, { id, file: this.#file, group: this.#group, body: this.#ended(body) });
   }
 
-  /** The body, and then the ends that it has asked for. */
+  /** Runs the body of a test, and then the functions that it has asked for at its end. */
   #ended(body: Body): Body {
     return async (context) => {
       const ends: Body[] = [];

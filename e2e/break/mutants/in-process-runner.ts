@@ -302,7 +302,7 @@ async function begin({ group }: DeclaredTest): Promise<void> {
   }
 }
 
-/** The hooks after all tests of its groups, once. */
+/** Runs the `afterAll` hooks of a group and of those around it, each once. */
 async function end({ path }: Group): Promise<void> {
   for (const each of path.toReversed()) {
     if (each.begun === null) continue;

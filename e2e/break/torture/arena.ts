@@ -172,7 +172,7 @@ export class Arena {
     return this.#answered('acknowledged', writes);
   }
 
-  /** By the full disk. */
+  /** Waits until the full disk has refused so many writes. */
   #refused(writes: number): Promise<void> {
     return this.#answered('refused', writes);
   }

@@ -38,7 +38,7 @@ export interface LoadEvent {
   readonly failure: { readonly code: string; readonly retryable: boolean } | null;
   /** Of a write that was acknowledged. */
   readonly places?: Places;
-  /** Of a live read. */
+  /** The failure is that of a live read, not of a write. */
   readonly isRead?: true;
 }
 
@@ -69,7 +69,7 @@ export class Ledger {
     return this.#rejected;
   }
 
-  /** How many of them a full disk has refused. */
+  /** How many writes a full disk has refused. */
   get refused(): number {
     return this.#refused.size;
   }

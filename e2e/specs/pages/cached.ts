@@ -28,7 +28,7 @@ const cached = {
   shownCount: 0,
   /** Whether it came out of the cache when it was shown last. */
   isFromCache: false,
-  /** Why it did not, in the browser's words. */
+  /** Why the browser did not take the page out of its cache, in its own words. */
   get reasons(): (string | undefined)[] {
     const [navigation] = performance.getEntriesByType('navigation') as NavigationTiming[];
     return navigation?.notRestoredReasons?.reasons.map(({ reason }) => reason) ?? [];

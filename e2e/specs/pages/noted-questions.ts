@@ -26,7 +26,7 @@ export function noteQuestions(): void {
     return estimate.call(this);
   };
 
-  /** After the code that runs. */
+  /** Tells the page where the worker has asked, once the running code has ended. */
   function note(): void {
     if (hasAsked) channel.postMessage(hasWritten ? 'in a write' : 'apart');
     hasAsked = false;

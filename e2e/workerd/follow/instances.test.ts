@@ -141,13 +141,13 @@ test('[FOLS16] a cut of the writes of another caller that cannot be read ends th
   await room.call('add', 'x').catch(() => {});
   await told;
   expect(await client.closed).toEqual([1006, '']);
-  // The next instance tells the writes that were stored before the cut.
+  // The next instance of the object sends the follower the writes that were stored and not yet sent.
   const next = await follow('A');
   await next.nextOf('cut');
   expect(next.items).toEqual(await room.call('names'));
 });
 
-/** A room of the class that is noted in another way. */
+/** A room whose class is served with another environment. */
 async function otherRoom(environment: Partial<ServedEnvironment>): Promise<FollowRoom> {
   const usual: ServedEnvironment = {
     capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite }),

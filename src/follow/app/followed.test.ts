@@ -131,7 +131,7 @@ test('[FOLP3] settled is the answer of the server, whatever the forecast was', a
   expect(asked).toEqual([{ kind: 'settled', n: 7 }]);
   expect(await settled(callOf(mine(), 7, value))).toBe('theirs');
   await expect(settled(callOf(Promise.resolve('mine'), 7, error))).rejects.toThrow(RangeError);
-  // A call that has changed nothing is not asked for.
+  // The outcome of a call that has changed nothing is not asked for.
   asked.length = 0;
   expect(await settled(callOf(Promise.resolve('mine'), undefined, value))).toBe('mine');
   await expect(settled(callOf(mine(), undefined, value))).rejects.toThrow(TypeError);

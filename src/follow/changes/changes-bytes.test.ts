@@ -58,7 +58,7 @@ test('[FOLP32] rows that are not whole, lists longer than their message, and byt
 });
 
 const TABLE = { name: 't', keys: ['a'], columns: ['a', 'b'], isWhole: true, rows: [], gone: [] };
-/** As a message has them. */
+/** The changes as a message contains them. */
 const SENT = {
   isWiped: true,
   schema: [{ type: 'table', name: 't', sql: 'CREATE TABLE t (a, b)' }],

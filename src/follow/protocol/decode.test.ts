@@ -197,7 +197,7 @@ describe('a message', () => {
   );
 });
 
-/** For the text of a failure. */
+/** Shows a message in the text of a failed test: JSON has no bigint, and no NaN. */
 function plain(_: string, value: unknown): unknown {
   return typeof value === 'bigint' || typeof value === 'number' ? String(value) : value;
 }

@@ -125,7 +125,7 @@ const cut = (
   ...outcomes: [number, FollowedOutcome][]
 ) => ({ kind: 'sendCut', connection, since, parts: null, to, last, outcomes });
 const recorded = (client: string, record: ClientRecord) => ({ kind: 'record', client, record });
-/** The calls that begin: of which clients. */
+/** The calls that these effects begin: the client and the number of each. */
 const begun = (effects: readonly FollowServerEffect[]) =>
   effects.flatMap((effect) => (effect.kind === 'run' ? [`${effect.client}${effect.call.n}`] : []));
 
@@ -146,7 +146,7 @@ describe('a hello', () => {
     const { effects, state } = serving(greets(1, 'A', { record: answeredTo(3), ack: 2 }));
     const record = { ...answeredTo(3, 2), acked: 2 };
     expect(effects).toEqual([recorded('A', record), welcome(1), ended(1, 3, [3, value(3)])]);
-    // The same acknowledgement again stores nothing.
+    // An acknowledgement that is repeated stores nothing.
     expect(served(state, closes(1), greets(2, 'A', { record, ack: 2 })).kinds).toEqual([
       'send',
       'send',
@@ -321,7 +321,7 @@ describe('calls', () => {
   test('[FOLP15] of other clients begin while one waits in a later turn, in turn', () => {
     const both = serving(greets(1, 'A'), greets(2, 'B'), calls(1, 1));
     expect(begun(served(both.state, pauses('A'), calls(2, 1)).effects)).toEqual(['B1']);
-    // One call begins with each end or pause: that of the next client.
+    // Whenever a call ends or pauses, one waiting call begins: the first call of the next client.
     const three = serving(
       ...['A', 'B', 'C'].map((client, i) => greets(i + 1, client)),
       calls(2, 1, true),
@@ -356,7 +356,7 @@ describe('an attempt', () => {
       { kind: 'run', client: 'A', call: call(1, true) },
     ]);
     const after = served(run.state, ends('A'));
-    // The count is of the call, not of its client.
+    // The attempts are counted for each call, not for each client.
     expect(after.effects[0]).toEqual(
       recorded('A', { ...NEW, started: 1, last: 1, outcomes: [[1, value(1)]] }),
     );

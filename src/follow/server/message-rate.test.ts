@@ -22,7 +22,7 @@ test('[FOLS10] time fills each connection on its own, up to the messages of a se
     return count;
   };
   expect([taken(1), taken(2)]).toEqual([10, 10]);
-  // The message that was one too many counts, too.
+  // The refused message counts as a message, too.
   nowMs += 500;
   expect(taken(1)).toBe(4);
   nowMs += 60_000;

@@ -11,7 +11,7 @@ class Room {
   }
 }
 class Hall extends Room {}
-/** Whatever the runtime calls is a method of it. */
+/** Has every handler that the runtime may call. */
 class Handling extends Room {
   alarm() {}
   connect() {}

@@ -4,7 +4,7 @@
 // 45 s, until they find it silent. So this page ends it before, and the next worker leads at once. A worker that nobody
 // follows is frozen, and goes on later.
 //
-// Invariant: a page that has gone does not follow.
+// Invariant: a page that has closed is not counted as a follower.
 
 import { type ControlMessage, type namesOf, whenReleased } from '../../shared/wire/control.ts';
 import type { PageEnvironment } from './environment.ts';
@@ -20,7 +20,7 @@ export class PageFollowers {
   /** The worker that each page has asked for its connection, which was this page's then. */
   readonly #workers = new Map<string, string>();
   readonly #watch = new AbortController();
-  /** Ends that it acts when the page is frozen. */
+  /** Stops listening for the freezing of the page. */
   readonly #thaw: () => void;
 
   constructor(

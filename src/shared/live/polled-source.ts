@@ -53,7 +53,7 @@ class Poll {
   readonly #start: LiveStart;
   readonly #sink: LiveSink;
   #open: { readonly peer: LivePeer; readonly number: LiveNumber } | undefined;
-  /** The last attempt has opened it. */
+  /** The worker had opened the live read at the last attempt, before that failed. */
   #wasOpened = false;
   #failures = 0;
   #isStopped = false;

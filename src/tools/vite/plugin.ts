@@ -261,7 +261,7 @@ function htmlRewriterImport(isWanted: () => boolean, importer: () => string): Pl
       const [file, query = ''] = id.split('?') as [string, string?];
       const isBrowser = this.environment.config.consumer === 'client';
       if (!isBrowser || !isWanted() || !SCRIPT.test(file)) return null;
-      // The text of a file, or its address, is no code.
+      // An import with `?raw` or `?url` gets the text or the address of the file, which does not run.
       if (/(?:^|&)(?:raw|url)(?:&|=|$)/.test(query)) return null;
       if (!/\bHTMLRewriter\b/.test(code)) return null;
       const found = await this.resolve(HTML_REWRITER, importer(), { skipSelf: true });

@@ -258,7 +258,7 @@ export class Application {
     }
   }
 
-  /** Puts in the rows that a table of the later state keeps itself. */
+  /** Inserts the rows of a table of the later state, unless other tables keep them, as those of a full-text index. */
   #insertAll(table: string): void {
     const shape = this.#differences.shapeOf(1, table)!;
     const kind = contentKind(shape);

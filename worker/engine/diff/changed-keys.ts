@@ -83,7 +83,7 @@ export class ChangedKeys {
     const { order } = trees[side];
     const key = order === null ? cell.rowid : this.#states[side].keyOf(cell, order);
     if (key === undefined || key === null) return;
-    // The bytes of a cell tell where it ends.
+    // The bytes of a cell say how long it is, so no two keys have the same text.
     const id = String(key);
     let rows = this.#found.get(name);
     if (rows === undefined) this.#found.set(name, (rows = new Map()));

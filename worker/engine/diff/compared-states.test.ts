@@ -36,7 +36,7 @@ function both(before: StoredState, after: StoredState): unknown[][] {
   return found;
 }
 
-/** The same of statements. */
+/** The same, of two lists of statements. */
 const between = (first: readonly string[], later: readonly string[]) => {
   const before = stateAfter(null, ...first);
   return both(before, stateAfter(before, ...later));
@@ -207,7 +207,7 @@ test('[DIFF6] generated columns follow from the others: they make no row another
   const insert = "INSERT INTO t (k, a) VALUES ('x', 1), ('y', 2)";
   const first = [table('g AS (a + 1), s AS (a + 2) STORED'), insert];
   const rowsOf = (later: string[]) => between(first, later).filter(([kind]) => kind === 't');
-  // Its rowid is another one.
+  // The row has the same key at another rowid.
   expect(rowsOf(["DELETE FROM t WHERE k = 'x'", "INSERT INTO t (k, a) VALUES ('x', 1)"])).toEqual(
     [],
   );
@@ -408,7 +408,7 @@ test('[REVERT4] the rows and definitions of a table are told of each state', () 
       ],
       [[2n, 2]],
     ]);
-    // A walk that is left is begun again.
+    // A walk that its caller leaves early can be made again from the beginning.
     const walk = differences.rowsOf(0, 't');
     walk.next();
     walk.return(undefined);

@@ -19,7 +19,7 @@ export interface FoundRow {
   readonly rowid: bigint | null;
 }
 
-/** The names of a row: its key, and its rowid. */
+/** By which a row is found: its key and its rowid. */
 type NamedRow = Pick<FoundRow, 'key' | 'rowid'>;
 
 /** Reads rows of one table in one state. */

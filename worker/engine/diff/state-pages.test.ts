@@ -16,7 +16,7 @@ test('[DIFF3] a state has the pages from 1 to its count, and nothing before or a
   expect(pages.page(3)).toBeNull();
   expect(new TextDecoder().decode(pages.page(1)!.subarray(0, 15))).toBe('SQLite format 3');
   expect(pages.page(2)).toEqual(state.page(2).slice());
-  // A copy: the caller may change it.
+  // The page is a copy, which its caller may change.
   pages.page(2)!.fill(0);
   expect(pages.page(2)![0]).toBe(13);
 });
@@ -33,7 +33,7 @@ test('[DIFF3] a page is found below the root by the rowids of the inner pages', 
   const pages = await pagesOf(state);
   const holds = (pageNumber: number) => pages.holds(TABLE, pageNumber, pages.treePage(pageNumber)!);
   expect([2, 3, 4, 5, 6, 7].map(holds)).toEqual([true, true, true, true, false, false]);
-  // It is another kind of tree.
+  // The page belongs to a tree of another kind.
   expect(pages.holds(INDEX, 3, pages.treePage(3)!)).toBe(false);
   // A leaf that is the root has nothing below it.
   expect(pages.holds({ root: 3, order: null }, 6, pages.treePage(6)!)).toBe(false);

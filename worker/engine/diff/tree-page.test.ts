@@ -24,7 +24,7 @@ const BINARY: KeyColumns[number] = { collation: 'BINARY', isDescending: false };
 
 let mixed: StoredState;
 let pages: StatePages;
-/** By the name of the table or index. */
+/** The tree of each table and index, by its name. */
 let trees: Map<string, Tree>;
 beforeAll(async () => {
   mixed = stateAfter(
@@ -304,11 +304,11 @@ test('[DIFF3] bytes that are no record are told from a record', () => {
   expect(readRecord(record.subarray(0, 2), 1)).toBeNull();
   for (const type of [10, 11]) expect(recordBytes(Uint8Array.of(2, type, 0, 0), 1)).toBeNull();
   expect(recordBytes(Uint8Array.of(2, 12), 1)).toBe(2);
-  // Its header would end after it.
+  // The header claims to be longer than the record.
   expect(recordBytes(Uint8Array.of(3, 1), 1)).toBeNull();
 });
 
-/** A page that begins with these bytes, and has others at its places. */
+/** A page with these bytes at its beginning, and with other bytes at the given offsets. */
 function pageOf(
   bytes: readonly number[],
   at: Readonly<Record<number, readonly number[]>> = {},
@@ -348,7 +348,7 @@ test('[DIFF3] cells beyond their page are left out; a cell that ends with it is 
     {
       4092: row,
       2000: row,
-      // Its payload would end after the page.
+      // The payload claims to end behind the page.
       2100: [0x8f, 0x6c, 9],
     },
   );
@@ -359,7 +359,7 @@ test('[DIFF3] cells beyond their page are left out; a cell that ends with it is 
   expect([...first!.local]).toEqual([2, 0]);
   expect([first!.payloadBytes, first!.overflow]).toEqual([2, 0]);
 
-  // Of an inner page: the number of a child, then a rowid.
+  // A cell of an inner page: the number of a child, then a rowid.
   const inner = pageOf(
     [5, 0, 0, ...two(3), 0, 0, 0, 0, 0, 0, 77, ...[3000, 4094, 3100].flatMap(two)],
     {
@@ -376,7 +376,7 @@ test('[DIFF3] a page that claims more cells than it has room for is read to its 
   page.set([13, 0, 0, 255, 255]);
   page.set([0, 0, 0, 0], 4092);
   const cells = readTreePage(page, 2)!.cells;
-  // Each pointer is 0: the header itself, as a cell.
+  // Each pointer is 0, where the header of the page is: it is read as a cell.
   expect(cells.length).toBe((PAGE_BYTES - 8) / 2);
 });
 

@@ -30,7 +30,7 @@ function baseOf(): BranchBase {
   };
 }
 
-/** A branch whose last checkpoint had this generation, and its file. */
+/** The file of a branch whose last checkpoint had this generation. */
 async function opened(generation: number, directory = new MemoryDirectory()) {
   const generations = { checksum: new Checksum(7), generation };
   const base = baseOf();
@@ -126,7 +126,7 @@ test('[LOG1] the pages of a checkpoint that did not end are forgotten, and those
   expect(shown(second.main, [2, 11])).toEqual([null, 11, 2, null]);
   expect([...second.main.ownPages()].sort()).toEqual([1, 2]);
   expect(second.file.sizeBytes()).toBe(2 * PLACE_BYTES);
-  // The same once more, as the first change after an opening.
+  // Page 3 is written once more, as the first change after an opening.
   second.main.write(page(12), 2 * PAGE_BYTES);
   second.main.write(page(14), 4 * PAGE_BYTES);
 

@@ -38,9 +38,9 @@ interface Stored {
   readonly pageCountBefore: number;
   readonly pageCount: number;
   readonly annotation: string;
-  /** Of a marker. */
+  /** The body of a marker. */
   readonly body: string;
-  /** Where the next one begins. */
+  /** The offset at which the next record begins. */
   readonly end: number;
 }
 
@@ -331,7 +331,7 @@ test('[HIST8] [LOG17] a folded segment that stands for folded ones says how much
   const directory = object.directory as MemoryDirectory;
   await object.open();
   const sizes = () => new Map([...directory.sizes()].filter(([name]) => /^(log|fold)-/.test(name)));
-  /** By the name of a folded segment. */
+  /** Kilobytes that a folded segment saves, by the name of its file. */
   const savedKilobytes = new Map<string, number>();
   let again = 0;
   // A commit an hour: segments are folded one after the other, and small folded ones become a part of the next.

@@ -122,7 +122,7 @@ test.each(COPIES)(
       await expect(again.remove('a')).rejects.toThrow('power');
       const expected = arrived === 0 ? ['a', 'b'] : ['b'];
       expect(ids(await reopen(directory.inner))).toEqual(expected);
-      // Only now is the other one older; it is whole, and then not.
+      // From here on the other copy is the older one: first whole, then damaged.
       if (arrived === 0) continue;
       await damage(directory.inner, other + 30);
       expect(ids(await reopen(directory.inner))).toEqual(expected);

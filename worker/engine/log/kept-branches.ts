@@ -222,7 +222,7 @@ function readCopy(file: SyncFile, copy: 0 | 1): Stored | null {
   };
 }
 
-/** Of a copy whose list has this length: whole words. */
+/** Bytes of a copy whose list has this many bytes: a multiple of four, for the checksum. */
 function placeBytes(length: number): number {
   return Math.ceil((HEAD_BYTES + length) / 4) * 4;
 }

@@ -14,7 +14,7 @@ const ALL = {
   limit: 1000,
 };
 
-/** An object with many segments, of which none was thinned, after a time. */
+/** An object with many segments that were never thinned, some time after its last commit. */
 async function old(count: number, everyMs: number, thenMs: number): Promise<ThinnedObject> {
   const object = new ThinnedObject();
   object.environment.history.thin = false;
@@ -89,7 +89,7 @@ test.for(['records', 'header'])(
     const after = object.states.slice(120);
     const kept = object.states.slice(0, 120).filter((_, i) => i > 100 && i % 6 === 5);
     for (const { bookmark } of [...after, ...kept]) expect(await isDamaged(bookmark)).toBe(false);
-    // The first state of all that is kept needs it.
+    // The oldest state that is kept needs the damaged page.
     expect(await isDamaged(object.states[5]!.bookmark)).toBe(true);
     await object.commit([0, 1]);
     await object.reopen();

@@ -9,7 +9,7 @@ import { MemoryDirectory } from '../file/memory-file.ts';
 import { sequenceIn } from './bookmark.ts';
 import { foldedSpan, type Span } from './sealed-segments.ts';
 
-/** An object with many segments, of which none was thinned; the newest ones are of later. */
+/** An object with many segments that are old enough to be thinned, and with a few newer ones. */
 async function old(
   thenMs: number,
   { count = 60, everyMs = 10_000, directory = new MemoryDirectory() as FileDirectory } = {},
@@ -37,7 +37,7 @@ test('[HIST13] a state is old when a day, or a week, has passed, not a milliseco
     [7 * DAY_MS - 1, [1]],
     [7 * DAY_MS, [60]],
   ] as const) {
-    // All of them are of one moment.
+    // All commits were made in one moment.
     const object = await (await old(ageMs, { everyMs: 0 })).open();
     await object.thin();
     const found = (await spansOf(object)).map((span) => span.minutes);
@@ -55,7 +55,7 @@ test('[HIST13] all segments are thinned once they are old, but for the newest th
   await object.commit([0]);
   await object.files.close();
   const names = (await object.directory.names()).filter((name) => name.startsWith('log-'));
-  // Of the last one, which is opened ahead, nothing is written yet.
+  // The last segment is opened ahead: nothing is written into it yet.
   const sizes = await Promise.all(names.map((name) => bytesOf(object.directory, name)));
   const active = sizes.filter(({ length }) => length > 0).length;
   object.environment.history.thin = true;

@@ -58,7 +58,7 @@ test.for([
       `INSERT INTO _cf_KV VALUES ('a', zeroblob(${1 << 20})), ('b', x'01')`,
     );
     expect(batchesOf(empty, one).map(({ length }) => length)).toEqual([1, 1]);
-    // Both the old value and the new one count.
+    // The bytes of the old value and of the new one count.
     const table = write.includes('_cf_KV') ? '_cf_KV SET value' : 't SET v';
     const changed = stateAfter(after, `UPDATE ${table} = zeroblob(400001)`);
     expect(batchesOf(after, changed).map(({ length }) => length)).toEqual([2, 2, 1]);

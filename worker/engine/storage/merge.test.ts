@@ -386,7 +386,7 @@ test.for([
   '[MERGE7] changes of 64 MiB and %i bytes, old and new values together, are MEMORY_FULL: %s',
   async ([more, isFull]) => {
     const cell = (sizeBytes: number) => new Uint8Array(sizeBytes);
-    // A fact that nothing is done with; its bytes count.
+    // A difference that no test applies: only the number of its bytes counts.
     const change = (before: Uint8Array | null, after: Uint8Array | null): RowDifference => ({
       kind: 'row',
       table: '_cf_METADATA',

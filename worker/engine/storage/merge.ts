@@ -25,7 +25,7 @@ export interface MergeTarget {
 }
 
 export interface Merged {
-  /** The first of them. */
+  /** The first conflicts, at most CONFLICTS_MAX. */
   readonly conflicts: readonly WireConflict[];
   readonly conflictCount: number;
   /** False: there was nothing to do, or it has conflicts. */

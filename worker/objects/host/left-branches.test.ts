@@ -18,7 +18,7 @@ class Box extends DurableObject {}
 
 let medium: SlowMedium;
 let host: TestHost;
-/** Of the object. */
+/** The key of the object's folder. */
 let key: string;
 
 /** The process begins. */

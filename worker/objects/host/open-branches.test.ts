@@ -159,7 +159,7 @@ test.for([0, 1, 2, 3])(
       await write(branch, i, `branch ${i}`);
       bookmarks.push(await bookmarkOf(branch));
     }
-    /** Holds the object until it is called. */
+    /** Keeps the object in memory until the result is called. */
     const hold = () => {
       let release = () => {};
       const until = new Promise<void>((resolve) => (release = resolve));

@@ -66,7 +66,7 @@ const FILE_TIME: BrowserMediumEnvironment = {
   after: (delayMs, task) => systemTime.after(delayMs, task, false),
 };
 
-/** Longer than a page stays for its writes as it goes away. */
+/** Longer than the 50 ms for which a page that goes away waits for its writes. */
 const ESTIMATE_AFTER_MS = 250;
 
 // Firefox asks on the page's thread, and the worker stands still until that answers (153): not before a write is stored, for
