@@ -10,7 +10,7 @@ import { serialize } from '../../src/shared/values/encode.ts';
 import type { FollowOutcome } from '../../src/shared/wire/follow-asks.ts';
 import { MemoryCatalog } from '../objects/catalog/catalog.ts';
 import { type FollowedObject, queuedAs } from '../objects/host/followers.ts';
-import { DurableObject } from '../realm/library/base-classes.ts';
+import { endsOfTests } from '../testing/ends.ts';
 import {
   type Device,
   type DeviceOptions,
@@ -24,18 +24,11 @@ import {
   worldOf,
 } from '../testing/followed-device.ts';
 import { followedServer } from '../testing/followed-server.ts';
+import { ItemRoom } from '../testing/item-room.ts';
 import { SlowMedium } from '../testing/slow-medium.ts';
 import type { LinkSocket } from './link.ts';
 
-class Room extends DurableObject {
-  constructor(ctx: never, env: never) {
-    super(ctx, env);
-    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name TEXT)');
-  }
-  add(name: string) {
-    this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
-    return this.names().length;
-  }
+class Room extends ItemRoom {
   fail(name: string) {
     this.add(name);
     throw new RangeError(`no ${name}`);
@@ -43,16 +36,12 @@ class Room extends DurableObject {
   refuse(): never {
     throw new TypeError('never');
   }
-  names() {
-    return [...this.ctx.storage.sql.exec('SELECT name FROM item').raw()].flat();
-  }
 }
 
-const ends: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
+afterEach(() => {
   vi.restoreAllMocks();
 });
+const ends = endsOfTests();
 
 async function device(
   connect: (name: string) => LinkSocket,

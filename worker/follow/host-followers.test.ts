@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { addressKey, branchAddress, facetAddress } from '../../src/shared/contract/object-id.ts';
 import { completeLimits } from '../engine/sql/query-limits.ts';
-import { DurableObject } from '../realm/library/base-classes.ts';
+import { endsOfTests } from '../testing/ends.ts';
 import {
   type Device,
   type DeviceOptions,
@@ -17,31 +17,20 @@ import {
   worldOf,
 } from '../testing/followed-device.ts';
 import { followedServer } from '../testing/followed-server.ts';
+import { ItemRoom } from '../testing/item-room.ts';
 import { createTestHost } from '../testing/test-host.ts';
 import { type FollowTable, follow } from './follow.ts';
 import type { LinkSocket } from './link.ts';
 import type { WaitingObject } from './waiting-objects.ts';
 import { WaitingObjects } from './waiting-objects.ts';
 
-class Room extends DurableObject {
-  constructor(ctx: never, env: never) {
-    super(ctx, env);
-    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name TEXT)');
-  }
-  add(name: string) {
-    this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
-  }
-  names() {
-    return [...this.ctx.storage.sql.exec('SELECT name FROM item').raw()].flat();
-  }
-}
+class Room extends ItemRoom {}
 
-const ends: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
+afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
 });
+const ends = endsOfTests();
 
 async function device(
   connect: (name: string) => LinkSocket,

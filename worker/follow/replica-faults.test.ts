@@ -1,173 +1,16 @@
 // A replica whose server, connection or files do something wrong, beside a server in the same process.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { encodeChanges } from '../../src/follow/changes/changes-bytes.ts';
-import { decodeToFollower, decodeToServer } from '../../src/follow/protocol/decode.ts';
-import type { SettledOutcome } from '../../src/follow/protocol/follower.ts';
-import type {
-  HelloMessage,
-  MessageToFollower,
-  MessageToServer,
-} from '../../src/follow/protocol/messages.ts';
-import { storageError } from '../../src/shared/contract/errors.ts';
-import { addressKey, idOfStorage } from '../../src/shared/contract/object-id.ts';
-import { deserialize } from '../../src/shared/values/decode.ts';
+import type { MessageToFollower } from '../../src/follow/protocol/messages.ts';
+import { idOfStorage } from '../../src/shared/contract/object-id.ts';
 import { serialize } from '../../src/shared/values/encode.ts';
-import { MemoryCatalog } from '../objects/catalog/catalog.ts';
-import { NO_FOLLOWERS } from '../objects/host/followers.ts';
-import { DurableObject } from '../realm/library/base-classes.ts';
+import { endsOfTests } from '../testing/ends.ts';
 import { turns, until } from '../testing/followed-device.ts';
-import { type FollowedServer, followedServer } from '../testing/followed-server.ts';
-import { SlowMedium } from '../testing/slow-medium.ts';
-import { createTestHost } from '../testing/test-host.ts';
-import { Replica, type ReplicaEnd, type ReplicaEvents } from './replica.ts';
+import { connect, deviceOf, isCurrent, namesIn, serverOf } from '../testing/replica-device.ts';
+import type { ReplicaEnd } from './replica.ts';
 
-class Room extends DurableObject {
-  constructor(ctx: never, env: never) {
-    super(ctx, env);
-    this.ctx.storage.sql.exec(
-      'CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, name TEXT UNIQUE)',
-    );
-  }
-  add(name: string) {
-    this.ctx.storage.sql.exec('INSERT INTO item (name) VALUES (?)', name);
-    return this.names().length;
-  }
-  claim(name: string) {
-    const names = this.names();
-    if (!names.includes(name)) return this.add(name);
-    if (names.includes('all may have it')) return 'there';
-    throw new Error('It is taken.');
-  }
-  clear() {
-    this.ctx.storage.sql.exec('DELETE FROM item');
-  }
-  endUnlessTheirs(name: string) {
-    const isHere = this.names().includes('theirs');
-    this.add(name);
-    if (!isHere) this.ctx.abort('by the class');
-  }
-  index() {
-    this.ctx.storage.sql.exec('CREATE INDEX by_name ON item (name)');
-  }
-  names(): string[] {
-    const rows = this.ctx.storage.sql.exec('SELECT name FROM item ORDER BY id').raw();
-    return [...rows].map(([name]) => String(name));
-  }
-}
-
-const ends: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
-
-async function serverOf(
-  bounds?: Parameters<typeof followedServer>[2],
-  version = 1,
-): Promise<FollowedServer> {
-  const server = await followedServer(
-    Room,
-    { methods: ['add', 'claim', 'endUnlessTheirs'], version },
-    bounds,
-  );
-  ends.push(() => server.close());
-  return server;
-}
-
-/** A device, which opens its replica again and again. */
-async function deviceOf() {
-  const medium = new SlowMedium();
-  const here = await createTestHost({}, { Room }, undefined, {
-    medium,
-    catalog: new MemoryCatalog(),
-  });
-  ends.push(() => here.close());
-  here.host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Room']) };
-  const ended: unknown[] = [];
-  const outcomes = new Map<number, SettledOutcome>();
-  let heard = 0;
-  const environment = {
-    now: () => ++heard,
-    afterRealTime: () => () => {},
-    inTurn: <T>(opening: () => Promise<T>) => opening(),
-    newClient: () => 'page',
-    earlier: 0,
-  };
-  return {
-    here,
-    medium,
-    ended,
-    outcomes,
-    base: addressKey(here.address('a')),
-    open: (events: Partial<ReplicaEvents> = {}) =>
-      Replica.open(here.host, here.address('a'), 1, environment, {
-        onChange() {},
-        onSettled: (n, outcome) => void outcomes.set(n, outcome),
-        onRefused() {},
-        onEnded: (reason) => void ended.push(reason),
-        ...events,
-      }),
-  };
-}
-
-interface Connection {
-  readonly end: ReplicaEnd;
-  readonly hello: HelloMessage;
-  /** The messages of the server. */
-  readonly received: MessageToFollower[];
-  /** The reasons with which the replica closed the connection. */
-  readonly closes: string[];
-  /** The numbers of the calls that the replica sent on the connection. */
-  readonly calls: number[];
-}
-
-/** `change`: another message in place of one of the server's; null: it is lost. Resolves when the replica has greeted. */
-async function connect(
-  server: FollowedServer,
-  replica: Replica,
-  change: (message: MessageToFollower) => unknown = (message) => message,
-): Promise<Connection> {
-  const socket = server.connect();
-  const sent: MessageToServer[] = [];
-  const received: MessageToFollower[] = [];
-  const closes: string[] = [];
-  const calls: number[] = [];
-  let end: ReplicaEnd | undefined;
-  socket.addEventListener('open', () => {
-    end = replica.connected({
-      send(bytes) {
-        const message = decodeToServer(deserialize(bytes));
-        sent.push(message);
-        if (message.kind === 'call') calls.push(message.n);
-        socket.send(bytes);
-      },
-      close(reason) {
-        closes.push(reason);
-        socket.close();
-      },
-    });
-  });
-  socket.addEventListener('message', (event) => {
-    const bytes = new Uint8Array((event as MessageEvent<ArrayBuffer>).data);
-    const message = decodeToFollower(deserialize(bytes));
-    const changed = change(message);
-    if (changed === null) return;
-    received.push(message);
-    end?.received(changed === message ? bytes : serialize(changed));
-  });
-  socket.addEventListener('close', () => end?.closed());
-  await until(() => sent.length > 0);
-  return { end: end!, hello: sent[0] as HelloMessage, received, closes, calls };
-}
-
-async function namesIn(replica: Replica): Promise<unknown> {
-  const { n, answer } = await replica.call('names', []);
-  expect(n).toBeNull();
-  return answer?.kind === 'value' ? answer.value : answer;
-}
-
-const isCurrent = (replica: Replica) => () =>
-  replica.state.state === 'current' && replica.state.pending === 0;
+const ends = endsOfTests();
 
 const CHANGES = { isWiped: false, schema: null, sequences: null, kv: [], kvGone: [] };
 const TABLE = { name: 'item', keys: ['id'], columns: ['id', 'name'], isWhole: false, gone: [] };
@@ -191,9 +34,9 @@ describe('a replica', () => {
   test.for(Object.entries(MISFITS))(
     '[FOLP33] whose server sends %s ends, keeps its calls, and gets a whole copy next time',
     async ([, changes]) => {
-      const server = await serverOf();
+      const server = await serverOf(ends);
       await server.call('add', 'first');
-      const { open, ended, here } = await deviceOf();
+      const { open, ended, here } = await deviceOf(ends);
       let replica = await open();
       let isWrong = false;
       const first = await connect(server, replica, (message) =>
@@ -236,9 +79,9 @@ describe('a replica', () => {
   );
 
   test('[FOLP31] whose parts are fewer than it has counted begins again with the first', async () => {
-    const server = await serverOf({ partBytes: 100 });
+    const server = await serverOf(ends, { partBytes: 100 });
     for (let i = 0; i < 6; i++) await server.call('add', `${i} `.repeat(40));
-    const { open, ended, here, base } = await deviceOf();
+    const { open, ended, here, base } = await deviceOf(ends);
     let replica = await open();
     const first = await connect(server, replica, firstParts);
     await until(() => first.received.length === 4); // welcome, and three parts
@@ -261,9 +104,9 @@ describe('a replica', () => {
   });
 
   test('[FOLP31] whose disk fails when a snapshot begins again has none of the parts before it', async () => {
-    const server = await serverOf({ partBytes: 100 });
+    const server = await serverOf(ends, { partBytes: 100 });
     for (let i = 0; i < 6; i++) await server.call('add', `${i} `.repeat(40));
-    const { open, ended, medium, base } = await deviceOf();
+    const { open, ended, medium, base } = await deviceOf(ends);
     const partsKey = idOfStorage(`_follow/${base}.parts`).toString();
     let replica = await open();
     const first = await connect(server, replica, firstParts);
@@ -297,8 +140,8 @@ describe('a replica', () => {
   });
 
   test('[FOLP13] whose disk fails goes on from its files, without a whole copy', async () => {
-    const server = await serverOf();
-    const { open, ended, medium, base } = await deviceOf();
+    const server = await serverOf(ends);
+    const { open, ended, medium, base } = await deviceOf(ends);
     let replica = await open();
     await connect(server, replica);
     await server.call('add', 'first');
@@ -320,8 +163,8 @@ describe('a replica', () => {
   });
 
   test('[FOLW11] a damaged message ends its connection, and nothing else', async () => {
-    const server = await serverOf();
-    const { open, ended } = await deviceOf();
+    const server = await serverOf(ends);
+    const { open, ended } = await deviceOf(ends);
     const replica = await open();
     for (const [wrong, reason] of [
       [serialize({ kind: 'cut' }), /INVALID_ARGUMENT|cut|last|onto/],
@@ -346,8 +189,8 @@ describe('a replica', () => {
   });
 
   test('[FOLP21] a message out of order closes its connection with the reason, and the next one goes on', async () => {
-    const server = await serverOf();
-    const { open, ended } = await deviceOf();
+    const server = await serverOf(ends);
+    const { open, ended } = await deviceOf(ends);
     const replica = await open();
     const connection = await connect(server, replica);
     await until(isCurrent(replica));
@@ -363,8 +206,8 @@ describe('a replica', () => {
   });
 
   test('[FOLW8] a connection that was replaced neither ends nor disturbs the next one', async () => {
-    const server = await serverOf();
-    const { open, outcomes } = await deviceOf();
+    const server = await serverOf(ends);
+    const { open, outcomes } = await deviceOf(ends);
     const replica = await open();
     const first = await connect(server, replica);
     await until(isCurrent(replica));
@@ -382,8 +225,8 @@ describe('a replica', () => {
   });
 
   test('[FOLW12] with a server of another version nothing is forecast, and calls are sent', async () => {
-    const server = await serverOf({}, 2);
-    const { open, outcomes } = await deviceOf();
+    const server = await serverOf(ends, {}, 2);
+    const { open, outcomes } = await deviceOf(ends);
     const replica = await open();
     expect((await replica.call('add', ['early'])).answer).toEqual({ kind: 'value', value: 1 });
     let answers = false;
@@ -410,8 +253,8 @@ describe('a replica', () => {
   });
 
   test('[FOLP23] a copy is offline until the server has answered it, and tells when it was last heard of', async () => {
-    const server = await serverOf();
-    const { open } = await deviceOf();
+    const server = await serverOf(ends);
+    const { open } = await deviceOf(ends);
     const replica = await open();
     const unanswered = await connect(server, replica, () => null);
     await turns();
@@ -432,8 +275,8 @@ describe('a replica', () => {
   });
 
   test('[FOLP18] of very many answers that arrive together, some are shown before the last', async () => {
-    const server = await serverOf();
-    const { open } = await deviceOf();
+    const server = await serverOf(ends);
+    const { open } = await deviceOf(ends);
     const shown: (number | null)[] = [];
     const replica = await open({ onChange: () => void shown.push(replica.state.lastSyncAtMs) });
     const held: (() => void)[] = [];
@@ -465,8 +308,8 @@ describe('a replica', () => {
   });
 
   test('[FOLP20] a closed replica has closed its connection, tells nothing more, and keeps no object open', async () => {
-    const server = await serverOf();
-    const { open, ended, here } = await deviceOf();
+    const server = await serverOf(ends);
+    const { open, ended, here } = await deviceOf(ends);
     let changes = 0;
     const replica = await open({ onChange: () => void changes++ });
     const connection = await connect(server, replica);
@@ -488,7 +331,7 @@ describe('a replica', () => {
   });
 
   test('[FOLP13] a replica that cannot be opened keeps no object open', async () => {
-    const { open, here, base } = await deviceOf();
+    const { open, here, base } = await deviceOf(ends);
     const replica = await open();
     await replica.call('add', ['mine']);
     await replica.close();
@@ -502,131 +345,6 @@ describe('a replica', () => {
     expect(here.host.instances.running()).toEqual([]);
     await change('UPDATE call SET args = (SELECT args FROM hidden)');
     const again = await open();
-    expect(await namesIn(again)).toEqual(['mine']);
-    await again.close();
-  });
-
-  test('[FOLP5] a refused call is made again with its number gone, and only if it was refused', async () => {
-    const server = await serverOf();
-    await server.call('add', 'same');
-    const { open } = await deviceOf();
-    const replica = await open();
-    await replica.call('add', ['same']);
-    await connect(server, replica);
-    await until(() => replica.state.refused === 1);
-    expect(await replica.retry(2)).toBeNull();
-    const failed = await replica.retry(1); // it fails here already
-    expect(failed).toMatchObject({ n: null, answer: { kind: 'error' } });
-    expect(replica.refusals.map(({ call }) => call.n)).toEqual([1]);
-    await replica.dismiss(2);
-    expect(replica.state.refused).toBe(1);
-    await replica.dismiss(1);
-    expect(replica.state.refused).toBe(0);
-    expect(await replica.retry(1)).toBeNull();
-    await replica.close();
-  });
-
-  test('[FOLP17] arguments that the server would not take are refused with their size', async () => {
-    const { open } = await deviceOf();
-    const replica = await open();
-    const call = replica.call('add', ['x'.repeat(2 ** 20)]);
-    await expect(call).rejects.toMatchObject({
-      code: 'MESSAGE_TOO_LARGE',
-      message: expect.stringMatching(
-        /^add\(\): the arguments .* have at most \d+ bytes, these \d+\. Pass them in several calls\.$/,
-      ),
-    });
-    expect(replica.state.pending).toBe(0);
-    const { message } = await call.catch((error) => error);
-    const [most, these] = message.match(/\d+(?= bytes)|\d+(?=\. Pass)/g)!.map(Number);
-    const fitting = 2 ** 20 - (these - most);
-    await expect(replica.call('add', ['x'.repeat(fitting + 1)])).rejects.toThrow(`${most + 1}.`);
-    expect(await replica.call('add', ['x'.repeat(fitting)])).toMatchObject({ n: 1 });
-    await replica.close();
-  });
-
-  test('[FOLP5] a refused call that changes nothing any more, when it is made again, is refused no longer', async () => {
-    const server = await serverOf();
-    await server.call('add', 'same');
-    const { open } = await deviceOf();
-    const replica = await open();
-    await replica.call('claim', ['same']);
-    await connect(server, replica);
-    await until(() => replica.state.refused === 1);
-    expect(await replica.retry(1)).toMatchObject({ n: null, answer: { kind: 'error' } });
-    expect(replica.state.refused).toBe(1);
-    await server.call('add', 'all may have it');
-    await until(async () => ((await namesIn(replica)) as string[]).length === 2);
-    const again = { n: null, answer: { kind: 'value', value: 'there' } };
-    expect(await replica.retry(1)).toEqual(again);
-    expect(replica.state).toMatchObject({ pending: 0, refused: 0 });
-    await replica.close();
-  });
-
-  test('[FOLP5] [FOLW12] a refused call is made again without a forecast, too', async () => {
-    const server = await serverOf({}, 2);
-    await server.call('add', 'same');
-    const { open } = await deviceOf();
-    const replica = await open();
-    await replica.call('add', ['same']);
-    await connect(server, replica);
-    await until(() => replica.state.refused === 1);
-    await server.call('clear');
-    await until(async () => ((await namesIn(replica)) as string[]).length === 0);
-    expect(await replica.retry(1)).toEqual({ n: 2, answer: null });
-    await until(isCurrent(replica));
-    expect(replica.state.refused).toBe(0);
-    expect(await server.call('names')).toEqual(['same']);
-    await replica.close();
-  });
-
-  test('[FOLP6] a call that only the server can run stays out of every later forecast, and others stay in it', async () => {
-    const server = await serverOf();
-    await server.call('add', 'theirs');
-    const { open, outcomes } = await deviceOf();
-    let replica = await open();
-    await replica.call('add', ['first']);
-    const ended = await replica.call('endUnlessTheirs', ['by the server']);
-    expect(ended).toEqual({ n: 2, answer: null });
-    await replica.call('add', ['last']);
-    expect(await namesIn(replica)).toEqual(['first', 'last']);
-    let answers = false;
-    const answered = (message: MessageToFollower) =>
-      !answers && 'last' in message && message.last > 0 ? null : message;
-    await connect(server, replica, answered);
-    // On the state of the server, this call would not reset the object.
-    await until(async () => ((await namesIn(replica)) as string[])[0] === 'theirs');
-    expect(await namesIn(replica)).toEqual(['theirs', 'first', 'last']);
-    await replica.close();
-    server.drop();
-    replica = await open();
-    expect(await namesIn(replica)).toEqual(['theirs', 'first', 'last']);
-    answers = true;
-    await connect(server, replica, answered);
-    await until(isCurrent(replica));
-    expect(outcomes.get(2)).toMatchObject({ kind: 'value' });
-    expect(await namesIn(replica)).toEqual(['theirs', 'first', 'by the server', 'last']);
-    await replica.close();
-  });
-
-  test('[FOLP13] a replica whose forecast cannot be made is not open, and keeps its calls', async () => {
-    const { open, here, ended } = await deviceOf();
-    const replica = await open();
-    await replica.call('add', ['mine']);
-    await replica.close();
-    const { branches } = here.host;
-    const { fork } = branches;
-    const full = storageError('DISK_FULL', 'full by the test');
-    branches.fork = async () => {
-      throw full;
-    };
-    await expect(open()).rejects.toBe(full);
-    expect(ended).toEqual([full]);
-    await here.advance(60_000);
-    expect(here.host.instances.running()).toEqual([]);
-    branches.fork = fork;
-    const again = await open();
-    expect(again.state.pending).toBe(1);
     expect(await namesIn(again)).toEqual(['mine']);
     await again.close();
   });

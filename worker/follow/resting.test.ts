@@ -1,9 +1,9 @@
 // Copies that nobody uses: their calls are sent after a start, and they are closed when they have nothing to do.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { serialize } from '../../src/shared/values/encode.ts';
 import type { FollowedObject } from '../objects/host/followers.ts';
-import { DurableObject } from '../realm/library/base-classes.ts';
+import { endsOfTests } from '../testing/ends.ts';
 import {
   type Device,
   deviceOf,
@@ -16,25 +16,12 @@ import {
   worldOf,
 } from '../testing/followed-device.ts';
 import { type FollowedServer, followedServer } from '../testing/followed-server.ts';
+import { ItemRoom } from '../testing/item-room.ts';
 import type { LinkSocket } from './link.ts';
 
-class Room extends DurableObject {
-  constructor(ctx: never, env: never) {
-    super(ctx, env);
-    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name TEXT)');
-  }
-  add(name: string) {
-    this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
-  }
-  names() {
-    return [...this.ctx.storage.sql.exec('SELECT name FROM item').raw()].flat();
-  }
-}
+class Room extends ItemRoom {}
 
-const ends: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+const ends = endsOfTests();
 
 async function serverOf(): Promise<FollowedServer> {
   const server = await followedServer(Room, { methods: ['add', 'names'] });

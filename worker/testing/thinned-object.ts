@@ -5,7 +5,7 @@ import type { FileDirectory } from '../engine/file/file.ts';
 import { MemoryDirectory } from '../engine/file/memory-file.ts';
 import { ObjectFiles } from '../engine/log/object-files.ts';
 import { PAGE_BYTES } from '../engine/log/pages.ts';
-import { foldedSpan } from '../engine/log/sealed-segments.ts';
+import { foldedSpan, type Span } from '../engine/log/sealed-segments.ts';
 import { type FilesOptions, imageOf, noise, START_MS, TestEnvironment } from './test-log.ts';
 
 export const MINUTE_MS = 60_000;
@@ -16,6 +16,16 @@ export interface KnownState {
   readonly bookmark: string;
   readonly image: Buffer;
   readonly timeMs: number;
+}
+
+export interface AgedOptions {
+  /** Commits, each of which fills a part of a segment. @default 60 */
+  readonly count?: number;
+  /** Between two commits. @default 10,000 */
+  readonly everyMs?: number;
+  /** After the last of them; then a few commits follow. */
+  readonly thenMs: number;
+  readonly directory?: FileDirectory;
 }
 
 export class ThinnedObject {
@@ -31,6 +41,27 @@ export class ThinnedObject {
 
   constructor(directory: FileDirectory = new MemoryDirectory()) {
     this.directory = directory;
+  }
+
+  /** A closed object with many segments that were never thinned, some time after its commits. */
+  static async aged({
+    count = 60,
+    everyMs = 10_000,
+    thenMs,
+    directory,
+  }: AgedOptions): Promise<ThinnedObject> {
+    const object = new ThinnedObject(directory);
+    object.environment.history.thin = false;
+    await object.open();
+    await object.fill(count, everyMs, thenMs);
+    await object.files.close();
+    object.environment.history.thin = true;
+    return object;
+  }
+
+  /** The spans of the folded segments that it has. */
+  async spans(): Promise<Span[]> {
+    return (await this.folded()).map((name) => foldedSpan(name)!);
   }
 
   async open(): Promise<this> {
@@ -106,6 +137,15 @@ export class ThinnedObject {
     return kept;
   }
 
+  /** Makes commits one after the other; after a time, a few commits end the last segments. */
+  async fill(count: number, everyMs: number, thenMs: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      this.environment.nowMs = START_MS + i * everyMs;
+      await this.commit([0, 1 + (i % 5)]);
+    }
+    await this.rest(thenMs);
+  }
+
   /** Time passes, then a few commits end the last segments. */
   async rest(ms: number): Promise<void> {
     this.environment.nowMs += ms;
@@ -117,18 +157,14 @@ export class ThinnedObject {
   }
 }
 
-/** Commits one after another, and then a time in which a few commits end the last segments. */
+/** An open object that was filled, and whose old segments were thinned. */
 export async function saved(
   count: number,
   everyMs: number,
   thenMs: number,
 ): Promise<ThinnedObject> {
   const object = await new ThinnedObject().open();
-  for (let i = 0; i < count; i++) {
-    object.environment.nowMs = START_MS + i * everyMs;
-    await object.commit([0, 1 + (i % 5)]);
-  }
-  await object.rest(thenMs);
+  await object.fill(count, everyMs, thenMs);
   await object.thin();
   return object;
 }

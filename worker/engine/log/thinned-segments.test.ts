@@ -14,30 +14,12 @@ const ALL = {
   limit: 1000,
 };
 
-/** An object with many segments that were never thinned, some time after its last commit. */
-async function old(count: number, everyMs: number, thenMs: number): Promise<ThinnedObject> {
-  const object = new ThinnedObject();
-  object.environment.history.thin = false;
-  await object.open();
-  for (let i = 0; i < count; i++) {
-    object.environment.nowMs = START_MS + i * everyMs;
-    await object.commit([0, 1 + (i % 5)]);
-  }
-  await object.rest(thenMs);
-  await object.files.close();
-  object.environment.history.thin = true;
-  return object;
-}
-
-const spansOf = async (object: ThinnedObject): Promise<Span[]> =>
-  (await object.folded()).map((name) => foldedSpan(name)!);
-
 test('[HIST13] eight segments at most are made one at a time, or become a part of the small one before them', async () => {
-  const object = await (await old(200, 10_000, 2 * DAY_MS)).open();
+  const object = await (await ThinnedObject.aged({ count: 200, thenMs: 2 * DAY_MS })).open();
   const made = new Map<number, Span>();
   while (object.files.needsMaintenance) {
     await object.files.maintain();
-    for (const span of await spansOf(object)) made.set(span.last, span);
+    for (const span of await object.spans()) made.set(span.last, span);
   }
   const spans = [...made.values()];
   expect(spans.length).toBeGreaterThan(3);
@@ -45,12 +27,16 @@ test('[HIST13] eight segments at most are made one at a time, or become a part o
     expect([first, minutes]).toEqual([1, 1]);
     expect(last - (spans[i - 1]?.last ?? 0)).toBeLessThanOrEqual(8);
   }
-  expect(await spansOf(object)).toEqual([spans.at(-1)]);
+  expect(await object.spans()).toEqual([spans.at(-1)]);
   await object.files.close();
 });
 
 test('[HIST13] a large folded segment stays as it is, beside the next one', async () => {
-  const object = await old(140, MINUTE_MS / 2, 2 * DAY_MS);
+  const object = await ThinnedObject.aged({
+    count: 140,
+    everyMs: MINUTE_MS / 2,
+    thenMs: 2 * DAY_MS,
+  });
   // A sixteenth of it is less than eight segments have after thinning.
   object.environment.history.bytes = 1 << 20;
   await object.open();
@@ -68,7 +54,7 @@ test('[HIST13] a large folded segment stays as it is, beside the next one', asyn
 test.for(['records', 'header'])(
   '[HIST16] [HIST4] damage of the %s of a segment ends no object and no thinning: all other states are as they were',
   async (place) => {
-    const object = await old(120, 10_000, 2 * DAY_MS);
+    const object = await ThinnedObject.aged({ count: 120, thenMs: 2 * DAY_MS });
     const name = segmentName(4);
     const bytes = await bytesOf(object.directory, name);
     bytes[place === 'header' ? 20 : 9000]! ^= 1;
@@ -119,7 +105,11 @@ async function outcomes(object: ThinnedObject): Promise<string[]> {
  * one, and the one after it, which was never finished. What they stand for was pruned.
  */
 async function withUnfinished(): Promise<{ object: ThinnedObject; whole: string; begun: string }> {
-  const object = await old(140, MINUTE_MS / 2, 2 * DAY_MS);
+  const object = await ThinnedObject.aged({
+    count: 140,
+    everyMs: MINUTE_MS / 2,
+    thenMs: 2 * DAY_MS,
+  });
   const { history } = object.environment;
   history.bytes = 1 << 20; // small enough that the second one does not contain the first
   await object.open();
@@ -175,7 +165,9 @@ test.for([true, false])(
 );
 
 test('[HIST4] damage of the header of a folded segment ends no object', async () => {
-  const object = await (await old(140, MINUTE_MS / 2, 2 * DAY_MS)).open();
+  const object = await (
+    await ThinnedObject.aged({ count: 140, everyMs: MINUTE_MS / 2, thenMs: 2 * DAY_MS })
+  ).open();
   await object.thin();
   const [name] = await object.folded();
   await object.files.close();
@@ -199,11 +191,11 @@ test('[HIST15] a history that takes half of its bytes is thinned before it is ol
     [1 << 20, [1]],
     [1 << 17, [60]],
   ] as const) {
-    const object = await old(120, 10_000, MINUTE_MS);
+    const object = await ThinnedObject.aged({ count: 120, thenMs: MINUTE_MS });
     object.environment.history.bytes = bytes;
     await object.open();
     await object.thin();
-    const found = new Set((await spansOf(object)).map((span) => span.minutes));
+    const found = new Set((await object.spans()).map((span) => span.minutes));
     expect([bytes, [...found]]).toEqual([bytes, minutes]);
     await object.compare();
     await object.files.close();
@@ -212,7 +204,7 @@ test('[HIST15] a history that takes half of its bytes is thinned before it is ol
 
 test('[HIST16] what is pruned while it is thinned is not there, and the rest is as it was', async () => {
   for (let steps = 1; steps < 12; steps++) {
-    const object = await (await old(120, 10_000, 2 * DAY_MS)).open();
+    const object = await (await ThinnedObject.aged({ count: 120, thenMs: 2 * DAY_MS })).open();
     for (let i = 0; i < steps; i++) await object.files.maintain();
     object.environment.history.bytes = 1 << 17;
     await object.rest(0);

@@ -2,33 +2,11 @@
 
 import { expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { bytesOf, overwrite, START_MS, WatchedDirectory } from '../../testing/test-log.ts';
+import { bytesOf, overwrite, WatchedDirectory } from '../../testing/test-log.ts';
 import { DAY_MS, HOUR_MS, ThinnedObject } from '../../testing/thinned-object.ts';
-import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { sequenceIn } from './bookmark.ts';
-import { foldedSpan, type Span } from './sealed-segments.ts';
-
-/** An object with many segments that are old enough to be thinned, and with a few newer ones. */
-async function old(
-  thenMs: number,
-  { count = 60, everyMs = 10_000, directory = new MemoryDirectory() as FileDirectory } = {},
-): Promise<ThinnedObject> {
-  const object = new ThinnedObject(directory);
-  object.environment.history.thin = false;
-  await object.open();
-  for (let i = 0; i < count; i++) {
-    object.environment.nowMs = START_MS + i * everyMs;
-    await object.commit([0, 1 + (i % 5)]);
-  }
-  await object.rest(thenMs);
-  await object.files.close();
-  object.environment.history.thin = true;
-  return object;
-}
-
-const spansOf = async (object: ThinnedObject): Promise<Span[]> =>
-  (await object.folded()).map((name) => foldedSpan(name)!);
+import { foldedSpan } from './sealed-segments.ts';
 
 test('[HIST13] a state is old when a day, or a week, has passed, not a millisecond before', async () => {
   for (const [ageMs, minutes] of [
@@ -38,9 +16,9 @@ test('[HIST13] a state is old when a day, or a week, has passed, not a milliseco
     [7 * DAY_MS, [60]],
   ] as const) {
     // All commits were made in one moment.
-    const object = await (await old(ageMs, { everyMs: 0 })).open();
+    const object = await (await ThinnedObject.aged({ thenMs: ageMs, everyMs: 0 })).open();
     await object.thin();
-    const found = (await spansOf(object)).map((span) => span.minutes);
+    const found = (await object.spans()).map((span) => span.minutes);
     expect([ageMs, [...new Set(found)]]).toEqual([ageMs, minutes]);
     await object.compare();
     await object.files.close();
@@ -48,7 +26,7 @@ test('[HIST13] a state is old when a day, or a week, has passed, not a milliseco
 });
 
 test('[HIST13] all segments are thinned once they are old, but for the newest that has ended and the active one', async () => {
-  const object = await old(2 * DAY_MS, { count: 20 });
+  const object = await ThinnedObject.aged({ thenMs: 2 * DAY_MS, count: 20 });
   object.environment.nowMs += 2 * DAY_MS;
   object.environment.history.thin = false;
   await object.open();
@@ -61,14 +39,14 @@ test('[HIST13] all segments are thinned once they are old, but for the newest th
   object.environment.history.thin = true;
   await object.open();
   await object.thin();
-  const spans = await spansOf(object);
+  const spans = await object.spans();
   expect([spans[0]?.first, spans.at(-1)?.last]).toEqual([1, active - 2]);
   await object.compare();
   await object.files.close();
 });
 
 test('[HIST13] a clock that is ahead thins nothing that is not a day older than the last commit', async () => {
-  const object = await (await old(HOUR_MS)).open();
+  const object = await (await ThinnedObject.aged({ thenMs: HOUR_MS })).open();
   object.environment.nowMs += 30 * DAY_MS;
   await object.thin();
   expect(await object.folded()).toEqual([]);
@@ -76,7 +54,7 @@ test('[HIST13] a clock that is ahead thins nothing that is not a day older than 
 });
 
 test('[BRANCH6] what is before the moment of an open branch is thinned, up to the segment that ends with it', async () => {
-  const object = await old(2 * DAY_MS);
+  const object = await ThinnedObject.aged({ thenMs: 2 * DAY_MS });
   const pin = { sequence: Number.POSITIVE_INFINITY };
   Object.assign(object.environment, { pinnedSequence: () => pin.sequence });
   // The base of the sixth segment is the last commit of the fifth.
@@ -84,7 +62,7 @@ test('[BRANCH6] what is before the moment of an open branch is thinned, up to th
   pin.sequence = new DataView(header.buffer).getFloat64(24, true);
   await object.open();
   await object.thin();
-  expect(await spansOf(object)).toEqual([{ first: 1, last: 5, minutes: 1 }]);
+  expect(await object.spans()).toEqual([{ first: 1, last: 5, minutes: 1 }]);
   const kept = await object.compare();
   for (const { bookmark } of object.states)
     if (sequenceIn(bookmark) >= pin.sequence) expect(kept).toContain(bookmark);
@@ -92,7 +70,7 @@ test('[BRANCH6] what is before the moment of an open branch is thinned, up to th
 });
 
 test('[HIST16] a damaged folded segment is not made a part of the next one, and what follows it is thinned', async () => {
-  const object = await (await old(2 * DAY_MS)).open();
+  const object = await (await ThinnedObject.aged({ thenMs: 2 * DAY_MS })).open();
   await object.thin();
   const [name] = await object.folded();
   const { last } = foldedSpan(name!)!;
@@ -111,7 +89,7 @@ test('[HIST16] a damaged folded segment is not made a part of the next one, and 
   object.environment.history.thin = true;
   await object.open();
   await object.thin();
-  const spans = await spansOf(object);
+  const spans = await object.spans();
   expect(spans[0]).toEqual(foldedSpan(name!));
   expect(spans[1]?.first).toBe(last + 1);
   expect(spans[1]!.last).toBeGreaterThan(last + 2);
@@ -122,7 +100,7 @@ test.for(['open', 'read', 'write', 'flush'] as const)(
   '[HIST16] a call of %s that fails ends a fold without a trace, with its error, and the next one folds',
   async (failing) => {
     const watched = new WatchedDirectory();
-    const object = await old(2 * DAY_MS, { directory: watched });
+    const object = await ThinnedObject.aged({ thenMs: 2 * DAY_MS, directory: watched });
     await object.open();
     const concerns = (name: string) =>
       failing === 'read' ? /^log-0000000[67]$/.test(name) : name.startsWith('fold-');
@@ -147,7 +125,7 @@ test.for(['open', 'read', 'write', 'flush'] as const)(
 );
 
 test('[HIST16] an object that is closed during a fold leaves no file open, and the next opening removes the begun one', async () => {
-  const object = await old(2 * DAY_MS);
+  const object = await ThinnedObject.aged({ thenMs: 2 * DAY_MS });
   await object.open();
   while ((await object.folded()).length === 0) await object.files.maintain();
   const [begun] = await object.folded();
@@ -162,7 +140,7 @@ test('[HIST16] an object that is closed during a fold leaves no file open, and t
 
 test('[HIST16] a fold whose segments are pruned while its file is opened is not made', async () => {
   const directory = new MemoryDirectory();
-  const object = await old(2 * DAY_MS, { directory });
+  const object = await ThinnedObject.aged({ thenMs: 2 * DAY_MS, directory });
   const open = directory.open.bind(directory);
   let isPruned = false;
   directory.open = async (name) => {
@@ -213,7 +191,7 @@ test('[HIST13] the code that thins is loaded once there are two segments to fold
 });
 
 test('[HIST16] without the code that thins, the object works, and is thinned once a segment has ended and it can be loaded', async () => {
-  const object = await old(2 * DAY_MS);
+  const object = await ThinnedObject.aged({ thenMs: 2 * DAY_MS });
   const { loadFolding } = object.environment;
   let [tries, isThere] = [0, false];
   object.environment.loadFolding = async () => {
@@ -235,7 +213,7 @@ test('[HIST16] without the code that thins, the object works, and is thinned onc
 });
 
 test('[HIST16] another failure of the code that thins is not taken for that', async () => {
-  const object = await old(2 * DAY_MS);
+  const object = await ThinnedObject.aged({ thenMs: 2 * DAY_MS });
   object.environment.loadFolding = async () => {
     throw new TypeError('a defect');
   };
