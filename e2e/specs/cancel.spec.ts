@@ -17,6 +17,8 @@ declare global {
   interface Window {
     controller: AbortController;
     running: Promise<{ error: unknown; afterMs: number }>;
+    /** When a call behind the endless query was answered. */
+    goneOn: Promise<number>;
   }
 }
 
@@ -38,13 +40,15 @@ for (const isolated of [false, true]) {
           [follower, leader],
         ] as const) {
           await startEndless(mine, 'SELECT max(i) FROM c');
-          const waiting = other.evaluate(async () => {
-            await (await window.api.openStorage('another')).put('a', 1);
-            return Date.now();
+          await other.evaluate(() => {
+            const call = window.api.openStorage('another').then((storage) => storage.put('a', 1));
+            window.goneOn = call.then(() => Date.now());
           });
+          // The worker is busy: the call of the other tab has no answer.
+          expect(await isPending(other)).toBe(true);
           const [{ reason, afterMs }, abortedMs] = await abort(mine);
           expect(reason).toBe('enough');
-          const goneOnMs = (await waiting) - abortedMs;
+          const goneOnMs = (await other.evaluate(() => window.goneOn)) - abortedMs;
           const figures = `rejected after ${afterMs} ms, the other tab went on after ${goneOnMs} ms`;
           info.annotations.push({ type: 'figures', description: figures });
           console.log(
@@ -196,15 +200,28 @@ async function startEndless(page: Page, select: string, before = ''): Promise<vo
       window.controller.signal.addEventListener('abort', () => {
         abortedMs = Date.now();
       });
+      const other = await window.api.openStorage('behind');
+      await other.get('a');
       window.running = calls.sql.exec(`${before}${endless}${select}`).ready.then(
         () => ({ error: 'ended', afterMs: 0 }),
         (error) => ({ error, afterMs: Date.now() - abortedMs }),
       );
+      // A statement without end gives no sign; but a call behind it has no answer, which takes less than a request.
+      const behind = other.get('a').then(() => 'answered', String);
+      const request = fetch(location.href).then(() => 'pending');
+      const sign = await Promise.race([behind, request]);
+      if (sign !== 'pending') throw new Error(`The worker is not busy: ${sign}`);
     },
     [select, before] as const,
   );
-  // A statement without end gives no sign that it runs.
-  await page.waitForTimeout(500);
+}
+
+/** Whether the call of `goneOn` still waits after a request to the server, which takes longer than the call otherwise would. */
+async function isPending(page: Page): Promise<boolean> {
+  return await page.evaluate(async () => {
+    const request = fetch(location.href).then(() => 'pending');
+    return (await Promise.race([window.goneOn, request])) === 'pending';
+  });
 }
 
 async function abort(

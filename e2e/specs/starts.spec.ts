@@ -69,11 +69,50 @@ test('[START3] a script that serves only after it has awaited something is waite
   tag: LONG,
 }, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
-  const text = `import { DurableObject, serve } from '${server.origin}/worker/start/entries/objects.ts';
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    serve({ Room: class Room extends DurableObject { add() { return 7; } } });`;
-  expect(await failedStart(page, { text })).toMatchObject({ code: 'ok' });
+  const awaited = await startHeld();
+  try {
+    const text = `import { DurableObject, serve } from '${server.origin}/worker/start/entries/objects.ts';
+      await fetch('${awaited.address}');
+      serve({ Room: class Room extends DurableObject { add() { return 7; } } });`;
+    let isOver = false;
+    const outcome = failedStart(page, { text }).finally(() => {
+      isOver = true;
+    });
+    await awaited.asked;
+    // The page has turns meanwhile, and does not give up.
+    await page.evaluate(() => fetch(location.href).then(() => {}));
+    expect(isOver).toBe(false);
+    awaited.answer();
+    expect(await outcome).toMatchObject({ code: 'ok' });
+  } finally {
+    awaited.close();
+  }
 });
+
+/** A server whose answer waits for `answer`; `asked` resolves when it was asked. */
+async function startHeld() {
+  let answer = () => {};
+  let ask = () => {};
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  const server = createServer((_request, response) => {
+    answer = () => {
+      response.writeHead(200, { 'access-control-allow-origin': '*' }).end();
+    };
+    ask();
+  });
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  return {
+    address: `http://localhost:${(server.address() as AddressInfo).port}/`,
+    asked,
+    answer: () => answer(),
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
 
 for (const [what, script] of [
   ['an address that does not exist', { url: '/nowhere.js' }],

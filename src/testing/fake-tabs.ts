@@ -443,3 +443,10 @@ function whileAlive(objects: ObjectsService, agent: Agent): ObjectsService {
     },
   };
 }
+
+/** The code of the error with which a call rejects; `done` if it does not. */
+export const codeOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => 'done',
+    ({ code }) => code,
+  );

@@ -291,7 +291,7 @@ test('[FOLC1] a change of the schema leaves the rows of the tables that stay as 
   expect(await copy.rows(select)).toEqual(kept);
   const names = "SELECT name FROM sqlite_master WHERE name IN ('t', 'u', 'i') ORDER BY name";
   expect(await copy.rows(names)).toEqual([['i'], ['t']]);
-  // A table with the same name and other columns is made anew.
+  // A table with the same name and other columns replaces the earlier one.
   await copy.apply({ schema: [table('CREATE TABLE t (id INTEGER PRIMARY KEY, v, w)')] });
   expect(await copy.rows('SELECT id, w FROM t')).toEqual([]);
 });

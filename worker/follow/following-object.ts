@@ -21,6 +21,7 @@ import {
 } from '../../src/shared/contract/followed.ts';
 import { addressKey, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
 import type { FollowAnswers, FollowAsk, FollowOutcome } from '../../src/shared/wire/follow-asks.ts';
+import { assert } from '../engine/file/invariant.ts';
 import {
   FollowedError,
   type FollowedObject,
@@ -181,7 +182,8 @@ export class FollowingObject implements FollowedObject {
 
   /** Closes the replica, which is open and not in use, because its files are needed. Calls may wait in it. */
   async makeRoom(): Promise<void> {
-    const { replica } = this.#opened!;
+    assert(this.#opened !== undefined, 'a copy without files was asked for room');
+    const { replica } = this.#opened;
     await this.#rest(replica);
     if (replica.pending.length > 0) this.#environment.left(this.#object);
   }

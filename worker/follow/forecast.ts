@@ -17,6 +17,7 @@ import {
 import { mustBeCallable } from '../../src/shared/contract/rpc-class.ts';
 import { deserialize } from '../../src/shared/values/decode.ts';
 import { serialize } from '../../src/shared/values/encode.ts';
+import { assert } from '../engine/file/invariant.ts';
 import type { ObjectHost } from '../objects/host/object-host.ts';
 import type { ObjectInstance } from '../objects/instance/object-instance.ts';
 
@@ -59,7 +60,8 @@ export class Forecast {
 
   /** The branch, on which reads and live reads run, once `remake` has made one. */
   get address(): ObjectAddress {
-    return this.#branch!.address;
+    assert(this.#branch !== null, 'a forecast was used before it was made');
+    return this.#branch.address;
   }
 
   /** True while it is made, and no call and no live read holds it. */

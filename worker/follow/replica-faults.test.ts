@@ -7,8 +7,9 @@ import { idOfStorage } from '../../src/shared/contract/object-id.ts';
 import { serialize } from '../../src/shared/values/encode.ts';
 import { endsOfTests } from '../testing/ends.ts';
 import { turns, until } from '../testing/followed-device.ts';
+import type { FollowedServer } from '../testing/followed-server.ts';
 import { connect, deviceOf, isCurrent, namesIn, serverOf } from '../testing/replica-device.ts';
-import type { ReplicaEnd } from './replica.ts';
+import type { Replica, ReplicaEnd } from './replica.ts';
 
 const ends = endsOfTests();
 
@@ -29,6 +30,14 @@ const MISFITS = {
 /** Of a snapshot, three parts arrive, and nothing after them. */
 const firstParts = (message: MessageToFollower) =>
   message.kind === 'cut' || (message.kind === 'part' && message.copy.parts > 3) ? null : message;
+
+/** The replica is not connected: its next connection carries a call to the server. */
+async function goesOn(server: FollowedServer, replica: Replica): Promise<void> {
+  await replica.call('add', ['mine']);
+  await connect(server, replica);
+  await until(isCurrent(replica));
+  expect(await server.call('names')).toEqual(['mine']);
+}
 
 describe('a replica', () => {
   test.for(Object.entries(MISFITS))(
@@ -180,10 +189,7 @@ describe('a replica', () => {
       connection.end.received(serialize({ kind: 'welcome', protocol: 1, version: 1 }));
       expect(await namesIn(replica)).toEqual([]);
     }
-    await replica.call('add', ['mine']);
-    await connect(server, replica);
-    await until(isCurrent(replica));
-    expect(await server.call('names')).toEqual(['mine']);
+    await goesOn(server, replica);
     expect(ended).toEqual([]);
     await replica.close();
   });
@@ -197,10 +203,7 @@ describe('a replica', () => {
     connection.end.received(serialize({ kind: 'welcome', protocol: 1, version: 1 }));
     await until(() => replica.state.state === 'offline');
     expect(connection.closes).toEqual(['"welcome" is not expected while current']);
-    await replica.call('add', ['mine']);
-    await connect(server, replica);
-    await until(isCurrent(replica));
-    expect(await server.call('names')).toEqual(['mine']);
+    await goesOn(server, replica);
     expect(ended).toEqual([]);
     await replica.close();
   });

@@ -21,12 +21,17 @@ import {
   type SettledOutcome,
   stepFollower,
 } from '../../src/follow/protocol/follower.ts';
-import type { CopyMark, MessageToFollower } from '../../src/follow/protocol/messages.ts';
+import type {
+  CopyMark,
+  MessageToFollower,
+  MessageToServer,
+} from '../../src/follow/protocol/messages.ts';
 import { isStorageError, storageError } from '../../src/shared/contract/errors.ts';
 import type { FollowState } from '../../src/shared/contract/followed.ts';
 import { addressKey, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
 import { deserialize } from '../../src/shared/values/decode.ts';
 import { serialize } from '../../src/shared/values/encode.ts';
+import { assert } from '../engine/file/invariant.ts';
 import type { ObjectHost } from '../objects/host/object-host.ts';
 import { Base } from './base.ts';
 import { Forecast, type ForecastAnswer } from './forecast.ts';
@@ -370,8 +375,7 @@ export class Replica {
       case 'reportRefusal':
         return this.#events.onRefused(effect.refusal);
       case 'send':
-        // The last connection that was made, and that has not ended: there is no other one to the protocol.
-        return this.#socket!.link.send(serialize(effect.message));
+        return this.#send(effect.connection, effect.message);
       case 'disconnect':
         return this.#disconnect(effect.connection, effect.reason);
       // What they ask for was done by the commit before: an event of an object ends when it is durable.
@@ -413,6 +417,13 @@ export class Replica {
     if (mark === null && !this.#isCopyKept) return;
     await this.#parts.queue.keepCopy(mark);
     this.#isCopyKept = mark !== null;
+  }
+
+  // The protocol knows one connection: the last that was made and has not ended.
+  #send(connection: number, message: MessageToServer): void {
+    const socket = this.#socket;
+    assert(socket?.connection === connection, 'a replica sent to a connection that has ended');
+    socket.link.send(serialize(message));
   }
 
   #disconnect(connection: number, reason: string): void {

@@ -324,7 +324,7 @@ class Work {
   runNext(after: string): void {
     const names = [...this.#clients.keys()];
     const turn = names.indexOf(after) + 1;
-    for (const client of [...names.slice(turn), ...names]) {
+    for (const client of [...names.slice(turn), ...names.slice(0, turn)]) {
       // If the instance ends now, the call that is attempted is the reason, and no other one.
       if ([...this.#clients.values()].some(({ run }) => run.kind === 'attempting')) return;
       if (this.#begins(client)) return;

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
-import { FakeTabs } from '../../testing/fake-tabs.ts';
+import { codeOf, FakeTabs } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 
 let tabs: FakeTabs;
@@ -10,12 +10,6 @@ beforeEach(() => {
   tabs = new FakeTabs(runCandidate);
 });
 afterEach(() => tabs.close());
-
-const codeOf = (call: Promise<unknown>) =>
-  call.then(
-    () => 'done',
-    ({ code }) => code,
-  );
 
 async function openBoth() {
   const [one, two] = [tabs.tab(), tabs.tab()];

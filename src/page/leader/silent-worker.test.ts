@@ -10,7 +10,7 @@ import {
   type StartMessage,
   type WorkerMessage,
 } from '../../shared/wire/control.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { codeOf, type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { SILENT_WAIT_MS } from './leader-search.ts';
@@ -21,12 +21,6 @@ beforeEach(() => {
   tabs = new FakeTabs(runCandidate);
 });
 afterEach(() => tabs.close());
-
-const codeOf = (call: Promise<unknown>) =>
-  call.then(
-    () => 'done',
-    ({ code }) => code,
-  );
 
 async function pass(tab: FakeTab, stepMs: number, count: number) {
   for (let i = 0; i < count; i++) {
