@@ -2,7 +2,8 @@
 //
 // Chromium: the browser that CHROMIUM_PATH names, then an installed Chromium or Chrome, then
 // Playwright's own download, then the system's package (as root). Firefox: FIREFOX_PATH, then an
-// installed Firefox; fetched only with FIREFOX=1. A candidate counts only when it starts.
+// installed Firefox; fetched only with FIREFOX=1. A candidate counts only when it starts and is one
+// that Playwright can drive.
 
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -23,6 +24,8 @@ interface Places {
   readonly variable: string;
   readonly commands: readonly string[];
   readonly paths: readonly string[];
+  /** The oldest major version that Playwright can drive. */
+  readonly oldest?: number;
 }
 
 const PLACES: Readonly<Record<BrowserName, Places>> = {
@@ -49,6 +52,8 @@ const PLACES: Readonly<Record<BrowserName, Places>> = {
       '/Applications/Firefox.app/Contents/MacOS/firefox',
       'C:\\Program Files\\Mozilla Firefox\\firefox.exe',
     ],
+    // Playwright sends `network.addDataCollector` at each start, which Firefox 140 does not know.
+    oldest: 141,
   },
 };
 
@@ -65,9 +70,7 @@ export function findBrowser(name: BrowserName): FoundBrowser | null {
   if (named) {
     const found = tryBrowser(name, named);
     if (found) return found;
-    throw new Error(
-      `${variable} is ${named}, which does not start as a browser; correct or unset it.`,
-    );
+    throw new Error(`${variable} is ${named}, which ${fault(name)}; correct or unset it.`);
   }
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   const onPath = commands.flatMap((command) => folders.map((folder) => join(folder, command)));
@@ -102,8 +105,8 @@ export function getFirefox(): FoundBrowser | null {
   const packaged = installPackage('firefox-esr') && findBrowser('firefox');
   if (packaged) return packaged;
   throw new Error(
-    'FIREFOX=1, but no Firefox could be found or installed. Install Firefox ESR and, if it is not ' +
-      'on the PATH, set FIREFOX_PATH to its executable.',
+    `FIREFOX=1, but no Firefox of version ${PLACES.firefox.oldest} or later could be found or installed. ` +
+      'Install Firefox ESR and, if it is not on the PATH, set FIREFOX_PATH to its executable.',
   );
 }
 
@@ -126,7 +129,22 @@ function tryBrowser(name: BrowserName, executablePath: string): FoundBrowser | n
     encoding: 'utf8',
     timeout: START_MS_MAX,
   });
-  return status === 0 ? { name, executablePath, version: stdout.trim() } : null;
+  const version = stdout?.trim() ?? '';
+  if (status !== 0 || majorOf(version) < (PLACES[name].oldest ?? 0)) return null;
+  return { name, executablePath, version };
+}
+
+/** Why a candidate of this name did not count. */
+function fault(name: BrowserName): string {
+  const { oldest } = PLACES[name];
+  return oldest === undefined
+    ? 'does not start as a browser'
+    : `does not start as a browser of version ${oldest} or later`;
+}
+
+/** The first number in what a browser says of itself; NaN, which is older than nothing, if there is none. */
+function majorOf(version: string): number {
+  return Number.parseInt(/\d+/.exec(version)?.[0] ?? '', 10);
 }
 
 /** Installs packages of Debian or Ubuntu, as root; false if that is not possible. */
