@@ -27,19 +27,14 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const UNIT_TESTS = ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'];
 
 /**
- * Tests of what a process has once: its channels, on which the tabs of one file would hear those of another; its
- * collector; globals that are replaced for good, as by a document; a library that looks for one when it is loaded.
+ * Tests of what a process has once: its collector; globals that are replaced for good, as by a document; a library that looks for one when it is loaded.
  */
 const ISOLATED = [
-  'src/page/leader/*.test.ts',
-  'src/page/storage/*.test.ts',
-  'src/shared/wire/*.test.ts',
   'src/shared/values/long-strings.test.ts',
   'src/tools/react/*.test.ts',
   'src/tools/solid/*.test.ts',
   'src/tools/svelte/*.test.ts',
   'src/tools/vue/*.test.ts',
-  'worker/start/boot/*.test.ts',
   'e2e/workerd/differential/surface.test.ts',
   'worker/engine/sql/cancelled-query.test.ts',
   'worker/engine/vfs/sqlite-module.test.ts',
@@ -55,6 +50,11 @@ const LAST_STOP_MS = 300_000;
 
 /** Tests that take minutes, which `npm test` leaves for the rest. */
 const LONG = ['**/*.long.test.ts'];
+
+/** Of single tests in other files. */
+const TAGS = [
+  { name: 'long', description: 'About a second or more: `npm test` leaves it for the rest.' },
+];
 
 /**
  * Dependencies of the demo's pages and workers. Vite finds those of workers, and of modules loaded late, only when
@@ -141,6 +141,7 @@ export default defineConfig({
   test: {
     root: '.',
     environment: 'node',
+    tags: TAGS,
     projects: [
       {
         extends: true,

@@ -36,7 +36,9 @@ function cursorIn(files: CodeFiles): [CodeFiles, string, number] {
   return [{ ...files, 'main.ts': text.slice(0, at) + text.slice(at + 1) }, 'main.ts', at];
 }
 
-test('[DEMO24] an unknown method, a wrong argument and a wrong alarm are mistakes, at their places', () => {
+test('[DEMO24] an unknown method, a wrong argument and a wrong alarm are mistakes, at their places', {
+  tags: 'long',
+}, () => {
   const putt = counter("this.ctx.storage.putt('a', 1);");
   expect(checker.check(putt)).toEqual([
     {

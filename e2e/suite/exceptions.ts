@@ -133,6 +133,7 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
   'e2e/suite': 'tests of the tests',
   'e2e/workerd/conformance': 'tests of the tests',
   'e2e/workerd/fuzz': 'tests of the tests',
+  'e2e/browsers/browser.test.ts': 'tests of the tests',
   'e2e/break/hostile/attack.test.ts': 'tests of the tests',
   'e2e/break/mutants': 'tests of the tests',
   'e2e/specs/demo.spec.ts': 'the panels of the demo are not a promise of the package',

@@ -8,7 +8,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BUILDS } from '../browsers/built-once.ts';
 import { LONG, RELEASE, REST } from '../browsers/tags.ts';
-import { lastLineTally, oneCheck, playwrightTally, type Step, vitestTally } from './steps.ts';
+import { listFiles, readSource } from './source-files.ts';
+import {
+  type IsChosen,
+  lastLineTally,
+  oneCheck,
+  playwrightTally,
+  type Step,
+  vitestTally,
+} from './steps.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -66,15 +74,12 @@ const types = {
 export function stagesOfTest(folder: string): readonly Stage[] {
   return [
     [
-      [
-        { title: 'types', ...types, tally: oneCheck },
-        unit('unit tests', folder, 'unit', 'isolated'),
-      ],
+      [{ title: 'types', ...types, tally: oneCheck }, unit('unit tests', folder, UNIT, 'short')],
       [
         { title: 'lint', ...tool('biome', 'ci'), tally: oneCheck },
         pack(folder),
         builds(folder),
-        unit('tests of the package', folder, 'packed'),
+        unit('tests of the package', folder, ['packed']),
       ],
     ],
     [[endToEnd('end-to-end tests', 'Chromium', folder, `--grep-invert=${LONG}|${REST}`)]],
@@ -100,8 +105,9 @@ export function stagesOfRest(folder: string): readonly Stage[] {
   };
   return [
     ...packing(folder),
-    [[unit('long unit tests', folder, 'long')], [conformance('Chromium'), fuzz]],
-    [[unit('comparison with the newest workerd', folder, 'newest workerd')]],
+    [[unit('further unit tests', folder, UNIT, 'long')]],
+    [[unit('long unit tests', folder, ['long'])], [conformance('Chromium'), fuzz]],
+    [[unit('comparison with the newest workerd', folder, ['newest workerd'])]],
     [[simulator('simulation', '--seed', '1', '--rounds', '60', '--jobs', '2')]],
     // Each keeps two cores busy, so side by side they would only slow each other.
     [
@@ -182,16 +188,40 @@ function buildsIn(folder: string): string {
   return join(folder, 'builds');
 }
 
-function unit(title: string, folder: string, ...projects: readonly string[]): Step {
+/** The projects of unit tests that `npm test` runs the short tests of. */
+const UNIT = ['unit', 'isolated'];
+
+/** By the tag of tests that take about a second or more. */
+const CHOICES: Readonly<Record<'short' | 'long', IsChosen>> = {
+  short: (tags) => !tags.includes('long'),
+  long: (tags) => tags.includes('long'),
+};
+
+/** The tests of Vitest's projects: of a choice, or all. */
+function unit(
+  title: string,
+  folder: string,
+  projects: readonly string[],
+  choice?: keyof typeof CHOICES,
+): Step {
   const report = join(folder, `${title}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`];
   const chosen = projects.map((project) => `--project=${project}`);
+  if (choice === 'short') chosen.push('--tags-filter=!long');
+  if (choice === 'long') chosen.push('--tags-filter=long', ...filesWithLongTests());
   return {
     title,
     ...tool('vitest', 'run', ...reporters, ...chosen),
     env: { PACKED_FILE: packedIn(folder) },
-    tally: () => vitestTally(report),
+    tally: () => vitestTally(report, choice && CHOICES[choice]),
   };
+}
+
+/** Loading the others would take longer than the tests. */
+function filesWithLongTests(): readonly string[] {
+  return listFiles(['src', 'worker', 'e2e'], /(?<!\.long)\.test\.ts$/).filter((file) =>
+    readSource(file).includes("tags: 'long'"),
+  );
 }
 
 function endToEnd(

@@ -56,26 +56,26 @@ describe('steps of npm test', () => {
 
   test('a test file that could not be loaded counts as a failure', () => {
     const path = report({
-      numPassedTests: 3,
-      numTotalTests: 3,
       testResults: [
         { name: 'broken.test.ts', status: 'failed', message: 'no such file', assertionResults: [] },
-        { name: 'whole.test.ts', status: 'passed', assertionResults: [] },
+        {
+          name: 'whole.test.ts',
+          status: 'passed',
+          assertionResults: [{ fullName: 'adds', status: 'passed', failureMessages: [] }],
+        },
       ],
     });
     expect(vitestTally(path)).toEqual({
-      passed: 3,
+      passed: 1,
       failed: 1,
       failures: ['broken.test.ts\n  no such file'],
-      slowest: [],
+      slowest: [{ title: 'adds', seconds: 0 }],
     });
   });
 
   test('a test that failed is named in the summary, with the start of its error', () => {
     const unit = vitestTally(
       report({
-        numPassedTests: 1,
-        numTotalTests: 2,
         testResults: [
           {
             status: 'failed',
@@ -136,9 +136,7 @@ describe('steps of npm test', () => {
       duration: 1000 * i,
       failureMessages: [],
     }));
-    const unit = vitestTally(
-      report({ numPassedTests: 12, numTotalTests: 12, testResults: [{ assertionResults }] }),
-    );
+    const unit = vitestTally(report({ testResults: [{ assertionResults }] }));
     const tests = [{ status: 'flaky', results: [{ duration: 4000 }, { duration: 4500 }] }];
     const stats = { expected: 0, unexpected: 0, flaky: 1, skipped: 0 };
     const browser = playwrightTally(
@@ -194,6 +192,32 @@ describe('steps of npm test', () => {
     expect(repeated()).toEqual(['package', 'package']);
     writeFileSync(join(folder, 'package.tgz'), '');
     expect(repeated()).toEqual([]);
+  });
+
+  test('a long unit test belongs to one step, and is not counted in the other', () => {
+    const test = (fullName: string, tags: string[], status: string) => ({
+      fullName,
+      tags,
+      status,
+      failureMessages: [],
+    });
+    const short = [test('passes', [], 'passed'), test('is left out by hand', [], 'skipped')];
+    const path = report({
+      testResults: [{ assertionResults: [...short, test('takes long', ['long'], 'skipped')] }],
+    });
+    expect(vitestTally(path, (tags) => !tags.includes('long'))).toMatchObject({
+      passed: 1,
+      failed: 1,
+      failures: [expect.stringContaining('is left out by hand')],
+    });
+    const [npmTest, rest] = [stagesOfTest, stagesOfRest].map((of) =>
+      of(directory)
+        .flat(2)
+        .flatMap(({ parameters }) => parameters),
+    );
+    expect(npmTest).toContain('--tags-filter=!long');
+    expect(rest).toContain('--tags-filter=long');
+    expect(rest).toContain('worker/engine/sql/query-limits.test.ts');
   });
 
   test('each spec that is named for Firefox is there', () => {

@@ -93,8 +93,6 @@ export function oneCheck(_output: string, exitCode: number): Tally {
 }
 
 interface VitestReport {
-  readonly numPassedTests: number;
-  readonly numTotalTests: number;
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
@@ -102,6 +100,7 @@ interface VitestReport {
     readonly assertionResults: readonly {
       readonly fullName: string;
       readonly status: string;
+      readonly tags?: readonly string[];
       /** Milliseconds. Absent: it did not run. */
       readonly duration?: number | null;
       readonly failureMessages: readonly string[];
@@ -109,17 +108,25 @@ interface VitestReport {
   }[];
 }
 
-/** Counts of Vitest's JSON report; a file that could not be loaded is one failure. */
-export function vitestTally(path: string): Tally {
+/** Which tests of the files a step runs, by their tags. */
+export type IsChosen = (tags: readonly string[]) => boolean;
+
+/**
+ * Counts of Vitest's JSON report; a file that could not be loaded is one failure. Tests that were not chosen belong to
+ * another step, and are not counted.
+ */
+export function vitestTally(path: string, isChosen: IsChosen = () => true): Tally {
   const report = readJson<VitestReport>(path);
   const broken = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
   );
-  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+  const tests = report.testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ tags = [] }) => isChosen(tags));
   const failed = tests.filter(({ status }) => status !== 'passed');
   return {
-    passed: report.numPassedTests,
-    failed: report.numTotalTests - report.numPassedTests + broken.length,
+    passed: tests.length - failed.length,
+    failed: failed.length + broken.length,
     failures: [
       ...broken.map(({ name, message = '' }) => failure(name, message)),
       ...failed.map((test) => failure(test.fullName, test.failureMessages[0] ?? test.status)),

@@ -116,7 +116,7 @@ function keysOf(storage: ObjectInstance['storage']): unknown[] {
 }
 
 describe('the changes of an object', () => {
-  test('[FOLC1] make a copy equal after each statement', { timeout: 60_000 }, async () => {
+  test('[FOLC1] make a copy equal after each statement', { tags: 'long' }, async () => {
     for (const statement of STATEMENTS) {
       await exec(statement);
       await catchUp();
@@ -324,7 +324,9 @@ describe('the changes of an object', () => {
     await expectEqual();
   });
 
-  test('[FOLC9] parts read at different times, and the changes since the first, make a copy equal', async () => {
+  test('[FOLC9] parts read at different times, and the changes since the first, make a copy equal', {
+    tags: 'long',
+  }, async () => {
     const random = new Random(2611);
     for (let round = 0; round < 30; round++) {
       partBytes = random.pick([1, 60, 200]);

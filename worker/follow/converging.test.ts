@@ -3,6 +3,8 @@
 import { test } from 'vitest';
 import { convergeHere } from '../testing/converging-here.ts';
 
-test.for([1, 2, 4])('[FOLP10] copies converge with their object: world %i', (seed) =>
-  convergeHere(seed, { rounds: 1, steps: 60 }),
+test.for([1, 2, 4])(
+  '[FOLP10] copies converge with their object: world %i',
+  { tags: 'long' },
+  (seed) => convergeHere(seed, { rounds: 1, steps: 60 }),
 );

@@ -88,6 +88,7 @@ function message(random: Random): Uint8Array {
 
 test.for([1, 2, 3])(
   '[FOLP15] hostile followers neither end the object nor disturb others: seed %i',
+  { tags: 'long' },
   async (seed) => {
     const random = new Random(seed);
     const Mixed = mixedClass(Base);

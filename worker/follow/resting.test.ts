@@ -63,7 +63,9 @@ describe('copies that nobody uses', () => {
     expect(await third.room('a').call('names', [])).toMatchObject({ value: ['mine', 'mine too'] });
   });
 
-  test('[FOLP19] calls of many objects that wait are sent, some objects at a time', async () => {
+  test('[FOLP19] calls of many objects that wait are sent, some objects at a time', {
+    tags: 'long',
+  }, async () => {
     const server = await serverOf();
     const world = worldOf();
     const first = await device(down, world);
@@ -88,7 +90,9 @@ describe('copies that nobody uses', () => {
     );
   });
 
-  test('[FOLP19] objects whose server stays down do not keep others waiting', async () => {
+  test('[FOLP19] objects whose server stays down do not keep others waiting', {
+    tags: 'long',
+  }, async () => {
     const server = await serverOf();
     const world = worldOf();
     const first = await device(down, world);
@@ -151,7 +155,9 @@ describe('copies that nobody uses', () => {
     expect(used.here.host.instances.running().length).toBeGreaterThan(0);
   });
 
-  test('[FOLP22] more objects than files may be open for are used, offline, and their calls are sent', async () => {
+  test('[FOLP22] more objects than files may be open for are used, offline, and their calls are sent', {
+    tags: 'long',
+  }, async () => {
     const server = await serverOf();
     let isDown = true;
     const used = await device(() => (isDown ? down() : server.connect()));

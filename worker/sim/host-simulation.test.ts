@@ -7,10 +7,16 @@ beforeAll(() => {
 });
 
 // 22 found an alarm read from a database that a failed flush had closed.
-const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 22, 27, 100_000, 100_001];
+const SEEDS = [1, 22, 100_000];
+const FURTHER_SEEDS = [2, 3, 4, 5, 6, 7, 8, 27, 100_001];
 
-test('[SIM2] every promise that a caller holds settles, and no code runs in an ended instance', async () => {
+async function expectPromises(seeds: readonly number[]): Promise<void> {
   const rounds = await Rounds.of('hosts');
-  const { failures } = await rounds.run(SEEDS, { shrinks: false });
+  const { failures } = await rounds.run(seeds, { shrinks: false });
   expect(failures.map(({ seed, fact }) => `seed ${seed}: ${fact}`)).toEqual([]);
-});
+}
+
+test('[SIM2] every promise that a caller holds settles, and no code runs in an ended instance', () =>
+  expectPromises(SEEDS));
+
+test('[SIM2] so it does in further worlds', { tags: 'long' }, () => expectPromises(FURTHER_SEEDS));

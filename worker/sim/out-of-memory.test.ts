@@ -1,9 +1,9 @@
-// One request of fourteen is refused; out-of-memory.long.test.ts refuses each, which takes most of a minute.
+// One request of forty is refused; out-of-memory.long.test.ts refuses each, which takes most of a minute.
 
 import { beforeAll, describe, test } from 'vitest';
 import { fill, REFUSALS } from './out-of-memory.ts';
 
 describe('an allocator that refuses a request', () => {
   beforeAll(fill);
-  test.each(REFUSALS)('[SIM5] %s', (_, refuse) => refuse({ first: 3, step: 14 }));
+  test.each(REFUSALS)('[SIM5] %s', (_, refuse) => refuse({ first: 3, step: 40 }));
 });

@@ -187,7 +187,9 @@ test('[SIMU3] the invariant holds at rest: before the first step, after each cra
   expect(checked).toEqual(Array(20 + crashes).fill(0));
 });
 
-test('[SIMU4] every fault happens by default; a weight of 0 switches one off', async () => {
+test('[SIMU4] every fault happens by default; a weight of 0 switches one off', {
+  tags: 'long',
+}, async () => {
   const all = await simulate({ Notes }, { runs: 24, calls });
   expect([...all.coverage.faults.keys()].sort()).toEqual(
     'alarmLate alarmTwice clockBack crash diskError diskFull eviction failover powerLoss replyLost reset'.split(
@@ -206,7 +208,7 @@ test('[SIMU4] every fault happens by default; a weight of 0 switches one off', a
   });
 });
 
-test('[SIMU5] an answered write is there after every fault', async () => {
+test('[SIMU5] an answered write is there after every fault', { tags: 'long' }, async () => {
   await simulate(
     { Notes },
     {
@@ -305,7 +307,9 @@ test('[SIMU8] the file of a failure has the whole run, with the databases', asyn
   }
 });
 
-test('[SIMU9] coverage counts what really happened, and a minimum that is not reached is an error', async () => {
+test('[SIMU9] coverage counts what really happened, and a minimum that is not reached is an error', {
+  tags: 'long',
+}, async () => {
   const options: Options = { runs: 10, calls };
   const { coverage } = await simulate({ Notes }, options);
   expect(coverage.waits).toContain('Notes.slowly 1');
@@ -318,7 +322,9 @@ test('[SIMU9] coverage counts what really happened, and a minimum that is not re
   await expect(tooMuch).rejects.toThrow(/crash happened 0 times, not 3/);
 });
 
-test('[SIMU10] a client repeats a retryable call with the same draws, and hears nothing from a lost host', async () => {
+test('[SIMU10] a client repeats a retryable call with the same draws, and hears nothing from a lost host', {
+  tags: 'long',
+}, async () => {
   const seen = new Map<number, Set<string>>();
   const options: Options = {
     runs: 12,
@@ -346,7 +352,9 @@ class Pays extends DurableObject {
   }
 }
 
-test('[SIMU11] requests are answered by the option fetch, late, and fail before or after they arrive', async () => {
+test('[SIMU11] requests are answered by the option fetch, late, and fail before or after they arrive', {
+  tags: 'long',
+}, async () => {
   const outcomes = new Set<string>();
   const bank = new Set<string>();
   const { coverage } = await simulate(
@@ -384,7 +392,9 @@ test('[SIMU11] requests are answered by the option fetch, late, and fail before 
   expect((await failureOf(refused)).message).toMatch(/reaches no network/);
 });
 
-test('[SIMU12] a deployment changes the version of a class, both ways, on the same storage', async () => {
+test('[SIMU12] a deployment changes the version of a class, both ways, on the same storage', {
+  tags: 'long',
+}, async () => {
   class Notes2 extends Notes {
     override async add(text: string): Promise<number> {
       return (await super.add(text)) + 1000;
@@ -413,7 +423,7 @@ test('[SIMU12] a deployment changes the version of a class, both ways, on the sa
   expect([...versions].sort()).toEqual([false, true]);
 });
 
-test('[SIMU15] a call that never ends fails the run, by its name', async () => {
+test('[SIMU15] a call that never ends fails the run, by its name', { tags: 'long' }, async () => {
   class Hangs extends DurableObject {
     hang(): Promise<void> {
       return new Promise(() => {});

@@ -85,7 +85,9 @@ test('[DEMO31] more data than can be shared is refused with the bound', async ()
   ).rejects.toThrow('at most 200 objects');
 });
 
-test('[DEMO32] a link that unpacks to more than the bounds, or names anything else, is refused', async () => {
+test('[DEMO32] a link that unpacks to more than the bounds, or names anything else, is refused', {
+  tags: 'long',
+}, async () => {
   // A thousand times as long as its packed form, and unpacked only up to the bound.
   const bomb = new Uint8Array(deflateRawSync(Buffer.alloc(200 * 1024 * 1024)));
   await expect(unpackData(bomb)).rejects.toThrow('at most 16 MiB of files');
@@ -137,7 +139,9 @@ test('[DEMO32] a link that unpacks to more than the bounds, or names anything el
   }
 });
 
-test('[DEMO32] any change of the bytes of a link gives data, or an error that says so', async () => {
+test('[DEMO32] any change of the bytes of a link gives data, or an error that says so', {
+  tags: 'long',
+}, async () => {
   const packed = await packData(data);
   const plain = inflateRawSync(packed);
   let failures = 0;

@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { FollowClient, type FollowRoom } from './client.ts';
 
-test('[FOLS1] an object is followed in a process without async hooks', async () => {
+test('[FOLS1] an object is followed in a process without async hooks', {
+  tags: 'long',
+}, async () => {
   vi.resetModules();
   const hidden = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
   onTestFinished(() => {

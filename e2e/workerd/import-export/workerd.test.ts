@@ -53,7 +53,9 @@ const contents = async (name: string) =>
     JSON.stringify(await host.run(({ storage }) => read(storage, canonicalize), name)),
   ) as unknown;
 
-test('[MOVE12] an export is read by workerd under the id of its name, whole, with its alarm', async () => {
+test('[MOVE12] an export is read by workerd under the id of its name, whole, with its alarm', {
+  tags: 'long',
+}, async () => {
   const there = await workerd.call('from here', 'read');
   expect(there).toEqual(await contents('from here'));
   expect(there.bulk[0]).toBe(BULK_COUNT);
@@ -61,7 +63,9 @@ test('[MOVE12] an export is read by workerd under the id of its name, whole, wit
   expect(Object.keys(there.values)).toHaveLength(17);
 });
 
-test("[MOVE12] workerd's writes into an export come back, from its file and WAL as they are", async () => {
+test("[MOVE12] workerd's writes into an export come back, from its file and WAL as they are", {
+  tags: 'long',
+}, async () => {
   await workerd.call('from here', 'put', 'added', 'there');
   const file = workerd.databaseFile('from here');
   const wal = workerd.walFile('from here');
@@ -72,7 +76,9 @@ test("[MOVE12] workerd's writes into an export come back, from its file and WAL 
   expect(await contents('back')).toEqual(await contents('from here'));
 });
 
-test('[MOVE12] an object of workerd moves here, with its WAL and without', async () => {
+test('[MOVE12] an object of workerd moves here, with its WAL and without', {
+  tags: 'long',
+}, async () => {
   await workerd.call('from there', 'fill', BULK_COUNT, ALARM_MS);
   const there = await workerd.call('from there', 'read');
   const file = workerd.databaseFile('from there');

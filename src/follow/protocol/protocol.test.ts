@@ -460,12 +460,13 @@ describe('messages', () => {
 
 test.each(SMALL_WALKS.map((walk) => [nameOf(walk), walk] as const))(
   '[FOLW13] all promises hold: %s',
+  { tags: 'long' },
   (_, walk) => {
     expect(walked(walk).failure).toBeNull();
   },
 );
 
-test('[FOLW13] steps that the model leaves out break no promise either', () => {
+test('[FOLW13] steps that the model leaves out break no promise either', { tags: 'long' }, () => {
   for (const walk of SMALL_WALKS.slice(0, 4)) {
     const all = walked(walk, { takesAll: true });
     expect(all.failure).toBeNull();

@@ -309,7 +309,7 @@ describe('bodies', () => {
 });
 
 describe('time', () => {
-  test('[MG48] half a request is ended, its head or its body', async () => {
+  test('[MG48] half a request is ended, its head or its body', { tags: 'long' }, async () => {
     const limits = { headersTimeoutMs: 200, requestTimeoutMs: 400 };
     const slow = await started({ limits });
     const head = 'POST /client/v4/accounts HTTP/1.1\r\nHost: localhost\r\n';

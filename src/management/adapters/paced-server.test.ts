@@ -61,7 +61,9 @@ function gate() {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 const END = '\nend\n';
 
-test('[MG48] while a connection has 60,000 requests, at most the bound waits, and another is answered', async () => {
+test('[MG48] while a connection has 60,000 requests, at most the bound waits, and another is answered', {
+  tags: 'long',
+}, async () => {
   const first = gate();
   const { seen, open } = await started(async ({ url }, outgoing) => {
     if (url === '/held/0') await first.opened;
@@ -104,7 +106,9 @@ test('[MG48] the shortest requests do not exceed the bound either', async () => 
   expect(seen.most).toBeLessThanOrEqual(OUTSTANDING_MAX);
 });
 
-test('[MG48] a client that reads no answers gets few, and the rest once it reads', async () => {
+test('[MG48] a client that reads no answers gets few, and the rest once it reads', {
+  tags: 'long',
+}, async () => {
   const answer = 'x'.repeat(10_000) + END;
   const { seen, open } = await started(async (_, outgoing) => void outgoing.end(answer));
   const silent = open().pause();
@@ -120,7 +124,7 @@ test('[MG48] a client that reads no answers gets few, and the rest once it reads
   expect(seen.most).toBeLessThanOrEqual(OUTSTANDING_MAX);
 });
 
-test('[MG48] bodies between pipelined requests are read in turn', async () => {
+test('[MG48] bodies between pipelined requests are read in turn', { tags: 'long' }, async () => {
   const { open } = await started(async (incoming, outgoing) => {
     const body = await text(incoming);
     outgoing.end(`${incoming.url} ${body.length} ${new Set(body).size}${END}`);
@@ -192,7 +196,9 @@ test('[MG49] CONNECT after other requests is answered after them', async () => {
   await closed;
 });
 
-test('[MG48] a connection that sends nothing is ended, before its first request and after it', async () => {
+test('[MG48] a connection that sends nothing is ended, before its first request and after it', {
+  tags: 'long',
+}, async () => {
   const { open } = await started(async (_, outgoing) => void outgoing.end(END), {
     headersTimeout: 100,
     requestTimeout: 100,

@@ -15,7 +15,9 @@ const ENTRY = `
   export default managementWorker('MANAGEMENT', scenarioOptions());
 `;
 
-test('[MG37] the same calls have the same answers on workerd and in Node', async () => {
+test('[MG37] the same calls have the same answers on workerd and in Node', {
+  tags: 'long',
+}, async () => {
   const { outputFiles } = await build({
     stdin: {
       contents: ENTRY,

@@ -223,7 +223,7 @@ describe('bad input', () => {
   });
 });
 
-test('[MG7] no form of a body makes the emulator itself fail', async () => {
+test('[MG7] no form of a body makes the emulator itself fail', { tags: 'long' }, async () => {
   const zone = await provider.newZone();
   const operations = SCHEDULE.flatMap(({ operations, affected = [] }) => [
     ...operations,

@@ -128,7 +128,9 @@ test('[TAB16] a worker that becomes free in time runs everything, in order, and 
   expect(begun).toEqual([...begun].sort((one, other) => one - other));
 });
 
-test('[TAB16] a worker that becomes free while the page gives it up begins nothing more', async () => {
+test('[TAB16] a worker that becomes free while the page gives it up begins nothing more', {
+  tags: 'long',
+}, async () => {
   const outcomes = new Set<unknown>();
   // Messages of 14 s are the slowest that the page allows for.
   for (const transitMs of [1, 4000, 14_000]) {
@@ -172,7 +174,9 @@ test('[TAB16] calls one after the other bring one ping in 10 s', async () => {
   expect(world.posted.filter((type) => type === 'ping').length).toBeLessThanOrEqual(3);
 });
 
-test('[TAB16] in random worlds, nothing begins that is said not to be done, nor anything after the page has given up', async () => {
+test('[TAB16] in random worlds, nothing begins that is said not to be done, nor anything after the page has given up', {
+  tags: 'long',
+}, async () => {
   const counts = { givenUp: 0, notDone: 0, late: 0 };
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (generate) => {

@@ -16,7 +16,9 @@ const leader = (all: readonly FakeTab[]) =>
   all.find((tab) => isAlive(tab) && tab.host !== null) ?? null;
 
 for (const end of ['terminated', 'closed'] as const) {
-  test(`[TAB14] workers that are ${end} one after the other, at any moment of a takeover, leave nobody waiting for a timer`, async () => {
+  test(`[TAB14] workers that are ${end} one after the other, at any moment of a takeover, leave nobody waiting for a timer`, {
+    tags: 'long',
+  }, async () => {
     const waiting: string[] = [];
     for (let apart = 0; apart < 30; apart++) {
       tabs = new FakeTabs(runCandidate);

@@ -73,6 +73,7 @@ const WORK: [string, (handle: RemoteStorage, tab: FakeTab) => Promise<unknown>][
 
 test.for(WORK)(
   '[TAB17] %s is made again until a worker answers, however many end before',
+  { tags: 'long' },
   async ([, work]) => {
     const { state } = create();
     const { leaders, last } = await openLine(11);

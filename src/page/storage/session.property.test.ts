@@ -220,7 +220,9 @@ class Story {
   }
 }
 
-test('[PAGE11] any order of calls, loss, takeover, close and reply settles every call once, sends no write twice and leaves no session', async () => {
+test('[PAGE11] any order of calls, loss, takeover, close and reply settles every call once, sends no write twice and leaves no session', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...STEPS), { maxLength: 24 }), async (steps) => {
       const story = new Story();

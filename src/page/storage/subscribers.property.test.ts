@@ -171,7 +171,9 @@ class Play {
   }
 }
 
-test('[STUB37] a subscriber hears every event, or its page is told that the subscription has ended', async () => {
+test('[STUB37] a subscriber hears every event, or its page is told that the subscription has ended', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
       const play = await Play.begin();

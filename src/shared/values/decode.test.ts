@@ -299,7 +299,7 @@ describe('[VAL7] CORRUPT is thrown for', () => {
     }
   });
 
-  test('every beginning of a value', () => {
+  test('every beginning of a value', { tags: 'long' }, () => {
     const bytes = serialize(SAMPLE);
     const codes = Array.from(bytes, (_, length) => codeOf(bytes.subarray(0, length)));
     expect(codes.findIndex((code) => code !== 'CORRUPT')).toBe(-1);
@@ -388,7 +388,9 @@ describe('[VAL8] values that are expensive to construct', () => {
   });
 });
 
-test('[VAL7] bytes changed anywhere are a value or CORRUPT, in bounded time', () => {
+test('[VAL7] bytes changed anywhere are a value or CORRUPT, in bounded time', {
+  tags: 'long',
+}, () => {
   const original = serialize(SAMPLE);
   const change = fc.record({
     at: fc.nat(original.length - 1),

@@ -31,7 +31,9 @@ const ALPHABETS = {
 };
 
 for (const [name, alphabet] of Object.entries(ALPHABETS)) {
-  test(`[VAL4] long strings are the same bytes with and without a Buffer: ${name}`, () => {
+  test(`[VAL4] long strings are the same bytes with and without a Buffer: ${name}`, {
+    tags: 'long',
+  }, () => {
     for (const length of LENGTHS) {
       // One byte before it, or none: two-byte characters are padded to an even place.
       for (const before of ['', 'x']) {

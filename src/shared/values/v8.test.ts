@@ -170,7 +170,7 @@ describe('[VAL4] random values', () => {
     );
   });
 
-  test('written by V8 are read here', () => {
+  test('written by V8 are read here', { tags: 'long' }, () => {
     fc.assert(
       fc.property(graph, (value) => {
         const read = deserialize(nativeSerialize(value));

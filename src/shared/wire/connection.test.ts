@@ -177,7 +177,9 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
 
   const isPort = kind === 'port';
 
-  test('[RPC7] the large values of a put move to the worker, and those of a transaction are copied', async () => {
+  test('[RPC7] the large values of a put move to the worker, and those of a transaction are copied', {
+    tags: 'long',
+  }, async () => {
     const { connection, session } = await opened(new FakeHost(new Map()));
     const values = ['small', 'large', 'in a transaction'].map((key, i) => {
       const value = new Uint8Array(i === 0 ? 100 : 100_000).fill(i + 1);
@@ -198,7 +200,9 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     expect(left).toEqual([100, isPort ? 0 : 100_000, 100_000]);
   });
 
-  test('[RPC7] the large values of a result move to the page: each buffer once, and nothing beside them', async () => {
+  test('[RPC7] the large values of a result move to the page: each buffer once, and nothing beside them', {
+    tags: 'long',
+  }, async () => {
     const shared = new Uint8Array(50_000).fill(1);
     const slices = [shared.subarray(0, 10), shared.subarray(10, 30_000), new Uint8Array(4).fill(2)];
     const database = new Uint8Array(8192).fill(3);

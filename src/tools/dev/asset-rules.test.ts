@@ -177,9 +177,13 @@ const ASKED: readonly Asked[] = [
   { html: 'auto-trailing-slash', notFound: '404-page', isWorkerFirst: false },
 ];
 
-test.for(ASKED)('[DEV10] rules of a folder answer as in miniflare: %o', async (asked) => {
-  expect(await here(asked)).toEqual(await inMiniflare(asked));
-});
+test.for(ASKED)(
+  '[DEV10] rules of a folder answer as in miniflare: %o',
+  { tags: 'long' },
+  async (asked) => {
+    expect(await here(asked)).toEqual(await inMiniflare(asked));
+  },
+);
 
 test('[DEV10] a line that is not a rule is reported, with its number', async () => {
   const told: string[] = [];

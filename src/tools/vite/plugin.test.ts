@@ -109,7 +109,9 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE3] a build has the worker with the classes, and the WebAssembly', async () => {
+  test('[VITE3] a build has the worker with the classes, and the WebAssembly', {
+    tags: 'long',
+  }, async () => {
     await build(config());
     const assets = readdirSync(join(root, 'built/assets'));
     const worker = assets.find((name) => /^objects\.worker-.*\.js$/.test(name))!;
@@ -121,7 +123,9 @@ describe('plugin', () => {
     expect(readFileSync(join(root, 'built/assets', page), 'utf8')).toContain(worker);
   });
 
-  test('[VITE18] a built page that starts the worker has links to the worker and the WebAssembly', async () => {
+  test('[VITE18] a built page that starts the worker has links to the worker and the WebAssembly', {
+    tags: 'long',
+  }, async () => {
     write('other.html', '<script type="module">console.log(1)</script>');
     const input = ['index.html', 'other.html'].map((name) => join(root, name));
     const linksOf = (page: string) => {
@@ -149,7 +153,9 @@ describe('plugin', () => {
     }
   });
 
-  test('[VITE12] env is filled before the modules of main are evaluated, in development and built', async () => {
+  test('[VITE12] env is filled before the modules of main are evaluated, in development and built', {
+    tags: 'long',
+  }, async () => {
     write(
       'src/index.ts',
       `import { DurableObject, env } from 'cloudflare:workers';
@@ -189,7 +195,9 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE7] a configuration edited while the server runs is followed, a mistake in it shown', async () => {
+  test('[VITE7] a configuration edited while the server runs is followed, a mistake in it shown', {
+    tags: 'long',
+  }, async () => {
     const errors: string[] = [];
     const customLogger = createLogger('silent');
     customLogger.error = (message) => errors.push(message);
@@ -452,7 +460,9 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE25] a built worker has it if its code names it; a built page has not', async () => {
+  test('[VITE25] a built worker has it if its code names it; a built page has not', {
+    tags: 'long',
+  }, async () => {
     const files = async () => {
       await build({ ...config(), resolve: { alias: MODULE_ALIASES } });
       const folder = join(root, 'built/assets');
@@ -518,7 +528,9 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE10] a .sql file outside of the folders that Vite may serve is refused, as without the plugin', async () => {
+  test('[VITE10] a .sql file outside of the folders that Vite may serve is refused, as without the plugin', {
+    tags: 'long',
+  }, async () => {
     const outside = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-outside-'));
     writeFileSync(join(outside, 'dump.sql'), 'secret');
     write('denied.sql', 'secret');

@@ -104,7 +104,9 @@ function ask(port: number, path: string): Promise<{ status: number; text: string
   });
 }
 
-test("[VITE19] the development server gives out no secrets of a wrangler project, whatever the address's form, nor through a link to one", async () => {
+test("[VITE19] the development server gives out no secrets of a wrangler project, whatever the address's form, nor through a link to one", {
+  tags: 'long',
+}, async () => {
   mkdirSync(join(root, 'public'));
   for (const [link, to] of Object.entries(LINKS)) symlinkSync(join(root, to), join(root, link));
   symlinkSync(join(root, 'page.js'), join(root, 'linked-page.js'));
@@ -189,7 +191,9 @@ function built(folder = join(root, 'built')): string {
     .join('\n');
 }
 
-test('[VITE9] a page has the variables that are named, and a warning names the others', async () => {
+test('[VITE9] a page has the variables that are named, and a warning names the others', {
+  tags: 'long',
+}, async () => {
   const warnings: string[] = [];
   await build(config({ vars: ['GREETING'] }, warnings));
   expect(built()).toContain('"GREETING": "hello"');

@@ -85,7 +85,7 @@ function unfinished(length: number, first: number): ReadableStream {
   return readable;
 }
 
-test('[BRT2] objects and open uploads outlive the host', async () => {
+test('[BRT2] objects and open uploads outlive the host', { tags: 'long' }, async () => {
   const directory = temporaryFolder();
   const first = await hostOf(directory);
   const begun = await first.ask(async (files) => {

@@ -281,7 +281,9 @@ function rowsOf(
   return found;
 }
 
-test('[DIFF3] the rows that differ are exactly those that differ when all are read, whatever happened in between', async () => {
+test('[DIFF3] the rows that differ are exactly those that differ when all are read, whatever happened in between', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(operation, { maxLength: 25 }),

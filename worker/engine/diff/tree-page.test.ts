@@ -201,7 +201,9 @@ const SIZES = [
   4061 + 8184,
 ].flatMap((size) => [size - 2, size - 1, size, size + 1, size + 2]);
 
-test('[DIFF3] payloads of the sizes at which the part in the page changes are read whole', async () => {
+test('[DIFF3] payloads of the sizes at which the part in the page changes are read whole', {
+  tags: 'long',
+}, async () => {
   // A record of a blob that takes many bytes has a header of 4 or 5 bytes.
   const blobs = SIZES.flatMap((size) => [5, 6, 7].map((header) => size - header));
   const state = stateAfter(
@@ -395,7 +397,9 @@ test('[DIFF3] bytes with a column of no type are not a record', () => {
   }
 });
 
-test('[DIFF3] whatever a page holds, reading it ends, and its cells are inside of it', async () => {
+test('[DIFF3] whatever a page holds, reading it ends, and its cells are inside of it', {
+  tags: 'long',
+}, async () => {
   const bytes = fc.record({
     kind: fc.constantFrom(2, 5, 10, 13),
     count: fc.constantFrom(0, 1, 3, 2000, 65535),

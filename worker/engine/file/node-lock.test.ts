@@ -179,7 +179,9 @@ describe('processes that race', () => {
     return (await Promise.all(answers)).map(([answer]) => answer as string);
   };
 
-  test('[NODE13] of several processes that see the same stale lock, exactly one takes it', async () => {
+  test('[NODE13] of several processes that see the same stale lock, exactly one takes it', {
+    tags: 'long',
+  }, async () => {
     const pid = await deadProcess();
     for (let round = 0; round < ROUNDS; round++) {
       lockOf({ pid, machine: hostname(), start: null, token: `stale-${round}` });

@@ -20,7 +20,9 @@ describe('a file that takes long to check', () => {
     await host.close();
   });
 
-  test('[LIM4] a table is checked once, however many triggers it has', async () => {
+  test('[LIM4] a table is checked once, however many triggers it has', {
+    tags: 'long',
+  }, async () => {
     const triggers = Array.from(
       { length: 2000 },
       (_, i) => `CREATE TRIGGER tr${i} AFTER INSERT ON t BEGIN SELECT ${i}; END;`,

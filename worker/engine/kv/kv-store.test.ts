@@ -91,7 +91,9 @@ describe('entries', () => {
     expect(keys()).toEqual(['c']);
   });
 
-  test('[KV6] entries of any number and size are stored, the later of two equal keys counts', () => {
+  test('[KV6] entries of any number and size are stored, the later of two equal keys counts', {
+    tags: 'long',
+  }, () => {
     const entry = fc.tuple(
       fc.integer({ min: 0, max: 60 }).map((n) => `k${n}`),
       fc.tuple(fc.constantFrom(0, 1, 1023, 1024, 1025, 4000), fc.nat(255)),

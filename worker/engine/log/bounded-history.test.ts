@@ -115,7 +115,9 @@ const operation = fc.oneof(
   },
 );
 
-test('[LOG32] [LOG33] whatever is discarded, the log keeps to its bytes, and a bookmark that is kept gives its state', async () => {
+test('[LOG32] [LOG33] whatever is discarded, the log keeps to its bytes, and a bookmark that is kept gives its state', {
+  tags: 'long',
+}, async () => {
   let [discarded, kept] = [0, 0];
   const property = fc.asyncProperty(
     fc.nat(120_000),

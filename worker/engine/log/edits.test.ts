@@ -96,7 +96,9 @@ function apply(operations: readonly Operation[], store: PageStore, first: readon
   return Buffer.concat(pages);
 }
 
-test('[LOG11] pages edited in place, for the last time or not, are those of the commit, and can be undone', async () => {
+test('[LOG11] pages edited in place, for the last time or not, are those of the commit, and can be undone', {
+  tags: 'long',
+}, async () => {
   const operations = fc.array(operation, { minLength: 1, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(

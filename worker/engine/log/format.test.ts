@@ -22,7 +22,9 @@ async function readDirectory(directory: MemoryDirectory) {
   return { checkpoint, main, segments };
 }
 
-test('[LOG17] a reader built from the document alone finds every commit', async () => {
+test('[LOG17] a reader built from the document alone finds every commit', {
+  tags: 'long',
+}, async () => {
   const directory = new MemoryDirectory();
   const environment = new TestEnvironment();
   // Every transaction that spills is logged as a whole: none of its pages is beyond the main file.

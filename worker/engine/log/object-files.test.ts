@@ -114,7 +114,7 @@ test('[LOG5] after a checkpoint the main file is a plain SQLite image', async ()
   plain.close();
 });
 
-test('[LOG6] new pages of a large transaction are not logged', async () => {
+test('[LOG6] new pages of a large transaction are not logged', { tags: 'long' }, async () => {
   const directory = new Watched();
   const { files, db, close } = await openLog(directory, new TestEnvironment(), {
     spillBytes: 1 << 18,

@@ -95,7 +95,9 @@ interface Opened {
   readonly moment: Moment;
 }
 
-test('[HIST3] a past state equals its commit, whatever happens while it is open', async () => {
+test('[HIST3] a past state equals its commit, whatever happens while it is open', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const directory = new MemoryDirectory();

@@ -210,7 +210,9 @@ const options = fc.record({
   checkpointLogBytes: fc.constantFrom(1 << 12, 1 << 18),
 });
 
-test('[LOG1] any prefix of any run opens to the state of one commit, not older than the last flush', async () => {
+test('[LOG1] any prefix of any run opens to the state of one commit, not older than the last flush', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       steps,

@@ -62,7 +62,9 @@ async function withImpossibleRestore() {
   return { directory, environment, rows };
 }
 
-test('[LOG11] an impossible restore is refused with its reason, whichever call fails meanwhile', async () => {
+test('[LOG11] an impossible restore is refused with its reason, whichever call fails meanwhile', {
+  tags: 'long',
+}, async () => {
   const { directory: original, environment, rows } = await withImpossibleRestore();
   for (let failing = 0, isOver = false; !isOver; failing++) {
     const directory = new WatchedDirectory(await copyOf(original));

@@ -121,7 +121,9 @@ test('[BRANCH6] a branch whose list is stored slowly has its state, though the f
   expect(during).toBeGreaterThan(1);
 });
 
-test('[BRANCH6] thinning keeps the state of an open branch, also if it begins while a fold runs, until it ends', async () => {
+test('[BRANCH6] thinning keeps the state of an open branch, also if it begins while a fold runs, until it ends', {
+  tags: 'long',
+}, async () => {
   const { bookmark } = before.states[8]!;
   let during = 0;
   for (let steps = 0; ; steps++) {

@@ -184,7 +184,9 @@ test('[HIST4] damage of the header of a folded segment ends no object', async ()
   await object.files.close();
 });
 
-test('[HIST15] a history that takes half of its bytes is thinned before it is old: by minutes, then by hours', async () => {
+test('[HIST15] a history that takes half of its bytes is thinned before it is old: by minutes, then by hours', {
+  tags: 'long',
+}, async () => {
   for (const [bytes, minutes] of [
     [Number.POSITIVE_INFINITY, []],
     [2 << 20, []],
@@ -202,7 +204,9 @@ test('[HIST15] a history that takes half of its bytes is thinned before it is ol
   }
 });
 
-test('[HIST16] what is pruned while it is thinned is not there, and the rest is as it was', async () => {
+test('[HIST16] what is pruned while it is thinned is not there, and the rest is as it was', {
+  tags: 'long',
+}, async () => {
   for (let steps = 1; steps < 12; steps++) {
     const object = await (await ThinnedObject.aged({ count: 120, thenMs: 2 * DAY_MS })).open();
     for (let i = 0; i < steps; i++) await object.files.maintain();
@@ -218,7 +222,9 @@ test('[HIST16] what is pruned while it is thinned is not there, and the rest is 
   }
 });
 
-test('[HIST16] more changes than are held at once, and transactions in parts, keep their states', async () => {
+test('[HIST16] more changes than are held at once, and transactions in parts, keep their states', {
+  tags: 'long',
+}, async () => {
   const object = new ThinnedObject();
   object.sizes = { segmentBytes: 3 << 20, checkpointLogBytes: 1, spillBytes: 1 << 21 };
   object.environment.history.thin = false;

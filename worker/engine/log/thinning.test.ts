@@ -29,6 +29,7 @@ test.each([
   ['a week', 'hour', 10 * MINUTE_MS, 7 * DAY_MS, HOUR_MS],
 ])(
   '[HIST13] after %s the last state of each %s is kept, and every one before',
+  { tags: 'long' },
   async (_age, _time, everyMs, afterMs, spacingMs) => {
     const object = await saved(150, everyMs, afterMs - 150 * everyMs - 1000);
     expect((await object.compare()).size).toBe(object.states.length);
@@ -75,7 +76,9 @@ test('[HIST14] history lists the kept commits, and a time names the last of them
   await object.files.close();
 });
 
-test('[HIST15] thinning begins earlier where the bytes would not suffice, and keeps to them', async () => {
+test('[HIST15] thinning begins earlier where the bytes would not suffice, and keeps to them', {
+  tags: 'long',
+}, async () => {
   const object = new ThinnedObject();
   object.environment.history.bytes = 1 << 20;
   await object.open();
@@ -118,7 +121,9 @@ const operation = fc.oneof(
   },
 );
 
-test('[HIST16] thinning never changes what a kept bookmark gives, whatever happens', async () => {
+test('[HIST16] thinning never changes what a kept bookmark gives, whatever happens', {
+  tags: 'long',
+}, async () => {
   let [thinned, compared, listed] = [0, 0, 0];
   const property = fc.asyncProperty(
     fc.array(operation, { minLength: 40, maxLength: 100 }),
@@ -170,7 +175,9 @@ test('[HIST16] thinning never changes what a kept bookmark gives, whatever happe
   expect(Math.min(compared, thinned, listed)).toBeGreaterThan(100);
 });
 
-test('[HIST16] a power failure at any step of a fold leaves every state that is kept', async () => {
+test('[HIST16] a power failure at any step of a fold leaves every state that is kept', {
+  tags: 'long',
+}, async () => {
   const random = new Random(7);
   let [crashes, folded] = [0, 0];
   for (let calls = 0; calls < 120; calls += 4) {

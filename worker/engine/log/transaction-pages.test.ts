@@ -172,6 +172,7 @@ const WAYS: Readonly<Record<string, Parameters<typeof ObjectFiles.open>[2]>> = {
 
 test.each(Object.entries(WAYS))(
   '[LOG15] [LOG19] [LOG11] a transaction and its result read as a list of pages does: %s',
+  { tags: 'long' },
   async (_, options) => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {

@@ -62,7 +62,9 @@ async function lived(steps: readonly Step[]) {
   return { directory, environment, moments };
 }
 
-test('[LOG11] records undone in steps of any size give the state of the bookmark, and can be undone', async () => {
+test('[LOG11] records undone in steps of any size give the state of the bookmark, and can be undone', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 1, maxLength: 20 }),

@@ -69,7 +69,7 @@ test.each([
   expect(rows(database, 'PRAGMA quick_check')).toEqual([['ok']]);
 });
 
-test('[CANCEL9] a short statement asks nobody, a long one now and then', () => {
+test('[CANCEL9] a short statement asks nobody, a long one now and then', { tags: 'long' }, () => {
   cancelMs = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 1000; i++) run('SELECT * FROM t');
   expect(asked).toEqual([]);

@@ -145,7 +145,9 @@ describe('while the data changes', () => {
     database.run('COMMIT');
   });
 
-  test('[SQL10] a cursor that the program dropped no longer locks its table', async () => {
+  test('[SQL10] a cursor that the program dropped no longer locks its table', {
+    tags: 'long',
+  }, async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     (() => exec('SELECT * FROM t').next())();

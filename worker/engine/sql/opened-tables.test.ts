@@ -81,7 +81,9 @@ describe('the authorizer and the program name the same tables', () => {
     expect(compiled).toBeGreaterThan(RUNS / 3);
   });
 
-  test('[SQL26] of a statement that writes, its triggers and foreign keys; but for the sequences', () => {
+  test('[SQL26] of a statement that writes, its triggers and foreign keys; but for the sequences', {
+    tags: 'long',
+  }, () => {
     fc.assert(
       fc.property(writes(), (sql) => {
         const tables = tablesOf(sql);

@@ -211,7 +211,9 @@ function resultOf(sql: string, bindings: unknown[]): string {
   }
 }
 
-test('[LIVE17] whatever statements run, and whether they fail or are undone, each lookup shows what a new read shows', async () => {
+test('[LIVE17] whatever statements run, and whether they fail or are undone, each lookup shows what a new read shows', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(statement, fc.constantFrom('commit', 'go on', 'undo')), {

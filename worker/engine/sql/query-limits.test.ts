@@ -205,7 +205,9 @@ describe('memory', () => {
     expect(run(sorted(99))).toBe(undefined);
   });
 
-  test('[LIM3] the memory of a row and the copy of a binding are freed with them, any number of times', async () => {
+  test('[LIM3] the memory of a row and the copy of a binding are freed with them, any number of times', {
+    tags: 'long',
+  }, async () => {
     const other = await openInMemory();
     const value = new Uint8Array(1_000_000);
     database.run('CREATE TABLE blobs(k INTEGER PRIMARY KEY, b)');

@@ -310,7 +310,9 @@ test('[MERGE4] of many conflicts, all are listed and counted', async () => {
   expect([found.conflictCount, found.hasChanged]).toEqual([250, false]);
 });
 
-test('[MERGE4] of more than 10,000 conflicts, the first 10,000 are listed, and all are counted', async () => {
+test('[MERGE4] of more than 10,000 conflicts, the first 10,000 are listed, and all are counted', {
+  tags: 'long',
+}, async () => {
   const first = stateAfter(
     base,
     'WITH RECURSIVE n(i) AS (SELECT 11 UNION ALL SELECT i + 1 FROM n WHERE i < 10015) INSERT INTO t SELECT i, 0 FROM n',

@@ -3,7 +3,9 @@ import { ValueCopies } from './perform.ts';
 
 const bytes = (length: number, fill: number) => new Uint8Array(length).fill(fill);
 
-test('[SES16] copies keep their order and their bytes, whatever their sizes', () => {
+test('[SES16] copies keep their order and their bytes, whatever their sizes', {
+  tags: 'long',
+}, () => {
   const memory = new Uint8Array(100_000);
   const copies = new ValueCopies();
   const lengths = [0, 1, 4096, 4097, 1023, 1024, 50_000, 3, 0, 4096];

@@ -507,7 +507,9 @@ const QUERIES = [
   'SELECT a FROM t1 WHERE rowid = 2',
 ];
 
-test('[LIVE9] whatever is written, undone or restored, each live value ends equal to a fresh read', async () => {
+test('[LIVE9] whatever is written, undone or restored, each live value ends equal to a fresh read', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(group, { maxLength: 12 }), async (groups) => {
       for (const stop of stops.splice(0)) stop();

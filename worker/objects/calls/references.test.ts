@@ -123,7 +123,9 @@ test('[STUB8] functions in a result run as events of their object', async () => 
   expect([await counter.add(2), await counter.add(2), counter.count]).toEqual([3, 5, 1]);
 });
 
-test('[STUB26] functions that an object has forgotten leave nothing behind while it lives', async () => {
+test('[STUB26] functions that an object has forgotten leave nothing behind while it lives', {
+  tags: 'long',
+}, async () => {
   v8.setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const countOf = v8.queryObjects as unknown as (type: typeof Imported) => number;

@@ -108,7 +108,9 @@ const codeOf = (call: Promise<unknown>) =>
   );
 
 describe('more objects than files may be open', () => {
-  test('[MANY1] opening the 10,000th object asks the medium for as much as the 10th; no call, and no deletion but the first, scans all folders', async () => {
+  test('[MANY1] opening the 10,000th object asks the medium for as much as the 10th; no call, and no deletion but the first, scans all folders', {
+    tags: 'long',
+  }, async () => {
     const catalog = new MemoryCatalog();
     await createHost(OPEN_FILES, catalog);
     const costOf = async (name: string) => {
@@ -151,7 +153,9 @@ describe('more objects than files may be open', () => {
     expect(await made('b')).not.toBe(first.get('b'));
   });
 
-  test('[MANY3] in any order of calls, every object in memory was used later than the evicted ones', async () => {
+  test('[MANY3] in any order of calls, every object in memory was used later than the evicted ones', {
+    tags: 'long',
+  }, async () => {
     const objects = fc.array(fc.integer({ min: 0, max: 11 }), { minLength: 12, maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(objects, async (calls) => {

@@ -57,7 +57,9 @@ async function start(platform: Partial<Platform>) {
   return { medium, notices, unsubscribe, store: (name: string) => env.Store.getByName(name) };
 }
 
-test('[CARE3] with less free than limits.lowSpaceBytes, listeners are told once', async () => {
+test('[CARE3] with less free than limits.lowSpaceBytes, listeners are told once', {
+  tags: 'long',
+}, async () => {
   let usage = 0;
   const { store, notices } = await start({
     estimate: async () => ({ usage, quota: 100 * MIB }),
@@ -70,7 +72,9 @@ test('[CARE3] with less free than limits.lowSpaceBytes, listeners are told once'
   expect(notices).toEqual([{ type: 'storagelow', space: { usage, quota: 100 * MIB } }]);
 });
 
-test('[CARE4] history that is given up because the disk is full is told, with the object', async () => {
+test('[CARE4] history that is given up because the disk is full is told, with the object', {
+  tags: 'long',
+}, async () => {
   const { store, notices, medium, unsubscribe } = await start({});
   medium.capacityBytes = 40 * MIB;
   for (let n = 0; n < 24; n++) await store('full').fill(2 * MIB);

@@ -94,7 +94,9 @@ describe('an object that takes too much', () => {
     });
   });
 
-  test('[LIM3] a sort that finds no memory leaves the others as they are', async () => {
+  test('[LIM3] a sort that finds no memory leaves the others as they are', {
+    tags: 'long',
+  }, async () => {
     await named('other').take('kept', ['CREATE TABLE t(a)', 'INSERT INTO t VALUES (1)']);
     await named('a').take('kept', ['CREATE TABLE t(a)', 'INSERT INTO t VALUES (1)']);
     expect(await named('a').search(SORT)).toBe('SQL_MEMORY');

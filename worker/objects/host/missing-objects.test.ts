@@ -149,7 +149,9 @@ describe('an object that was never stored, or was deleted, is not missing', () =
     expect(await get('a')).toBe('x');
   });
 
-  test('[CARE7] in any order of writes, deletions, evictions and ends, only an object whose files were lost after a durable write is missing', async () => {
+  test('[CARE7] in any order of writes, deletions, evictions and ends, only an object whose files were lost after a durable write is missing', {
+    tags: 'long',
+  }, async () => {
     const step = fc.record({
       name: fc.constantFrom('a', 'b'),
       kind: fc.constantFrom('put', 'get', 'erase', 'deleteAll', 'evict', 'closed', 'dead', 'lose'),

@@ -203,7 +203,9 @@ async function fill(address: ObjectAddress, byte: number): Promise<void> {
   for (let i = 1; i <= 20; i++) await write(address, 100 + i, new Uint8Array(500_000).fill(byte));
 }
 
-test('[BRANCH4] [BRANCH8] a small branch has no folder unless it is kept; a large one has, and its end removes it and those below', async () => {
+test('[BRANCH4] [BRANCH8] a small branch has no folder unless it is kept; a large one has, and its end removes it and those below', {
+  tags: 'long',
+}, async () => {
   const [branch, kept] = [await fork(), await fork({ name: 'kept' })];
   const end = host.host.branches.hold(branch);
   for (const address of [branch, kept]) await write(address, 1, 'small');
@@ -226,7 +228,9 @@ test('[BRANCH4] [BRANCH8] a small branch has no folder unless it is kept; a larg
   expect(await folders()).toEqual([ofKept]);
 });
 
-test('[BRANCH4] [BRANCH8] the pages of its origin that a branch needs go to the disk when they are many, and are removed with its instance', async () => {
+test('[BRANCH4] [BRANCH8] the pages of its origin that a branch needs go to the disk when they are many, and are removed with its instance', {
+  tags: 'long',
+}, async () => {
   await fill(host.address(), 1);
   const branch = await fork();
   const end = host.host.branches.hold(branch);

@@ -316,7 +316,9 @@ describe('into an object', () => {
       expect(await ask(get)).toEqual({ ok: [null] });
     });
 
-    test('[MOVE14] a damaged page, which the import has to read, does not refuse it', async () => {
+    test('[MOVE14] a damaged page, which the import has to read, does not refuse it', {
+      tags: 'long',
+    }, async () => {
       const database = await exportOf('empty');
       const value = (i: number) => new Uint8Array(120_000).fill(i + 1);
       await own.run(({ storage }) => {
@@ -387,7 +389,9 @@ describe('into an object', () => {
     expect(await contents()).toEqual(before);
   });
 
-  test("[MOVE3] databases larger than a transaction's memory replace each other", async () => {
+  test("[MOVE3] databases larger than a transaction's memory replace each other", {
+    tags: 'long',
+  }, async () => {
     const load = (name: string, count: number) =>
       host.run(({ storage }) => {
         storage.sql.exec(`CREATE TABLE ${name}(id INTEGER PRIMARY KEY, bytes BLOB)`);
@@ -429,7 +433,7 @@ describe('into an object', () => {
     for (const name of ['small', 'large']) expect(await check(name)).toEqual({ quick_check: 'ok' });
   });
 
-  test('[MOVE3] every exported database imports unchanged', async () => {
+  test('[MOVE3] every exported database imports unchanged', { tags: 'long' }, async () => {
     const entry = fc.tuple(
       fc.string({ maxLength: 20, unit: 'binary' }),
       fc.uint8Array({ maxLength: 9000 }),
@@ -469,7 +473,9 @@ describe('into an object', () => {
     );
   });
 
-  test('[MOVE6] a file with changed bytes is taken whole or refused, and never harms', async () => {
+  test('[MOVE6] a file with changed bytes is taken whole or refused, and never harms', {
+    tags: 'long',
+  }, async () => {
     await host.run(fill);
     await host.run(({ storage }) => {
       storage.sql.exec(

@@ -524,7 +524,9 @@ describe('sessions of pages', () => {
     expect(await call(session, get('a'))).toEqual([value('first')]);
   });
 
-  test('[PITR5] a session that is closed in the middle of a restore leaves it done or not begun', async () => {
+  test('[PITR5] a session that is closed in the middle of a restore leaves it done or not begun', {
+    tags: 'long',
+  }, async () => {
     const other = await open();
     const states = new Set<string>();
     for (let step = 0; step < 40; step++) {

@@ -119,7 +119,7 @@ describe('bytes', () => {
       { numRuns: 300 },
     ));
 
-  test('[HTML3] become the same by handlers, in one chunk and in many', () =>
+  test('[HTML3] become the same by handlers, in one chunk and in many', { tags: 'long' }, () =>
     fc.assert(
       fc.asyncProperty(document, sizes, async (bytes, chunkSizes) => {
         const whole = await bytesOf(changing().transform(inChunks(bytes, [bytes.byteLength + 1])));
@@ -127,7 +127,8 @@ describe('bytes', () => {
         expect(cut).toEqual(whole);
       }),
       { numRuns: 300 },
-    ));
+    ),
+  );
 });
 
 /** How many bytes come out, or the error. */
@@ -155,7 +156,7 @@ describe('hostile documents', () => {
       65_536,
     ],
     ['elements that open and close', '<a><b><c></c></b></a>'.repeat(30_000), 65_536],
-  ] as const)('[HTML4] %s', async ([, html, chunkSize]) => {
+  ] as const)('[HTML4] %s', { tags: 'long' }, async ([, html, chunkSize]) => {
     expect(await passed(html, chunkSize)).toBe(html.length);
   });
 
@@ -177,7 +178,9 @@ describe('hostile documents', () => {
   });
 });
 
-test('[HTML5] more than 65,536 names of children are an error, if a selector counts them', async () => {
+test('[HTML5] more than 65,536 names of children are an error, if a selector counts them', {
+  tags: 'long',
+}, async () => {
   const html = Array.from({ length: 65_537 }, (_, i) => `<a${i}></a${i}>`).join('');
   expect(await passed(html)).toMatch(/more than 65536 names/);
   const uncounted = new HTMLRewriter().on('a', {}).transform(new Response(html));

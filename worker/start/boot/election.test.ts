@@ -273,7 +273,9 @@ describe('two deployments', () => {
     expect([origin.leader, origin.hostCount]).toEqual([old, 1]);
   });
 
-  test('[TAB13] a waiting worker prepares to lead, once, and whether or not it can', async () => {
+  test('[TAB13] a waiting worker prepares to lead, once, and whether or not it can', {
+    tags: 'long',
+  }, async () => {
     const leader = origin.start();
     await whenLeads(leader);
     const prepare = vi.fn(() => Promise.reject(new Error('offline')));
@@ -288,7 +290,9 @@ describe('two deployments', () => {
     expect(prepare).toHaveBeenCalledTimes(1);
   });
 
-  test('[TAB13] only the next in line prepares: the one after it does when that one has ended, or leads', async () => {
+  test('[TAB13] only the next in line prepares: the one after it does when that one has ended, or leads', {
+    tags: 'long',
+  }, async () => {
     const leader = origin.start();
     await whenLeads(leader);
     const prepared: number[] = [];
@@ -304,7 +308,9 @@ describe('two deployments', () => {
     expect(prepared).toEqual([1, 2, 3]);
   });
 
-  test('[TAB13] a newer deployment at the end of the line is the next: it leads next', async () => {
+  test('[TAB13] a newer deployment at the end of the line is the next: it leads next', {
+    tags: 'long',
+  }, async () => {
     const compareBuilds: CompareBuilds = (one, other) => Number(one) - Number(other);
     const leader = origin.start({ build: 3, compareBuilds });
     await whenLeads(leader);

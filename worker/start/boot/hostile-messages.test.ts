@@ -108,13 +108,17 @@ describe('a peer with other code', () => {
     expect(Object.hasOwn(Function.prototype, 'polluted')).toBe(false);
   });
 
-  test.for([1, 2, 3])('[BORDER2] 700 messages of any shape, seed %i', async (seed) => {
-    const { classes } = running.host;
-    const id = classes.get('Room').ids.fromName('a').toString();
-    const addresses = [{ className: 'Room', id }];
-    const violations = await sendHostileMessages(host, { seed, count: 700, watch, addresses });
-    expect(violations).toEqual([]);
-  });
+  test.for([1, 2, 3])(
+    '[BORDER2] 700 messages of any shape, seed %i',
+    { tags: 'long' },
+    async (seed) => {
+      const { classes } = running.host;
+      const id = classes.get('Room').ids.fromName('a').toString();
+      const addresses = [{ className: 'Room', id }];
+      const violations = await sendHostileMessages(host, { seed, count: 700, watch, addresses });
+      expect(violations).toEqual([]);
+    },
+  );
 
   test('[BORDER2] a message with one malformed call is refused whole', async () => {
     const connection = new PageEnd(new ChannelEndpoint(ports.port2));

@@ -104,7 +104,9 @@ test('[BUILD5] a page that is suspended delays it only for a moment', async () =
   port.close();
 });
 
-test('[BUILD5] events that do not end are reset when their time is up', async () => {
+test('[BUILD5] events that do not end are reset when their time is up', {
+  tags: 'long',
+}, async () => {
   let fact = '';
   let isClosed = false;
   const { leadership, port } = lead({

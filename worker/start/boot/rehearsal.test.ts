@@ -7,7 +7,9 @@ import { rehearse } from './browser-worker.ts';
 
 const ROUNDS = 100;
 
-test('[TAB13] a rehearsal writes, opens and reads an object, and leaves no memory behind', async () => {
+test('[TAB13] a rehearsal writes, opens and reads an object, and leaves no memory behind', {
+  tags: 'long',
+}, async () => {
   const sqlite = await loadSqliteInNode();
   const limits = completeLimits();
   const openDatabase: OpenDatabase = (log, events) => openLogDatabase(sqlite, log, events, limits);

@@ -59,7 +59,9 @@ test('[BRANCH4] an orderly end of the host removes the files of its branches tha
   expect(await (await storage.openBranch('kept')).get('b')).toBe(2);
 });
 
-test('[BRANCH12] after a crash, the next host removes the files of branches that were not kept, also below a kept branch', async () => {
+test('[BRANCH12] after a crash, the next host removes the files of branches that were not kept, also below a kept branch', {
+  tags: 'long',
+}, async () => {
   const kept = await storage.fork({ name: 'kept', keep: true });
   await kept.put('b', 2);
   await fill(await storage.fork());
@@ -73,7 +75,9 @@ test('[BRANCH12] after a crash, the next host removes the files of branches that
   expect(await (await storage.openBranch('kept')).get('b')).toBe(2);
 });
 
-test('[BRANCH12] after a crash, the next host removes the files without a use of their object', async () => {
+test('[BRANCH12] after a crash, the next host removes the files without a use of their object', {
+  tags: 'long',
+}, async () => {
   await fill(await storage.fork());
   const id = objects.env.Box.idFromName('one');
   await crash();
@@ -82,7 +86,9 @@ test('[BRANCH12] after a crash, the next host removes the files without a use of
   expect(await storage.get('a')).toBe(1);
 });
 
-test('[BRANCH12] the deletion of an object removes what a crash has left of its branches', async () => {
+test('[BRANCH12] the deletion of an object removes what a crash has left of its branches', {
+  tags: 'long',
+}, async () => {
   await fill(await storage.fork());
   const kept = await storage.fork({ name: 'kept', keep: true });
   await fill(await kept.fork());

@@ -315,7 +315,9 @@ function sidesOf(change: StorageChange | undefined): unknown {
 
 let boxes = 0;
 
-test('[MERGE6] a merge makes what the branch alone has changed, as its writes would have; then only what the object changed differs', async () => {
+test('[MERGE6] a merge makes what the branch alone has changed, as its writes would have; then only what the object changed differs', {
+  tags: 'long',
+}, async () => {
   const seen = { merged: 0, conflicts: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 14 }), async (writes) => {
@@ -396,7 +398,9 @@ test('[MERGE6] a merge makes what the branch alone has changed, as its writes wo
   expect(seen.conflicts).toBeGreaterThan(1);
 });
 
-test('[DIFF7] a walk over the differences of a branch goes on where it was, when both are reset and have changed', async () => {
+test('[DIFF7] a walk over the differences of a branch goes on where it was, when both are reset and have changed', {
+  tags: 'long',
+}, async () => {
   for (let i = 0; i < 1200; i++)
     await storage.put(`k${i}`.padStart(6, '0'), 0, { allowUnconfirmed: true });
   const branch = await storage.fork({ name: 'draft', keep: true });

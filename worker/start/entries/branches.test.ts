@@ -175,7 +175,7 @@ test('[BRANCH3] an object that was never written can be forked', async () => {
   expect(await storage.get('a')).toBeUndefined();
 });
 
-test('[BRANCH4] branches that have ended leave nothing in memory', async () => {
+test('[BRANCH4] branches that have ended leave nothing in memory', { tags: 'long' }, async () => {
   const { storage } = await started();
   const countOf = v8.queryObjects as unknown as (type: typeof HibernatingSockets) => number;
   const before = countOf(HibernatingSockets);
@@ -427,7 +427,9 @@ test('[BRANCH10] an unmodified class runs on a branch, which reaches nothing out
   await expect(open.read()).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
 });
 
-test('[MANY2] [BRANCH5] more branches than files may be open are used at once, and opened again', async () => {
+test('[MANY2] [BRANCH5] more branches than files may be open are used at once, and opened again', {
+  tags: 'long',
+}, async () => {
   const directory = await newFolder();
   const limits = { openFiles: 16 };
   const names = Array.from({ length: 12 }, (_, i) => `object ${i}`);
@@ -450,7 +452,7 @@ test('[MANY2] [BRANCH5] more branches than files may be open are used at once, a
     expect(found).toEqual(names.map((name) => [name, round + 1, 1]));
     await objects.close();
   }
-}, 60_000);
+});
 
 interface Branched {
   readonly handle: StorageHandle;

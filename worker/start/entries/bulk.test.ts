@@ -76,7 +76,9 @@ describe('execMany', () => {
     fc.constantFrom(null, undefined, true, new Date(0), ['list']),
   );
 
-  test('[BULK3] whatever the values, chunks and sources, the table is that of single statements', async () => {
+  test('[BULK3] whatever the values, chunks and sources, the table is that of single statements', {
+    tags: 'long',
+  }, async () => {
     await storage.sql.exec('CREATE TABLE one(a, b); CREATE TABLE many(a, b)').ready;
     const shapes = [
       (rows: unknown[][]) => rows,
@@ -182,7 +184,9 @@ describe('execMany', () => {
     expect(await table()).toEqual([]);
   });
 
-  test('[BULK4] rows are taken in slices, between which the page has its turn; one slice leaves in its turn', async () => {
+  test('[BULK4] rows are taken in slices, between which the page has its turn; one slice leaves in its turn', {
+    tags: 'long',
+  }, async () => {
     const taken: number[] = [];
     let turns = 0;
     const turn = () => {

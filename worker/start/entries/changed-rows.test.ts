@@ -3,6 +3,8 @@
 import { test } from 'vitest';
 import { checkRandomChanges } from '../../testing/changed-rows.ts';
 
-test('[DIFF3] [REVERT1] [MERGE6] a difference makes one state of the other, its revert goes back, and a merge equals the same rows written by SQL', async () => {
+test('[DIFF3] [REVERT1] [MERGE6] a difference makes one state of the other, its revert goes back, and a merge equals the same rows written by SQL', {
+  tags: 'long',
+}, async () => {
   await checkRandomChanges(40, undefined);
 });

@@ -93,7 +93,9 @@ test('[HIST9] the history that a branch needs is kept beyond the bounds until it
   });
 });
 
-test('[BRANCH6] the history that an open branch needs is kept beyond the bounds, also while the object restarts, until the branch is closed', async () => {
+test('[BRANCH6] the history that an open branch needs is kept beyond the bounds, also while the object restarts, until the branch is closed', {
+  tags: 'long',
+}, async () => {
   await withObjects({ history: SMALL }, async (notes) => {
     const [first] = await save(notes, 1);
     const branch = await notes.fork();
@@ -112,7 +114,9 @@ test('[BRANCH6] the history that an open branch needs is kept beyond the bounds,
   });
 });
 
-test('[HIST13] a host thins the history of its objects, and a class that says so does not', async () => {
+test('[HIST13] a host thins the history of its objects, and a class that says so does not', {
+  tags: 'long',
+}, async () => {
   const refused = async (storage: StorageHandle, bookmark: string) => {
     const error: unknown = await storage.at(bookmark).catch((reason: unknown) => reason);
     return error instanceof Error ? error.message : 'it is kept';

@@ -50,7 +50,9 @@ const change = fc.oneof(
   fc.record({ kind: fc.constant('restore' as const), n: fc.nat(99), bytes: fc.constant(0) }),
 );
 
-test('[HIST3] any moment read through at() equals the state after a restore to it', async () => {
+test('[HIST3] any moment read through at() equals the state after a restore to it', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 3, maxLength: 12 }),

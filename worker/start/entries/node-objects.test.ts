@@ -218,7 +218,9 @@ describe('objects in Node', () => {
     await objects.close();
   });
 
-  test('[NODE4] neither idle objects nor alarms keep the process alive', async () => {
+  test('[NODE4] neither idle objects nor alarms keep the process alive', {
+    tags: 'long',
+  }, async () => {
     const program = join(directory, 'program.mts');
     const entry = new URL('./node-objects.ts', import.meta.url).pathname;
     writeFileSync(
@@ -302,6 +304,7 @@ describe('objects in Node', () => {
 
   test.for(['memory', 'a folder'])(
     '[MANY8] in %s, opening 250 objects evicts none that was used before',
+    { tags: 'long' },
     async (where) => {
       class Counted extends Counter {
         calls = 0;

@@ -227,7 +227,7 @@ describe('[TX14] the writes of one turn are one commit', () => {
 });
 
 describe('[BY2] a commit has the writes of one author only', () => {
-  test('however the calls of two methods come together', async () => {
+  test('however the calls of two methods come together', { tags: 'long' }, async () => {
     for (const [i, pair] of pairsOf(ADDING).entries()) {
       const storage = await objects.storage(book);
       const start = await storage.getCurrentBookmark();

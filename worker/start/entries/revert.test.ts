@@ -370,7 +370,9 @@ test('[REVERT6] a row without a key comes back to its rowid, which a row with a 
   await isSound();
 });
 
-test('[REVERT6] the revert of a commit gives what the others made, or is CONFLICT; the revert of a revert is the identity', async () => {
+test('[REVERT6] the revert of a commit gives what the others made, or is CONFLICT; the revert of a revert is the identity', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(write, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 6 }),

@@ -309,7 +309,9 @@ describe('paths', () => {
     expect(stack).toMatch(/^RangeError: on purpose\n[\s\S]*waitingForIt/);
   });
 
-  test('[STUB34] arguments and results of more than 32 MiB are refused', async () => {
+  test('[STUB34] arguments and results of more than 32 MiB are refused', {
+    tags: 'long',
+  }, async () => {
     const echo = pass((value: unknown) => (value === 'much' ? new Uint8Array(2 ** 25) : 'little'));
     const call = echo as (value: unknown) => Promise<unknown>;
     const large = { code: 'MESSAGE_TOO_LARGE', name: 'Error' };
