@@ -5,6 +5,7 @@ import type { Database, Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { logVfsOf, startOfficial } from '../../testing/official-sqlite.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import type { DatabaseFile } from '../file/file.ts';
 import { LOG_PRAGMAS, type LogVfs } from './log-vfs.ts';
 
@@ -217,9 +218,25 @@ test("[LOG18] SQLite's time is the platform's, to the millisecond", () => {
   }
 });
 
-test('[LOG18] random numbers of SQLite differ', () => {
-  const numbers = db.selectValues('SELECT random() UNION SELECT random() UNION SELECT random()');
-  expect(new Set(numbers).size).toBe(3);
+test("[LOG18] SQLite's random numbers have a seed of the platform, another one each time", async () => {
+  const { exports, memory } = await loadSqliteInNode();
+  // SQLite's own generator gives the same numbers after the same seed.
+  const firstNumber = () => {
+    exports.sqlite3_randomness(0, 0);
+    const at = memory.scratch(8);
+    exports.sqlite3_randomness(8, at);
+    return memory.u8.slice(at, at + 8).join();
+  };
+  expect(new Set([firstNumber(), firstNumber(), firstNumber()]).size).toBe(3);
+  const seed = vi.spyOn(crypto, 'getRandomValues').mockImplementation((bytes) => bytes);
+  const [first, again] = [firstNumber(), firstNumber()];
+  expect(again).toBe(first);
+  // Its last byte is a part of it, too.
+  seed.mockImplementation((bytes) => {
+    (bytes as Uint8Array).set([1], bytes!.byteLength - 1);
+    return bytes;
+  });
+  expect(firstNumber()).not.toBe(first);
 });
 
 test('[LOG18] from the first call on, every call of a database reaches its file', async () => {

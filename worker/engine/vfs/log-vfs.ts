@@ -90,7 +90,8 @@ export class LogVfs {
       ['zName', name],
       ...install(this.#vfsMethods()),
     ]);
-    exports.sqlite3_vfs_register(vfs, 0);
+    // As the default: SQLite asks only that one for the seed of its random numbers.
+    exports.sqlite3_vfs_register(vfs, 1);
   }
 
   /** Makes a file openable; returns the name to open it by. */
