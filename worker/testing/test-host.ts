@@ -131,6 +131,11 @@ export class TestHost {
     this.#faults.release(storageError('IO', 'flush: failed by the test.'));
   }
 
+  /** How many flushes of files have begun. */
+  flushes(): number {
+    return this.#faults.flushes;
+  }
+
   failNextFlush(): void {
     this.#faults.failNext = true;
   }
@@ -195,6 +200,7 @@ export async function createTestHost(
 /** Files whose flush can be held or made to fail. */
 class Faults {
   failNext = false;
+  flushes = 0;
   #held: { promise: Promise<void>; release: (error?: Error) => void } | undefined;
 
   hold(): void {
@@ -236,6 +242,7 @@ class Faults {
       sizeBytes: () => file.sizeBytes(),
       close: () => file.close(),
       flush: () => {
+        this.flushes += 1;
         if (this.failNext) {
           this.failNext = false;
           throw storageError('IO', 'flush: failed by the test.');

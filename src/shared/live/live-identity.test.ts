@@ -37,12 +37,17 @@ test('[LIVE15] live values of one handle have the same identity exactly when the
 });
 
 test('[LIVE15] live values of two handles differ, and the owner gives nothing away', () => {
-  const [mine, again, others] = [handle, handle, other].map(
-    (client) => client.read(liveQuery(['SELECT 1'])).identity,
-  );
-  expect(mine!.owner).toBe(again!.owner);
-  expect(mine!.owner).not.toBe(others!.owner);
-  expect(Reflect.ownKeys(mine!.owner)).toEqual([]);
+  const { signal } = new AbortController();
+  const ownerOf = (client: LiveClient, by?: AbortSignal) =>
+    client.read(liveQuery(['SELECT 1']), by).identity.owner;
+  for (const by of [undefined, signal]) {
+    const owner = ownerOf(handle, by);
+    expect(ownerOf(handle, by)).toBe(owner);
+    expect(ownerOf(other, by)).not.toBe(owner);
+    // A plain object without members: not the handle, nor anything else with methods.
+    expect(Reflect.getPrototypeOf(owner)).toBe(Object.prototype);
+    expect(Reflect.ownKeys(owner)).toEqual([]);
+  }
 });
 
 test('[LIVE15] live methods differ by connection, object, method and arguments', () => {

@@ -98,20 +98,21 @@ test('[LOG7] bit 31 of a word and bit 12 of the next but one do not cancel', () 
   }
 });
 
-test('[LOG7] two flipped bits of one lane of the hash do not cancel, for any pair of bits', () => {
-  const page = randomPage(11);
-  const sum = checksum.ofPage(page, 0);
-  for (const distance of [1, 2, 3, 4, 8, 12]) {
-    for (let a = 0; a < 32; a++) {
-      for (let b = 0; b < 32; b++) {
-        flip(page, 100 * 32 + a);
-        flip(page, (100 + distance) * 32 + b);
-        expect(checksum.ofPage(page, 0)).not.toBe(sum);
-        flip(page, 100 * 32 + a);
-        flip(page, (100 + distance) * 32 + b);
-      }
+test('[LOG7] no two flipped bits of 24 words cancel, whichever they are', () => {
+  const words = randomPage(11).slice(0, 24);
+  const bitCount = words.length * 32;
+  const sum = xxh32(words, 0, words.length, 5);
+  const cancelled: string[] = [];
+  for (let a = 0; a < bitCount; a++) {
+    flip(words, a);
+    for (let b = 0; b < a; b++) {
+      flip(words, b);
+      if (xxh32(words, 0, words.length, 5) === sum) cancelled.push(`${a} and ${b}`);
+      flip(words, b);
     }
+    flip(words, a);
   }
+  expect(cancelled).toEqual([]);
 });
 
 test('[LOG7] any two flipped bits of a page are detected', () => {

@@ -390,15 +390,20 @@ describe('retained state', () => {
     for (const { stop } of [...followed, opening]) stop();
   });
 
-  test('[LIVE8] without live reads nothing is noted', async () => {
+  test('[LIVE11] writes are watched until the last live read ends', async () => {
     const { accesses } = (await host.host.instance(host.address())).storage;
-    expect([accesses.writes, accesses.reads]).toEqual([undefined, undefined]);
-    const { stop } = follow(keys({ key: 'a' }));
+    expect(accesses.isWatched).toBe(false);
+    const [first, last] = [follow(keys({ key: 'a' })), follow(keys({ key: 'a' }))];
     await settled();
-    expect(accesses.writes).toBeDefined();
-    stop();
+    first.stop();
     await settled();
-    expect(accesses.writes).toBeUndefined();
+    expect(accesses.isWatched).toBe(true);
+    await storage((s) => s.put('a', 1));
+    await settled();
+    expect(last.values).toEqual([undefined, 1]);
+    last.stop();
+    await settled();
+    expect(accesses.isWatched).toBe(false);
   });
 });
 

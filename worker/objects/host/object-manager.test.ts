@@ -11,13 +11,15 @@ import { ClassRegistry } from '../instance/object-class.ts';
 
 /** Names of objects whose constructor throws. */
 const broken = new Set<string>();
-/** How many instances were constructed. */
-let constructed = 0;
+/** The names of the instances that were constructed. */
+let constructed: (string | undefined)[] = [];
+/** The names of the objects whose alarms ran. */
+let rung: (string | undefined)[] = [];
 
 class Reminder extends DurableObject {
   constructor(...parameters: ConstructorParameters<typeof DurableObject>) {
     super(...parameters);
-    constructed += 1;
+    constructed.push(this.ctx.id.name);
     if (broken.has(this.ctx.id.name ?? '')) throw new Error('The constructor fails.');
   }
   async remind(inMs: number): Promise<void> {
@@ -30,7 +32,9 @@ class Reminder extends DurableObject {
   wait(): Promise<never> {
     return new Promise(() => {});
   }
-  alarm(): void {}
+  alarm(): void {
+    rung.push(this.ctx.id.name);
+  }
 }
 
 let running: RunningHost;
@@ -41,6 +45,7 @@ let room: (name: string) => Reminder & { readonly id: { toString(): string } };
 beforeEach(async () => {
   const sqlite = await loadSqliteInNode();
   broken.clear();
+  rung = [];
   medium = new MemoryMedium();
   catalog = new MemoryCatalog();
   const classes = new ClassRegistry({ Reminder });
@@ -75,21 +80,27 @@ test('[CONN1] the objects of a class are listed, with size, name and alarm', asy
   await expect(manager.list('Nope')).rejects.toMatchObject({ code: 'UNKNOWN_CLASS' });
 });
 
-test('[CONN1] a deleted object is gone; its unanswered calls reject', async () => {
+test('[CONN1] a deleted object is gone, and its alarm; its unanswered calls reject', async () => {
   const { manager } = running;
-  await room('a').remind(60_000);
+  await manager.clock.set(1_000_000);
+  for (const name of ['a', 'b']) await room(name).remind(60_000);
   const pending = expect(room('a').wait()).rejects.toMatchObject({ code: 'OBJECT_RESET' });
   await room('a').text();
   await manager.delete(addressOf('a'));
   await pending;
-  expect(await manager.list('Reminder')).toEqual([]);
+  constructed = [];
+  await manager.clock.advance(70_000);
+  expect(rung).toEqual(['b']);
+  expect(constructed).not.toContain('a');
+  const listed = await manager.list('Reminder');
+  expect(listed.map(({ address }) => address.id.name)).toEqual(['b']);
   expect(await room('a').text()).toBe(undefined);
 });
 
 test('[CONN1] listing the objects during a deletion, or right after it, makes no object again', async () => {
   const { manager } = running;
   await room('a').remind(60_000);
-  constructed = 0;
+  constructed = [];
   const sizes = medium.sizes.bind(medium);
   // The first list asks for the object while its files are removed, the second one when they are gone.
   const during = manager.list('Reminder');
@@ -103,7 +114,7 @@ test('[CONN1] listing the objects during a deletion, or right after it, makes no
   for (const listed of [await during, await after]) {
     expect(listed).toMatchObject([{ nextAlarm: null, error: null }]);
   }
-  expect(constructed).toBe(0);
+  expect(constructed).toEqual([]);
   expect(await medium.keys()).toEqual([]);
 });
 

@@ -134,8 +134,18 @@ test('[LIVE27] a live read of a branch that is deleted reports BRANCH_ENDED once
 test('[BRANCH2] an export of a branch is a whole database, which an object can import', async () => {
   const { storage, objects } = await started();
   await storage.put('kept', 'origin');
+  await storage.sql.exec('CREATE TABLE kept(id INTEGER PRIMARY KEY, body BLOB)').ready;
+  await storage.sql.exec('CREATE INDEX lengths ON kept(length(body))').ready;
+  // Its pages are written in the origin alone.
+  for (let i = 1; i <= 20; i++) {
+    await storage.sql.exec('INSERT INTO kept VALUES (?, ?)', i, new Uint8Array(1000 + i).fill(i))
+      .ready;
+  }
   const branch = await storage.fork();
   await branch.put('own', 'branch');
+  await branch.sql.exec('CREATE TABLE own(a); INSERT INTO own VALUES (7)').ready;
+  const alarm = Date.now() + 3_600_000;
+  await branch.setAlarm(alarm);
   const other = await objects.storage(objects.env.Notes.getByName('b'));
   await other.importDatabase(await branch.exportDatabase());
   expect(await other.list()).toEqual(
@@ -144,6 +154,14 @@ test('[BRANCH2] an export of a branch is a whole database, which an object can i
       ['own', 'branch'],
     ]),
   );
+  const rows = (query: string) => other.sql.exec(query).toArray();
+  expect(await rows('SELECT id, hex(body) AS body FROM kept')).toEqual(
+    await storage.sql.exec('SELECT id, hex(body) AS body FROM kept').toArray(),
+  );
+  const byIndex = 'SELECT id FROM kept INDEXED BY lengths WHERE length(body) = 1012';
+  expect(await rows(byIndex)).toEqual([{ id: 12 }]);
+  expect(await rows('SELECT a FROM own')).toEqual([{ a: 7 }]);
+  expect(await other.getAlarm()).toBe(alarm);
 });
 
 test('[BRANCH3] a branch begins with the moment that a bookmark or a time names', async () => {

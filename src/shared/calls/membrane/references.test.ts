@@ -43,8 +43,13 @@ describe('the references of a side', () => {
   });
 
   test('[STUB10] disposing a result disposes every stub in it', () => {
-    const result = pass({ a: () => 1, b: [() => 2] }) as Disposable;
-    expect([near.size, Object.keys(result)]).toEqual([2, ['a', 'b']]);
+    const map = new Map([
+      ['key', () => 3],
+      ['other', () => 4],
+    ]);
+    const made = { a: () => 1, b: [() => 2], map, set: new Set([() => 5]), deep: { er: () => 6 } };
+    const result = pass(made) as Disposable;
+    expect([near.size, Object.keys(result)]).toEqual([6, Object.keys(made)]);
     result[Symbol.dispose]();
     expect(near.size).toBe(0);
   });
