@@ -51,12 +51,23 @@ describe('entries', () => {
       found.reset();
       return isThere;
     };
-    stored('a');
-    keys();
-    store.clear();
-    expect(hasTable()).toBe(false);
-    store.createTable();
-    expect(hasTable()).toBe(true);
+    const writes = [
+      () => store.put([['a', bytesOf(1, 1)]]),
+      () => store.put([]),
+      () => store.delete('a'),
+      () => store.createTable(),
+    ];
+    for (const write of writes) {
+      stored('a');
+      keys();
+      store.clear();
+      expect(hasTable()).toBe(false);
+      database.control.begin();
+      write();
+      expect(hasTable()).toBe(true);
+      database.control.rollback();
+      store.invalidate({ closeWalk: false });
+    }
   });
 
   test('[MOVE1] a table that a rollback has removed is missing, and the next write creates it again', () => {
@@ -74,10 +85,11 @@ describe('entries', () => {
     expect(stored('a')).toEqual(bytesOf(3, 2));
   });
 
-  test('[KV7] a deleted key is gone, and was there once', () => {
-    store.put([['a', bytesOf(3, 1)]]);
+  test('[KV7] a deleted key is gone, and was there once; others stay', () => {
+    store.put(['a', 'aa', 'b'].map((key) => [key, bytesOf(3, 1)]));
     expect([store.delete('a'), store.delete('a')]).toEqual([true, false]);
     expect(stored('a')).toBeUndefined();
+    expect(keys()).toEqual(['aa', 'b']);
   });
 
   test('[KV9] clear removes every entry', () => {
@@ -154,9 +166,18 @@ describe('a walk', () => {
 
   test('[KV14] the first entry is fetched at the call, each later one when it is asked for', () => {
     const walk = store.list(ALL);
+    store.delete('a');
     store.delete('b');
-    store.put([['bb', bytesOf(1, 1)]]);
-    expect([next(walk), next(walk), next(walk), next(walk)]).toEqual(['a', 'bb', 'c', undefined]);
+    store.put(['bb', 'c'].map((key) => [key, bytesOf(1, 1)]));
+    const found: [string, number | undefined][] = [];
+    for (let entry = walk.next(); entry !== undefined; entry = walk.next()) {
+      found.push([entry.key, entry.value[0]]);
+    }
+    expect(found).toEqual([
+      ['a', 7],
+      ['bb', 1],
+      ['c', 1],
+    ]);
   });
 
   test('[KV14] another walk ends a walk that has begun, and a walk that has not', () => {
@@ -203,16 +224,24 @@ describe('a walk', () => {
 
   test('[KV14] a rollback ends no walk', () => {
     const walk = store.list(ALL);
-    store.invalidate({ closeWalk: false });
     expect(next(walk)).toBe('a');
+    database.control.begin();
+    store.put([['bb', bytesOf(1, 1)]]);
+    database.control.rollback();
+    store.invalidate({ closeWalk: false });
+    expect([next(walk), next(walk), next(walk)]).toEqual(['b', 'c', undefined]);
   });
 
   test('[KV14] a walk that was ended does not disturb its successor', () => {
-    const first = store.list(ALL);
-    const second = store.list(ALL);
-    expect(next(second)).toBe('a');
-    expect(() => first.next()).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
-    store.list({ ...ALL, reverse: true });
-    expect(() => second.next()).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
+    // The same range is walked by the same statement, another one by another.
+    for (const reverse of [false, true]) {
+      const ended = store.list(ALL);
+      expect(next(ended)).toBe('a');
+      const successor = store.list({ ...ALL, reverse });
+      const [first, ...rest] = reverse ? ['c', 'b', 'a'] : ['a', 'b', 'c'];
+      expect(next(successor)).toBe(first);
+      expect(() => ended.next()).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
+      expect([next(successor), next(successor), next(successor)]).toEqual([...rest, undefined]);
+    }
   });
 });

@@ -84,7 +84,6 @@ test('[LIVE8] nothing of before is handed over to somebody who watches again', (
   accesses.writes!.addKey('b');
   accesses.unwatch();
   expect([accesses.writes, database.onQuery]).toEqual([undefined, undefined]);
-  accesses.flushed();
   watch();
   accesses.committed();
   accesses.flushed();

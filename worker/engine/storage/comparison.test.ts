@@ -58,6 +58,11 @@ test.for([
       `INSERT INTO _cf_KV VALUES ('a', zeroblob(${1 << 20})), ('b', x'01')`,
     );
     expect(batchesOf(empty, one).map(({ length }) => length)).toEqual([1, 1]);
+    const less = stateAfter(
+      empty,
+      `INSERT INTO _cf_KV VALUES ('a', zeroblob(${(1 << 20) - 1})), ('b', x'01'), ('c', x'02')`,
+    );
+    expect(batchesOf(empty, less).map(({ length }) => length)).toEqual([2, 1]);
     // The bytes of the old value and of the new one count.
     const table = write.includes('_cf_KV') ? '_cf_KV SET value' : 't SET v';
     const changed = stateAfter(after, `UPDATE ${table} = zeroblob(400001)`);

@@ -9,20 +9,26 @@ beforeEach(async () => {
 afterEach(() => host.close());
 
 describe('key-value operations', () => {
-  test('[KV1] get returns the value as written, undefined for a missing key', async () => {
-    const result = await host.run(async ({ storage }) => {
-      await storage.put('a', { when: new Date(5), tags: new Set(['x']) });
-      return [await storage.get('a'), await storage.get('missing')];
+  test('[KV1] get returns a fresh copy of the value as written, undefined for a missing key', async () => {
+    const written = { when: new Date(5), tags: new Set(['x']) };
+    const [found, again, missing] = await host.run(async ({ storage }) => {
+      await storage.put('a', written);
+      return [await storage.get('a'), await storage.get('a'), await storage.get('missing')];
     });
-    expect(result).toEqual([{ when: new Date(5), tags: new Set(['x']) }, undefined]);
+    expect([found, again, missing]).toEqual([written, written, undefined]);
+    expect(new Set([written, found, again]).size).toBe(3);
   });
 
   test('[KV2] get of many keys is a Map in UTF-8 order without the missing ones', async () => {
-    const keys = await host.run(async ({ storage }) => {
+    const entries = await host.run(async ({ storage }) => {
       await storage.put({ '\u{1F600}': 1, '\uFF5E': 2, b: 3 });
-      return [...(await storage.get(['\u{1F600}', 'none', 'b', '\uFF5E', 'b'])).keys()];
+      return [...(await storage.get(['\u{1F600}', 'none', 'b', '\uFF5E', 'b']))];
     });
-    expect(keys).toEqual(['b', '\uFF5E', '\u{1F600}']);
+    expect(entries).toEqual([
+      ['b', 3],
+      ['\uFF5E', 2],
+      ['\u{1F600}', 1],
+    ]);
   });
 
   test('[KV3] a key of more than 2,048 bytes of UTF-8 is a RangeError, and nothing is written', async () => {
@@ -57,6 +63,9 @@ describe('key-value operations', () => {
       const entries = Object.fromEntries(keys.map((key) => [key, 1]));
       await expect(storage.put(entries)).rejects.toMatchObject(expected);
       expect((await storage.list()).size).toBe(0);
+      await storage.put('k1', 1);
+      expect((await storage.get(keys.slice(1))).size).toBe(1);
+      expect(await storage.delete(keys.slice(1))).toBe(1);
     });
   });
 
@@ -93,10 +102,12 @@ describe('key-value operations', () => {
 
   test('[KV7] delete tells whether a key existed, and how many of several did', async () => {
     await host.run(async ({ storage }) => {
-      await storage.put({ a: 1, b: 2, c: 3 });
+      await storage.put({ a: 1, b: 2, c: 3, d: 4 });
       expect(await storage.delete('a')).toBe(true);
       expect(await storage.delete('a')).toBe(false);
+      expect([...(await storage.list()).keys()]).toEqual(['b', 'c', 'd']);
       expect(await storage.delete(['b', 'b', 'none', 'c'])).toBe(2);
+      expect(await storage.list()).toEqual(new Map([['d', 4]]));
     });
   });
 
@@ -107,6 +118,8 @@ describe('key-value operations', () => {
       expect(await keys({ start: 'b', end: 'd' })).toEqual(['b', 'c']);
       expect(await keys({ start: 'b', end: 'd', reverse: true })).toEqual(['c', 'b']);
       expect(await keys({ startAfter: 'b', limit: 1 })).toEqual(['c']);
+      expect(await keys({ startAfter: 'b', reverse: true })).toEqual(['d', 'c']);
+      expect(await keys({ startAfter: 'a', limit: 2, reverse: true })).toEqual(['d', 'c']);
       expect(await keys({ prefix: 'c' })).toEqual(['c']);
       expect(await keys({ start: 'd', end: 'b' })).toEqual([]);
     });
@@ -166,8 +179,12 @@ describe('key-value operations', () => {
 
   test('[KV10] a method detached from its storage throws at once', async () => {
     await host.run(async ({ storage }) => {
-      const { get } = storage;
-      expect(() => get('a')).toThrow(TypeError);
+      const names = Object.getOwnPropertyNames(Object.getPrototypeOf(storage));
+      expect(names).toEqual(expect.arrayContaining(['get', 'put', 'list', 'setAlarm', 'sync']));
+      for (const name of names.filter((name) => name !== 'constructor')) {
+        const detached = (storage as unknown as Record<string, unknown>)[name];
+        if (typeof detached === 'function') expect(() => detached('a'), name).toThrow(TypeError);
+      }
     });
   });
 
@@ -267,7 +284,11 @@ describe('transactions', () => {
 
   test('[TX4] transactionSync returns the value, or undoes and rethrows', async () => {
     await host.run(async ({ storage }) => {
-      expect(storage.transactionSync(() => storage.kv.put('a', 1))).toBeUndefined();
+      const returned = storage.transactionSync(() => {
+        storage.kv.put('a', 1);
+        return 'the value';
+      });
+      expect(returned).toBe('the value');
       const error = new Error('mine');
       expect(() =>
         storage.transactionSync(() => {
@@ -323,11 +344,15 @@ describe('transactions', () => {
   });
 
   test('[TX8] deleteAll inside a transaction is refused', async () => {
-    await host.run(({ storage }) =>
-      storage.transaction(async () => {
+    const entries = await host.run(async ({ storage }) => {
+      await storage.put('before', 1);
+      await storage.transaction(async () => {
+        await storage.put('inside', 2);
         await expect(storage.deleteAll()).rejects.toMatchObject({ code: 'TRANSACTION_NESTING' });
-      }),
-    );
+      });
+      return storage.list();
+    });
+    expect([...entries.keys()]).toEqual(['before', 'inside']);
   });
 
   /** An inner transaction that stays open until `finish` is called. */
@@ -484,8 +509,10 @@ describe('confirmation', () => {
       await ctx.storage.put('a', 'lost');
       ctx.abort('why');
     });
+    const ended = await host.host.instance(host.address());
     await expect(aborted).rejects.toMatchObject({ durableObjectReset: true, message: 'why' });
     expect(await host.run(({ storage }) => storage.get('a'))).toBe('kept');
+    expect(await host.host.instance(host.address())).not.toBe(ended);
   });
 });
 
@@ -512,13 +539,19 @@ describe('alarm time', () => {
     });
   });
 
-  test('[AL3] an alarm set in a transaction that is undone is undone with it', async () => {
+  test('[AL3] an alarm set or deleted in a transaction that is undone is as it was before', async () => {
     await host.run(async ({ storage }) => {
-      await storage.transaction(async (txn) => {
-        await txn.setAlarm(host.now() + 5000);
-        txn.rollback();
-      });
+      const undone = (atMs: number | null) =>
+        storage.transaction(async (txn) => {
+          await (atMs === null ? txn.deleteAlarm() : txn.setAlarm(atMs));
+          expect(await txn.getAlarm()).toBe(atMs);
+          txn.rollback();
+        });
+      await undone(host.now() + 5000);
       expect(await storage.getAlarm()).toBeNull();
+      await storage.setAlarm(host.now() + 1000);
+      for (const atMs of [host.now() + 5000, null]) await undone(atMs);
+      expect(await storage.getAlarm()).toBe(host.now() + 1000);
     });
   });
 });

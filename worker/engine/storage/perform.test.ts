@@ -29,7 +29,7 @@ function isRefused(op: string): boolean {
 }
 
 test.for(Object.entries(OPERATIONS))(
-  '[HIST5] at a moment, %s works if it reads the state of the object',
+  '[HIST5] at a moment, %s is refused unless it reads the state of the object',
   ([op, { effect }]) => {
     expect(isRefused(op)).toBe(effect === 'write' || ELSEWHERE.includes(op));
   },
