@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { COMMIT_KINDS, type CommitAuthor } from '../../../src/shared/contract/storage.ts';
@@ -36,13 +37,35 @@ test('[LOG31] an annotation with any byte damaged, or cut off, is not read', () 
     damaged[at]! ^= 0x10;
     expect(authorIn(damaged), `byte ${at}`).toBeNull();
   }
-  expect(authorIn(bytes.slice(0, -4))).toBeNull();
+  for (let length = 0; length < bytes.length; length++) {
+    expect(authorIn(bytes.slice(0, length)), `${length} bytes`).toBeNull();
+  }
+});
+
+test('[LOG31] [LOG17] each kind of author has the number of the document', () => {
+  const document = readFileSync(
+    new URL('../../../docs/commit-log-format.md', import.meta.url),
+    'utf8',
+  );
+  const [, told = ''] = /^ 6 {2}u8 +kind +((?:\d+ \w+,?\s+)+)/m.exec(document) ?? [];
+  const kinds = [...told.matchAll(/(\d+) (\w+)/g)].map(([, number, kind]) => [
+    Number(number),
+    kind,
+  ]);
+  expect(kinds.slice(0, 2)).toEqual([
+    [1, 'storage'],
+    [2, 'call'],
+  ]);
+  expect(COMMIT_KINDS.map((kind) => [annotationOf({ kind }).bytes[6], kind])).toEqual(kinds);
 });
 
 test('[LOG31] the name of a method is cut to 128 bytes, between characters', () => {
   const { by, bytes } = annotationOf({ kind: 'call', method: `x${'ü'.repeat(90)}` });
   expect(by.method).toBe(`x${'ü'.repeat(63)}`);
   expect(authorIn(bytes)).toEqual(by);
+  const nameOf = (method: string) => annotationOf({ kind: 'call', method }).by.method;
+  expect(nameOf('m'.repeat(128))).toBe('m'.repeat(128));
+  expect(nameOf('m'.repeat(129))).toBe('m'.repeat(128));
 });
 
 test('[LOG31] a damaged annotation of a large record is CORRUPT for the history, not wrong data', async () => {
