@@ -157,9 +157,12 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
         const end = body + by.annotationBytes!;
         const sum = sumOf(bytes.subarray(body + 4, end), 0x434c4259) % 2 ** 32;
         check(by.sum === sum, 'sum of an annotation');
-        const textBytes = by.connectionBytes! + by.methodBytes! + by.labelBytes!;
-        const texts = bytes.subarray(body + annotation.texts!.offset).subarray(0, textBytes);
-        authors.push(`${by.kind} ${new TextDecoder().decode(texts)}`);
+        let text = body + annotation.texts!.offset;
+        const texts = [by.connectionBytes!, by.methodBytes!, by.labelBytes!].map((length) => {
+          text += length;
+          return new TextDecoder().decode(bytes.subarray(text - length, text));
+        });
+        authors.push([by.kind, ...texts].join(' '));
         body = end;
       }
       if ((record.flags! & MARKER) !== 0) {

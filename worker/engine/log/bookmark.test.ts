@@ -12,10 +12,10 @@ test('[LOG9] a bookmark is four groups of 8, 8, 8 and 32 hex digits and reads ba
   expect(parseBookmark(text, CHECKSUM)).toEqual(bookmark);
 });
 
-test('[LOG9] plain string order is the order of sequences', () => {
+test('[LOG9] plain string order is the order of sequences, whatever their times and checksums', () => {
   const sequences = [0, 1, 9, 16, 255, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 7, 2 ** 40];
-  const texts = sequences.map((sequence) =>
-    formatBookmark({ sequence, timeMs: 0, sum: 9 }, CHECKSUM),
+  const texts = sequences.map((sequence, i) =>
+    formatBookmark({ sequence, timeMs: 9e11 - i * 1e9, sum: 900 - i }, CHECKSUM),
   );
   expect([...texts].sort()).toEqual(texts);
 });
@@ -41,15 +41,14 @@ test.each(['', 'x', '00000000-00000001-00000000-00000000000000000000000000000000
   },
 );
 
-test('[LOG10] a bookmark of another object, or with a changed digit, is refused', () => {
+test('[LOG10] a bookmark of another object, or with any digit changed, is refused', () => {
   const text = formatBookmark({ sequence: 5, timeMs: 0, sum: 9 }, CHECKSUM);
-  const changed = text.replace('00000005', '00000006');
-  for (const [candidate, checksum] of [
-    [text, new Checksum(CHECKSUM.salt + 1)],
-    [changed, CHECKSUM],
-  ] as const) {
-    expect(() => parseBookmark(candidate, checksum)).toThrow(
-      expect.objectContaining({ code: 'BOOKMARK_INVALID' }),
-    );
+  const isInvalid = expect.objectContaining({ code: 'BOOKMARK_INVALID' });
+  expect(() => parseBookmark(text, new Checksum(CHECKSUM.salt + 1))).toThrow(isInvalid);
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '-') continue;
+    const digit = (Number.parseInt(text[at]!, 16) ^ 1).toString(16);
+    const changed = text.slice(0, at) + digit + text.slice(at + 1);
+    expect(() => parseBookmark(changed, CHECKSUM), changed).toThrow(isInvalid);
   }
 });

@@ -42,7 +42,8 @@ test('[LOG17] a reader built from the document alone finds every commit', {
   const bookmark = files.currentBookmark();
   db.exec('PRAGMA cache_size=10');
   // A transaction that spills, whose last part has the annotation, and the marker of a restore.
-  files.annotate(annotationOf({ kind: 'storage', connection: 'c0', label: 'Überall' }));
+  const author = { kind: 'storage', connection: 'c0', method: 'add', label: 'Überall' } as const;
+  files.annotate(annotationOf(author));
   db.exec('UPDATE t SET v = randomblob(length(v))');
   await step();
   db.exec('DELETE FROM t WHERE k > 3');
@@ -59,7 +60,7 @@ test('[LOG17] a reader built from the document alone finds every commit', {
   const { salt } = readSlot(checkpoint);
   const read = readLog(segments, salt!);
   expect(tableCount).toBe(10);
-  expect(new Set(read.authors)).toEqual(new Set(['1 c0Überall', '10 undo']));
+  expect(new Set(read.authors)).toEqual(new Set(['1 c0 add Überall', '10  undo ']));
   expect(segments.length).toBeGreaterThan(2);
   expect(read.sequence).toBe(sequence);
   expect(Buffer.from(read.image).equals(image)).toBe(true);

@@ -10,6 +10,7 @@ import {
   PART_BYTES,
   parseHeader,
   RECORD_HEADER_BYTES,
+  RESTORE,
   RecordWriter,
 } from './record.ts';
 
@@ -19,10 +20,10 @@ const HEADER = {
   timeMs: 1_900_000_000_000,
   durableSequence: 4,
   previousSum: 123,
-  flags: 0,
+  flags: RESTORE,
   epoch: 9,
   pageCountBefore: 3,
-  pageCount: 3,
+  pageCount: 7,
 };
 
 function page(fill: (i: number) => number): Uint8Array {
@@ -64,6 +65,8 @@ test('[LOG2] redo repairs a page that is half old, half new', () => {
 test('[LOG2] a page that appears or vanishes is one range over a page of zeros', () => {
   const fresh = recordOf(null, NEW);
   const gone = recordOf(OLD, null);
+  const oneRange = RECORD_HEADER_BYTES + 12 + 4 + PAGE_BYTES;
+  expect([fresh.length, gone.length]).toEqual([oneRange, oneRange]);
   const [appears] = entriesOf(fresh, parseHeader(fresh)!);
   const [vanishes] = entriesOf(gone, parseHeader(gone)!);
   const work = new Uint8Array(PAGE_BYTES);
@@ -90,9 +93,9 @@ test('[LOG3] a record with any bit changed, or read with another salt, is not in
   const record = parseHeader(bytes)!;
   expect(isIntact(bytes, record, CHECKSUM)).toBe(true);
   expect(isIntact(bytes, record, new Checksum(CHECKSUM.salt + 1))).toBe(false);
-  for (let at = 8; at < bytes.length; at++) {
+  for (let bit = 0; bit < bytes.length * 8; bit++) {
     const damaged = bytes.slice();
-    damaged[at]! ^= 1 << (at % 8);
+    damaged[bit >> 3]! ^= 1 << (bit & 7);
     const found = parseHeader(damaged);
     const isAccepted =
       found !== null && found.length === record.length && isIntact(damaged, found, CHECKSUM);
