@@ -271,13 +271,15 @@ describe('an object that follows', () => {
     const { objects, env } = await app(server);
     const room = env.Room.getByName('a');
     await settled(room.add('mine'));
-    const storage = await objects.storage(room);
-    await storage.abort('by the test').catch(() => {});
     const seen: unknown[] = [];
     const stop = live(room)
       .names()
       .subscribe((names) => seen.push(names), { onError: () => {} });
-    await expect.poll(() => seen.at(-1)).toEqual(['mine']);
+    await vi.waitUntil(() => seen.length > 1);
+    const storage = await objects.storage(room);
+    await storage.abort('by the test').catch(() => {});
+    await server.call('add', 'theirs');
+    await expect.poll(() => seen.at(-1)).toEqual(['mine', 'theirs']);
     stop();
   });
 

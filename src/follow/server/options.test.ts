@@ -148,4 +148,5 @@ test('[FOLS10] every reason to close has a code of its own, which the protocol l
     return codes!.split(', ').map((code, i) => [each[i], Number(code)] as const);
   });
   expect(Object.fromEntries(listed)).toEqual(FOLLOWER_CLOSE_CODES);
+  expect(new Set(listed.map(([, code]) => code)).size).toBe(16);
 });

@@ -85,7 +85,7 @@ test('[MERGE3] an alarm that both have set to one time is no conflict, and no co
   expect(await storage.getAlarm()).toBe(BASE_MS);
 });
 
-test('[MERGE8] [REVERT5] rows that cannot be named are CONFLICT, whatever onConflict decides, and nothing is merged', async () => {
+test('[MERGE8] [REVERT5] rows that cannot be named are CONFLICT, and nothing is merged, unless onConflict leaves them out', async () => {
   await run(storage, "CREATE VIRTUAL TABLE t USING fts5(text, content='')");
   await storage.put('key', 'base');
   const branch = await storage.fork();
@@ -99,8 +99,13 @@ test('[MERGE8] [REVERT5] rows that cannot be named are CONFLICT, whatever onConf
     });
   }
   expect(await storage.get('key')).toBe('ours');
+  await branch.put('other', 'theirs');
   await storage.merge(branch, { onConflict: 'ours' });
-  expect(await storage.get('key')).toBe('ours');
+  expect([...(await storage.list())]).toEqual([
+    ['key', 'ours'],
+    ['other', 'theirs'],
+  ]);
+  expect(await storage.sql.exec('SELECT count(*) FROM t').raw().one()).toEqual([0]);
 });
 
 test('[REVERT7] [HIST6] a revert of many commits, with others between them, leaves the open moments of the object open', async () => {

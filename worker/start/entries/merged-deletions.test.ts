@@ -41,7 +41,11 @@ test.for(Object.entries(tables))(
     await expect(storage.merge(branch)).rejects.toMatchObject({
       code: 'CONFLICT',
       conflicts: [
-        { reason: 'changed', change: { kind: 'row', table: 't', after: { v: 'theirs' } } },
+        {
+          reason: 'changed',
+          change: { kind: 'row', table: 't', after: { v: 'theirs' } },
+          now: undefined,
+        },
       ],
     });
     expect(await storage.getCurrentBookmark()).toBe(before);

@@ -222,6 +222,7 @@ describe('[TX14] the writes of one turn are one commit', () => {
     const past = await storage.at(first!.bookmark);
     const rows = await past.sql.exec('SELECT id FROM entry ORDER BY id').toArray();
     expect(rows).toEqual([{ id: 'c-more' }, { id: 'c-row' }]);
+    expect([...(await past.list()).keys()]).toEqual(['c-key']);
     await started.close();
   });
 });
@@ -321,7 +322,7 @@ describe('[TX15] what ends the commit within a turn', () => {
     }
   }
 
-  test('a bookmark, a requested restore and an export end it where they are asked for; deleteAll is a commit of its own, without the writes before it', async () => {
+  test('a bookmark, a past moment, a fork, a requested restore and an export end it where they are asked for; deleteAll is a commit of its own, without the writes before it', async () => {
     const ended = await createObjects({ Ended });
     const named = await ended.storage(ended.env.Ended.getByName('bookmark'));
     await ended.env.Ended.getByName('bookmark').bookmark();
@@ -339,9 +340,20 @@ describe('[TX15] what ends the commit within a turn', () => {
       'a',
       'a,b',
     ]);
-    const exported = await ended.storage(ended.env.Ended.getByName('export'));
-    await Promise.all([exported.put('a', 1), exported.exportDatabase(), exported.put('b', 1)]);
-    expect(await keys(exported)).toEqual(['a', 'a,b']);
+    const between: Record<string, (storage: StorageHandle) => Promise<unknown>> = {
+      nothing: () => Promise.resolve(),
+      export: (storage) => storage.exportDatabase(),
+      at: (storage) => storage.at(new Date()),
+      fork: (storage) => storage.fork(),
+    };
+    for (const [name, end] of Object.entries(between)) {
+      const storage = await ended.storage(ended.env.Ended.getByName(name));
+      await Promise.all([storage.put('a', 1), end(storage), storage.put('b', 1)]);
+      expect([name, await keys(storage)]).toEqual([
+        name,
+        name === 'nothing' ? ['a,b'] : ['a', 'a,b'],
+      ]);
+    }
     const emptied = await ended.storage(ended.env.Ended.getByName('deleteAll'));
     await emptied.put('z', 1);
     await ended.env.Ended.getByName('deleteAll').deleteAll();

@@ -303,10 +303,20 @@ test('[UNDO7] at most depth entries are kept; the oldest is forgotten', async ()
 });
 
 test('[UNDO7] when the history of an entry is gone, it and all before it are forgotten, and the error says so', async () => {
-  const stack = await stackOf({}, mine({ revert: () => storage.at('0-') as never }));
-  await set('a', 1);
-  await expect(stack.undo()).rejects.toMatchObject({ code: 'BOOKMARK_INVALID' });
+  const gone = Object.assign(new Error('gone'), { code: 'BOOKMARK_UNAVAILABLE' });
+  let isGone = true;
+  const revert = async (bookmarks: string | readonly string[]) => {
+    if (isGone) throw gone;
+    return storage.revert(bookmarks);
+  };
+  const stack = await stackOf({}, mine({ revert }));
+  for (const key of ['a', 'b']) await set(key, 1);
+  await expect(stack.undo()).rejects.toBe(gone);
   expect(stack.canUndo).toBe(false);
+  isGone = false;
+  await set('c', 1);
+  expect([await stack.undo(), await stack.undo()]).toEqual([true, false]);
+  expect(await all()).toEqual({ a: 1, b: 1 });
 });
 
 test('[UNDO8] entries outlive a reset of the object, and are forgotten when it is deleted', async () => {
