@@ -238,7 +238,8 @@ describe('an object that follows', () => {
     const server = await serverOf();
     const { env } = await app(server);
     const room = env.Room.getByName('a');
-    await expect(room.fetched('once')).rejects.toThrow();
+    // That of the server: here, the fetch would be BRANCH_ISOLATED.
+    await expect(room.fetched('once')).rejects.toThrow('fetch failed');
     expect(await room.names()).toEqual(['once']);
   });
 
