@@ -269,6 +269,7 @@ describe('nameserver defaults of accounts', () => {
     expect((await put({ use_account_custom_ns_by_default: false })).settings).toMatchObject({
       default_nameservers: 'provider.standard',
     });
+    expect(await typeOf(id)).toBe('provider.standard');
     await put({ default_nameservers: 'custom.account' });
     expect(await typeOf(id)).toBe('custom.account');
   });

@@ -214,10 +214,12 @@ describe('deprecations scan', () => {
 
 describe('deprecations list and calendar', () => {
   test('[REP9] the list is the schedule on a day', async () => {
-    const { code, printed } = await run('deprecations list --at 2025-06-14');
-    expect(code).toBe(0);
+    const { code, printed, errors } = await run('deprecations list --at 2025-06-14');
+    expect([code, errors]).toEqual([0, []]);
     expect(printed.split('\n')).toHaveLength(26);
     expect(printed.match(/coming/g)).toHaveLength(3);
+    const onTheDay = await run('deprecations list --at 2025-06-15');
+    expect(onTheDay.printed).not.toContain('coming');
     const json = JSON.parse((await run('deprecations list --format json')).printed);
     expect(json).toMatchObject({ at: '2026-01-01' });
     expect(json.entries).toHaveLength(25);
@@ -225,9 +227,14 @@ describe('deprecations list and calendar', () => {
   });
 
   test('[REP9] the calendar is printed or written', async () => {
-    expect((await run('deprecations calendar')).printed).toMatch(/^BEGIN:VCALENDAR\r\n/);
-    const { written } = await run('deprecations calendar --schedule mine.json --output s.ics');
-    expect(written['s.ics']).toContain('UID:zones@');
+    const calendar = expect.stringMatching(/^BEGIN:VCALENDAR\r\n[\s\S]*\r\nEND:VCALENDAR\r\n$/);
+    const printed = await run('deprecations calendar');
+    expect(printed).toEqual({ code: 0, printed: calendar, errors: [], written: {} });
+    expect(printed.printed).not.toContain('UID:zones@');
+    const saved = await run('deprecations calendar --schedule mine.json --output s.ics');
+    const file = { 's.ics': calendar };
+    expect(saved).toEqual({ code: 0, printed: '', errors: [], written: file });
+    expect(saved.written['s.ics']).toContain('\r\nUID:zones@');
   });
 });
 

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,15 +33,28 @@ function printingTo(lines: string[]): Surroundings {
   };
 }
 
+/** The status of a request with these headers. `fetch` sets no Host. */
+function statusWith(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { headers, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', reject);
+  });
+}
+
 test('[MG41] the command serves the provider on a day, says where, and ends when stopped', async () => {
   const lines: string[] = [];
   const id = 'c'.repeat(32);
+  let tunnels = '';
   let status = 0;
   const command = managementCommand({
     openObjects,
     stopped: async () => {
       const [baseUrl] = /http:\S+(?=,)/.exec(lines[0]!)!;
-      status = (await fetch(`${baseUrl}/accounts/${id}/tunnels`)).status;
+      tunnels = `${baseUrl}/accounts/${id}/tunnels`;
+      status = (await fetch(tunnels)).status;
     },
   });
   const args = ['--port', '0', '--at', '2024-02-03', '--account', `${id}=Mine`];
@@ -49,6 +62,7 @@ test('[MG41] the command serves the provider on a day, says where, and ends when
   expect(status).toBe(200);
   expect(lines[0]).toMatch(/^Management interface at http:.*, on 2024-02-03\.\n$/);
   expect(lines[1]).toBe(`Account ${id}: Mine\n`);
+  await expect(fetch(tunnels)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
   expect(opened).toBe(0);
 });
 
@@ -69,19 +83,31 @@ test.each([
 
 test('[MG41] the hosts and origins that are named may call', async () => {
   const lines: string[] = [];
-  const seen: number[] = [];
+  const seen: Record<string, number | undefined> = {};
   const command = managementCommand({
     openObjects,
     stopped: async () => {
       const [baseUrl] = /http:\S+(?=,)/.exec(lines[0]!)!;
+      const zones = `${baseUrl}/zones`;
+      for (const host of ['x.test', 'y.test', 'z.test']) {
+        seen[host] = await statusWith(zones, { host });
+      }
       for (const origin of ['http://a.example', 'http://b.example', 'http://c.example']) {
-        seen.push((await fetch(`${baseUrl}/zones`, { headers: { origin } })).status);
+        seen[origin] = await statusWith(zones, { origin });
       }
     },
   });
-  const named = ['--cors', 'http://a.example', '--cors', 'http://b.example'];
-  await command.run(['--port', '0', '--allowed-host', 'x.test', ...named], printingTo(lines));
-  expect(seen).toEqual([200, 200, 403]);
+  const hosts = ['--allowed-host', 'x.test', '--allowed-host', 'y.test'];
+  const origins = ['--cors', 'http://a.example', '--cors', 'http://b.example'];
+  await command.run(['--port', '0', ...hosts, ...origins], printingTo(lines));
+  expect(seen).toEqual({
+    'x.test': 200,
+    'y.test': 200,
+    'z.test': 403,
+    'http://a.example': 200,
+    'http://b.example': 200,
+    'http://c.example': 403,
+  });
 });
 
 test('[MG41] a directory that is a file is refused by name', async () => {

@@ -38,11 +38,12 @@ test('[BUILD4] nor while its worker still loads, and the older one goes on meanw
   const mine = await old.open();
   const opened = vi.spyOn(old.leadingHost, 'open');
   let loaded = () => {};
-  const prepare = () =>
-    new Promise<void>((resolve) => {
-      loaded = resolve;
-    });
+  const loading = new Promise<void>((resolve) => {
+    loaded = resolve;
+  });
+  const prepare = vi.fn(() => loading);
   const opening = tabs.tab({ build: 2, prepare }).open();
+  await vi.waitUntil(() => prepare.mock.calls.length > 0);
   await turns(20);
   await mine.put('a', 1);
   expect([mine.state, mine.isOutdated]).toEqual(['leading', false]);

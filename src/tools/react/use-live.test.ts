@@ -176,7 +176,8 @@ describe('useLiveValue', () => {
     await render(waiting(h(Value, { key: 1, name: 'a' }), h(Value, { key: 2, name: 'b' })));
     expect(handle.open()).toEqual(['a', 'b']);
     await report(() => handle.result('a', 1));
-    vi.advanceTimersByTime(20_000);
+    vi.advanceTimersByTime(29_999);
+    expect(element.textContent).toBe('waiting');
     await report(() => handle.result('b', 2));
     expect(element.textContent).toBe('a=1 b=2 ');
     expect(handle.counts).toEqual({ opened: 2, closed: 0 });
@@ -187,9 +188,9 @@ describe('useLiveValue', () => {
     await render(null);
     expect(handle.open()).toEqual(['a']);
     await report(() => handle.result('a', 1));
-    vi.advanceTimersByTime(29_000);
+    vi.advanceTimersByTime(29_999);
     expect(handle.open()).toEqual(['a']);
-    vi.advanceTimersByTime(1000);
+    vi.advanceTimersByTime(1);
     expect(handle.open()).toEqual([]);
   });
 

@@ -47,7 +47,7 @@ function write(path: string, text: string): void {
 
 /** A stand-in for the package, as it would be installed. */
 function installPackage(): void {
-  mkdirSync(join(root, 'node_modules/ctx-storage'));
+  mkdirSync(join(root, 'node_modules/ctx-storage'), { recursive: true });
   write(
     'node_modules/ctx-storage/package.json',
     '{ "name": "ctx-storage", "type": "module", "exports": { "./worker": "./worker.js" } }',
@@ -184,15 +184,20 @@ describe('plugin', () => {
     expect(text.indexOf('KEPT = env.KEEP_MS')).toBeGreaterThan(provided);
   });
 
-  test('[VITE5] a class that main does not export fails the worker, by name', async () => {
-    write(
-      'wrangler.jsonc',
-      readFileSync(join(root, 'wrangler.jsonc'), 'utf8').replaceAll('Notes', 'Other'),
+  test("[VITE5] a class that main does not export fails the worker's start, by name", async () => {
+    installPackage();
+    const start = async () => {
+      const server = await createServer(config({ workerEntry: 'ctx-storage/worker' }));
+      const worker = server.ssrLoadModule('/.cache/ctx-storage/objects.worker.js');
+      await worker.finally(() => server.close());
+    };
+    await start();
+    const other = '{ "name": "OTHER", "class_name": "Other" }';
+    const text = readFileSync(join(root, 'wrangler.jsonc'), 'utf8');
+    write('wrangler.jsonc', text.replace('"bindings": [', `"bindings": [${other}, `));
+    await expect(start()).rejects.toThrow(
+      'Other is a class of wrangler.jsonc, and src/index.ts exports nothing of that name; export the class.',
     );
-    const server = await createServer(config());
-    const worker = readFileSync(join(root, '.cache/ctx-storage/objects.worker.js'), 'utf8');
-    expect(worker).toContain('is a class of wrangler.jsonc, and src/index.ts exports nothing');
-    await server.close();
   });
 
   test('[VITE7] a configuration edited while the server runs is followed, a mistake in it shown', {

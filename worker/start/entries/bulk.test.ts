@@ -184,21 +184,39 @@ describe('execMany', () => {
     expect(await table()).toEqual([]);
   });
 
-  test('[BULK4] rows are taken in slices, between which the page has its turn; one slice leaves in its turn', {
-    tags: 'long',
-  }, async () => {
-    const taken: number[] = [];
-    let turns = 0;
-    const turn = () => {
-      turns += 1;
-      timer = setImmediate(turn);
-    };
-    let timer = setImmediate(turn);
-    await storage.sql.execMany(INSERT, rowsOf(20_000), { onProgress: (n) => taken.push(n) });
-    clearImmediate(timer);
-    expect(taken.at(-1)).toBe(20_000);
-    expect(Math.max(...taken.map((n, i) => n - (taken[i - 1] ?? 0)))).toBeLessThanOrEqual(4096);
-    expect(turns).toBeGreaterThanOrEqual(taken.length - 1);
+  async function* later(rows: readonly unknown[][]) {
+    yield* rows;
+  }
+  const long = Array.from({ length: 10 }, (_, i) => [i, `${i}`.padEnd(65_536, '-')]);
+
+  test.for([
+    ['8,192 values', rowsOf(20_000), [4096, 8192, 12_288, 16_384, 20_000]],
+    ['8,192 values of an async iterable', later(rowsOf(9000)), [4096, 8192, 9000]],
+    ['256 Ki characters', long, [4, 8, 10]],
+  ] as const)(
+    '[BULK4] rows are taken in slices of %s, with a task of the page before each further one',
+    async ([, rows, expected]) => {
+      let turns = 0;
+      const turn = () => {
+        turns += 1;
+        timer = setImmediate(turn);
+      };
+      let timer = setImmediate(turn);
+      const taken: number[] = [];
+      const turnsAt: number[] = [];
+      await storage.sql.execMany(INSERT, rows, {
+        onProgress: (count) => {
+          taken.push(count);
+          turnsAt.push(turns);
+        },
+      });
+      clearImmediate(timer);
+      expect(taken).toEqual(expected);
+      expect(new Set(turnsAt).size).toBe(expected.length);
+    },
+  );
+
+  test('[BULK4] rows of one slice leave in the turn of their call', async () => {
     const order = [
       storage.sql.execMany('INSERT INTO t VALUES (?, ?)', [[50_000, 'x']]).then(() => 'many'),
       storage.sql
