@@ -58,6 +58,8 @@ test('[LIVE14] when the worker that leads is terminated, live reads go on', asyn
   });
   await write(storagePage, 2, 'terminated');
   await expectSeen(storagePage, { key: 2, notes: ['note 1', 'note 2'], sum: 2 });
+  expect(await keysOf(storagePage)).toEqual([undefined, 1, 2]);
+  expect(await errorsOf(storagePage)).toEqual([]);
 });
 
 test('[LIVE14] when the object is reset or restored, live reads go on', { tag: LONG }, async ({
@@ -70,6 +72,8 @@ test('[LIVE14] when the object is reset or restored, live reads go on', { tag: L
     const storage = await window.api.openStorage('reset');
     const bookmark = await storage.getCurrentBookmark();
     await storage.put('key', 'to be undone');
+    while (window.followed.key !== 'to be undone')
+      await new Promise((resolve) => setTimeout(resolve, 5));
     await storage.onNextSessionRestoreBookmark(bookmark);
     await storage.abort('by the test');
     const { env } = await window.api.connectRooms();
@@ -80,6 +84,7 @@ test('[LIVE14] when the object is reset or restored, live reads go on', { tag: L
   await expectSeen(storagePage, { key: 1, notes: ['note 1'], sum: 1 });
   await write(storagePage, 2, 'reset');
   await expectSeen(storagePage, { key: 2, notes: ['note 1', 'note 2'], sum: 2 });
+  expect(await keysOf(storagePage)).toEqual([undefined, 1, 'to be undone', 1, 2]);
   expect(await errorsOf(storagePage)).toEqual([]);
 });
 

@@ -182,7 +182,7 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
       const address = new URL(request.url).searchParams.get('to')!;
       return fetch(new Request(address, request));
     }
-    if (pathname === '/download') return new Response(zeros(8 * 1024 * 1024));
+    if (pathname === '/download') return new Response(numbers(8 * 1024 * 1024));
     return Response.json({
       method: request.method,
       text: await request.text(),
@@ -191,14 +191,15 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
   }
 }
 
-function zeros(byteLength: number): ReadableStream<Uint8Array> {
-  const chunk = new Uint8Array(65_536);
-  let left = byteLength;
+/** Numbers of four bytes, from 0 on. */
+function numbers(byteLength: number): ReadableStream<Uint8Array> {
+  let sent = 0;
   return new ReadableStream({
     pull(controller) {
-      controller.enqueue(chunk.slice());
-      left -= chunk.length;
-      if (left === 0) controller.close();
+      const chunk = Uint32Array.from({ length: 16_384 }, (_, i) => sent / 4 + i);
+      controller.enqueue(new Uint8Array(chunk.buffer));
+      sent += chunk.byteLength;
+      if (sent >= byteLength) controller.close();
     },
   });
 }
