@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { DurableObject } from '../realm/library/library.ts';
+import { loadSqliteInNode } from '../testing/sqlite.ts';
 import { digestsOf } from './examples/examples.ts';
 import { type SimulateOptions, SimulationFailed, simulate } from './simulate.ts';
 
@@ -157,6 +158,30 @@ test('[SIMU2] time, timers and random numbers of classes and tests are of the se
   expect(first.length).toBeGreaterThan(0);
   expect(drawn).toEqual(first);
   expect(first[0]![0]).toBeGreaterThanOrEqual(3000);
+});
+
+test("[SIMU2] SQL's random numbers of other code are the platform's after a run", async () => {
+  class Draws extends DurableObject {
+    draw(): void {
+      this.ctx.storage.sql.exec('SELECT random()');
+    }
+  }
+  const { exports, memory } = await loadSqliteInNode();
+  const drawnAfterRun = async () => {
+    await simulate(
+      { Draws },
+      {
+        seed: 'b',
+        steps: 2,
+        faults: false,
+        calls: ({ env }) => [() => env.Draws.getByName('d').draw()],
+      },
+    );
+    const at = memory.scratch(8);
+    exports.sqlite3_randomness(8, at);
+    return memory.u8.slice(at, at + 8).join();
+  };
+  expect(await drawnAfterRun()).not.toBe(await drawnAfterRun());
 });
 
 test('[SIMU3] the invariant holds at rest: before the first step, after each crash, and at the end', async () => {

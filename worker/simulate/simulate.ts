@@ -76,6 +76,7 @@ export async function simulate<Table extends ClassTable>(
     }
   } finally {
     for (const end of undo) end();
+    beginRandomness(sqlite); // others get the platform's numbers again
     await hosts?.end();
   }
   const short = coverage.shortOf(options.minimum ?? {});
@@ -88,8 +89,13 @@ export async function simulate<Table extends ClassTable>(
 }
 
 function runOnce(options: RunOptions, seed: number, steps: readonly Step[]): Promise<RunOutcome> {
-  options.sqlite.exports.sqlite3_randomness(0, 0); // its random numbers are from the seed, too
+  beginRandomness(options.sqlite); // its random numbers are from the seed, too
   return new SimulatedRun(options, seed, steps).run();
+}
+
+/** SQLite asks for a seed at its next random number. */
+function beginRandomness({ exports }: Sqlite): void {
+  exports.sqlite3_randomness(0, 0);
 }
 
 /** Runs the failed seed again, and looks for the shortest script that fails in the same way. */
