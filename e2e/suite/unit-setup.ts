@@ -1,5 +1,6 @@
 // Before every unit test file: the test that runs fails if SQLite gets a dead pointer; a file fails that leaves a host of
-// objects open, whose globals would meet the next file; and waiting for a condition may take as long as the test may.
+// objects open, whose globals would meet the next file; waiting for a condition may take as long as the test may; and
+// buffers are equal only if their bytes are.
 
 import { afterAll, afterEach, expect, vi } from 'vitest';
 import type { Sqlite } from '../../worker/engine/vfs/sqlite-module.ts';
@@ -39,7 +40,7 @@ afterAll(expectNone);
 
 /** Globals that a running host replaces, as the process began with. */
 const REPLACED = ['Date', 'fetch', 'Request', 'Response', 'WebSocket'] as const;
-const scope = globalThis as { ownGlobals?: readonly unknown[] };
+const scope = globalThis as { ownGlobals?: readonly unknown[]; comparesBytes?: true };
 const globals = () => REPLACED.map((name) => Reflect.get(globalThis, name));
 scope.ownGlobals ??= globals();
 afterAll(() => expect(globals(), 'a host was left open').toEqual(scope.ownGlobals));
@@ -54,3 +55,22 @@ globalThis.BroadcastChannel = class extends channels.ownChannel {
     super(prefix + name);
   }
 };
+type Buffers = ArrayBuffer | SharedArrayBuffer | DataView;
+const isBuffer = (value: unknown): value is Buffers =>
+  value instanceof ArrayBuffer || value instanceof DataView || value instanceof SharedArrayBuffer;
+const bytesIn = (buffer: Buffers) =>
+  buffer instanceof DataView
+    ? new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength)
+    : new Uint8Array(buffer);
+
+/** For `toEqual`, which by itself finds any two buffers equal. */
+function haveSameBytes(one: unknown, other: unknown): boolean | undefined {
+  if (!isBuffer(one) || !isBuffer(other)) return undefined;
+  if (one.constructor !== other.constructor || one.byteLength !== other.byteLength) return false;
+  // A detached buffer has no bytes to look at.
+  return one.byteLength === 0 || Buffer.compare(bytesIn(one), bytesIn(other)) === 0;
+}
+
+// Files that share a process share the matchers.
+if (scope.comparesBytes === undefined) expect.addEqualityTesters([haveSameBytes]);
+scope.comparesBytes = true;
