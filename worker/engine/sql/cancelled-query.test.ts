@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
 import type { Database } from './database.ts';
-import { CANCEL_CHECK_MS } from './guard.ts';
 import { completeLimits } from './query-limits.ts';
 
 const ENDLESS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c)';
@@ -45,7 +44,7 @@ test.each([
   database.run('BEGIN');
   database.run('INSERT INTO t VALUES (3)');
   expect(run(sql)).toBe('CANCELLED');
-  expect(nowMs).toBeLessThan(cancelMs + 3 * CANCEL_CHECK_MS);
+  expect(nowMs).toBeLessThan(cancelMs + 300);
   expect([critical, database.inTransaction]).toEqual([0, true]);
   database.run('COMMIT');
   expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2], [3]]);
@@ -74,8 +73,9 @@ test('[CANCEL9] a short statement asks nobody, a long one now and then', { tags:
   for (let i = 0; i < 1000; i++) run('SELECT * FROM t');
   expect(asked).toEqual([]);
   expect(run(`${ENDLESS} SELECT max(i) FROM c`)).toBe('SQL_TIMEOUT');
-  expect(asked.length).toBeGreaterThan(5000 / CANCEL_CHECK_MS - 10);
-  expect(asked.length).toBeLessThanOrEqual(5000 / CANCEL_CHECK_MS + 1);
+  // Every 100 ms of the 5 s that it runs.
+  expect(asked.length).toBeGreaterThan(40);
+  expect(asked.length).toBeLessThanOrEqual(51);
 });
 
 test('[CANCEL3] a caller is asked during a series of statements, none of which takes long', () => {
@@ -83,7 +83,7 @@ test('[CANCEL3] a caller is asked during a series of statements, none of which t
   let count = 0;
   while (run(short) === undefined && count < 10_000) count += 1;
   expect(run(short)).toBe(undefined); // it was asked just now
-  expect(nowMs).toBeLessThan(cancelMs + 3 * CANCEL_CHECK_MS);
+  expect(nowMs).toBeLessThan(cancelMs + 300);
 });
 
 test('[CANCEL4] the work of the storage itself is not stopped half-way', () => {

@@ -3,7 +3,8 @@ import type { StorageError } from '../../../src/shared/contract/errors.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
 import { HEAP } from '../vfs/vdbe-layout.ts';
-import type { Database } from './database.ts';
+import { Database } from './database.ts';
+import { completeLimits } from './query-limits.ts';
 
 let database: Database;
 
@@ -97,10 +98,50 @@ describe('kept statements', () => {
     expect([first.toArray(), second.toArray()]).toEqual([[[3]], [[2], [3]]]);
   });
 
-  test('[SQL12] more than 1 MiB of texts makes the oldest ones leave, and they still run', () => {
+  /** A database, and how many texts SQLite has compiled for it. */
+  async function openCounted() {
+    const sqlite = await loadSqliteInNode();
+    const count = { compiled: 0 };
+    const exports = new Proxy(sqlite.exports, {
+      get(all, name: keyof typeof all) {
+        if (name === 'sqlite3_prepare_v3') count.compiled += 1;
+        return all[name];
+      },
+    });
+    const silent = { beforeWrite() {}, onCritical() {} };
+    const limits = completeLimits();
+    const opened = new Database({ ...sqlite, exports }, ':memory:', undefined, silent, { limits });
+    /** How many texts the run compiles. */
+    const compiledBy = (run: () => unknown) => {
+      count.compiled = 0;
+      run();
+      return count.compiled;
+    };
+    return { opened, compiledBy };
+  }
+
+  test('[SQL12] a text is compiled once, and once more while its statement is in use', async () => {
+    const { opened, compiledBy } = await openCounted();
+    const sql = 'SELECT ?1 UNION ALL SELECT ?1 + 1';
+    expect(compiledBy(() => rows(opened, sql, 1))).toBe(1);
+    expect(compiledBy(() => expect(rows(opened, sql, 5)).toEqual([[5], [6]]))).toBe(0);
+    const inUse = opened.exec(sql, [1]);
+    expect(compiledBy(() => rows(opened, sql, 7))).toBe(1);
+    inUse.toArray();
+    expect(compiledBy(() => rows(opened, sql, 9))).toBe(0);
+    opened.close();
+  });
+
+  test('[SQL12] more than 1 MiB of texts makes the oldest ones leave, and they still run', async () => {
+    const { opened, compiledBy } = await openCounted();
     const long = (i: number) => `SELECT ${i} /* ${'x'.repeat(90_000)} */`;
-    for (let i = 0; i < 20; i++) expect(rows(database, long(i))).toEqual([[i]]);
-    expect(rows(database, long(0))).toEqual([[0]]);
+    const run = (i: number) => expect(rows(opened, long(i))).toEqual([[i]]);
+    for (let i = 0; i < 20; i++) run(i);
+    // Eleven texts of 90,000 characters are less than 1 MiB, twelve are more.
+    const kept = Array.from({ length: 20 }, (_, i) => i).slice(-11);
+    expect(kept.map((i) => compiledBy(() => run(i)))).toEqual(kept.map(() => 0));
+    expect([8, 0].map((i) => compiledBy(() => run(i)))).toEqual([1, 1]);
+    opened.close();
   });
 
   test('[SQL12] a kept statement follows changes of the schema', () => {

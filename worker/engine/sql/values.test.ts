@@ -44,11 +44,14 @@ describe('bindings', () => {
     expect(one('SELECT typeof(?1), length(?1)', buffer)).toEqual(['blob', 0]);
   });
 
-  test('[SQL4] bytes are copied when exec is called', () => {
+  test('[SQL4] bytes and texts are copied when exec is called', () => {
     const view = new Uint8Array([1, 2]);
-    const cursor = database.exec('SELECT ?', [view]);
+    const cursor = database.exec('SELECT ?1, ?2 FROM (VALUES (1), (2), (3))', [view, 'text']);
     view.fill(9);
-    expect(cursor.raw().one()).toEqual([bytes(1, 2)]);
+    // Other bindings pass through the same memory.
+    one('SELECT ?, ?', new Uint8Array(20).fill(7), 'another text');
+    const row = [bytes(1, 2), 'text'];
+    expect(cursor.raw().toArray()).toEqual([row, row, row]);
   });
 
   test('[SQL4] a lone surrogate is three bytes', () => {

@@ -23,7 +23,13 @@ describe('backends and dates', () => {
       expect(() => kv.delete('a')).toThrow(expected);
       expect(() => kv.list()).toThrow(expected);
       expect(() => storage.transactionSync(() => 1)).toThrow(expected);
-      await expect(storage.getCurrentBookmark()).rejects.toEqual(expected);
+      for (const asked of [
+        storage.getCurrentBookmark(),
+        storage.getBookmarkForTime(host.now()),
+        storage.onNextSessionRestoreBookmark('0'),
+      ]) {
+        await expect(asked).rejects.toEqual(expected);
+      }
       await storage.put('a', 1);
       await storage.transaction((txn) => txn.put('b', 2));
       expect([...(await storage.list()).keys()]).toEqual(['a', 'b']);

@@ -8,6 +8,9 @@ beforeEach(async () => {
 });
 afterEach(() => host.close());
 
+const sizeOf = (value: unknown) =>
+  typeof value === 'string' ? value.length : (value as ArrayBuffer).byteLength;
+
 describe('key-value operations', () => {
   test('[KV1] get returns a fresh copy of the value as written, undefined for a missing key', async () => {
     const written = { when: new Date(5), tags: new Set(['x']) };
@@ -45,12 +48,19 @@ describe('key-value operations', () => {
 
   test('[KV4] a value of more than 131,072 bytes is a RangeError, and the old value stays', async () => {
     await host.run(async ({ storage }) => {
-      await storage.put('a', 'x'.repeat(131_072));
-      await expect(storage.put('a', new Uint8Array(131_073))).rejects.toMatchObject({
-        name: 'RangeError',
-        code: 'VALUE_TOO_LARGE',
-      });
-      expect(await storage.get('a')).toHaveLength(131_072);
+      const kinds = [
+        (size: number) => 'x'.repeat(size),
+        (size: number) => new Uint8Array(size),
+        (size: number) => new ArrayBuffer(size),
+      ];
+      for (const value of kinds) {
+        await storage.put('a', value(131_072));
+        await expect(storage.put('a', value(131_073))).rejects.toMatchObject({
+          name: 'RangeError',
+          code: 'VALUE_TOO_LARGE',
+        });
+        expect(sizeOf(await storage.get('a'))).toBe(131_072);
+      }
     });
   });
 
