@@ -55,6 +55,7 @@ globalThis.BroadcastChannel = class extends channels.ownChannel {
     super(prefix + name);
   }
 };
+
 type Buffers = ArrayBuffer | SharedArrayBuffer | DataView;
 const isBuffer = (value: unknown): value is Buffers =>
   value instanceof ArrayBuffer || value instanceof DataView || value instanceof SharedArrayBuffer;

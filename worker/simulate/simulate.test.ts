@@ -123,11 +123,11 @@ test('[SIMU2] time, timers and random numbers of classes and tests are of the se
     }
   }
   const drawn: unknown[][] = [];
-  const run = () =>
+  const run = (seed = 'b') =>
     simulate(
       { Draws },
       {
-        seed: 'b',
+        seed,
         faults: false,
         calls: ({ env }) => [
           async () => {
@@ -158,6 +158,13 @@ test('[SIMU2] time, timers and random numbers of classes and tests are of the se
   expect(first.length).toBeGreaterThan(0);
   expect(drawn).toEqual(first);
   expect(first[0]![0]).toBeGreaterThanOrEqual(3000);
+  drawn.splice(0);
+  await run('c');
+  // Each of the random numbers is another one: of the test, and of the class, SQL's included.
+  const numbers = ([[, ofTest, ofClass]]: unknown[][]) => [ofTest, ...(ofClass as []).slice(2)];
+  const [ours, theirs] = [numbers(first), numbers(drawn)];
+  expect(theirs).toHaveLength(6);
+  expect(theirs.filter((value, i) => String(value) === String(ours[i]))).toEqual([]);
 });
 
 test("[SIMU2] SQL's random numbers of other code are the platform's after a run", async () => {

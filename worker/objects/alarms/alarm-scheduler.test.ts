@@ -11,11 +11,14 @@ let runs: [name: string, retryCount: number, atMs: number][];
 let givenUp: string[];
 let outcomes: AlarmOutcome[];
 let systemTimers: number;
+/** The next random numbers; 0 without one. */
+let randoms: number[];
 /** How far the wall clock was set forward. */
 let aheadMs: number;
 
 beforeEach(() => {
   systemTimers = 0;
+  randoms = [];
   aheadMs = 0;
   const system: SystemTime = {
     now: () => START_MS,
@@ -34,7 +37,7 @@ beforeEach(() => {
       now: () => clock.now(),
       at: (timeMs, task) => clock.at(timeMs, task),
       after: (delayMs, task) => clock.after(delayMs, task),
-      random: () => 0,
+      random: () => randoms.shift() ?? 0,
     },
     {
       run: async (name, retryCount) => {
@@ -82,6 +85,14 @@ describe('alarms on a clock that jumps', () => {
       ['a', 1, HOUR_MS + 2000],
       ['a', 2, HOUR_MS + 6000],
     ]);
+  });
+
+  test('[AL5] a random part of a quarter is added to the delay of each retry', async () => {
+    outcomes = ['failed', 'failed', 'failed'];
+    randoms = [0.5, 1 - 2 ** -32, 0];
+    scheduler.set('a', START_MS);
+    await advance(60_000);
+    expect(runs.map(([, , atMs]) => Math.round(atMs))).toEqual([0, 2250, 7250, 15_250]);
   });
 
   test('[AL13] back in time nothing runs early, retries included', async () => {

@@ -66,6 +66,8 @@ describe('alarms', () => {
       expect(delay).toBeGreaterThanOrEqual(2 ** (i + 1));
       expect(delay).toBeLessThanOrEqual(1.25 * 2 ** (i + 1));
     }
+    // By another part of the quarter each time.
+    expect(new Set(delays.map((delay, i) => delay / 2 ** (i + 1))).size).toBe(6);
     expect(runs.at(-1)).toEqual([6, true]);
     expect(await getAlarm()).toBeNull();
   });
@@ -84,6 +86,11 @@ describe('alarms', () => {
       [0, false],
       [1, true],
       [2, true],
+    ]);
+    const [first, second] = times.slice(1).map((at, i) => at - times[i]!);
+    expect([first! >= 2000 && first! <= 2500, second! >= 4000 && second! <= 5000]).toEqual([
+      true,
+      true,
     ]);
     expect(await getAlarm()).toBeNull();
   });

@@ -5,7 +5,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import type { FileDirectory, SyncFile } from '../../engine/file/file.ts';
 import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
-import { OPEN_WAIT_MS } from '../../engine/file/open-files.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
@@ -13,6 +12,8 @@ import type { DurableObjectState } from '../instance/durable-object-state.ts';
 import { Crowding, type Evictable } from './instances.ts';
 
 const OPEN_FILES = 16;
+/** How long an object waits for files, while none are closed. */
+const OPEN_WAIT_MS = 10_000;
 /** Objects that have files open at once: three each. */
 const AT_ONCE = Math.floor(OPEN_FILES / 3);
 

@@ -60,7 +60,8 @@ async function start(platform: Partial<Platform>) {
 test('[CARE3] with less free than limits.lowSpaceBytes, listeners are told once', {
   tags: 'long',
 }, async () => {
-  let usage = 0;
+  // 15 MiB are free: less than the default, and more than the limit.
+  let usage = 85 * MIB;
   const { store, notices } = await start({
     estimate: async () => ({ usage, quota: 100 * MIB }),
     limits: completeLimits({ lowSpaceBytes: 10 * MIB }),

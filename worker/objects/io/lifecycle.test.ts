@@ -272,6 +272,16 @@ describe('the end of an instance', () => {
       'sql.live': () => storage.sql.live('SELECT 1'),
       'a cursor': () => rows.toArray(),
     };
+    const methodsOf = (object: object, prefix = '') =>
+      Object.getOwnPropertyNames(Object.getPrototypeOf(object))
+        .filter((name) => name !== 'constructor' && /^[a-z]/.test(name))
+        .map((name) => prefix + name);
+    const methods = [
+      ...methodsOf(storage),
+      ...methodsOf(storage.kv, 'kv.'),
+      ...methodsOf(storage.sql, 'sql.'),
+    ];
+    expect(methods.filter((name) => !(name in calls))).toEqual([]);
     for (const [name, call] of Object.entries(calls)) {
       await expect((async () => call())(), name).rejects.toMatchObject({
         code: expect.stringMatching(/^(OBJECT_RESET|CURSOR_CLOSED)$/),

@@ -46,7 +46,7 @@ beforeEach(async () => {
   made = 0;
   onMessage = (_room, socket, message) => {
     const { name } = socket.deserializeAttachment() as Named;
-    socket.send(`${name}: ${typeof message === 'string' ? message : message.byteLength}`);
+    socket.send(`${name}: ${typeof message === 'string' ? message : new Uint8Array(message)}`);
   };
   host = await createTestHost({}, { Room });
 });
@@ -79,9 +79,9 @@ describe('sockets of an object', () => {
   test('[WS11] a message is an event of the object, and finds the socket with its attachment', async () => {
     const [client, heard] = await join('ann');
     client.send('hi');
-    client.send(new Uint8Array(3));
+    client.send(new Uint8Array([1, 2, 3]));
     await settle();
-    expect(heard).toEqual(['ann: hi', 'ann: 3']);
+    expect(heard).toEqual(['ann: hi', 'ann: 1,2,3']);
     await inRoom((room) => expect(room.ctx.getWebSockets()).toEqual([...room.sockets]));
   });
 
@@ -109,8 +109,14 @@ describe('sockets of an object', () => {
       ]);
       expect(ctx.getWebSockets()).toHaveLength(2);
       const accept = (tags: unknown) => ctx.acceptWebSocket(new WebSocketPair()[0], tags);
-      expect(() => accept(Array.from({ length: 11 }, (_, i) => `${i}`))).toThrow(/more than 10/);
+      const tags = Array.from({ length: 10 }, (_, i) => `${i}`.repeat(256));
+      expect(() => accept([...tags, 'x'])).toThrow(/more than 10/);
       expect(() => accept(['t'.repeat(257)])).toThrow(/longer than the max/);
+      expect(ctx.getWebSockets()).toHaveLength(2);
+      accept(tags);
+      expect(tags.map((tag) => ctx.getTags(ctx.getWebSockets(tag)[0]))).toEqual(
+        tags.map(() => tags),
+      );
       expect(() => ctx.getTags(new WebSocketPair()[0])).toThrow(/acceptWebSocket/);
       expect(() => ctx.acceptWebSocket({})).toThrow(/parameter 1 is not of type/);
       const { 0: taken } = new WebSocketPair();
