@@ -20,6 +20,12 @@ async function turns(count = 10): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+const AT_ONCE = 'a transaction too large for memory';
+
+interface Late {
+  readonly directory: WatchedDirectory;
+}
+
 /** An object whose next flush ends on command of the directory, with a checkpoint due after it. */
 async function withLateFlush() {
   const directory = new WatchedDirectory();
@@ -29,12 +35,14 @@ async function withLateFlush() {
     await opened.files.flush();
   }
   await opened.files.maintain();
+  const flushed = all(opened.db) as unknown[];
   directory.isLate = true;
   put(opened.db, 100, noise(100, 20_000));
-  return { directory, ...opened };
+  return { directory, flushed, ...opened };
 }
 
-const MOMENTS: Readonly<Record<string, (opened: OpenedLog) => void>> = {
+/** Each begins something that goes on at the disk, except for the last. */
+const MOMENTS: Readonly<Record<string, (opened: OpenedLog & Late) => unknown>> = {
   'a flush': ({ files }) => void files.flush(),
   'two flushes': ({ files, db }) => {
     void files.flush();
@@ -54,8 +62,15 @@ const MOMENTS: Readonly<Record<string, (opened: OpenedLog) => void>> = {
     void files.flush();
     void Promise.resolve(files.bookmarkForTime(0 + Date.UTC(2030, 0, 1) - 1)).catch(() => {});
   },
-  'a checkpoint': ({ files }) => void files.checkpoint(),
-  'a transaction too large for memory': ({ db }) => {
+  'a checkpoint': async ({ directory, db, files }) => {
+    directory.isLate = false;
+    await files.flush();
+    put(db, 101, 'not enough for a checkpoint by itself');
+    await files.flush();
+    directory.isLate = true;
+    void files.checkpoint();
+  },
+  [AT_ONCE]: ({ db }) => {
     db.exec('PRAGMA cache_size=10; BEGIN');
     for (let i = 200; i < 220; i++) put(db, i, noise(i, 20_000));
   },
@@ -65,9 +80,10 @@ test.each(Object.keys(MOMENTS))(
   '[LOG20] closing during %s waits for it, and then nothing touches a file',
   async (moment) => {
     const opened = await withLateFlush();
-    const { directory, db, files } = opened;
-    MOMENTS[moment]!(opened);
-    const closed = files.close().then(() => {
+    const { directory, db, files, flushed } = opened;
+    await MOMENTS[moment]!(opened);
+    expect(directory.lateCount > 0).toBe(moment !== AT_ONCE);
+    const closed = files.close().finally(() => {
       directory.isOver = true;
     });
     // SQLite is closed last: it cannot be closed while it is on the stack.
@@ -86,12 +102,12 @@ test.each(Object.keys(MOMENTS))(
     directory.isLate = false;
     const again = await openLog(new WatchedDirectory(directory.inner), undefined, SMALL);
     expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
-    expect(all(again.db)).toHaveProperty('length');
+    expect(all(again.db)).toEqual(expect.arrayContaining(flushed));
     await again.close();
   },
 );
 
-test('[LOG20] every call on a closed object reports that it is closed', async () => {
+test('[LOG20] of a closed object, reads, commits, flushes and checkpoints report that it is closed, and other calls do nothing', async () => {
   const { directory, files, db, close } = await withLateFlush();
   directory.isLate = false;
   const bytes = new Uint8Array(4096);

@@ -92,16 +92,21 @@ test('[LOG26] a clock that was set back and right again: a time that both have s
   await files.close();
 });
 
-test('[LOG26] a correction of some seconds is waited for', async () => {
-  const { environment, files, commit, at } = await open();
-  await commit();
-  const readMs = environment.nowMs;
-  environment.nowMs -= 9_000;
-  const second = nameOf(await commit());
-  expect(second).toMatch(/^00000000-/);
-  environment.nowMs = readMs + 1;
-  expect(await at(environment.nowMs)).toBe(second);
-  await files.close();
+test('[LOG26] a clock that is set back by 10 seconds is waited for, by a millisecond more it is not', async () => {
+  for (const [backMs, timeline] of [
+    [10_000, '00000000-'],
+    [10_001, '00000001-'],
+  ] as const) {
+    const { environment, files, commit, at } = await open();
+    await commit();
+    const readMs = environment.nowMs;
+    environment.nowMs -= backMs;
+    const second = nameOf(await commit());
+    expect(second.slice(0, 9)).toBe(timeline);
+    environment.nowMs = readMs + 1;
+    if (backMs === 10_000) expect(await at(environment.nowMs)).toBe(second);
+    await files.close();
+  }
 });
 
 test('[LOG26] the bookmark that undoes a restore has all commits until then, whatever the clock does', async () => {

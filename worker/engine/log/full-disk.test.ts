@@ -3,6 +3,7 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { turns } from '../../../src/testing/turns.ts';
 import {
   noise,
   type OpenedLog,
@@ -107,14 +108,14 @@ test('[LOG20] closing waits for the checkpoint that a refused commit tried again
   expect(() => put(opened.db, 1, 'x')).toThrow();
   opened.db.close();
   let isClosed = false;
-  const closing = opened.files.close().then(() => {
+  const closing = opened.files.close().finally(() => {
     isClosed = true;
   });
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(isClosed).toBe(false);
+  await turns(10);
+  expect([directory.lateCount > 0, isClosed]).toEqual([true, false]);
   while (!isClosed) {
     directory.release();
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await turns(1);
   }
   await closing;
   expect(directory.afterClose).toEqual([]);

@@ -131,8 +131,11 @@ test('[LOG12] a time in the future or outside the window is BOOKMARK_UNAVAILABLE
   const environment = new TestEnvironment();
   const { files, close } = await openLog(new MemoryDirectory(), environment);
   const isUnavailable = expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' });
-  for (const timeMs of [START_MS + 1, START_MS - 31 * DAY_MS, Number.NaN]) {
+  for (const timeMs of [START_MS + 1, START_MS - 30 * DAY_MS - 1, Number.NaN]) {
     expect(() => files.bookmarkForTime(timeMs)).toThrow(isUnavailable);
+  }
+  for (const timeMs of [START_MS, START_MS - 30 * DAY_MS]) {
+    expect(await files.bookmarkForTime(timeMs)).toMatch(/^[0-9a-f-]+$/);
   }
   await close();
 });
@@ -183,8 +186,12 @@ test('[LOG14] segments older than the window are removed with their history', as
     expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' }),
   );
   // Everything within the window still exists.
-  const edge = environment.nowMs - 30 * DAY_MS;
-  expect(await opened.files.bookmarkForTime(edge)).toMatch(/^00000000-/);
+  const within = marks.filter(({ timeMs }) => timeMs >= environment.nowMs - 30 * DAY_MS);
+  expect(within).toHaveLength(121);
+  for (const { timeMs, bookmark } of within.filter((_, i) => i % 8 === 0)) {
+    const found = await opened.files.bookmarkForTime(timeMs);
+    expect(found.slice(0, 17)).toBe(bookmark.slice(0, 17));
+  }
   await opened.close();
 });
 

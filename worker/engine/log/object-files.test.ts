@@ -137,7 +137,7 @@ test('[LOG6] new pages of a large transaction are not logged', { tags: 'long' },
 
 test('[LOG6] a transaction over many existing pages spills to the log and survives', async () => {
   const options = { spillBytes: 1 << 16 };
-  const directory = new MemoryDirectory();
+  const directory = new Watched();
   const opened = await openLog(directory, new TestEnvironment(), options);
   opened.db.exec('PRAGMA cache_size=20; BEGIN');
   for (let i = 0; i < 500; i++) put(opened.db, i, 'a'.repeat(3000));
@@ -145,7 +145,10 @@ test('[LOG6] a transaction over many existing pages spills to the log and surviv
   await opened.files.flush();
   const bookmark = opened.files.currentBookmark();
   const before = all(opened.db);
-  opened.db.exec("UPDATE t SET v = replace(v, 'a', 'b')");
+  directory.records = 0;
+  opened.db.exec("BEGIN; UPDATE t SET v = replace(v, 'a', 'b')");
+  expect(directory.records).toBeGreaterThan(10); // before it is committed
+  opened.db.exec('COMMIT');
   await opened.files.flush();
   const after = all(opened.db);
   await opened.close();

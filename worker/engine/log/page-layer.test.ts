@@ -54,6 +54,21 @@ test('[BRANCH1] every page in which two moments differ is named, whatever was co
   );
 });
 
+test('[BRANCH1] a page that no commit has changed since the earlier moment is not named', async () => {
+  const files = await ObjectFiles.open(new MemoryDirectory(), new TestEnvironment());
+  const commit = (seed: number, ...pages: number[]) => {
+    for (const page of pages) files.file.write(noise(seed + page, PAGE_BYTES), page * PAGE_BYTES);
+    files.file.commit();
+    void files.flush();
+    return files.currentBookmark();
+  };
+  const bookmarks = [commit(1, 0, 1, 2, 3, 4, 5, 6), commit(10, 3), commit(20, 5, 7)];
+  const [one, , other] = await Promise.all(bookmarks.map((each) => files.openPast(each)));
+  expect(differingPages(one!, other!)).toEqual([3, 5, 7]);
+  expect(differingPages(one!, one!)).toEqual([]);
+  await files.close();
+});
+
 test('[BRANCH1] states of different objects have no pages in common', async () => {
   const [one, other] = await Promise.all(
     [1, 2].map(async (seed) => {

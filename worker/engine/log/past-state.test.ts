@@ -301,14 +301,15 @@ test('[HIST4] a state that is being opened when commits are discarded says that 
   }
 });
 
-test('[HIST6] a state beyond the limit ends the least recently used one', async () => {
+test('[HIST6] four states are open at once, and a fifth ends the least recently used one alone', async () => {
   const { files, moments } = await lived(new MemoryDirectory());
   const states: PastState[] = [];
-  for (let i = 0; i < PAST_STATES_MAX; i++) states.push(await files.openPast(moments[i]!.bookmark));
+  for (let i = 0; i < 4; i++) states.push(await files.openPast(moments[i]!.bookmark));
+  expect(states.map(({ ended }) => ended)).toEqual([undefined, undefined, undefined, undefined]);
   files.usePast(states[0]!);
   const one = await files.openPast(moments[9]!.bookmark);
   expect(() => imageOf(states[1]!)).toThrow(expect.objectContaining({ code: 'MOMENT_CLOSED' }));
-  expect(imageOf(states[0]!).equals(moments[0]!.image)).toBe(true);
+  for (const i of [0, 2, 3]) expect(imageOf(states[i]!).equals(moments[i]!.image)).toBe(true);
   files.closePast(one);
   expect(() => imageOf(one)).toThrow(expect.objectContaining({ code: 'MOMENT_CLOSED' }));
   await files.close();

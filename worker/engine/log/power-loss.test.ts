@@ -7,6 +7,7 @@ import {
   overwrite,
   put,
   TestEnvironment,
+  vfs,
   WatchedDirectory,
 } from '../../testing/test-log.ts';
 import { PAGE_BYTES } from './pages.ts';
@@ -188,10 +189,13 @@ test('[LOG16] opening makes the state that it shows durable', async () => {
   put(opened.db, 1, 'taken back');
   opened.files.discardUnflushed();
   await opened.close();
-  directory.flushed.clear(); // as if the flush of the cut had failed
+  // As if the flush of the cut had failed, and power had left a part of a record.
+  directory.flushed.clear();
+  const cut = await bytesOf(directory.inner, LOG);
+  await overwrite(directory.inner, LOG, Buffer.concat([cut, noise(1, 50)]));
   const again = await openLog(directory);
   expect(again.db.selectValue('SELECT v FROM t')).toBe('kept');
-  expect(directory.flushed.get('log-00000001')).toBeDefined();
+  expect(Buffer.from(directory.flushed.get(LOG)!).equals(cut)).toBe(true);
   await again.close();
 });
 
@@ -327,6 +331,7 @@ test('[LOG7] checksums that were stored without the slot of their checkpoint giv
   await damageLastRecord(directory);
   const opened = await openLog(directory);
   expect(() => rowsOf(opened.db)).toThrow();
+  expect(vfs.takeError(opened.name)).toMatchObject({ code: 'CORRUPT' });
   await opened.close();
 });
 
