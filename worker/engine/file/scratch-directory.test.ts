@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { bytesOf, noise } from '../../testing/test-log.ts';
 import type { FileDirectory } from './file.ts';
 import { MemoryDirectory } from './memory-file.ts';
 import { ScratchDirectory } from './scratch-directory.ts';
@@ -34,38 +35,35 @@ async function turns(): Promise<void> {
 test('[BRANCH8] small files are in memory, and leave nothing', async () => {
   const { directory, removed } = scratch();
   const file = await directory.open('a');
-  file.write(new Uint8Array(900).fill(1), 0);
+  file.write(noise(1, 900), 0);
   expect(directory.heldBytes).toBe(900);
   file.close();
-  const again = await directory.open('a');
-  expect(again.sizeBytes()).toBe(900);
-  again.close();
+  expect(await bytesOf(directory, 'a')).toEqual(noise(1, 900));
   await directory.end();
   expect(removed()).toBe(0);
 });
 
 test('[BRANCH8] large files move to the disk with all that was written meanwhile', async () => {
-  const { directory, open, removed } = scratch();
+  const { directory, real, open, removed } = scratch();
   const files = [await directory.open('a'), await directory.open('b')];
-  files[0]!.write(new Uint8Array(900).fill(1), 0);
-  files[1]!.write(new Uint8Array(500).fill(2), 0);
-  files[0]!.write(new Uint8Array(10).fill(3), 890);
+  files[0]!.write(noise(1, 900), 0);
+  files[1]!.write(noise(2, 500), 0);
+  files[0]!.write(noise(3, 10), 890);
   expect(directory.heldBytes).toBe(1400);
   open();
   await turns();
   expect(directory.heldBytes).toBe(0);
-  files[1]!.write(new Uint8Array(9000).fill(4), 500);
-  const bytes = new Uint8Array(20);
-  files[0]!.read(bytes, 880);
-  expect([...bytes]).toEqual([...Array(10).fill(1), ...Array(10).fill(3)]);
+  files[1]!.write(noise(4, 9000), 500);
   const late = await directory.open('c');
   late.write(new Uint8Array(9000), 0);
   expect(directory.heldBytes).toBe(0);
   for (const file of [...files, late]) file.close();
   expect((await directory.names()).sort()).toEqual(['a', 'b', 'c']);
-  const again = await directory.open('b');
-  expect(again.sizeBytes()).toBe(9500);
-  again.close();
+  const a = Buffer.concat([noise(1, 890), noise(3, 10)]);
+  const b = Buffer.concat([noise(2, 500), noise(4, 9000)]);
+  expect(real.sizes()).toEqual(new Map([...Object.entries({ a: 900, b: 9500, c: 9000 })]));
+  expect((await bytesOf(directory, 'a')).every((byte, at) => byte === a[at])).toBe(true);
+  expect((await bytesOf(directory, 'b')).every((byte, at) => byte === b[at])).toBe(true);
   await directory.end();
   expect(removed()).toBe(1);
 });

@@ -24,20 +24,20 @@ function start(importMs: number): CheckTime {
 }
 
 describe('the time of the checks of an import', () => {
-  test('[LIM4] others run between two steps, after a short while, and their time does not count', async () => {
+  test('[LIM4] others run between two steps, once 50 ms have passed, and their time does not count', async () => {
     const time = start(500);
     time.bounds(database);
     others.push(() => {
       nowMs += 10_000;
     });
-    nowMs += 10;
+    nowMs += 49;
     await time.betweenSteps();
     expect(others).toHaveLength(1);
-    nowMs += 200;
+    nowMs += 1;
     await time.betweenSteps();
     expect(others).toEqual([]);
     expect(ends).toEqual([1500, 11_500]);
-    nowMs += 289;
+    nowMs += 449;
     await time.betweenSteps();
     time.lift();
     expect(ends.at(-1)).toBeUndefined();

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import {
   bytesOf,
+  copyOf,
   noise,
   overwrite,
   START_MS,
@@ -246,19 +247,25 @@ test('[LOG13] on a full disk the oldest history makes room for commits', async (
 });
 
 test('[LOG10] a bookmark of a commit that does not exist yet is refused; the end of the session is not', async () => {
+  const directory = new WatchedDirectory();
   const environment = new TestEnvironment();
-  const one = await lived(new WatchedDirectory(), environment);
-  const early = await ObjectFiles.open(new WatchedDirectory(), environment);
-  const isInvalid = (message: RegExp) =>
-    expect.objectContaining({ code: 'BOOKMARK_INVALID', message: expect.stringMatching(message) });
-  expect(() => early.scheduleRestore(one.files.currentBookmark())).toThrow(
-    isInvalid(/not a bookmark of this object/),
+  const { files, moments } = await lived(directory, environment);
+  await files.close();
+  const early = await ObjectFiles.open(await copyOf(directory), environment, SMALL);
+  const late = await ObjectFiles.open(directory, environment, SMALL);
+  commit(late, { 0: page(60) });
+  const next = late.currentBookmark();
+  expect(() => early.scheduleRestore(next)).toThrow(
+    expect.objectContaining({
+      code: 'BOOKMARK_INVALID',
+      message: `"${next}" names a commit that does not exist.`,
+    }),
   );
-  const end = one.files.scheduleRestore(one.moments[1]!.bookmark);
-  expect(one.files.scheduleRestore(end)).toBe(end);
-  one.files.discardUnflushed();
-  await one.files.close();
+  const end = early.scheduleRestore(moments[1]!.bookmark);
+  expect(early.scheduleRestore(end)).toBe(end);
+  early.discardUnflushed();
   await early.close();
+  await late.close();
 });
 
 test('[LOG10] a bookmark of a commit that was discarded is refused, at once or by the next opening', async () => {

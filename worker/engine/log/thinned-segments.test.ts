@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { bytesOf, imageOf, overwrite, START_MS } from '../../testing/test-log.ts';
 import { DAY_MS, MINUTE_MS, ThinnedObject } from '../../testing/thinned-object.ts';
+import type { MemoryDirectory } from '../file/memory-file.ts';
 import { reportLog } from './log-report.ts';
 import { foldedSpan, type Span } from './sealed-segments.ts';
 import { segmentName } from './segment.ts';
@@ -184,16 +185,20 @@ test('[HIST4] damage of the header of a folded segment ends no object', async ()
   await object.files.close();
 });
 
-test('[HIST15] a history that takes half of its bytes is thinned before it is old: by minutes, then by hours', {
-  tags: 'long',
-}, async () => {
-  for (const [bytes, minutes] of [
+test('[HIST15] a history that takes more than half of its bytes is thinned before it is old: by minutes, then by hours', { tags: 'long' }, async () => {
+  for (const [ofHistory, minutes] of [
     [Number.POSITIVE_INFINITY, []],
-    [2 << 20, []],
-    [1 << 20, [1]],
-    [1 << 17, [60]],
+    [(bytes: number) => 2 * bytes, []],
+    [(bytes: number) => 2 * bytes - 2, [1]],
+    [(bytes: number) => bytes / 6, [60]],
   ] as const) {
     const object = await ThinnedObject.aged({ count: 120, thenMs: MINUTE_MS });
+    // But for the segment that is written, and the next, which is empty.
+    const segments = [...(object.directory as MemoryDirectory).sizes()]
+      .filter(([name, size]) => name.startsWith('log-') && size > 0)
+      .sort(([one], [other]) => (one < other ? -1 : 1));
+    const ended = segments.slice(0, -1).reduce((sum, [, size]) => sum + size, 0);
+    const bytes = typeof ofHistory === 'number' ? ofHistory : ofHistory(ended);
     object.environment.history.bytes = bytes;
     await object.open();
     await object.thin();

@@ -1,7 +1,7 @@
 // The answers of the program around SQLite, compared with the answers of Emscripten's loader.
 
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { startOfficial } from '../../testing/official-sqlite.ts';
 import { type Sqlite, sqliteOf } from './sqlite-module.ts';
 import { startWasm } from './wasm-host.ts';
@@ -45,21 +45,34 @@ test('[SQL23] the build imports only the known functions of the program around i
   expect(names.toSorted()).toEqual(`${answered} ${absent}`.split(' ').toSorted());
 });
 
-test('[SQL23] local time is that of the official loader', async () => {
+const { TZ } = process.env;
+afterEach(() => {
+  if (TZ === undefined) delete process.env.TZ;
+  else process.env.TZ = TZ;
+});
+
+// Lord Howe Island adds half an hour in its summer, the northern winter.
+const ZONES = { 'America/New_York': '17:13:20', 'Australia/Lord_Howe': '09:13:20' };
+
+test('[SQL23] local time is that of the zone, and of the official loader', async () => {
   const sqlite = await started();
   const { sqlite3 } = await startOfficial();
   const official = new sqlite3.oo1.DB(':memory:');
-  for (const seconds of [
-    0,
-    -86_400 * 365,
-    951_782_399,
-    1_700_000_000,
-    1_720_000_000,
-    2_000_000_000,
-  ]) {
-    for (const change of ['localtime', 'utc']) {
-      const sql = `SELECT datetime(${seconds}, 'unixepoch', '${change}')`;
-      expect([sql, ask(sqlite, sql)]).toEqual([sql, official.selectValue(sql)]);
+  for (const [zone, time] of Object.entries(ZONES)) {
+    process.env.TZ = zone;
+    expect(ask(sqlite, "SELECT time(1700000000, 'unixepoch', 'localtime')")).toBe(time);
+    for (const seconds of [
+      0,
+      -86_400 * 365,
+      951_782_399,
+      1_700_000_000,
+      1_720_000_000,
+      2_000_000_000,
+    ]) {
+      for (const change of ['localtime', 'utc']) {
+        const sql = `SELECT datetime(${seconds}, 'unixepoch', '${change}')`;
+        expect([sql, ask(sqlite, sql)]).toEqual([sql, official.selectValue(sql)]);
+      }
     }
   }
   official.close();
