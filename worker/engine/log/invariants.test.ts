@@ -7,14 +7,18 @@ import { assert, isDefect } from '../file/invariant.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
+import { DEFAULT_SIZES, ObjectFiles } from './object-files.ts';
 import { CONTINUES, MARKER, RecordWriter } from './record.ts';
+import { recover } from './recovery.ts';
+import { Restore } from './restore.ts';
 import { Spans } from './sealed-segments.ts';
 import { Segment, segmentName } from './segment.ts';
 
 const CHECKSUM = new Checksum(5);
 const KEEP_ALL = { from: async () => 0, bytes: Number.POSITIVE_INFINITY };
 
-async function newLog() {
+/** `spareNumber`: of the segment that was opened ahead. */
+async function newLog(spareNumber: number | null = null) {
   const directory = new MemoryDirectory();
   const file = await directory.open(segmentName(1));
   const active = Segment.create(1, file, { sequence: 10, timeMs: 1, sum: 42 }, CHECKSUM);
@@ -25,7 +29,7 @@ async function newLog() {
     segmentBytes: 1,
     active,
     position: active.base,
-    spare: null,
+    spare: spareNumber && { number: spareNumber, file: await directory.open('spare') },
     opened: [],
     oldest: 1,
     firstNeeded: () => 1,
@@ -38,7 +42,7 @@ async function newLog() {
     writer.addMarker(-1, 0);
     log.append(writer, { flags, sequence, pageCountBefore: 0, pageCount: 0 });
   };
-  return { log, append, file };
+  return { log, append, file, active };
 }
 
 function violation(action: () => unknown): unknown {
@@ -86,6 +90,47 @@ test('[LOG28] a segment does not end before it is durable', async () => {
   runFlushing(log.flush());
   log.rotate();
   expect(log.active.number).toBe(2);
+});
+
+test('[LOG28] a record leaves no gap in the log', async () => {
+  const { append, file, active } = await newLog();
+  append(0, 11);
+  const size = file.sizeBytes();
+  expect(violation(() => active.append(new Uint8Array(8), size + 8, () => false))).toMatch(/gap/);
+  expect(file.sizeBytes()).toBe(size);
+});
+
+test('[LOG28] no segment is missing between one that ends and the next', async () => {
+  const { log, append } = await newLog(3);
+  append(0, 11);
+  runFlushing(log.flush());
+  expect(violation(() => log.rotate())).toMatch(/missing/);
+  expect(log.active.number).toBe(1);
+});
+
+test('[LOG28] the history of a restore is there until its commit', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new TestEnvironment();
+  const sizes = { ...DEFAULT_SIZES, segmentBytes: 1 << 14, checkpointLogBytes: 1 };
+  const files = await ObjectFiles.open(directory, environment, sizes);
+  for (let seed = 0; seed < 12; seed++) {
+    files.file.write(noise(seed, 4096), 0);
+    files.file.commit();
+    if (seed === 0) files.scheduleRestore(files.currentBookmark());
+    await files.flush();
+    await files.maintain();
+  }
+  await files.close();
+  const { log, pages, main, pendingRestore } = await recover(directory, environment, sizes);
+  const restore = new Restore(log, pages, pendingRestore);
+  await restore.show();
+  restore.checkHistory();
+  log.keepFrom(null); // what no caller does
+  while (log.pruneOldest());
+  expect(violation(() => restore.commit())).toMatch(/history of a restore/);
+  expect(restore.isShown).toBe(true);
+  log.close();
+  main.close();
 });
 
 test('[LOG28] a checkpoint does not begin before the log is durable: neither its slot nor a page is written', async () => {

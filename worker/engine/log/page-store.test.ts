@@ -10,6 +10,7 @@ import {
   WatchedDirectory,
 } from '../../testing/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
@@ -324,6 +325,60 @@ test.each([
     await files.close();
   },
 );
+
+test('[LOG5] a checkpoint follows 256 KB of log', async () => {
+  const directory = new WatchedDirectory();
+  const files = await ObjectFiles.open(directory, new TestEnvironment());
+  directory.written.clear();
+  let count = 0; // of records of 4,176 bytes, as above
+  for (; !directory.written.has('main'); count++) {
+    commit(files, { [count]: page(count) });
+    await files.flush();
+  }
+  expect(count).toBe(63);
+  await files.close();
+});
+
+test('[LOG5] [LOG6] 4 MB of changed pages are in memory: more of a transaction go to the log, and a checkpoint follows that many', async () => {
+  const inner = new MemoryDirectory();
+  const written: string[] = [];
+  const open = inner.open.bind(inner);
+  inner.open = async (name) => {
+    const file = await open(name);
+    const write = file.write.bind(file);
+    file.write = (bytes, offset) => {
+      written.push(name);
+      write(bytes, offset);
+    };
+    return file;
+  };
+  const files = await ObjectFiles.open(inner, new TestEnvironment());
+  const filled = (byte: number) => new Uint8Array(PAGE_BYTES).fill(byte);
+  const writePages = (count: number, bytes: Uint8Array) => {
+    for (let i = 0; i < count; i++) files.file.write(bytes, i * PAGE_BYTES);
+  };
+  writePages(1025, filled(1));
+  files.file.commit();
+  await files.flush();
+  expect(await files.checkpoint()).toBe(true);
+  written.length = 0;
+  const changed = filled(1); // of which the log has little
+  changed[0] = 2;
+  writePages(1023, changed);
+  expect(written).toEqual([]);
+  files.file.commit();
+  await files.flush();
+  expect(written).not.toContain('main');
+  commit(files, { 1023: changed });
+  await files.flush();
+  expect(written).toContain('main');
+  written.length = 0;
+  writePages(1024, filled(3));
+  expect(written).toEqual([]);
+  write(files, { 1024: filled(3) });
+  expect(new Set(written)).toEqual(new Set(['log-00000001']));
+  await files.close();
+});
 
 test('[LOG5] commits of large records add eight times as much log before a checkpoint, as long as they are alone', async () => {
   const directory = new WatchedDirectory();

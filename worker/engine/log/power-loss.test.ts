@@ -10,6 +10,7 @@ import {
   vfs,
   WatchedDirectory,
 } from '../../testing/test-log.ts';
+import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
 beforeAll(() => {
@@ -228,6 +229,30 @@ test('[LOG3] a record that a loss of power tore stays torn, whatever is written 
   opened = await openLog(directory);
   expect(opened.db.selectValue('SELECT v FROM t')).toBe('earlier');
   await opened.close();
+});
+
+test('[LOG3] a record that an earlier opening left is not redone, even behind the same commit made once more', async () => {
+  const { inner: directory } = new WatchedDirectory();
+  const environment = new TestEnvironment(); // whose time stands still
+  const open = () => ObjectFiles.open(directory, environment);
+  const commit = ({ file }: ObjectFiles, seed: number) => {
+    file.write(noise(seed, PAGE_BYTES), 0);
+    file.commit();
+  };
+  const first = await open();
+  for (const seed of [1, 2]) commit(first, seed);
+  await first.close();
+  const left = await bytesOf(directory, LOG);
+  await overwrite(directory, LOG, left.slice().fill(0, 4096)); // power took both
+  const second = await open();
+  commit(second, 1);
+  await second.close();
+  const made = await bytesOf(directory, LOG);
+  const end = 4096 + new DataView(made.buffer).getUint32(4096 + 12, true);
+  await overwrite(directory, LOG, Buffer.concat([made.subarray(0, end), left.subarray(end)]));
+  const third = await open();
+  expect(Buffer.from(third.databaseBytes()).equals(noise(1, PAGE_BYTES))).toBe(true);
+  await third.close();
 });
 
 test('[LOG7] a damaged end of the log is CORRUPT when the main file holds commits behind the damage', async () => {

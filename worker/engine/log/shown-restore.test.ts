@@ -11,6 +11,7 @@ import {
   WatchedDirectory,
 } from '../../testing/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
+import { annotationOf } from './annotation.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
@@ -127,6 +128,25 @@ test('[LOG24] a full disk keeps the history of a restore until the commit of the
   await again.maintain();
   expect((await directory.names()).length).toBeLessThan(before.length);
   await again.close();
+});
+
+test('[LOG24] [LOG31] the commit of a restore names who requested it; after a checkpoint between both, only its kind', async () => {
+  for (const isCheckpointed of [false, true]) {
+    const directory = new WatchedDirectory();
+    const files = await ObjectFiles.open(directory, new TestEnvironment());
+    write(files, 100);
+    const bookmark = files.currentBookmark();
+    write(files, 200);
+    const by = { kind: 'restore', method: 'backTo', connection: 'c0' } as const;
+    files.scheduleRestore(bookmark, annotationOf(by));
+    await files.flush();
+    if (isCheckpointed) expect(await files.checkpoint()).toBe(true);
+    await files.close();
+    const again = await ObjectFiles.open(directory, new TestEnvironment());
+    const [newest] = await again.listCommits(EVERYTHING);
+    expect(newest!.by).toEqual(isCheckpointed ? { kind: 'restore' } : by);
+    await again.close();
+  }
 });
 
 type Act = (files: ObjectFiles, known: { nowMs: number; bookmark: string }) => unknown;
