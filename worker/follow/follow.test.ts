@@ -48,8 +48,25 @@ class Room extends DurableObject {
   }
 }
 
-interface Env {
-  readonly Room: { getByName(name: string): DurableObjectStub<Room> };
+/** Has its names in memory, and an alarm. */
+class Remembering extends Room {
+  readonly known = this.names();
+  list() {
+    return this.known;
+  }
+  remind(timeMs: number) {
+    return this.ctx.storage.setAlarm(timeMs);
+  }
+  reminder() {
+    return this.ctx.storage.getAlarm();
+  }
+  alarm() {
+    this.add('rang');
+  }
+}
+
+interface Env<Class = Room> {
+  readonly Room: { getByName(name: string): DurableObjectStub<Class> };
 }
 
 const ends: (() => Promise<void>)[] = [];
@@ -107,7 +124,53 @@ test('[TX14] [FOLS9] a call that the server runs first after a start is one comm
   expect(states.at(-1)).toEqual(['after', 'after']);
 });
 
+async function remembering() {
+  const server = await followedServer(Remembering, { methods: ['add', 'remind'] });
+  ends.push(() => server.close());
+  const connect = { url: () => 'wss://server/a', connect: server.connect };
+  const objects = await createObjects({ Room: Remembering }, { follow: follow({ Room: connect }) });
+  ends.push(() => objects.close());
+  const room = (objects.env as unknown as Env<Remembering>).Room.getByName('a');
+  return { server, objects, room };
+}
+
 describe('an object that follows', () => {
+  test('[FOLP1] what a class loads in its constructor is loaded again after each change of the server', async () => {
+    const { server, room } = await remembering();
+    await settled(room.add('mine'));
+    expect(await room.list()).toEqual(['mine']);
+    await server.call('add', 'theirs');
+    await expect.poll(() => room.list()).toEqual(['mine', 'theirs']);
+  });
+
+  test('[FOLP1] a copy shows the alarm of a call that waits, does not run it, and does not show that of the server', async () => {
+    const { server, objects, room } = await remembering();
+    await settled(room.remind(4_000_000_000_000));
+    expect(await room.reminder()).toBeNull();
+    expect(await (await server.storage()).getAlarm()).toBe(4_000_000_000_000);
+    server.isDown = true;
+    const soonMs = (await objects.clock.now()) + 1000;
+    await room.remind(soonMs);
+    expect(await room.reminder()).toBe(soonMs);
+    await objects.clock.advance(60_000);
+    expect(await room.names()).toEqual([]);
+    expect(await room.reminder()).toBe(soonMs);
+  });
+
+  test('[BY1] [FOLP8] the history of a copy has one commit of kind follow for each change of the server', async () => {
+    const server = await serverOf();
+    const { objects, env } = await app(server);
+    const room = env.Room.getByName('a');
+    await settled(room.add('mine'));
+    const storage = await objects.storage(room);
+    const before = await storage.history();
+    await server.call('add', 'theirs');
+    await expect.poll(() => room.names()).toEqual(['mine', 'theirs']);
+    const after = await storage.history();
+    expect(after.slice(1)).toEqual(before);
+    expect(new Set(after.map(({ by }) => by?.kind))).toEqual(new Set(['follow']));
+  });
+
   test('[FOLP3] a call is the forecast at once; settled is the answer of the server', async () => {
     const server = await serverOf();
     await server.call('add', 'theirs');

@@ -120,6 +120,21 @@ test('[DIFF6] of an altered table, the rows that differ in common columns are sh
   expect(found.slice(1)).toEqual([['t', [2], [2, 'b', 'y', 'b'], [2, 'A', 'A', 5 + 1]]]);
 });
 
+test('[DIFF6] a renamed table shows all its rows as removed and as added', () => {
+  const found = between(
+    ['CREATE TABLE t (id INTEGER PRIMARY KEY, v)', "INSERT INTO t VALUES (1, 'a'), (2, 'b')"],
+    ['ALTER TABLE t RENAME TO u'],
+  );
+  expect(found).toEqual([
+    ['table', 't', 'CREATE TABLE t (id INTEGER PRIMARY KEY, v)', null],
+    ['table', 'u', null, 'CREATE TABLE "u" (id INTEGER PRIMARY KEY, v)'],
+    ['t', [1], [1, 'a'], null],
+    ['t', [2], [2, 'b'], null],
+    ['u', [1], null, [1, 'a']],
+    ['u', [2], null, [2, 'b']],
+  ]);
+});
+
 test('[DIFF6] [DIFF10] a table whose key is another one shows all rows as removed and as added', () => {
   const rows = ["INSERT INTO t VALUES (1, 'a'), (2, 'b')"];
   const all = [

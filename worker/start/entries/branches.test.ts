@@ -235,7 +235,10 @@ test('[BRANCH5] a branch that is kept outlives its worker, until it is deleted b
   const directory = await newFolder();
   const first = await started(directory);
   await first.storage.put('a', 1);
+  await first.objects.clock.set(Date.now() - 60_000);
+  const createdMs = await first.objects.clock.now();
   const branch = await first.storage.fork({ name: 'draft', keep: true });
+  await first.objects.clock.advance(60_000);
   await branch.put('a', 2);
   const inner = await branch.fork({ name: 'inner', keep: true });
   await inner.put('a', 3);
@@ -243,8 +246,11 @@ test('[BRANCH5] a branch that is kept outlives its worker, until it is deleted b
   await first.objects.close();
 
   const { storage, objects } = await started(directory);
-  const listed = await storage.branches();
-  expect(listed).toMatchObject([{ name: 'draft', bookmark: branch.forkedAt }]);
+  expect(await storage.branches()).toEqual([
+    { name: 'draft', bookmark: branch.forkedAt, created: expect.any(Date) },
+  ]);
+  const [{ created }] = (await storage.branches()) as [{ created: Date }];
+  expect(Math.abs(created.getTime() - createdMs)).toBeLessThan(30_000);
   const again = await storage.openBranch('draft');
   expect(await again.get('a')).toBe(2);
   expect(await (await again.openBranch('inner')).get('a')).toBe(3);

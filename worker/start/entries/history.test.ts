@@ -273,7 +273,7 @@ test('[PITR9] cancelRestore() of a handle cancels the request of onNextSessionRe
 describe('history', () => {
   test('[HIST1] lists each commit with the bookmark that at() and restore() take', async () => {
     expect(await storage.history()).toEqual([]);
-    for (let i = 0; i < 5; i++) await storage.put('n', i);
+    for (let i = 0; i < 5; i++) await storage.put({ n: i, [`page ${i}`]: `${i}`.repeat(9000) });
     const commits = await storage.history();
     expect(commits).toHaveLength(5);
     expect(commits[0]!.bookmark).toBe(await storage.getCurrentBookmark());
@@ -289,12 +289,20 @@ describe('history', () => {
       });
       const moment = await storage.at(commit.bookmark);
       expect(await moment.get('n')).toBe(4 - i);
+      expect(commit.pages * 4096).toBe(await moment.sql.databaseSize);
       await moment.close();
     }
     await storage.restore(commits[3]!.bookmark);
     expect(await storage.get('n')).toBe(1);
     const [restore] = await storage.history({ limit: 1 });
     expect(restore).toMatchObject({ isRestore: true });
+  });
+
+  test('[HIST2] lists the last 100 commits without a limit', async () => {
+    for (let i = 0; i < 101; i++) await storage.put('n', i, { allowUnconfirmed: true });
+    const all = await storage.history({ limit: 1000 });
+    expect(all).toHaveLength(101);
+    expect(await storage.history()).toEqual(all.slice(0, 100));
   });
 
   test('[HIST2] takes a range, a limit and a bookmark, and refuses anything else', async () => {
