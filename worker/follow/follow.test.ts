@@ -65,7 +65,7 @@ class Remembering extends Room {
   }
 }
 
-interface Env<Class = Room> {
+interface Env<Class extends object = Room> {
   readonly Room: { getByName(name: string): DurableObjectStub<Class> };
 }
 

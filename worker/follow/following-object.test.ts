@@ -112,6 +112,15 @@ class ScriptedSocket extends EventTarget implements LinkSocket {
     });
   }
 
+  /** The first of several parts comes. */
+  begin(progress: number): void {
+    this.tell({ kind: 'welcome', protocol: 1, version: 1 });
+    const from = { id: 0, life: 0 };
+    const copy = { from, at: from, parts: 1, next: 'more' };
+    const changes = serialize({ ...CHANGES, isWiped: true, schema: [] });
+    this.tell({ kind: 'part', copy, progress, changes });
+  }
+
   answer(last: number, outcomes: readonly (readonly [number, FollowedOutcome])[]): void {
     this.tell({ kind: 'ended', last, outcomes });
   }
@@ -123,8 +132,8 @@ class ScriptedSocket extends EventTarget implements LinkSocket {
 }
 const CHANGES = { schema: null, tables: [], sequences: null, kv: [], kvGone: [] };
 
-/** A copy that is connected to a server of the test. */
-async function scripted() {
+/** A copy that has greeted a server of the test. */
+async function greeting() {
   const sockets: ScriptedSocket[] = [];
   const used = await device(() => {
     sockets.push(new ScriptedSocket());
@@ -133,9 +142,15 @@ async function scripted() {
   const room = used.room('a');
   await room.call('names', []);
   await until(() => sockets[0]?.hasGreeted === true);
-  sockets[0]!.greet();
-  await until(async () => (await stateOf(room)).state === 'current');
   return { ...used, room, socket: sockets[0]!, sockets };
+}
+
+/** The same, which has a whole copy. */
+async function scripted() {
+  const made = await greeting();
+  made.socket.greet();
+  await until(async () => (await stateOf(made.room)).state === 'current');
+  return made;
 }
 
 describe('an object that follows', () => {
@@ -351,6 +366,19 @@ describe('an object that follows', () => {
     await used.pass(1000);
     await until(async () => ((await server.call('names')) as string[]).length === 2);
     expect(heard.mock.calls).toEqual([]);
+  });
+
+  test('[FOLP25] a copy that ends while it is received has no progress any more', async () => {
+    const { here, room, socket } = await greeting();
+    socket.begin(0.25);
+    await until(async () => (await stateOf(room)).progress === 0.25);
+    const { state, version } = await stateOf(room);
+    expect(state).toBe('catchingUp');
+    const told = room.ask({ kind: 'state', after: version });
+    await turns();
+    await here.host.erase(here.address('a'));
+    await expect(namesOf(room)).rejects.toThrow();
+    expect(await told).toMatchObject({ state: 'offline', progress: null });
   });
 
   test('[FOLP14] the pause before the next attempt is drawn', async () => {

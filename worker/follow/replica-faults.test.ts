@@ -87,6 +87,29 @@ describe('a replica', () => {
     },
   );
 
+  test('[FOLP31] that has applied a whole copy keeps neither its parts nor how far it had come', async () => {
+    const server = await serverOf(ends, { partBytes: 100 });
+    for (let i = 0; i < 6; i++) await server.call('add', `${i} `.repeat(40));
+    const { open, medium, base } = await deviceOf(ends);
+    const partsKey = idOfStorage(`_follow/${base}.parts`).toString();
+    let replica = await open();
+    const first = await connect(server, replica, firstParts);
+    await until(() => first.received.length === 4); // welcome, and three parts
+    await turns();
+    expect(await medium.keys()).toContain(partsKey);
+    server.drop();
+    await connect(server, replica);
+    await until(isCurrent(replica));
+    expect(await medium.keys()).not.toContain(partsKey);
+    await replica.close();
+    server.drop();
+
+    replica = await open();
+    const again = await connect(server, replica);
+    expect(again.hello.copy).toBeNull();
+    await replica.close();
+  });
+
   test('[FOLP31] whose parts are fewer than it has counted begins again with the first', async () => {
     const server = await serverOf(ends, { partBytes: 100 });
     for (let i = 0; i < 6; i++) await server.call('add', `${i} `.repeat(40));

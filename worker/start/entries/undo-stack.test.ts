@@ -11,6 +11,9 @@ import { createObjects } from './node-objects.ts';
 
 class Box extends DurableObject {
   alarm() {}
+  set(key: string, value: unknown) {
+    this.ctx.storage.kv.put(key, value);
+  }
 }
 
 /** The label of the other tab's commits. */
@@ -33,12 +36,13 @@ afterEach(() => {
   return objects.close();
 });
 
-/** The handle of this tab, with replaced functions. */
+/** The handle of this tab, with replaced functions. Calls of the class are those of this tab, as on a page. */
 function mine(changed: Partial<StorageHandle> = {}): StorageHandle {
-  const seenBy = (commit: StorageCommit): StorageCommit =>
-    commit.by?.label === THEIRS
-      ? { ...commit, by: { ...commit.by, connection: 'another' } }
-      : commit;
+  const { connection } = storage;
+  const seenBy = ({ by, ...commit }: StorageCommit): StorageCommit => {
+    if (by?.label === THEIRS) return { ...commit, by: { ...by, connection: 'another' } };
+    return by?.kind === 'call' ? { ...commit, by: { ...by, connection } } : { ...commit, by };
+  };
   const handle: Partial<StorageHandle> = {
     connection: storage.connection,
     sql: storage.sql,
@@ -185,6 +189,22 @@ test('[UNDO4] the commits of a group are taken back as one commit, whatever othe
   expect(await storage.sql.exec('SELECT count(*) FROM t').raw().one()).toEqual([5]);
 });
 
+test('[UNDO4] calls of the class belong to the group during which they are made, and else are entries of their own', async () => {
+  const box = objects.env.Box.getByName('one');
+  const stack = await stackOf();
+  await box.set('before', 1);
+  await stack.group('draw', async (view) => {
+    await box.set('a', 1);
+    await view.put('b', 1);
+    await box.set('c', 1);
+  });
+  await box.set('after', 1);
+  expect(await stack.undo()).toBe(true);
+  expect(Object.keys(await all())).toEqual(['a', 'b', 'before', 'c']);
+  expect(await stack.undo()).toBe(true);
+  expect(await all()).toEqual({ before: 1 });
+});
+
 test('[UNDO4] if one commit of a group is in CONFLICT, none of the group is taken back', async () => {
   const stack = await stackOf();
   await stack.group('both', async (view) => {
@@ -225,24 +245,25 @@ test('[UNDO5] with groupMs, commits of one label that follow each other are one 
   } as StorageHandle;
   const stack = await stackOf({ groupMs: 1000 }, timed);
   await at(10_000, 'type', 'a');
-  await at(11_000, 'type', 'b');
-  await at(12_001, 'type', 'c');
-  await at(12_500, 'style', 'd');
+  await at(10_500, 'type', 'a2');
+  await at(11_500, 'type', 'b');
+  await at(12_501, 'type', 'c');
+  await at(12_600, 'style', 'd');
   const steps: string[][] = [];
   while (await stack.undo()) steps.push(Object.keys(await all()));
-  expect(steps).toEqual([['a', 'b', 'c'], ['a', 'b'], []]);
+  expect(steps).toEqual([['a', 'a2', 'b', 'c'], ['a', 'a2', 'b'], []]);
   await stack.redo();
-  await at(11_100, 'type', 'e');
+  await at(11_600, 'type', 'e');
   await stack.undo();
-  expect(Object.keys(await all())).toEqual(['a', 'b']);
+  expect(Object.keys(await all())).toEqual(['a', 'a2', 'b']);
   // The device's clock is set back by a little, then by much.
   await at(90_000, 'type', 'f');
   await at(89_900, 'type', 'g');
   await at(30_000, 'type', 'h');
   await stack.undo();
-  expect(Object.keys(await all())).toEqual(['a', 'b', 'f', 'g']);
+  expect(Object.keys(await all())).toEqual(['a', 'a2', 'b', 'f', 'g']);
   await stack.undo();
-  expect(Object.keys(await all())).toEqual(['a', 'b']);
+  expect(Object.keys(await all())).toEqual(['a', 'a2', 'b']);
 });
 
 test('[UNDO6] the state follows commits without a call, and change is fired only when it differs', async () => {
