@@ -32,8 +32,8 @@ export class PageFollowers {
     control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
       if (data?.type !== 'connect' || data.worker !== events.leader()) return;
       const { client, worker } = data;
-      // Any script of the origin may post here.
-      if (typeof client !== 'string') return;
+      // Any tab of the origin can post here, including one with other code.
+      if (typeof client !== 'string' || typeof worker !== 'string') return;
       const isKnown = this.#workers.has(client);
       this.#workers.set(client, worker);
       if (isKnown) return;
