@@ -4,7 +4,7 @@ import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import { namesOf } from '../../shared/wire/control.ts';
 import { type FakeTab, FakeTabs, FakeWorker } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
-import { REST_MS, WAKE_MS } from './reserve.ts';
+import { REST_MS } from './reserve.ts';
 
 let tabs: FakeTabs;
 
@@ -101,7 +101,10 @@ test('[TAB15] the next in line never leads: a tab that rests starts its worker a
   first!.close();
   const read = theirs.get('a');
   await turns();
-  second!.advance(WAKE_MS);
+  second!.advance(999);
+  await turns();
+  expect(isRunning(second!)).toBe(false);
+  second!.advance(1);
   expect(await read).toBe(1);
 });
 

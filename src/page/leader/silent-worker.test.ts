@@ -14,7 +14,10 @@ import { codeOf, type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 import { turns } from '../../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { SILENT_WAIT_MS } from './leader-search.ts';
-import { SILENT_ASK_MS, SILENT_ASKS } from './own-worker.ts';
+import { SILENT_ASK_MS } from './own-worker.ts';
+
+/** Questions of its own page that a worker leaves unanswered before it is ended. */
+const SILENT_ASKS = 3;
 
 let tabs: FakeTabs;
 beforeEach(() => {

@@ -30,12 +30,15 @@ function keptMs(...events: ('pagehide' | 'pageshow' | 'visibilitychange')[]): nu
   return nowMs - startMs;
 }
 
+/** The clock moves with each look at it. */
+const isAbout50 = (durationMs: number) => durationMs >= 50 && durationMs < 60;
+
 test('[CONN14] a page with unanswered calls stays for 50 ms as it goes away, and otherwise never', () => {
   let isUnderWay = true;
   const leave = browserEnvironment('openStorage').stayFor(() => isUnderWay);
   expect(keptMs('visibilitychange')).toBe(0); // another tab is shown
-  expect(keptMs('pagehide')).toBeGreaterThanOrEqual(50);
-  expect(keptMs('visibilitychange')).toBeGreaterThanOrEqual(50);
+  expect(keptMs('pagehide')).toSatisfy(isAbout50);
+  expect(keptMs('visibilitychange')).toSatisfy(isAbout50);
   expect(keptMs('pageshow', 'visibilitychange')).toBe(0); // it is back
   isUnderWay = false;
   expect(keptMs('pagehide', 'visibilitychange')).toBe(0);
@@ -51,12 +54,12 @@ test('[CONN14] calls that the app makes at pagehide or visibilitychange are stay
     isUnderWay = true;
   });
   expect(keptMs('pagehide')).toBe(0);
-  expect(keptMs('visibilitychange')).toBeGreaterThanOrEqual(50);
+  expect(keptMs('visibilitychange')).toSatisfy(isAbout50);
   isUnderWay = false;
   shown.addEventListener('visibilitychange', () => {
     isUnderWay = true;
   });
-  expect(keptMs('visibilitychange')).toBeGreaterThanOrEqual(50);
+  expect(keptMs('visibilitychange')).toSatisfy(isAbout50);
 });
 
 test('[CONN14] the page stays, too, if the browser aborts the script that runs then', () => {

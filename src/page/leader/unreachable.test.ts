@@ -157,6 +157,9 @@ test('[TAB11] a page that was suspended accuses nobody', async () => {
 test('[TAB11] without calls that wait, nothing is asked', async () => {
   const storage: RemoteStorage = await first.open();
   await storage.put('a', 1);
+  await turns();
+  const asked = vi.spyOn(first.workers[0]!, 'postMessage');
   await seconds(first, 55);
+  expect(asked).not.toHaveBeenCalled();
   expect(await storage.get('a')).toBe(1);
 });

@@ -51,7 +51,8 @@ describe('rows', () => {
   });
 
   test('[CUR1] the statement is sent without a pull', async () => {
-    await sql.exec('rows 0').ready;
+    sql.exec('rows 0');
+    await turns();
     expect(host.operations).toEqual(['exec']);
   });
 

@@ -230,7 +230,10 @@ test('[PTX6] [PTX9] a closure that does not end is rolled back after 30 s; its l
   const timedOut = expect(transaction).rejects.toMatchObject({ code: 'TRANSACTION_TIMEOUT' });
   await vi.waitUntil(() => hasWritten);
   await turns(3); // its time begins when the page knows that it is open
-  tab.advance(30_000);
+  tab.advance(29_999);
+  await turns();
+  expect(host.operations).toEqual(['begin', 'put']);
+  tab.advance(1);
   await timedOut;
   release();
   const ended = { status: 'rejected', reason: { code: 'TRANSACTION_TIMEOUT' } };

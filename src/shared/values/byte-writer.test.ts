@@ -5,6 +5,12 @@ import { ByteWriter } from './byte-writer.ts';
 import { deserialize } from './decode.ts';
 import { serialize } from './encode.ts';
 
+/** A text of so many letters, one after the other. */
+const cycled = (letters: string, length: number) =>
+  letters.repeat(Math.ceil(length / letters.length)).slice(0, length);
+/** Bytes of which no neighbours are equal. */
+const numbered = (length: number) => Uint8Array.from({ length }, (_, i) => i % 251);
+
 const WRITES: Readonly<Record<string, (writer: ByteWriter) => void>> = {
   'a byte': (writer) => writer.byte(7),
   'a small length': (writer) => writer.varint(5),
@@ -18,14 +24,14 @@ const WRITES: Readonly<Record<string, (writer: ByteWriter) => void>> = {
   'a long bigint': (writer) => writer.bigint(3n ** 500n),
   'a short string': (writer) => writer.string('abc'),
   'an empty string': (writer) => writer.string(''),
-  'a string of 63 letters': (writer) => writer.string('x'.repeat(63)),
-  'a string of 64 letters': (writer) => writer.string('x'.repeat(64)),
-  'a long string': (writer) => writer.string('x'.repeat(40_000)),
-  'a long Latin-1 string': (writer) => writer.string('é'.repeat(20_000)),
+  'a string of 63 letters': (writer) => writer.string(cycled('abcdefg', 63)),
+  'a string of 64 letters': (writer) => writer.string(cycled('abcdefg', 64)),
+  'a long string': (writer) => writer.string(cycled('abcdefg', 40_000)),
+  'a long Latin-1 string': (writer) => writer.string(cycled('aéîöú', 20_000)),
   'a short wide string': (writer) => writer.string('€a'),
-  'a long wide string': (writer) => writer.string('ж'.repeat(20_000)),
+  'a long wide string': (writer) => writer.string(cycled('aжзий', 20_000)),
   'UTF-8': (writer) => writer.utf8('aé€'),
-  'raw bytes': (writer) => writer.raw(new Uint8Array(50_000).fill(9)),
+  'raw bytes': (writer) => writer.raw(numbered(50_000)),
   'bytes with their length': (writer) => writer.rawWithLength(new Uint8Array([1, 2])),
 };
 

@@ -120,7 +120,7 @@ describe('sessions of pages', () => {
     expect(host.durable()).toBe(host.committed());
   });
 
-  test('[SES3] rows of a cursor come in batches until it ends', async () => {
+  test('[SES3] rows of a cursor come in batches of the requested number until it ends', async () => {
     const session = await open();
     const query =
       'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 25) SELECT x FROM c';
@@ -131,6 +131,7 @@ describe('sessions of pages', () => {
       rowCount: 10,
     })) as Required<RowBatch>;
     const rows = [...batch.rows];
+    const sizes = [batch.rows.length];
     while (batch.cursor !== null) {
       batch = (await call(session, {
         op: 'rows',
@@ -138,7 +139,9 @@ describe('sessions of pages', () => {
         rowCount: 10,
       })) as Required<RowBatch>;
       rows.push(...batch.rows);
+      sizes.push(batch.rows.length);
     }
+    expect(sizes).toEqual([10, 10, 5]);
     expect(rows.map(([x]) => x)).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
     expect(batch.columnNames).toEqual(['x']);
   });
@@ -163,19 +166,18 @@ describe('sessions of pages', () => {
     expect(sizes).toEqual([4, 4, 1]);
   });
 
-  test('[SES4] a cursor of a closed or reset object is CURSOR_CLOSED', async () => {
+  test.for<[string, (cursor: number) => Call]>([
+    ['that was closed', (cursor) => ({ op: 'closeCursor', cursor })],
+    ['of an object that was reset', () => ({ op: 'abort', reason: 'test' })],
+  ])('[SES4] a cursor %s is CURSOR_CLOSED', async ([, end]) => {
     const session = await open();
     const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
-    const { cursor } = (await call(session, {
-      op: 'exec',
-      query,
-      bindings: [],
-      rowCount: 1,
-    })) as RowBatch;
-    await call(session, { op: 'abort', reason: 'test' });
-    await expect(call(session, { op: 'rows', cursor: cursor!, rowCount: 1 })).rejects.toMatchObject(
-      { code: 'CURSOR_CLOSED' },
-    );
+    const exec = { op: 'exec', query, bindings: [], rowCount: 1 } as const;
+    const cursor = ((await call(session, exec)) as RowBatch).cursor!;
+    await call(session, end(cursor));
+    await expect(call(session, { op: 'rows', cursor, rowCount: 1 })).rejects.toMatchObject({
+      code: 'CURSOR_CLOSED',
+    });
   });
 
   test("[SES5] a transaction commits its session's writes meanwhile", async () => {
@@ -467,7 +469,20 @@ describe('sessions of pages', () => {
     expect(await call(session, get('a'))).toEqual([value('kept')]);
   });
 
-  test('[SES10] abort drops the unconfirmed, and a restore that was asked for is applied', async () => {
+  test('[SES10] abort drops the unconfirmed', async () => {
+    const session = await open();
+    await call(session, put('a', 'confirmed'));
+    host.holdFlushes();
+    await call(session, { ...put('a', 'unconfirmed'), unconfirmed: true } as Call);
+    expect(await call(session, get('a'))).toEqual([value('unconfirmed')]);
+    const aborted = call(session, { op: 'abort', reason: 'test' });
+    await host.turns(5);
+    host.releaseFlushes();
+    await aborted;
+    expect(await call(session, get('a'))).toEqual([value('confirmed')]);
+  });
+
+  test('[SES10] a restore that was asked for is applied by abort', async () => {
     const session = await open();
     await call(session, put('a', 'first'));
     const bookmark = (await call(session, { op: 'getCurrentBookmark' })) as string;
@@ -596,7 +611,7 @@ describe('sessions of pages', () => {
     await restored;
     const results = await Promise.allSettled(written);
     expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
-    expect(await contents(two)).toContain('old');
+    expect(await contents(two)).toEqual(expect.arrayContaining(['old', 'kept']));
   });
 
   test('[PITR6] a restore waits for a transaction, and is refused within one', async () => {
