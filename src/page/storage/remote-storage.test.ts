@@ -275,6 +275,10 @@ describe('kv', () => {
     let count = 1;
     for await (const _entry of list) count += 1;
     expect(count).toBe(257);
+    const asked = host.messages
+      .flat()
+      .flatMap((call) => (call.op === 'list' ? call.range.limit : []));
+    expect(asked).toEqual([256, 1]);
   });
 
   test('[PAGE9] a list whose keys are not valid text is still whole', async () => {

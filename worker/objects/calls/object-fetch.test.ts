@@ -119,6 +119,12 @@ test('[STUB16] a request may be passed on to another object, with the members th
   expect(await moved.text()).toBe('PUT mine 1');
 });
 
+test('[STUB16] every header arrives, of a request and of its answer, forbidden ones too', async () => {
+  const headers = { a: '1', cookie: 'c=1', host: 'own.example', 'set-cookie': 's=1' };
+  const response = await room.fetch('http://object/echo', { headers });
+  expect(Object.fromEntries(response.headers)).toEqual(headers);
+});
+
 test('[STUB16] the fragment of an address stays with the caller', async () => {
   const response = await room.fetch('http://object/url?a=%23b#part#two');
   expect([response.url, await response.text()]).toEqual(Array(2).fill('http://object/url?a=%23b'));

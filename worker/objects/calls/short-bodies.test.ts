@@ -4,6 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Objects } from '../../../src/shared/contract/object-management.ts';
 import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
 
+/** No part of it is another part. */
+const LONG = Array.from({ length: 10_000 }, (_, i) => i).join('ü');
+
 class Messages extends DurableObject {
   kept: Response | undefined;
 
@@ -17,7 +20,7 @@ class Messages extends DurableObject {
         this.kept = new Response('cloned');
         return this.kept.clone();
       case '/long':
-        return new Response('ü'.repeat(20_000));
+        return new Response(LONG);
       case '/json':
         return Response.json({ a: [1] }, { status: 201, headers: { 'content-type': 'x/y' } });
       case '/refused':
@@ -77,7 +80,7 @@ const fetched = (path: string, init?: RequestInit) =>
 test.for([
   ['/text', 'text'],
   ['/clone', 'cloned'],
-  ['/long', 'ü'.repeat(20_000)],
+  ['/long', LONG],
   ['/empty', ''],
   ['/json', '{"a":[1]}'],
   ['/refused', 'TypeError,TypeError'],
