@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import type { Page } from '@playwright/test';
 import { preview } from 'vite';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
@@ -16,6 +17,16 @@ const FOUND = [
   ['bulk insert', 'Many rows at once: bulk insert'],
   ['import CSV', 'Import CSV'],
 ] as const;
+
+/** Opens the search by its key, again until the page listens, and searches for the words. */
+async function search(page: Page, words: string): Promise<void> {
+  const box = page.getByRole('searchbox');
+  await expect(async () => {
+    await page.keyboard.press('Control+k');
+    await expect(box).toBeVisible({ timeout: 500 });
+  }).toPass();
+  await box.fill(words);
+}
 
 test('[DOC6] the guide is built, opens at its start, leads to a page, finds a word and shows the reference', {
   tag: [LONG, ONCE, RELEASE],
@@ -47,8 +58,7 @@ test('[DOC6] the guide is built, opens at its start, leads to a page, finds a wo
     await page.getByRole('link', { name: 'Quick start' }).first().click();
     await expect(page.getByRole('heading', { level: 1 })).toContainText('Quick start');
 
-    await page.keyboard.press('Control+k');
-    await page.getByRole('searchbox').fill('troubleshooting');
+    await search(page, 'troubleshooting');
     await page
       .getByRole('option', { name: /troubleshooting/i })
       .first()
@@ -56,14 +66,16 @@ test('[DOC6] the guide is built, opens at its start, leads to a page, finds a wo
     await expect(page.getByRole('heading', { level: 1 })).toContainText('Troubleshooting');
 
     for (const [words, heading] of FOUND) {
-      await page.keyboard.press('Control+k');
-      await page.getByRole('searchbox').fill(words);
+      await search(page, words);
       await expect(page.getByRole('option').first(), words).toContainText(heading);
       await page.keyboard.press('Escape');
     }
 
     await page.goto(`${address}api/`);
-    await expect(page.getByRole('main').getByRole('link').first()).toBeVisible();
+    const reference = page.getByRole('main');
+    await expect(reference.getByRole('heading', { level: 1 })).toContainText('ctx-storage');
+    await expect(reference.getByRole('heading', { name: /^withSignal/ })).toBeVisible();
+    await expect(reference).toContainText('function withSignal<Target extends object>(');
     expect(errors).toEqual([]);
   } finally {
     await server.close();
