@@ -152,17 +152,23 @@ describe('alarms and openings', () => {
   test('[AL12] an alarm that a constructor has set and a reset undoes is undone in the schedule', async () => {
     await setAlarm(20_000);
     await host.host.evict(host.address());
-    host.holdFlushes();
-    onConstruct = ({ storage }) => void storage.setAlarm(START_MS + HOUR_MS);
-    const call = host.run(() => {});
-    call.catch(() => {});
+    onConstruct = ({ storage }) => {
+      host.holdFlushes(); // not before: an opening waits for its own
+      void storage.setAlarm(START_MS + HOUR_MS);
+    };
+    const seen = host.run(({ storage }) => storage.getAlarm());
+    seen.catch(() => {});
     await host.turns(10);
+    expect(host.committed()).toBe(host.durable() + 1); // the constructor's
     onConstruct = () => {};
     const ended = reset();
+    await expect(seen).rejects.toMatchObject({ code: 'OBJECT_RESET' });
     host.releaseFlushes();
     await ended;
     await host.advance(20_000);
     expect(runs).toEqual(['20000 retry 0']);
+    await host.advance(HOUR_MS);
+    expect(runs).toHaveLength(1);
   });
 
   test('[AL12] a change that the handler makes before it resets its object is undone, and the alarm retried', async () => {
