@@ -335,23 +335,48 @@ describe('the connection of a copy', () => {
     expect(delays).toEqual([100, 150, 200]);
   });
 
-  test('[FOLP14] calls that come while it is connected, or is stopped, begin no attempt', async () => {
+  test('[FOLP14] calls that come while it is connected begin no attempt', async () => {
     const { timers, link, replica, sockets } = listedWorld();
     await turn();
     sockets[0]!.open();
+    const watching = [...timers.set];
+    expect(watching).toMatchObject([{ delayMs: 25_000 }]);
     replica.pending.push({});
     link.needed();
     link.online();
     await turn();
-    expect([sockets.length, timers.set.length]).toEqual([1, 1]);
-    sockets[0]!.end();
-    expect(timers.set).toMatchObject([{ delayMs: 200, keepsAlive: true }]);
-    const [pause] = timers.set;
-    link.needed(); // the pause keeps the process alive already
-    expect(timers.set).toEqual([pause]);
+    expect(timers.set).toEqual(watching);
+    expect(sockets).toHaveLength(1);
     link.stop();
+  });
+
+  test('[FOLP14] calls that come in a pause that the process waits for leave it as it is', async () => {
+    const { timers, link, replica, sockets } = listedWorld();
+    await turn();
+    sockets[0]!.open();
+    replica.pending.push({});
+    sockets[0]!.end();
+    const [pause] = timers.set;
+    expect(pause).toMatchObject({ delayMs: 200, keepsAlive: true });
     link.needed();
+    expect(timers.set).toHaveLength(1);
+    expect(timers.set[0]).toBe(pause);
+    link.stop();
+  });
+
+  test('[FOLP14] calls that come after it was stopped in a pause begin no attempt', async () => {
+    const { timers, link, replica, sockets } = listedWorld();
+    await turn();
+    sockets[0]!.open();
+    sockets[0]!.end();
+    expect(timers.set).toMatchObject([{ delayMs: 200, keepsAlive: false }]);
+    link.stop();
+    replica.pending.push({});
+    link.needed();
+    link.online();
+    await turn();
     expect(timers.set).toEqual([]);
+    expect(sockets).toHaveLength(1);
   });
 
   test('[FOLP35] an address that fails after the link was stopped is not tried again', async () => {

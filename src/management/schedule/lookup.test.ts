@@ -76,15 +76,22 @@ describe('lookup()', () => {
   });
 
   test('[SCHED4] fixed words win over parameters', () => {
-    const schedule = defineSchedule(SCHEDULE, [
-      {
-        ...RULE,
-        id: 'all-settings',
-        operations: [{ method: 'GET', path: '/zones/:zone_id/settings/:setting_id' }],
-      },
-    ]);
+    const entry = (id: string, date: string, setting: string) => {
+      const operations = [{ method: 'GET', path: `/zones/:zone_id/settings/${setting}` }];
+      return { ...RULE, id, date, operations };
+    };
+    const schedule = defineSchedule(
+      [],
+      [
+        entry('any-setting', '2024-01-01', ':setting_id'),
+        entry('minify', '2025-01-01', 'minify'),
+        entry('any-setting-again', '2026-01-01', ':setting_id'),
+      ],
+    );
     const found = lookup('GET', '/zones/z/settings/minify', '2027-01-01', { schedule });
-    expect(found).toMatchObject({ change: { entry: { id: 'minify' } } });
+    expect(found).toMatchObject({
+      change: { entry: { id: 'minify' }, params: { zone_id: 'z' } },
+    });
   });
 
   test('[SCHED5] a day begins at midnight UTC, however it is given', () => {

@@ -59,11 +59,39 @@ test.for<[fact: string, services: Record<string, unknown>, message: string]>([
   },
 );
 
-test('[ENTRY4] a class that another worker binds is served', async () => {
+test('[ENTRY4] a class that another worker binds and nobody serves fails the start', async () => {
   const other = { exports: {}, bindings: { WALL: 'Nope' } };
   await expect(createObjects(TOLD, { workers: { other } })).rejects.toMatchObject({
     code: 'UNKNOWN_CLASS',
+    message: expect.stringContaining('no class "Nope"; it serves: Wall.'),
   });
+});
+
+test('[ENTRY4] a class that another worker binds is in its env, by the name of the binding', async () => {
+  class Wall extends DurableObject {
+    async write(line: string): Promise<string> {
+      await this.ctx.storage.put('line', line);
+      return `${this.ctx.id.name}: ${await this.ctx.storage.get('line')}`;
+    }
+  }
+  const other = {
+    bindings: { WALL: 'Wall' },
+    exports: {
+      default: {
+        fetch: async (_: Request, env: Untyped) =>
+          new Response(
+            `${Object.keys(env).join()} ${await env.WALL.getByName('one').write('hello')}`,
+          ),
+      },
+    },
+  };
+  const { env, close } = await createObjects(
+    { Wall },
+    { workers: { other }, services: { OTHER: 'other' } },
+  );
+  const answer = await (env as Untyped).OTHER.fetch('http://other/');
+  expect(await answer.text()).toBe('WALL one: hello');
+  await close();
 });
 
 test('[ENTRY5] events of an entry point run side by side; a section of an object does not stop them', async () => {

@@ -63,30 +63,49 @@ describe('instances', () => {
   });
 
   test('[MANY5] a call that arrives as its object is evicted, or closed while idle, reaches the next instance', async () => {
+    let made = 0;
+    const ran: string[] = [];
     class Counter extends Base {
-      count = 0;
+      readonly number = ++made;
     }
     await hostOf({ Counter });
     const address = host.address();
+    /** Resolves to the number of the instance on which it ran. */
+    const call = (name: string) =>
+      run(Counter, ({ number }) => {
+        ran.push(name);
+        return number;
+      });
     for (const isOpening of [true, false]) {
-      if (!isOpening) await run(Counter, (o) => o.count);
+      const ended = isOpening ? undefined : await call('before');
       const evicted = host.host.evict(address);
-      const called = [run(Counter, (o) => ++o.count)];
-      for (let hop = 0; hop < 20; hop++) {
+      const called = [call('call 0')];
+      for (let hop = 1; hop <= 20; hop++) {
         await Promise.resolve();
-        called.push(run(Counter, (o) => ++o.count));
+        called.push(call(`call ${hop}`));
       }
       await evicted;
-      expect((await Promise.allSettled(called)).filter((r) => r.status === 'rejected')).toEqual([]);
+      const ranOn = await Promise.all(called);
+      expect(new Set(ranOn).size).toBe(1);
+      expect(ranOn[0]).not.toBe(ended);
+      expect(
+        ran
+          .splice(0)
+          .filter((name) => name !== 'before')
+          .sort(),
+      ).toEqual(called.map((_, index) => `call ${index}`).sort());
     }
     // A timer of the clock may come between any two steps of a call.
-    for (let hops = 0; hops < 12; hops++) {
-      await run(Counter, (o) => o.count);
+    for (let hops = 0; hops < 4; hops++) {
+      const number = await call('before');
+      await host.turns(1); // now it is idle
       const instance = await host.host.instance(address);
-      const called = run(Counter, (o) => ++o.count);
+      const called = call('call');
       for (let hop = 0; hop < hops; hop++) await Promise.resolve();
+      const hasBegun = ran.includes('call');
       instance.context.evict();
-      expect(await called).toBeGreaterThan(0);
+      expect(await called).toBe(hasBegun ? number : number + 1);
+      expect(ran.splice(0)).toEqual(['before', 'call']);
     }
   });
 
@@ -343,6 +362,25 @@ describe('instances', () => {
     await expect(run(Keys, (o) => o.ctx.storage.getCurrentBookmark())).rejects.toMatchObject({
       code: 'WRONG_BACKEND',
     });
+  });
+
+  test('[BE3] a class’s own date decides whether its deleteAll deletes the alarm', async () => {
+    class Bell extends Base {
+      alarm() {}
+    }
+    await hostOf({
+      Before: { class: Bell, compatibilityDate: '2026-02-23' },
+      From: { class: Bell, compatibilityDate: '2026-02-24' },
+    });
+    const dueMs = host.now() + 60_000;
+    const alarmAfterDeleteAll = (className: string) =>
+      host.host.deliver(host.address('object', className), async ({ state: { storage } }) => {
+        await storage.setAlarm(dueMs);
+        await storage.deleteAll();
+        return storage.getAlarm();
+      });
+    expect(await alarmAfterDeleteAll('Before')).toBe(dueMs);
+    expect(await alarmAfterDeleteAll('From')).toBeNull();
   });
 
   test('[OBJ10] an event does not wait for other objects', async () => {

@@ -82,11 +82,13 @@ test('[HIST9] the history that a branch needs is kept beyond the bounds until it
   await withObjects({ history: SMALL }, async (notes) => {
     const [first] = await save(notes, 1);
     const branch = await notes.fork({ name: 'draft', keep: true });
-    const [second] = await save(notes, 40);
+    const [second] = await save(notes, 20);
     expect(await branch.get('text')).toMatch(/^a+$/);
     expect(await isKept(notes, first!)).toBe(true);
     expect(await isKept(notes, second!)).toBe(true);
     await branch.close();
+    await save(notes, 20);
+    expect(await isKept(notes, first!)).toBe(true);
     expect(await notes.deleteBranch('draft')).toBe(true);
     await save(notes, 20);
     expect(await isKept(notes, second!)).toBe(false);

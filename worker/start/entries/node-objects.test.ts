@@ -140,7 +140,7 @@ describe('objects in Node', () => {
     }
   });
 
-  test('[NODE1] classes run in this process, on memory', async () => {
+  test('[NODE1] classes run in this process', async () => {
     const objects = await createObjects({ Counter }, { env: { PREFIX: 'count ' } });
     const { Counter: counters } = objects.env;
     const a = counters.getByName('a');
@@ -151,6 +151,19 @@ describe('objects in Node', () => {
       'POST /path',
     );
     await objects.close();
+  });
+
+  test('[NODE1] without a folder, the data is in memory, and of one host alone', async () => {
+    const before = readdirSync('.');
+    const first = await createObjects({ Counter });
+    expect(await first.env.Counter.getByName('a').add(3)).toBe(3);
+    const beside = await createObjects({ Counter });
+    expect(await beside.env.Counter.getByName('a').add()).toBe(1);
+    expect(readdirSync('.')).toEqual(before);
+    await first.close();
+    const after = await createObjects({ Counter });
+    expect(await after.env.Counter.getByName('a').add()).toBe(1);
+    await Promise.all([beside.close(), after.close()]);
   });
 
   test('[NODE1] objects of a folder outlive the host', async () => {
