@@ -339,7 +339,7 @@ test('[SIMU8] the file of a failure has the whole run, with the databases', asyn
   }
 });
 
-test('[SIMU9] coverage counts what really happened, and a minimum that is not reached is an error', {
+test('[SIMU9] coverage counts waits at which a host ended, and interleavings, and shows them as a table', {
   tags: 'long',
 }, async () => {
   const options: Options = { runs: 10, calls };
@@ -348,10 +348,30 @@ test('[SIMU9] coverage counts what really happened, and a minimum that is not re
   expect(coverage.crashedAt).toContain('Notes.slowly 1');
   expect(coverage.interleavings).toContain('Notes.add at Notes.slowly 1');
   expect(coverage.table()).toMatch(/crashed at +\d+ of \d+ waits/);
-  const enough = { crashedAt: 0.1, interleavings: 1, faults: { crash: 3 } };
-  await simulate({ Notes }, { ...options, minimum: enough });
-  const tooMuch = simulate({ Notes }, { ...options, faults: false, minimum: enough });
-  await expect(tooMuch).rejects.toThrow(/crash happened 0 times, not 3/);
+});
+
+test('[SIMU9] a minimum that is reached exactly passes; each one that is not is an error of its own', {
+  tags: 'long',
+}, async () => {
+  const options: Options = { runs: 2, from: '7', calls };
+  const { coverage } = await simulate({ Notes }, options);
+  expect([...coverage.crashedAt]).toEqual(['Notes.slowly 1']);
+  expect([...coverage.waits]).toEqual(['Notes.slowly 1']);
+  const interleavings = coverage.interleavings.size;
+  const crash = coverage.faults.get('crash')!;
+  const within = (minimum: Options['minimum'], more?: Options) =>
+    simulate({ Notes }, { ...options, ...more, minimum });
+  await within({ crashedAt: 1, interleavings, faults: { crash } });
+  await expect(within({ interleavings: interleavings + 1 })).rejects.toThrow(
+    `: ${interleavings} interleavings, not ${interleavings + 1}`,
+  );
+  await expect(within({ faults: { crash: crash + 1 } })).rejects.toThrow(
+    `: crash happened ${crash} times, not ${crash + 1}`,
+  );
+  // Without faults, it waits there too, and no host ends.
+  await expect(within({ crashedAt: 0.25 }, { ...options, faults: false })).rejects.toThrow(
+    ': a host ended at 0.00 of all waits, not 0.25',
+  );
 });
 
 test('[SIMU10] a client repeats a retryable call with the same draws, and hears nothing from a lost host', {
