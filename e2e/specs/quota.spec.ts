@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { DurableObjectStub } from '../../src/shared/contract/object.ts';
-import { openBlank } from '../browsers/blank-page.ts';
+import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import type { Room } from './pages/objects-worker.ts';
@@ -145,6 +145,97 @@ test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the obj
   await page.reload();
   await page.waitForFunction(() => 'api' in window);
   expect(await page.evaluate(look)).toEqual(['ok', full.written + 2, 'before']);
+});
+
+test('[FULL4] on a full IndexedDB, stored objects are opened, read, listed, exported and deleted, also after a reload', {
+  tag: LONG,
+}, async ({ context, server }) => {
+  const page = await openBlank(await context.newPage(), server);
+  const cdp = await context.newCDPSession(page);
+  const { origin } = server;
+  // Before the first write: Chromium's IndexedDB remembers for a while how much room it was told.
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 4_000_000 });
+
+  const full = await page.evaluate(async () => {
+    const objects = await window.api.connectRooms({ medium: 'indexeddb' });
+    for (const name of ['full', 'other', 'left', 'spare']) {
+      const storage = await objects.storage(objects.env.Room.getByName(name));
+      for (const value of ['earlier', 'kept']) await storage.put('key', value);
+      await storage.sql.exec('CREATE TABLE t(x)').ready;
+      await storage.sql.exec('INSERT INTO t VALUES (randomblob(1000))').ready;
+    }
+    const storage = await objects.storage(objects.env.Room.getByName('full'));
+    const bookmark = await storage.getCurrentBookmark();
+    return { bookmark };
+  });
+  // Some refusals: Chromium asks for the quota again when a write is larger than the room that it remembers.
+  const refused = async (sizes: number[]) => {
+    const objects = await window.api.connectRooms({ medium: 'indexeddb' });
+    const storage = await objects.storage(objects.env.Room.getByName('full'));
+    const codes: unknown[] = [];
+    for (const size of sizes) {
+      const code = await storage.sql.exec('INSERT INTO t VALUES (randomblob(?))', size).ready.then(
+        () => 'ok',
+        (error) => error.code ?? String(error),
+      );
+      codes.push(code);
+    }
+    return codes;
+  };
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
+  const sizes = [4_000_000, 10_000, 10, 10];
+  expect(await page.evaluate(refused, sizes)).toEqual(Array(4).fill('DISK_FULL'));
+
+  const look = async (bookmark: string) => {
+    const objects = await window.api.connectRooms({ medium: 'indexeddb' });
+    const found: Record<string, unknown> = {};
+    for (const name of ['full', 'other', 'left']) {
+      const storage = await objects.storage(objects.env.Room.getByName(name));
+      const { n } = await storage.sql.exec<{ n: number }>('SELECT count(*) n FROM t').one();
+      found[name] = [await storage.get('key'), n, await objects.env.Room.getByName(name).sum()];
+    }
+    const storage = await objects.storage(objects.env.Room.getByName('full'));
+    const moment = await storage.at(bookmark);
+    const { n } = await moment.sql.exec<{ n: number }>('SELECT count(*) n FROM t').one();
+    const commits = (await storage.history({ limit: 3 })).length;
+    const exported = (await storage.exportDatabase()).byteLength > 4096;
+    const listed = (await objects.list('Room')).length;
+    return { ...found, at: n, commits, exported, listed };
+  };
+  const found = {
+    full: ['kept', 1, 0],
+    other: ['kept', 1, 0],
+    left: ['kept', 1, 0],
+    at: 1,
+    commits: 3,
+    exported: true,
+  };
+  expect(await page.evaluate(look, full.bookmark)).toEqual({ ...found, listed: 4 });
+  for (let reload = 0; reload < 2; reload++) {
+    await page.reload();
+    await whenLoaded(page);
+    expect(await page.evaluate(look, full.bookmark)).toEqual({ ...found, listed: 4 });
+    expect(await page.evaluate(refused, [10_000, 10])).toEqual(Array(2).fill('DISK_FULL'));
+  }
+  await page.evaluate(async () => {
+    const objects = await window.api.connectRooms({ medium: 'indexeddb' });
+    await objects.deleteObject(objects.env.Room.getByName('spare'));
+  });
+  expect(await page.evaluate(look, full.bookmark)).toEqual({ ...found, listed: 3 });
+
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+  await page.evaluate(async () => {
+    const objects = await window.api.connectRooms({ medium: 'indexeddb' });
+    const storage = await objects.storage(objects.env.Room.getByName('full'));
+    await storage.put('key', 'later');
+  });
+  await page.reload();
+  await whenLoaded(page);
+  expect(await page.evaluate(look, full.bookmark)).toMatchObject({
+    full: ['later', 1, 0],
+    at: 1,
+    listed: 3,
+  });
 });
 
 // Chromium counts an open file as the next power of two: where the last doubling of the log does not fit differs.

@@ -9,6 +9,7 @@ import type { Random } from '../simulate/world/random.ts';
 import { CrashRows } from './crash-rows.ts';
 
 export class RowDisk implements FileDirectory {
+  readonly isExact = true;
   readonly #rows: CrashRows;
   readonly #directory: FileDirectory;
   readonly #random: Random;

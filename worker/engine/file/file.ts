@@ -39,6 +39,11 @@ export interface SyncFile {
 /** The files of one object. Names are short, fixed and ASCII. */
 export interface FileDirectory {
   /**
+   * True if a flush stores all changes of its file or none, and a file that is opened is what is stored: then a failed
+   * flush leaves nothing to be stored once more.
+   */
+  readonly isExact?: boolean;
+  /**
    * Opens a file, or creates it empty.
    *
    * @throws STORAGE_LOCKED if another holder keeps it open beyond the waiting time.

@@ -21,7 +21,7 @@ interface Schema extends DBSchema {
   /** Sizes of files. */
   files: { key: [key: string, name: string]; value: number };
   chunks: { key: [key: string, name: string, index: number]; value: Uint8Array<ArrayBuffer> };
-  /** Which opening the database belongs to: `mark` and its value. */
+  /** Tells this database from one that is made after it was deleted: `mark` and its value. */
   marks: { key: string; value: string };
 }
 
@@ -43,7 +43,7 @@ export class IdbRows implements FileRows {
   /** Resolves when the connection is lost, to the reason. */
   readonly lost: Promise<Error>;
   readonly #name: string;
-  readonly #mark = crypto.randomUUID();
+  #mark: string = crypto.randomUUID();
   readonly #turns = new IdbTurns();
   #database!: IDBPDatabase<Schema>;
   #loss: Error | undefined;
@@ -58,7 +58,8 @@ export class IdbRows implements FileRows {
   }
 
   /**
-   * Opens the rows of a directory, and leaves the mark of this opening.
+   * Opens the rows of a directory. The first opening leaves the mark: later ones store nothing, because the disk may be
+   * full.
    *
    * @throws OPFS_UNAVAILABLE, DISK_FULL, STORAGE_LOCKED
    */
@@ -66,7 +67,7 @@ export class IdbRows implements FileRows {
     const rows = new IdbRows(databaseName(directory));
     try {
       await answered(() => rows.#open());
-      await rows.#turns.take(() => rows.#database.put('marks', rows.#mark, MARK));
+      await rows.#turns.take(() => rows.#takeMark());
     } catch (cause) {
       rows.close();
       throw await openError(cause as DOMException);
@@ -91,6 +92,12 @@ export class IdbRows implements FileRows {
     });
     // The browser has answered when nobody waited any more.
     if (this.#loss !== undefined) this.#database.close();
+  }
+
+  async #takeMark(): Promise<void> {
+    const known = await readMark(this.#database);
+    if (known === undefined) await this.#database.put('marks', this.#mark, MARK);
+    else this.#mark = known;
   }
 
   get isLost(): boolean {

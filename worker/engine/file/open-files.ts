@@ -215,6 +215,10 @@ class CountedDirectory implements FileDirectory {
     this.#space = space;
   }
 
+  get isExact(): boolean {
+    return this.#directory.isExact === true;
+  }
+
   async reserveFiles(count: number): Promise<() => void> {
     await this.#files.take(count, false);
     this.#reserved = count;

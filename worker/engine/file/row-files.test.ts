@@ -135,29 +135,92 @@ describe('flushes to rows', () => {
   });
 });
 
-test('[FULL4] rows that take no more bytes give the object that they refused: opening it again stores nothing twice', async () => {
-  class FullRows extends CrashRows {
-    isFull = false;
-    override async save(changes: readonly FileChange[]): Promise<void> {
-      const hasBytes = changes.some(({ chunks }) => chunks.some(([, bytes]) => bytes !== null));
-      if (this.isFull && hasBytes) throw storageError('DISK_FULL', 'no room');
-      await super.save(changes);
-    }
+/** Rows that, when full, store nothing more: neither bytes nor a size. Removing goes on. */
+class FullRows extends CrashRows {
+  isFull = false;
+  override async save(changes: readonly FileChange[]): Promise<void> {
+    const stores = ({ chunks, sizeBytes }: FileChange) =>
+      sizeBytes !== null || chunks.some(([, bytes]) => bytes !== null);
+    if (this.isFull && changes.some(stores)) throw storageError('DISK_FULL', 'no room');
+    await super.save(changes);
   }
-  const rows = new FullRows(new Random(1));
-  const files = new RowFiles(rows);
-  const first = await openLog(files.directory('o'), new TestEnvironment());
-  put(first.db, 1, 'kept');
-  await first.files.flush();
-  rows.isFull = true;
-  put(first.db, 2, noise(1, 20_000));
-  await expect(first.files.flush()).rejects.toMatchObject({ code: 'DISK_FULL' });
-  first.files.discardUnflushed();
-  await first.close().catch(() => {});
-  const environment = Object.assign(new TestEnvironment(), { hasFailed: true });
-  const again = await openLog(files.directory('o'), environment);
-  expect(all(again.db)).toEqual([[1, 'kept']]);
-  await again.close();
+}
+
+describe('full rows give the object that they refused', () => {
+  const FAILED = { hasFailed: true };
+
+  /** An object with a row `1: kept` and so many flushes, whose next write the rows refuse. */
+  async function refused(rows: FullRows, files: RowFiles, flushes: number): Promise<void> {
+    const log = await openLog(files.directory('o'), new TestEnvironment());
+    for (let i = 0; i < flushes; i++) {
+      put(log.db, 1, i === flushes - 1 ? 'kept' : `earlier ${i}`);
+      await log.files.flush();
+    }
+    rows.isFull = true;
+    put(log.db, 2, noise(1, 20_000));
+    await expect(log.files.flush()).rejects.toMatchObject({ code: 'DISK_FULL' });
+    log.files.discardUnflushed();
+    await log.close().catch(() => {});
+  }
+
+  // After the first flush, zeros are written ahead, which the second one stores.
+  test.each([1, 2, 3])(
+    '[FULL4] after %i flushes, again and again, and takes writes once there is room',
+    async (flushes) => {
+      const rows = new FullRows(new Random(1));
+      const files = new RowFiles(rows);
+      await refused(rows, files, flushes);
+      for (let opening = 0; opening < 2; opening++) {
+        const environment = Object.assign(new TestEnvironment(), FAILED);
+        const again = await openLog(files.directory('o'), environment);
+        expect(all(again.db)).toEqual([[1, 'kept']]);
+        expect(again.files.needsFlush).toBe(false);
+        await again.close();
+      }
+      rows.isFull = false;
+      const environment = Object.assign(new TestEnvironment(), FAILED);
+      const last = await openLog(files.directory('o'), environment);
+      put(last.db, 3, 'later');
+      await last.files.flush();
+      await last.close();
+      const later = await openLog(new RowFiles(rows.afterLoss()).directory('o'));
+      expect(all(later.db)).toEqual([
+        [1, 'kept'],
+        [3, 'later'],
+      ]);
+      await later.close();
+    },
+  );
+
+  test('[FULL4] with parts of a transaction behind the end of its log, which the next write that is stored cuts off', async () => {
+    const rows = new FullRows(new Random(1));
+    const path = { key: 'o', name: 'log-00000001' };
+    const options = { spillBytes: 8192 };
+    const first = await openLog(new RowFiles(rows).directory('o'), new TestEnvironment(), options);
+    for (let k = 0; k < 40; k++) put(first.db, k, noise(k, 4000));
+    await first.files.flush();
+    const before = await rows.chunkCount(path);
+    put(first.db, 0, 'a');
+    const flushes = [first.files.flush()];
+    put(first.db, 0, 'kept');
+    flushes.push(first.files.flush()); // it shares the transaction after the one that runs
+    const kept = all(first.db) as unknown[];
+    first.db.exec('PRAGMA cache_size = 1; BEGIN');
+    for (let k = 1; k < 40; k++) put(first.db, k, noise(100 + k, 4000));
+    await Promise.all(flushes);
+    expect(await rows.chunkCount(path)).toBeGreaterThan(before + 10);
+
+    rows.isFull = true;
+    const again = await openLog(new RowFiles(rows).directory('o'));
+    expect(all(again.db)).toEqual(kept);
+    rows.isFull = false;
+    put(again.db, 40, 'later');
+    await again.files.flush();
+    await again.close();
+    const later = await openLog(new RowFiles(rows.afterLoss()).directory('o'));
+    expect(all(later.db)).toEqual([...kept, [40, 'later']]);
+    await later.close();
+  });
 });
 
 describe('files that lie in memory', () => {

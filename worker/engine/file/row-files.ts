@@ -31,6 +31,7 @@ export class RowFiles {
   /** The files of one directory. */
   directory(key: string): FileDirectory {
     return {
+      isExact: true,
       open: (name) => this.#open({ key, name }),
       names: () => this.#names(key),
       remove: (name) => this.#remove({ key, name }),

@@ -6,7 +6,7 @@
 // is an error, never a shorter history.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { type FileDirectory, runFlushing } from '../file/file.ts';
+import { type FileDirectory, isDiskFull, runFlushing } from '../file/file.ts';
 
 import { type BranchBase, BranchMain } from './branch-main.ts';
 import { type Checkpoint, CheckpointFile, type PendingRestore } from './checkpoint-file.ts';
@@ -64,12 +64,13 @@ export async function recover(
     const replay = replayLog(files, checkpoints, branch);
     refuseDamage(files, replay, checkpoints);
     replay.redo.verify();
-    if (environment.hasFailed) {
+    const { isExact = false } = directory;
+    if (environment.hasFailed && !isExact) {
       replay.active.rewrite(replay.position.offset);
       checkpoints.rewriteSlots();
       await branches.rewrite();
     }
-    const flushesAtOnce = await keepEnd(replay);
+    const flushesAtOnce = await keepEnd(replay, isExact);
     const oldest = await removePruned(files, replay.active.number, checkpoints.last.segment);
 
     const { active, position, pendingRestore } = replay;
@@ -212,15 +213,19 @@ function refuseDamage(files: OpeningFiles, replay: Replay, checkpoints: Checkpoi
 
 /**
  * Makes the state that is shown from now on stay: commits that a crash of the program left unflushed,
- * and the end of the log, where commits may have been discarded or torn. Returns true if the medium
- * flushes at once.
+ * and the end of the log, where commits may have been discarded or torn. If the files are exact, the commits do
+ * stay; on a full disk, the end is stored with the next commit. Returns true if the medium flushes at once.
  */
-async function keepEnd({ active, position }: Replay): Promise<boolean> {
+async function keepEnd({ active, position }: Replay, isExact: boolean): Promise<boolean> {
   active.cutBehind(position.offset);
   const changes = active.beforeFlush(position.offset);
   const flush = active.file.flush();
-  await flush;
-  active.flushed(changes);
+  try {
+    await flush;
+    active.flushed(changes);
+  } catch (error) {
+    if (!isExact || !isDiskFull(error)) throw error;
+  }
   return !(flush instanceof Promise);
 }
 

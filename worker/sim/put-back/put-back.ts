@@ -406,7 +406,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/engine/log/recovery.ts',
-        from: 'if (environment.hasFailed) {',
+        from: 'if (environment.hasFailed && !isExact) {',
         to: 'if (false) {',
       },
     ],
