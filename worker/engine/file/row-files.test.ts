@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { CrashRows } from '../../sim/crash-rows.ts';
 import { Random } from '../../simulate/world/random.ts';
@@ -220,6 +220,43 @@ describe('full rows give the object that they refused', () => {
     const later = await openLog(new RowFiles(rows.afterLoss()).directory('o'));
     expect(all(later.db)).toEqual([...kept, [40, 'later']]);
     await later.close();
+  });
+
+  test('[FULL4] with its whole history, also where the newest slot of its checkpoints was lost', async () => {
+    const rows = new FullRows(new Random(1));
+    const options = { segmentBytes: 100_000, checkpointLogBytes: 50_000 };
+    const all = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, before: null, limit: 1000 };
+    const first = await openLog(new RowFiles(rows).directory('o'), new TestEnvironment(), options);
+    for (let k = 0; k < 60; k++) {
+      put(first.db, k % 5, noise(k, 4000));
+      await first.files.flush();
+      await first.files.maintain();
+    }
+    const commits = await first.files.listCommits(all);
+    rows.isFull = true;
+    const historyPruned = vi.fn();
+    const environment = Object.assign(new TestEnvironment(), { historyPruned });
+    const again = await openLog(new RowFiles(rows).directory('o'), environment, options);
+    expect(await again.files.listCommits(all)).toEqual(commits);
+    expect(historyPruned).not.toHaveBeenCalled();
+    await again.close();
+  });
+
+  test('[FULL4] with branches that are kept', async () => {
+    const rows = new FullRows(new Random(1));
+    const files = new RowFiles(rows);
+    const first = await openLog(files.directory('o'), new TestEnvironment());
+    put(first.db, 1, 'kept');
+    await first.files.flush();
+    const facts = { createdMs: 1, sends: false, isLeaving: false, isStored: false };
+    const bookmark = first.files.currentBookmark();
+    await first.files.branches.add({ id: 'b', name: 'b', bookmark, ...facts });
+    await first.close();
+    rows.isFull = true;
+    const again = await openLog(files.directory('o'), Object.assign(new TestEnvironment(), FAILED));
+    expect(again.files.branches.list.map(({ id }) => id)).toEqual(['b']);
+    expect(all(again.db)).toEqual([[1, 'kept']]);
+    await again.close();
   });
 });
 

@@ -101,9 +101,13 @@ export async function recover(
     const committed = new CommittedPages(main, checkpoints, log, replay.redo, options);
     const pages = new PageStore(committed, main, log, options);
     // The newest slot was lost. Without a new one, each such crash would make the next opening longer
-    // (as it does when the disk is too full for a checkpoint).
+    // (as it does when the disk is too full for a checkpoint: who only reads gives up no history).
     const isBehind = active.number !== checkpoints.last.segment;
-    if (isBehind) await runFlushing(pages.checkpoint(pendingRestore));
+    if (isBehind) {
+      log.keepFrom(0);
+      await runFlushing(pages.checkpoint(pendingRestore));
+      log.keepFrom(null);
+    }
     files.keep([files.main, files.checkpoint]);
     for (const segment of [active, spare, ...opened])
       if (segment !== null) files.keep([segment.file]);
