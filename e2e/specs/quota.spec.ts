@@ -156,7 +156,7 @@ test('[FULL4] on a full IndexedDB, stored objects are opened, read, listed, expo
   // Before the first write: Chromium's IndexedDB remembers for a while how much room it was told.
   await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 4_000_000 });
 
-  const full = await page.evaluate(async () => {
+  const bookmark = await page.evaluate(async () => {
     const objects = await window.api.connectRooms({ medium: 'indexeddb' });
     for (const name of ['full', 'other', 'left', 'spare']) {
       const storage = await objects.storage(objects.env.Room.getByName(name));
@@ -165,8 +165,7 @@ test('[FULL4] on a full IndexedDB, stored objects are opened, read, listed, expo
       await storage.sql.exec('INSERT INTO t VALUES (randomblob(1000))').ready;
     }
     const storage = await objects.storage(objects.env.Room.getByName('full'));
-    const bookmark = await storage.getCurrentBookmark();
-    return { bookmark };
+    return await storage.getCurrentBookmark();
   });
   // Some refusals: Chromium asks for the quota again when a write is larger than the room that it remembers.
   const refused = async (sizes: number[]) => {
@@ -210,18 +209,18 @@ test('[FULL4] on a full IndexedDB, stored objects are opened, read, listed, expo
     commits: 3,
     exported: true,
   };
-  expect(await page.evaluate(look, full.bookmark)).toEqual({ ...found, listed: 4 });
+  expect(await page.evaluate(look, bookmark)).toEqual({ ...found, listed: 4 });
   for (let reload = 0; reload < 2; reload++) {
     await page.reload();
     await whenLoaded(page);
-    expect(await page.evaluate(look, full.bookmark)).toEqual({ ...found, listed: 4 });
+    expect(await page.evaluate(look, bookmark)).toEqual({ ...found, listed: 4 });
     expect(await page.evaluate(refused, [10_000, 10])).toEqual(Array(2).fill('DISK_FULL'));
   }
   await page.evaluate(async () => {
     const objects = await window.api.connectRooms({ medium: 'indexeddb' });
     await objects.deleteObject(objects.env.Room.getByName('spare'));
   });
-  expect(await page.evaluate(look, full.bookmark)).toEqual({ ...found, listed: 3 });
+  expect(await page.evaluate(look, bookmark)).toEqual({ ...found, listed: 3 });
 
   await cdp.send('Storage.overrideQuotaForOrigin', { origin });
   await page.evaluate(async () => {
@@ -231,7 +230,7 @@ test('[FULL4] on a full IndexedDB, stored objects are opened, read, listed, expo
   });
   await page.reload();
   await whenLoaded(page);
-  expect(await page.evaluate(look, full.bookmark)).toMatchObject({
+  expect(await page.evaluate(look, bookmark)).toMatchObject({
     full: ['later', 1, 0],
     at: 1,
     listed: 3,

@@ -21,7 +21,7 @@ interface Schema extends DBSchema {
   /** Sizes of files. */
   files: { key: [key: string, name: string]; value: number };
   chunks: { key: [key: string, name: string, index: number]; value: Uint8Array<ArrayBuffer> };
-  /** Tells this database from one that is made after it was deleted: `mark` and its value. */
+  /** Tells this database from a later one of its name: `mark` and its value. */
   marks: { key: string; value: string };
 }
 

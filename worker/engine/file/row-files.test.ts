@@ -203,7 +203,7 @@ describe('full rows give the object that they refused', () => {
     put(first.db, 0, 'a');
     const flushes = [first.files.flush()];
     put(first.db, 0, 'kept');
-    flushes.push(first.files.flush()); // it shares the transaction after the one that runs
+    flushes.push(first.files.flush()); // its transaction is the next
     const kept = all(first.db) as unknown[];
     first.db.exec('PRAGMA cache_size = 1; BEGIN');
     for (let k = 1; k < 40; k++) put(first.db, k, noise(100 + k, 4000));

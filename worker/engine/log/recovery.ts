@@ -101,7 +101,7 @@ export async function recover(
     const committed = new CommittedPages(main, checkpoints, log, replay.redo, options);
     const pages = new PageStore(committed, main, log, options);
     // The newest slot was lost. Without a new one, each such crash would make the next opening longer
-    // (as it does when the disk is too full for a checkpoint: who only reads gives up no history).
+    // (as it does when the disk is too full for a checkpoint: an opening gives up no history).
     const isBehind = active.number !== checkpoints.last.segment;
     if (isBehind) {
       log.keepFrom(0);
