@@ -185,7 +185,9 @@ test('[HIST4] damage of the header of a folded segment ends no object', async ()
   await object.files.close();
 });
 
-test('[HIST15] a history that takes more than half of its bytes is thinned before it is old: by minutes, then by hours', { tags: 'long' }, async () => {
+test('[HIST15] a history that takes more than half of its bytes is thinned before it is old: by minutes, then by hours', {
+  tags: 'long',
+}, async () => {
   for (const [ofHistory, minutes] of [
     [Number.POSITIVE_INFINITY, []],
     [(bytes: number) => 2 * bytes, []],

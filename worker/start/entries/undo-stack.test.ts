@@ -39,9 +39,10 @@ afterEach(() => {
 /** The handle of this tab, with replaced functions. Calls of the class are those of this tab, as on a page. */
 function mine(changed: Partial<StorageHandle> = {}): StorageHandle {
   const { connection } = storage;
-  const seenBy = ({ by, ...commit }: StorageCommit): StorageCommit => {
+  const seenBy = (commit: StorageCommit): StorageCommit => {
+    const { by } = commit;
     if (by?.label === THEIRS) return { ...commit, by: { ...by, connection: 'another' } };
-    return by?.kind === 'call' ? { ...commit, by: { ...by, connection } } : { ...commit, by };
+    return by?.kind === 'call' ? { ...commit, by: { ...by, connection } } : commit;
   };
   const handle: Partial<StorageHandle> = {
     connection: storage.connection,
