@@ -39,6 +39,10 @@ describe('the text', () => {
     expect(keyed).toContain('WHERE ("a", "b""") IN (SELECT "a", "b""" FROM t LIMIT 1)');
     const hidden = rewrite('DELETE FROM t LIMIT 1', { ...TABLE, columns: ['RowId'] });
     expect(hidden).toContain('WHERE _rowid_ IN (SELECT _rowid_ FROM');
+    const both = rewrite('DELETE FROM t LIMIT 1', { ...TABLE, columns: ['_ROWID_', 'RowId'] });
+    expect(both).toContain('WHERE oid IN (SELECT oid FROM');
+    const all = { ...TABLE, columns: ['oid', '_rowid_', 'rowid'] };
+    expect(() => rewrite('DELETE FROM t LIMIT 1', all)).toThrow(/hide its rowid/);
   });
 
   test.each([

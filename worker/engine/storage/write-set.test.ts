@@ -82,6 +82,29 @@ describe('meets', () => {
     expect(all.meets(key('c'))).toBe(true);
   });
 
+  test('[LIVE17] of a table whose rows are told, only a read of these rows is met, also when sets are added', () => {
+    const rowsOf = (table: string, ...ids: (number | 'all')[]) =>
+      writes((set) => {
+        set.addTables(new Set([table]), new Set([table]));
+        for (const id of ids) set.addRow(table, id);
+      });
+    const lookup = (table: string, ...ids: number[]) =>
+      reads((set) => set.addRows({ table, keys: ids }));
+    const met = (set: WriteSet) =>
+      [lookup('t', 1), lookup('t', 2), lookup('t', 9, 3), lookup('t', 4), lookup('u', 1)].map(
+        (read) => set.meets(read),
+      );
+    const all = rowsOf('t', 1);
+    expect([met(all), all.meets(tables('t'))]).toEqual([[true, false, false, false, false], true]);
+    all.addAll(rowsOf('t', 2, 3));
+    expect(met(all)).toEqual([true, true, true, false, false]);
+    all.addAll(rowsOf('u', 'all'));
+    expect(met(all)).toEqual([true, true, true, false, true]);
+    all.addAll(writes((set) => set.addTables(new Set(['t']))));
+    all.addAll(rowsOf('t', 1));
+    expect(met(all)).toEqual([true, true, true, true, true]);
+  });
+
   test('[LIVE1] a set that grows after it was compared is compared again', () => {
     const grown = keys('a');
     expect(grown.meets(range({ prefix: 'b' }))).toBe(false);

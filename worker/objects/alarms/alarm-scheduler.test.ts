@@ -217,6 +217,37 @@ describe('runs that do not reach the handler', () => {
     scheduler.set('a', START_MS);
     await advance(HOUR_MS);
     expect(runs.map(([, retryCount]) => retryCount)).toEqual([0, 1, 2, 2, 2, 3, 4, 5, 6]);
+    const times = runs.map(([, , atMs]) => atMs / 1000);
+    const delays = times.slice(1).map((at, i) => at - times[i]!);
+    // Its third failure is followed by the third delay, however often it was not reached before.
+    expect(delays).toEqual([2, 4, 8, 16, 8, 16, 32, 64]);
     expect(givenUp).toEqual(['a']);
+  });
+
+  test('[AL14] keep their delay when the object is in doubt meanwhile; a first run is looked at now', async () => {
+    outcomes = ['unreached'];
+    scheduler.set('a', START_MS);
+    scheduler.set('waiting', START_MS + HOUR_MS);
+    await advance(1000);
+    for (const name of ['a', 'waiting']) scheduler.doubt(name);
+    await advance(999);
+    expect(runs).toEqual([
+      ['a', 0, 0],
+      ['waiting', 0, 1000],
+    ]);
+    await advance(1);
+    expect(runs.at(-1)).toEqual(['a', 0, 2000]);
+  });
+});
+
+describe('what a catalog says', () => {
+  test('[CAT4] is when to look at an object, unless its alarm is known', async () => {
+    scheduler.set('known', START_MS + 5000);
+    for (const name of ['known', 'new']) scheduler.found(name, START_MS + 1000);
+    await advance(10_000);
+    expect(runs).toEqual([
+      ['new', 0, 1000],
+      ['known', 0, 5000],
+    ]);
   });
 });

@@ -127,14 +127,26 @@ describe('clock', () => {
     clock.after(10, () => log.push(['a', clock.now()]));
     const first = clock.advance(10, slowly);
     const second = clock.advance(10, settled);
+    const nowMs = second.then(() => clock.now());
+    const last = clock.resume();
     await Promise.resolve();
     settle();
     await new Promise((resolve) => setImmediate(resolve));
     expect(log).toEqual([['a', 1010]]);
-    expect(clock.now()).toBe(1010);
+    expect([clock.now(), clock.isControlled]).toEqual([1010, true]);
     settle();
-    await Promise.all([first, second]);
-    expect(clock.now()).toBe(1020);
+    expect(await nowMs).toBe(1020);
+    await Promise.all([first, last]);
+    expect(clock.isControlled).toBe(false);
+  });
+
+  test('[CLOCK6] a call that fails does not keep the next from running', async () => {
+    const { clock } = make();
+    const failing = clock.advance(10, () => Promise.reject(new Error('mine')));
+    const next = clock.advance(10, settled);
+    await expect(failing).rejects.toThrow('mine');
+    await next;
+    expect(clock.now()).toBe(1010);
   });
 
   test('[CLOCK7] a value that is not a time is refused', () => {
@@ -293,6 +305,16 @@ describe('clock', () => {
     expect(log).toHaveLength(4);
     await clock.set(5000, settled);
     expect(log.at(-1)).toEqual(['again 20', 0]);
+  });
+
+  test('[CLOCK14] a timer that was about to start when control was taken keeps its place among others of its time', async () => {
+    const { system, clock, log } = make();
+    for (const name of ['first', 'about to start']) clock.after(10, () => log.push([name, 0]));
+    system.pass(10);
+    expect(log).toEqual([['first', 0]]);
+    clock.after(0, () => log.push(['set later', 0]));
+    await clock.set(5000, settled);
+    expect(log.map(([name]) => name)).toEqual(['first', 'about to start', 'set later']);
   });
 
   test('[CLOCK14] the process waits for work only while there is some', () => {

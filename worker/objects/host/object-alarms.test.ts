@@ -125,6 +125,19 @@ describe('runs of alarms', () => {
     expect(await getAlarm(host)).toBeNull();
   });
 
+  test('[AL9] nor does a run that fails by its disk, memory or damaged files in its handler', async () => {
+    const host = await start();
+    for (const code of ['IO', 'DISK_FULL', 'MEMORY_FULL', 'CORRUPT'] as const) {
+      runs = [];
+      onAlarm = () => {
+        if (runs.length < 9) throw storageError(code, 'made by the test');
+      };
+      await setAlarm(host, 'object', 1000);
+      await host.advance(10_000_000);
+      expect([code, runs]).toEqual([code, Array(9).fill('object 0')]);
+    }
+  });
+
   test('[AL10] abort with retryAlarm false drops the alarm whose handler it ends', async () => {
     const host = await start();
     await setAlarm(host, 'object', 1000);

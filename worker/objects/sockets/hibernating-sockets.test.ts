@@ -113,7 +113,7 @@ describe('sockets of an object', () => {
       expect(() => accept([...tags, 'x'])).toThrow(/more than 10/);
       expect(() => accept(['t'.repeat(257)])).toThrow(/longer than the max/);
       expect(ctx.getWebSockets()).toHaveLength(2);
-      accept(tags);
+      accept([...tags, tags[0]]);
       expect(tags.map((tag) => ctx.getTags(ctx.getWebSockets(tag)[0]))).toEqual(
         tags.map(() => tags),
       );
@@ -172,10 +172,13 @@ describe('sockets of an object', () => {
 
   test('[WS16] a reset of the object ends its sockets: clients hear 1006', async () => {
     const [client, heard] = await join('ann');
-    onMessage = ({ ctx }) => ctx.abort('enough');
-    client.send('x');
+    onMessage = ({ ctx }, _socket, message) => {
+      log.push(message);
+      ctx.abort('enough');
+    };
+    for (const message of ['x', 'on its way']) client.send(message);
     await settle();
-    expect(heard).toEqual([[1006, '']]);
+    expect([heard, log]).toEqual([[[1006, '']], ['x']]);
     await inRoom(({ ctx }) => expect(ctx.getWebSockets()).toEqual([]));
   });
 
