@@ -192,6 +192,17 @@ test('[SQL14] count(*) counts its rows wherever it stands', () => {
   expect(counts('SELECT (SELECT count(*) FROM t) + 1, (SELECT count(*) FROM log)')).toEqual([4, 0]);
 });
 
+test('[SQL14] EXPLAIN of a statement reads and writes nothing, also while its rows are read', () => {
+  database.exec('CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)', []);
+  const cursor = database.exec('EXPLAIN INSERT INTO t SELECT a FROM t RETURNING a', []);
+  const before = [cursor.rowsRead, cursor.rowsWritten];
+  expect(cursor.toArray().length).toBeGreaterThan(5);
+  expect([before, [cursor.rowsRead, cursor.rowsWritten]]).toEqual([
+    [0, 0],
+    [0, 0],
+  ]);
+});
+
 test('[SQL14] statements that FTS5 runs inside a statement are not counted', () => {
   database.exec('CREATE VIRTUAL TABLE f USING fts5(a)', []);
   expect(counts("INSERT INTO f VALUES ('a'), ('b')")).toEqual([0, 2]);

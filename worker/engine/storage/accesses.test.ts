@@ -133,6 +133,17 @@ test('[LIVE3] while a live read runs, writes are refused, with the way out', () 
   expect([accesses.reads, database.refusesWrites]).toEqual([undefined, undefined]);
 });
 
+test('[LIVE3] [FOLP8] what is refused to everybody is refused also after a live read, with its own error', () => {
+  const refusal = () => new Error('of a copy');
+  accesses.refusal = refusal;
+  accesses.collect(new ReadSet())();
+  expect(database.refusesWrites).toBe(refusal);
+  expect(() => accesses.checkWrite()).toThrow('of a copy');
+  accesses.refusal = undefined;
+  expect(database.refusesWrites).toBe(undefined);
+  accesses.checkWrite();
+});
+
 test('[LIVE1] a read set names all reads, and an empty range is nothing', () => {
   const reads = new ReadSet();
   expect([reads.hasAlarm, reads.hasEverything]).toEqual([false, false]);

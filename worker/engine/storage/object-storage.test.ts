@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectState as PublicState } from '../../../src/shared/contract/object.ts';
+import type { Transaction } from '../../../src/shared/contract/storage.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 
 let host: TestHost;
@@ -153,6 +154,14 @@ describe('key-value operations', () => {
     });
   });
 
+  test('[VAL1] kv.put stores undefined, too: its key exists', async () => {
+    await host.run(({ storage: { kv } }) => {
+      kv.put('a', undefined);
+      expect([...kv.list()]).toEqual([['a', undefined]]);
+      expect([kv.delete('a'), kv.delete('a')]).toEqual([true, false]);
+    });
+  });
+
   test('[KV13] keys with lone surrogates are keys of their own, in ranges as well', async () => {
     await host.run(async ({ storage }) => {
       await storage.put({ '\ud800x': 1, '\udfff': 2 });
@@ -252,6 +261,26 @@ describe('transactions', () => {
         expect(await storage.get('a')).toBeUndefined();
       }),
     );
+  });
+
+  test('[TX3] after the commit every operation of the transaction fails, rollback() too, and nothing changes', async () => {
+    const entries = await host.run(async ({ storage }) => {
+      const kept: Transaction[] = [];
+      await storage.transaction(async (txn) => {
+        kept.push(txn);
+        await txn.put('a', 1);
+      });
+      const [txn] = kept;
+      const ended = { code: 'TRANSACTION_ENDED' };
+      const late = [txn!.get('a'), txn!.list(), txn!.put('b', 2), txn!.getAlarm()];
+      for (const call of [...late, txn!.setAlarm(host.now() + 1000)]) {
+        await expect(call).rejects.toMatchObject(ended);
+      }
+      expect(() => txn!.delete('a')).toThrow(expect.objectContaining(ended));
+      expect(() => txn!.rollback()).toThrow(expect.objectContaining(ended));
+      return [...(await storage.list()), await storage.getAlarm()];
+    });
+    expect(entries).toEqual([['a', 1], null]);
   });
 
   test('[TX3] a rollback by a getter of the arguments refuses the operation that reads them', async () => {
@@ -356,9 +385,12 @@ describe('transactions', () => {
   test('[TX8] deleteAll inside a transaction is refused', async () => {
     const entries = await host.run(async ({ storage }) => {
       await storage.put('before', 1);
-      await storage.transaction(async () => {
+      await storage.transaction(async (txn) => {
         await storage.put('inside', 2);
-        await expect(storage.deleteAll()).rejects.toMatchObject({ code: 'TRANSACTION_NESTING' });
+        const refused = { code: 'TRANSACTION_NESTING' };
+        await expect(storage.deleteAll()).rejects.toMatchObject(refused);
+        const ofTransaction = txn as unknown as { deleteAll(): void };
+        expect(() => ofTransaction.deleteAll()).toThrow(expect.objectContaining(refused));
       });
       return storage.list();
     });

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import type { FileDirectory, SyncFile } from '../../engine/file/file.ts';
 import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
+import { OpenFiles } from '../../engine/file/open-files.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
 import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
@@ -266,6 +267,44 @@ describe('more objects than files may be open', () => {
     const outcomes = Promise.all(calls.map(codeOf));
     for (let n = 0; n < 30; n++) await host.advance(OPEN_WAIT_MS / 2);
     expect(new Set(await outcomes)).toEqual(new Set(['ok']));
+  });
+
+  test('[MANY4] calls that wait are made in the order in which they came', async () => {
+    await createHost();
+    const finish: (() => void)[] = [];
+    const held: Promise<unknown>[] = [];
+    for (let n = 0; n < AT_ONCE - 1; n++) {
+      const pending = new Promise<void>((resolve) => finish.push(resolve));
+      await made(`held ${n}`);
+      held.push(host.run(() => pending, `held ${n}`));
+    }
+    const order: string[] = [];
+    const waiting = ['first', 'second', 'third'].map((name) =>
+      add(name).then(() => order.push(name)),
+    );
+    await host.turns(5);
+    expect(order).toEqual([]);
+    finish[0]!();
+    await Promise.all(waiting);
+    expect(order).toEqual(['first', 'second', 'third']);
+    for (const end of finish) end();
+    await Promise.all(held);
+  });
+
+  test('[MANY4] of files that are closed, those who hold others are given some before all who wait', async () => {
+    const files = new OpenFiles(2, { after: () => () => {} });
+    await files.take(2, false);
+    const order: string[] = [];
+    const taken = [
+      files.take(1, false).then(() => order.push('waits')),
+      files.take(1, true).then(() => order.push('holds others')),
+    ];
+    files.give(1);
+    await host.turns(1);
+    expect([order, files.taken]).toEqual([['holds others'], 2]);
+    files.give(1);
+    await Promise.all(taken);
+    expect(order).toEqual(['holds others', 'waits']);
   });
 
   test('[MANY4] a host that closes refuses waiting objects', async () => {

@@ -146,11 +146,11 @@ describe('sessions of pages', () => {
     expect(batch.columnNames).toEqual(['x']);
   });
 
-  test('[SES3] a batch of large rows ends with the row that makes it a megabyte', async () => {
+  test('[SES3] a batch of large rows ends with the row that makes it 1 MiB', async () => {
     const session = await open();
     const query =
       'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 9) ' +
-      "SELECT CASE WHEN x % 2 THEN zeroblob(300000) ELSE replace(hex(zeroblob(150000)), '0', 'a') END FROM c";
+      "SELECT CASE WHEN x % 2 THEN zeroblob(262144) ELSE replace(hex(zeroblob(131072)), '0', 'a') END FROM c";
     const exec = { op: 'exec', query, bindings: [], rowCount: 100 } as const;
     const sizes: number[] = [];
     let batch = (await call(session, exec)) as Required<RowBatch>;
