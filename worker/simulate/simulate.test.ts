@@ -161,7 +161,10 @@ test('[SIMU2] time, timers and random numbers of classes and tests are of the se
   drawn.splice(0);
   await run('c');
   // Each of the random numbers is another one: of the test, and of the class, SQL's included.
-  const numbers = ([[, ofTest, ofClass]]: unknown[][]) => [ofTest, ...(ofClass as []).slice(2)];
+  const numbers = (all: unknown[][]) => {
+    const [, ofTest, ofClass] = all[0]!;
+    return [ofTest, ...(ofClass as unknown[]).slice(2)];
+  };
   const [ours, theirs] = [numbers(first), numbers(drawn)];
   expect(theirs).toHaveLength(6);
   expect(theirs.filter((value, i) => String(value) === String(ours[i]))).toEqual([]);

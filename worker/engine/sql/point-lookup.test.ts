@@ -49,6 +49,7 @@ describe('lookups', () => {
     ['SELECT v FROM item WHERE item.rowid = ?1 AND v > ?2 ORDER BY v LIMIT 1', [5, 1], ['item', 5]],
     ['SELECT v FROM ITEM i WHERE i.ID IN (?, 2, ?)', [1, 3], ['item', 1, 2, 3]],
     ['SELECT ?, v FROM item WHERE id = ?', [9, 5], ['item', 5]],
+    ['SELECT v FROM item WHERE id IN (?2, ?, ?1)', [7, 8, 9], ['item', 8, 9, 7]],
     ['SELECT count(*) FROM item WHERE id = ?', [null], ['item']],
     ['SELECT * FROM word WHERE name = ?', ['é'], ['word', 'é']],
     ["SELECT * FROM word WHERE name IN ('it''s', ?)", ['b'], ['word', "it's", 'b']],
