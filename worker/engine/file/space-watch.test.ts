@@ -56,7 +56,7 @@ test('[CARE3] it is told once, before the space that is left is far below the bo
   );
 });
 
-test('[CARE3] with much space it asks seldom; after room was made it tells again', async () => {
+test('[CARE3] with much space it asks seldom, and tells once there is little', async () => {
   const disk = new Disk(10_000 * MIB);
   for (let n = 0; n < 100; n++) await disk.write(MIB);
   expect(disk.questions).toBe(1);
@@ -64,12 +64,21 @@ test('[CARE3] with much space it asks seldom; after room was made it tells again
   for (let n = 0; n < 2500; n++) disk.watch.wrote(MIB);
   await disk.write(0);
   expect(disk.told).toHaveLength(1);
-  disk.usage = disk.quota - 3 * LOW;
-  await disk.write(MIB);
-  disk.usage = disk.quota - LOW / 2;
-  for (let n = 0; n < 100; n++) disk.watch.wrote(MIB);
-  await disk.write(0);
-  expect(disk.told).toHaveLength(2);
+});
+
+test('[CARE3] it tells again once twice the bound was free in between, and not for less', async () => {
+  for (const [freeBytes, times] of [
+    [2 * LOW - 1, 1],
+    [2 * LOW, 2],
+  ] as const) {
+    const disk = new Disk(10_000 * MIB);
+    for (const left of [LOW - 1, freeBytes, LOW - 1]) {
+      disk.usage = disk.quota - left;
+      disk.watch.wrote(disk.quota); // whatever it has waited for
+      await disk.write(0);
+    }
+    expect(disk.told).toHaveLength(times);
+  }
 });
 
 test('[CARE3] a browser that does not tell is asked once, and nothing is told', async () => {

@@ -128,7 +128,7 @@ test.each([
   },
 );
 
-test('[LOG18] reading and truncating that fail with IO are the result codes of these calls', () => {
+test('[LOG18] reading, truncating and sizes that fail with IO are the result codes of these calls', () => {
   db.exec('INSERT INTO t VALUES(zeroblob(200000)); DELETE FROM t');
   db.exec('PRAGMA shrink_memory');
   const error = storageError('IO', 'failed by the test');
@@ -138,6 +138,12 @@ test('[LOG18] reading and truncating that fail with IO are the result codes of t
   file.failures = { read: error };
   db.exec('PRAGMA shrink_memory');
   expect(codeOf(() => db.selectValue('SELECT count(*) FROM t'))).toBe('SQLITE_IOERR_READ');
+  expect(vfs.takeError(name)).toBe(error);
+  file.failures = { sizeBytes: error };
+  const other = new sqlite3.oo1.DB({ filename: name, vfs: vfs.name, flags: 'c' });
+  expect(codeOf(() => other.selectValue('SELECT count(*) FROM t'))).toBe('SQLITE_IOERR_FSTAT');
+  expect(vfs.takeError(name)).toBe(error);
+  other.close();
 });
 
 test('[LOG18] a defect of a file is INTERNAL, with its cause', () => {
