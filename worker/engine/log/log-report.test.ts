@@ -1,4 +1,4 @@
-// The report on an object's files: its numbers are those that were written, and its opening is the one that follows.
+// The report on an object's files, against the written numbers and the next opening.
 
 import { expect, test } from 'vitest';
 import { bytesOf, noise, START_MS, TestEnvironment } from '../../testing/test-log.ts';
