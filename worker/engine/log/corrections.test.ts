@@ -238,3 +238,33 @@ test('[LOG26] a time names the moment that the commits in order of their times p
     { numRuns: 100 },
   );
 });
+
+test('[HIST2] a range of times lists the newest commits whose times are in it, whatever the clock did', async () => {
+  const share = fc.integer({ min: 0, max: 100 });
+  const ranges = fc.array(fc.tuple(share, share, fc.integer({ min: 1, max: 12 }), share), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  await fc.assert(
+    fc.asyncProperty(moves, ranges, async (steps, chosen) => {
+      const { environment, files, commit } = await open();
+      for (const { passMs, stepMs } of steps) {
+        environment.nowMs += passMs + stepMs;
+        await commit();
+      }
+      const commits = await files.listCommits(EVERYTHING);
+      const times = commits.map(({ timeMs }) => timeMs).toSorted((one, other) => one - other);
+      const timeAt = (part: number) => times[Math.floor((part / 101) * times.length)]!;
+      for (const [from, to, limit, part] of chosen) {
+        const [fromMs, toMs] = [timeAt(from), timeAt(to)];
+        const first = Math.floor((part / 101) * commits.length);
+        const before = first === 0 ? null : commits[first - 1]!.bookmark;
+        const isIn = ({ timeMs }: { timeMs: number }) => timeMs >= fromMs && timeMs <= toMs;
+        const expected = commits.slice(first).filter(isIn).slice(0, limit);
+        expect(await files.listCommits({ fromMs, toMs, before, limit })).toEqual(expected);
+      }
+      await files.close();
+    }),
+    { numRuns: 40 },
+  );
+});
