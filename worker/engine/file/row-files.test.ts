@@ -260,6 +260,22 @@ describe('full rows give the object that they refused', () => {
   });
 });
 
+test('[FILE1] a directory of which a file is open is not removed: IO; closed, it is, and no other one', async () => {
+  const files = new RowFiles(new CrashRows(new Random(1)));
+  for (const key of ['o', 'p']) {
+    const file = await files.directory(key).open('a');
+    file.write(bytes(1), 0);
+    if (key === 'p') file.close();
+    else {
+      await expect(files.removeAll('o')).rejects.toMatchObject({ code: 'IO' });
+      file.close();
+    }
+  }
+  expect(await contentOf(files, 'a')).toEqual([1]);
+  await files.removeAll('o');
+  expect(await files.keys()).toEqual(['p']);
+});
+
 describe('files that lie in memory', () => {
   test('[MEDIUM5] a transaction beyond the bound of memory is MEMORY_FULL and undone; the object continues', async () => {
     const budget = new MemoryBudget(400_000);

@@ -64,6 +64,8 @@ test('[BRANCH8] large files move to the disk with all that was written meanwhile
   expect(real.sizes()).toEqual(new Map([...Object.entries({ a: 900, b: 9500, c: 9000 })]));
   expect((await bytesOf(directory, 'a')).every((byte, at) => byte === a[at])).toBe(true);
   expect((await bytesOf(directory, 'b')).every((byte, at) => byte === b[at])).toBe(true);
+  await directory.remove('c');
+  expect([...real.sizes().keys()]).toEqual(['a', 'b']);
   await directory.end();
   expect(removed()).toBe(1);
 });

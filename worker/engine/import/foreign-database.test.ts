@@ -263,6 +263,16 @@ describe('files that do not belong to an object', () => {
     await expect(rows('SELECT * FROM broken')).rejects.toMatchObject({ code: 'SQL' });
   });
 
+  test('[MOVE3] pages are counted by the length of a file whose header does not vouch for its number', async () => {
+    const file = await makeFile(SOUND);
+    const changes = { 27: 9, 95: 8 }; // it was written by SQLite before 3.7 after the number was
+    const pageCount = { 31: 1 };
+    for (const [at, byte] of Object.entries({ ...changes, ...pageCount })) file[Number(at)] = byte;
+    await importFile(file);
+    expect(await rows('SELECT x FROM t')).toEqual([[1]]);
+    expect(await keys()).toEqual(['new']);
+  });
+
   // SQLite 3.53 does not ask its authorizer about defaults, here and in workerd.
   test('[MOVE7] a default may call any function, as a table made by a program may', async () => {
     const table = 'CREATE TABLE t(x DEFAULT (sqlite_source_id()), y)';
@@ -343,6 +353,9 @@ describe('a WAL', () => {
     const renewed = makeWal(steps);
     renewed.set(makeWal(steps.slice(0, 1), { salt: 99 }));
     await importFile(first, renewed);
+    expect(await rows('SELECT x FROM t')).toEqual([[1], [2]]);
+    // The salts are in no sum.
+    await importFile(first, changed(makeWal(steps), secondStart + 11, 99));
     expect(await rows('SELECT x FROM t')).toEqual([[1], [2]]);
   });
 

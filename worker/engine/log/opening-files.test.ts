@@ -4,8 +4,10 @@ import { beforeEach, expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
+import { Checksum } from './checksum.ts';
 import { OpeningFiles } from './opening-files.ts';
-import { segmentName } from './segment.ts';
+import { foldedName, type Span } from './sealed-segments.ts';
+import { Segment, segmentName } from './segment.ts';
 
 let inner: MemoryDirectory;
 /** Names of the files that are open now, and of all that were opened. */
@@ -31,11 +33,12 @@ beforeEach(async () => {
       opened.push(name);
       const file = await inner.open(name);
       held.add(name);
-      const close = () => {
+      const close = file.close.bind(file);
+      file.close = () => {
         held.delete(name);
-        file.close();
+        close();
       };
-      return { ...file, close };
+      return file;
     },
     names: () => inner.names(),
     remove: (name) => inner.remove(name),
@@ -75,6 +78,35 @@ test('[LOG14] segments before the oldest are closed and removed', async () => {
   expect(files.numbers).toEqual([5, 6, 7, 8, 16]);
   files.closeRest();
 });
+
+/** A folded segment whose header is intact. */
+async function fold(span: Span, checksum: Checksum): Promise<void> {
+  const [first, file] = [await inner.open('first'), await inner.open(foldedName(span))];
+  const base = { sequence: 0, timeMs: 0, sum: 0 };
+  const folded = { spacingMs: span.minutes * 60_000, savedBytes: 0 };
+  Segment.create(span.first, first, base, checksum)
+    .beginFolded(span.last, file)
+    .writeFolded(folded);
+  for (const each of [first, file]) each.close();
+}
+
+test.each([
+  ['the wider one', { first: 3, last: 5, minutes: 1 }, { first: 3, last: 4, minutes: 60 }],
+  ['that with more minutes', { first: 3, last: 4, minutes: 60 }, { first: 3, last: 4, minutes: 1 }],
+])(
+  '[HIST16] of two folded segments of the same commits, %s stands, and the rest is removed',
+  async (_, stays, goes) => {
+    const checksum = new Checksum(5);
+    for (const span of [stays, goes]) await fold(span, checksum);
+    await files.openFirst();
+    await files.settleFolded(checksum);
+    expect(files.numbers).toEqual([3, 4, 5, 6, 7, 8, 16].filter((n) => n >= stays.last));
+    const left = (await inner.names()).filter((name) => /^(log|fold)-/.test(name));
+    const segments = [5, 6, 7, 8, 16].filter((n) => n > stays.last);
+    expect(left.sort()).toEqual([foldedName(stays), ...names(...segments)]);
+    files.closeRest();
+  },
+);
 
 test('[LOG20] files that were handed over stay open, the others are closed', async () => {
   await files.openFirst();

@@ -215,6 +215,7 @@ test.each([
 test.each([
   ['opening may read', { firstNeeded: () => 3 }],
   ['a branch needs, which began in it', { pinnedSequence: () => 35 }],
+  ['a branch needs, which began with its first state', { pinnedSequence: () => 30 }],
 ])('[LOG32] however few bytes are kept, a segment that %s stays', async (_, options) => {
   const { sealed, stored } = await history(6, options);
   await sealed.maintain(keptFrom(0, 0));
