@@ -197,6 +197,10 @@ describe('operations', () => {
     expect(await authors(branch)).toEqual([own({ label: 'On the branch' })]);
     await storage.labelled(label, (view) => view.promote(branch));
     expect((await authors())[0]).toEqual(of('promote'));
+    const other = await storage.fork();
+    await other.put('d', 1);
+    await storage.labelled(label, (view) => view.merge(other));
+    expect((await authors())[0]).toEqual(of('merge'));
   });
 
   test('[BY3] a restore that code requests names the method', async () => {

@@ -416,6 +416,16 @@ test('[BRANCH9] a branch becomes the object, as one commit that can be undone', 
   expect((await storage.history())[1]).toMatchObject({ isPromote: true });
 });
 
+test('[BRANCH9] the alarm of a branch that has become the object rings', async () => {
+  const { storage, objects } = await started();
+  await storage.put('value', 1);
+  const branch = await storage.fork();
+  await branch.setAlarm((await objects.clock.now()) + 1000);
+  await storage.promote(branch);
+  await objects.clock.advance(5000);
+  expect(await storage.get('value')).toBe('alarm ran');
+});
+
 test('[BRANCH9] a branch does not become an object that has changed, nor another one', async () => {
   const { storage, objects } = await started();
   await storage.put('a', 1);
@@ -546,10 +556,11 @@ async function again<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-test('[BRANCH5] an object that restarts during the deletion of a branch keeps the changes of its list that come after', async () => {
+test('[BRANCH5] an object that restarts during the deletion of a branch keeps the changes of its list that come after, and the branch has ended', async () => {
   const { storage } = await started();
   await storage.put('value', 1);
-  for (const name of ['old', 'other']) await storage.fork({ name, keep: true });
+  const old = await storage.fork({ name: 'old', keep: true });
+  await storage.fork({ name: 'other', keep: true });
   let go = () => {};
   const blocked = new Promise<void>((resolve) => (go = resolve));
   const { remove } = MemoryMedium.prototype;
@@ -565,6 +576,7 @@ test('[BRANCH5] an object that restarts during the deletion of a branch keeps th
   go();
   expect(await deleted).toBe('OBJECT_RESET');
   removing.mockRestore();
+  await expect(old.get('value')).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
   await storage.put('value', 2);
   await storage.abort();
   expect(await storage.branches()).toEqual([]);

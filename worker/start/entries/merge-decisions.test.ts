@@ -51,6 +51,23 @@ test.for([
   },
 );
 
+test('[MERGE4] with a definition that stays that of the object, the rows of the branch in that table are left out, and other conflicts are decided', async () => {
+  await run(storage, 'CREATE TABLE t (id INTEGER PRIMARY KEY, v)', "INSERT INTO t VALUES (1, 'v')");
+  await storage.put('key', 'base');
+  const branch = await storage.fork();
+  await run(branch, 'ALTER TABLE t ADD COLUMN theirs', "UPDATE t SET v = 'theirs'");
+  await branch.put('key', 'theirs');
+  await run(storage, 'ALTER TABLE t ADD COLUMN ours');
+  await storage.put('key', 'ours');
+  await storage.merge(branch, {
+    onConflict: ({ change }) => (change.kind === 'key' ? 'theirs' : 'ours'),
+  });
+  expect(await storage.get('key')).toBe('theirs');
+  expect(await storage.sql.exec('SELECT * FROM t').toArray()).toEqual([
+    { id: 1, v: 'v', ours: null },
+  ]);
+});
+
 test.for(['ours', 'theirs'] as const)(
   '[MERGE4] onConflict: %s decides a conflict in the alarm alone',
   async (decision) => {
