@@ -86,7 +86,12 @@ describe('the base of a copy', () => {
       encodeChanges({ ...NOTHING, tables: [rowsOf([2n, 'b'])] }),
     ];
     const changes = encodeChanges({ ...NOTHING, tables: [rowsOf([1n, 'newer'])] });
+    const everything = { fromMs: 0, toMs: Number.MAX_VALUE, before: null, limit: 100 };
+    const commits = () =>
+      own.host.deliver(own.address(), ({ storage }) => storage.past.commits(everything));
+    const { length } = await commits();
     await base.replace(parts, changes, at(9, 4));
+    expect(await commits()).toHaveLength(length + 1);
     base.close();
     const rows = await own.host.deliver(own.address(), ({ storage }) => [
       ...storage.exec('SELECT id, v FROM item ORDER BY id', []).raw(),

@@ -125,6 +125,13 @@ test('[FOLC1] unique indexes that are made again in another order send no rows',
   expect(changed.tables).toMatchObject([{ name: 't', isWhole: true, rows: [[1, 1n, 2n]] }]);
 });
 
+test('[FOLC1] a column is dropped by the text that drops its unique index', async () => {
+  await exec('CREATE TABLE t (a, b); CREATE UNIQUE INDEX tb ON t (b)');
+  await exec('INSERT INTO t VALUES (1, 2)');
+  const { tables } = await changesOf('DROP INDEX tb; ALTER TABLE t DROP COLUMN b');
+  expect(tables).toMatchObject([{ name: 't', columns: ['rowid', 'a'], rows: [[1, 1n]] }]);
+});
+
 test('[FOLC7] an index that is not unique may be over an expression, and triggers do not grow with it', async () => {
   await exec('CREATE TABLE t (a); CREATE INDEX ta ON t (lower(a))');
   const { tables } = await changesOf("INSERT OR REPLACE INTO t VALUES ('x')");
