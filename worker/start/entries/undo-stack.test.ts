@@ -324,6 +324,26 @@ test('[UNDO7] at most depth entries are kept; the oldest is forgotten', async ()
   expect(await all()).toEqual({ a: 1 });
 });
 
+test('[UNDO7] [UNDO5] without options, 100 entries are kept, and each commit is one', async () => {
+  const commits: StorageCommit[] = [];
+  const commit = (kind: 'storage' | 'revert') => {
+    const facts = { bytes: 1, pages: 1, isRestore: false, isPromote: false };
+    const by = { kind, connection: storage.connection };
+    const [bookmark, time] = [`${1000 + commits.length}`, new Date(commits.length)];
+    commits.unshift({ ...facts, bookmark, time, by });
+    return bookmark;
+  };
+  const history: StorageHandle['history'] = async ({ before = '9999', limit } = {}) =>
+    commits.filter(({ bookmark }) => bookmark < before).slice(0, limit);
+  const stack = undoStack(mine({ history, revert: async () => commit('revert') }));
+  stacks.push(stack);
+  await stack.undo(); // the first reading
+  for (let i = 0; i < 101; i++) commit('storage');
+  let count = 0;
+  while (await stack.undo()) count++;
+  expect(count).toBe(100);
+});
+
 test('[UNDO7] when the history of an entry is gone, it and all before it are forgotten, and the error says so', async () => {
   const gone = Object.assign(new Error('gone'), { code: 'BOOKMARK_UNAVAILABLE' });
   let isGone = true;
