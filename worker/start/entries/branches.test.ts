@@ -30,6 +30,11 @@ class Notes extends DurableObject {
     return fetch('data:text/plain,sent').then((response) => response.text());
   }
 
+  ask(name: string): Promise<unknown> {
+    const { Notes: notes } = this.env as { Notes: { getByName(name: string): Notes } };
+    return notes.getByName(name).read() as Promise<unknown>;
+  }
+
   remind(time: number) {
     return this.ctx.storage.setAlarm(time);
   }
@@ -455,9 +460,12 @@ test('[BRANCH10] an unmodified class runs on a branch, which reaches nothing out
   expect(await branch.read()).toBe('origin');
   expect(await branch.write('branch')).toBe('a');
   expect([await branch.read(), await stub.read()]).toEqual(['branch', 'later']);
-  await expect(branch.send()).rejects.toMatchObject({ code: 'BRANCH_ISOLATED' });
+  await objects.env.Notes.getByName('b').write('of another');
+  for (const outside of [branch.send(), branch.ask('b')]) {
+    await expect(outside).rejects.toMatchObject({ code: 'BRANCH_ISOLATED' });
+  }
   const open = await objects.fork(stub, { fetch: 'allow' });
-  expect(await open.send()).toBe('sent');
+  expect([await open.send(), await open.ask('b')]).toEqual(['sent', 'of another']);
   await branch.remind((await objects.clock.now()) + 1000);
   await objects.clock.advance(5000);
   expect(await branch.read()).toBe('branch');
