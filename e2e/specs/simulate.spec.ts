@@ -55,8 +55,8 @@ test.beforeEach(() => {
 });
 test.afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** The seed that the output of a run of failing tests names. */
-function seedIn(command: string, ...parameters: string[]): string | undefined {
+/** The seed that the output of a run of failing tests names. @throws when it names none */
+function seedIn(command: string, ...parameters: string[]): string {
   try {
     const env = { ...process.env, NODE_OPTIONS: '--experimental-vm-modules' };
     execFileSync(command, parameters, { cwd: directory, env, stdio: 'pipe', encoding: 'utf8' });
@@ -64,7 +64,9 @@ function seedIn(command: string, ...parameters: string[]): string | undefined {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
     const output = stdout + stderr;
     expect(output).toMatch(/The sum is \d+, not 300/);
-    return /See it again with \{ seed: '(\w+)' \}/.exec(output)?.[1];
+    const seed = /See it again with \{ seed: '(\w+)' \}/;
+    expect(output).toMatch(seed);
+    return seed.exec(output)![1]!;
   }
   throw new Error('The tests have passed.');
 }
