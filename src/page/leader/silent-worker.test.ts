@@ -96,14 +96,31 @@ test('[TAB12] a call that waits while its worker is ended reaches the next one',
   expect(starts).toBe(2);
 });
 
-test('[TAB12] a worker that answers its own page goes on, whatever others say', async () => {
-  const first = tabs.tab();
-  const mine = await first.open();
+/** Another tab says of every worker that it is silent. */
+async function accuseAll(): Promise<void> {
   const channel = control();
   for (const worker of ['id-1', 'id-2', 'id-3', 'id-4', 'id-5', 'id-6', undefined, {}]) {
     channel.postMessage({ type: 'silent', worker });
   }
   await turns();
+}
+
+test('[TAB12] a worker whose script still loads is not ended, whatever others say', async () => {
+  const tab = tabs.tab();
+  tab.script = 'says nothing';
+  const opening = tab.open();
+  await turns();
+  await accuseAll();
+  await pass(tab, SILENT_ASK_MS, SILENT_ASKS + 1);
+  tab.workers[0]!.serve();
+  await (await opening).put('a', 1);
+  expect(tab.workers.map(({ isAlive }) => isAlive)).toEqual([true]);
+});
+
+test('[TAB12] a worker that answers its own page goes on, whatever others say', async () => {
+  const first = tabs.tab();
+  const mine = await first.open();
+  await accuseAll();
   await pass(first, SILENT_ASK_MS, SILENT_ASKS + 1);
   expect(first.workers.map(({ isAlive }) => isAlive)).toEqual([true]);
   expect(await codeOf(mine.put('a', 1))).toBe('done');

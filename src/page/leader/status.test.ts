@@ -167,6 +167,15 @@ test('[STATE3] a transaction is one pending write, from its start to its end', a
   expect([counts, storage.pendingWrites, storage.savedAt]).toEqual([[1, 1], 0, 0]);
 });
 
+test('[STATE3] a statement at an earlier moment, which cannot write, is not pending', async () => {
+  const storage = await first.open();
+  const moment = await storage.at('bookmark');
+  const rows = moment.sql.exec('rows 1').toArray();
+  expect(storage.pendingWrites).toBe(0);
+  expect(await rows).toHaveLength(1);
+  expect(storage.savedAt).toBe(null);
+});
+
 test.for<[string, (storage: RemoteStorage, rows: AsyncIterable<never>) => Promise<unknown>]>([
   ['execMany', (storage, rows) => storage.sql.execMany('INSERT INTO t VALUES (?)', rows)],
   ['putMany', (storage, rows) => storage.kv.putMany(rows)],

@@ -123,6 +123,20 @@ test('[CANCEL5] an abort after the answer changes nothing; the signal has no lis
   expect(await env.Room.getByName('a').names()).toEqual(['x']);
 });
 
+test('[CANCEL5] a live read that ends leaves its signal no listener', async () => {
+  const listeners = () => getEventListeners(controller.signal, 'abort').length;
+  const room = withSignal(env.Room.getByName('a'), controller.signal);
+  const values: unknown[] = [];
+  const stop = live(room)
+    .names()
+    .subscribe((value) => void values.push(value));
+  await vi.waitFor(() => expect(values).toContainEqual([]));
+  expect(listeners()).toBeGreaterThan(0);
+  stop();
+  await host.turns(5);
+  expect(listeners()).toBe(0);
+});
+
 test('[CANCEL8] a live method ends with its signal: a loop throws the reason, a listener gets it', async () => {
   const room = env.Room.getByName('a');
   const names = live(withSignal(room, controller.signal)).names();
