@@ -1,6 +1,6 @@
 // Branches of an object on a page, on both media: several tabs, reloads, and workers that end.
 
-import type { Objects, StorageBranch } from '../../src/index.ts';
+import type { Objects, StorageBranch, StorageHandle } from '../../src/index.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
@@ -14,6 +14,7 @@ declare global {
       readonly kept: StorageBranch;
       readonly temporary: StorageBranch;
     };
+    promoted: StorageHandle;
   }
 }
 
@@ -216,32 +217,35 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     }, async ({ tabs, server }) => {
       const one = await openBlankTab(tabs, server);
       const two = await openBlankTab(tabs, server);
-      const read = (tab: Tab) =>
-        tab.evaluate(async (choice) => {
-          const storage = await window.api.openStorage('shared', choice);
-          return [...(await storage.list())];
+      for (const tab of [one, two]) {
+        await tab.evaluate(async (choice) => {
+          window.promoted = await window.api.openStorage('shared', choice);
         }, choice);
-      const undo = await one.evaluate(async (choice) => {
-        const storage = await window.api.openStorage('shared', choice);
-        await storage.put('a', 1);
-        const branch = await storage.fork();
+      }
+      const read = (tab: Tab) =>
+        tab.evaluate(async () => [...(await window.promoted.list())], null);
+      await one.evaluate(() => window.promoted.put('a', 1), null);
+      expect(await read(two)).toEqual([['a', 1]]); // it has the object open before
+      const undo = await one.evaluate(async () => {
+        const branch = await window.promoted.fork();
         await branch.delete('a');
         await branch.put('b', 'x'.repeat(100_000));
         await branch.put('c', 3);
-        return await storage.promote(branch);
-      }, choice);
-      expect((await read(two)).map(([key]) => key)).toEqual(['b', 'c']);
-      const codes = await two.evaluate(
-        async ({ choice, undo }) => {
-          const storage = await window.api.openStorage('shared', choice);
-          const [newest] = await storage.history({ limit: 1 });
-          await storage.restore(undo);
-          const branch = await storage.fork();
-          await storage.put('d', 4);
-          return [newest?.isPromote, await storage.promote(branch).catch((error) => error.code)];
-        },
-        { choice, undo },
-      );
+        return await window.promoted.promote(branch);
+      }, null);
+      const branched = [
+        ['b', 'x'.repeat(100_000)],
+        ['c', 3],
+      ];
+      expect([await read(one), await read(two)]).toEqual([branched, branched]);
+      const codes = await two.evaluate(async (undo) => {
+        const storage = window.promoted;
+        const [newest] = await storage.history({ limit: 1 });
+        await storage.restore(undo);
+        const branch = await storage.fork();
+        await storage.put('d', 4);
+        return [newest?.isPromote, await storage.promote(branch).catch((error) => error.code)];
+      }, undo);
       expect(codes).toEqual([true, 'CONFLICT']);
       const restored = [
         ['a', 1],

@@ -14,29 +14,36 @@ test('[BULK1] 20,000 rows of an async iterable, from the tab that leads and from
       const storage = await window.api.openStorage('bulk');
       await storage.sql.exec('CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, v, b BLOB)')
         .ready;
-      async function* rows(count: number) {
-        for (let n = 0; n < count; n++) yield [i * 20_000 + n, `é ${n}`, new Uint8Array([n])];
+      /** Row `repeated` has the id of the first row. */
+      async function* rows(from: number, repeated?: number) {
+        for (let n = 0; n < 20_000; n++) {
+          const id = from + (n === repeated ? 0 : n);
+          yield [id, `é ${id}`, new Uint8Array([id % 251])];
+        }
       }
       const insert = 'INSERT INTO t VALUES (?, ?, ?)';
       const progress: number[] = [];
-      const { count } = await storage.sql.execMany(insert, rows(20_000), {
+      const { count } = await storage.sql.execMany(insert, rows(i * 20_000), {
         onProgress: (taken) => progress.push(taken),
       });
-      const again = await storage.sql.execMany(insert, rows(5)).catch((error) => String(error));
-      return { count, again, slices: progress.length, last: progress.at(-1) };
+      const failed = storage.sql.execMany(insert, rows(100_000, 15_000));
+      const failure = await failed.catch((error) => String(error));
+      return { count, failure, slices: progress.length, last: progress.at(-1) };
     }, i);
     expect(seen).toMatchObject({
       count: 20_000,
-      again: expect.stringContaining('execMany: row 0: UNIQUE constraint failed'),
+      failure: expect.stringContaining('execMany: row 15000: UNIQUE constraint failed'),
       last: 20_000,
     });
     expect(seen.slices).toBeGreaterThan(4);
   }
   const total = await leader.evaluate(async () => {
     const storage = await window.api.openStorage('bulk');
-    return storage.sql.exec('SELECT count(*) AS n, sum(length(b)) AS bytes FROM t').one();
+    const isRight = "v = 'é ' || id AND hex(b) = printf('%02X', id % 251)";
+    const sums = `count(*) AS n, min(id) AS first, max(id) AS last, sum(${isRight}) AS whole`;
+    return storage.sql.exec(`SELECT ${sums} FROM t`).one();
   });
-  expect(total).toEqual({ n: 40_000, bytes: 40_000 });
+  expect(total).toEqual({ n: 40_000, first: 0, last: 39_999, whole: 40_000 });
 });
 
 test('[BULK4] while rows are taken, frames and other tasks of the page go on', async ({

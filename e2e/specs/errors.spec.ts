@@ -100,12 +100,30 @@ test('[ERR3] the largest key, value and number of keys are taken', async ({ stor
     const storage = await window.api.openStorage('largest');
     const keys = Array.from({ length: 128 }, (_, i) => `k${i}`);
     await storage.put(Object.fromEntries(keys.map((key) => [key, 1])));
-    await storage.put('é'.repeat(1024), 1);
-    await storage.put('large', 'x'.repeat(131_000));
-    const large = await storage.get<string>('large');
-    return [(await storage.get(keys)).size, large!.length, await storage.delete(keys)];
+    const longest = 'é'.repeat(1024);
+    await storage.put(longest, 'of 2,048 bytes');
+    const bytes = Uint8Array.from({ length: 131_072 }, (_, i) => i % 251);
+    const text = 'x'.repeat(131_072);
+    await storage.put({ bytes, text });
+    const [largest, largestText] = [
+      await storage.get<Uint8Array>('bytes'),
+      await storage.get('text'),
+    ];
+    return {
+      longest: await storage.get(longest),
+      isWhole: largest!.length === 131_072 && largest!.every((byte, i) => byte === i % 251),
+      isTextWhole: largestText === text,
+      read: (await storage.get(keys)).size,
+      deleted: await storage.delete(keys),
+    };
   });
-  expect(seen).toEqual([128, 131_000, 128]);
+  expect(seen).toEqual({
+    longest: 'of 2,048 bytes',
+    isWhole: true,
+    isTextWhole: true,
+    read: 128,
+    deleted: 128,
+  });
 });
 
 test('[ERR5] a value that cannot be cloned is a DataCloneError, and the old value stays', async ({

@@ -58,6 +58,9 @@ test(
         1000,
       ).ready;
       await storage.sql.exec("INSERT INTO pair VALUES ('x', 1), ('y', 2)").ready;
+      await storage.sql.exec(
+        "CREATE TABLE nameless(_rowid_, rowid, oid); INSERT INTO nameless VALUES ('a', 'b', 'c')",
+      ).ready;
     });
     const keys = page.getByRole('list', { name: 'Keys' });
     await expect(keys.getByRole('button')).toHaveCount(4);
@@ -111,8 +114,14 @@ test(
     await page.keyboard.press('Enter');
     await expect(grid.getByText('note 99 edited')).toBeVisible();
     await page.screenshot({ path: info.outputPath('tables.png') });
+    const edits = grid.getByRole('button', { name: /^Edit / });
     await tables.getByRole('button', { name: /pair/ }).click();
     await expect(grid.getByRole('row')).toHaveCount(3);
+    await expect(edits).toHaveCount(4);
+    // Columns have taken every name of the row's number: nothing names one row.
+    await tables.getByRole('button', { name: /nameless/ }).click();
+    await expect(grid.getByRole('gridcell')).toHaveText(['a', 'b', 'c']);
+    await expect(edits).toHaveCount(0);
     expect(await faultsOf(page)).toEqual([]);
   },
 );

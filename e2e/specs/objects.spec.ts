@@ -210,18 +210,27 @@ test('[STUB25] a request that was received is sent on to the network, with its b
   expect(text).toBe('POST on');
 });
 
-test('[STUB18] an aborted fetch rejects', async ({ storagePage }) => {
-  const name = await storagePage.evaluate(async () => {
+test('[STUB18] a fetch that is aborted while the object waits for its body rejects with the reason', async ({
+  storagePage,
+}) => {
+  const outcomes = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectRooms();
+    const room = env.Room.getByName('fetch');
     const abort = new AbortController();
-    const body = new ReadableStream();
     const { signal } = abort;
-    const init = { method: 'POST', body, signal };
-    const pending = env.Room.getByName('fetch').fetch('http://room/plain', init);
-    abort.abort();
-    return pending.catch((error) => error.name);
+    const init = { method: 'POST', body: new ReadableStream(), signal };
+    let outcome: unknown = 'pending';
+    const pending = room.fetch('http://room/plain', init).then(
+      () => (outcome = 'answered'),
+      (reason) => (outcome = reason === signal.reason ? `the reason: ${reason.message}` : reason),
+    );
+    await room.add(1); // the object has had the request before it
+    const outcomes = [outcome];
+    abort.abort(new Error('changed my mind'));
+    await pending;
+    return [...outcomes, outcome, await room.add(1)];
   });
-  expect(name).toBe('AbortError');
+  expect(outcomes).toEqual(['pending', 'the reason: changed my mind', 2]);
 });
 
 test('[CONN7] a terminated worker rejects pending calls, and the next call starts it again', async ({

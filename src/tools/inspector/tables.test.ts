@@ -41,8 +41,15 @@ test.each([
   expect(await storage.sql.exec('SELECT body FROM item').toArray()).toEqual([{ body: 'new' }]);
 });
 
-test('[INSP3] rows whose number has no name left cannot be edited', async () => {
-  await storage.sql.exec('CREATE TABLE item (_rowid_, rowid, OID)').ready;
+test('[INSP3] rows whose number has no name left are read without a key, and a change of one changes nothing', async () => {
+  await storage.sql.exec(
+    'CREATE TABLE item (_rowid_, rowid, OID); INSERT INTO item VALUES (1, 2, 3)',
+  ).ready;
   const [table] = await tablesOf(storage);
   expect(table!.keys).toEqual([]);
+  expect(await keysIn(table!)).toEqual([[]]);
+  for (const query of [updateQuery(table!, 'OID'), deleteQuery(table!)]) {
+    await expect(storage.sql.exec(query).ready).rejects.toMatchObject({ code: 'SQL' });
+  }
+  expect(await storage.sql.exec('SELECT * FROM item').raw().toArray()).toEqual([[1, 2, 3]]);
 });
