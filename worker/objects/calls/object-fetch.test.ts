@@ -28,6 +28,12 @@ class Room extends DurableObject<Env> {
     if (pathname === '/endless') {
       return new Response(new ReadableStream({ cancel: () => void cancelled.push(pathname) }));
     }
+    if (pathname === '/wait') {
+      const { signal } = request;
+      signal.addEventListener('abort', () => heard.push(`aborted: ${signal.reason.message}`));
+      heard.push('begun');
+      return new Promise(() => {});
+    }
     if (pathname === '/headers') return Response.json(changes(request));
     if (pathname === '/url') return new Response(request.url);
     if (pathname === '/error') return Response.error();
@@ -75,10 +81,13 @@ class Mute extends DurableObject<Env> {}
 
 let host: TestHost;
 const cancelled: unknown[] = [];
+/** The signs of `/wait`. */
+let heard: string[];
 let env: Env;
 let room: DurableObjectStub<Room>;
 
 beforeEach(async () => {
+  heard = [];
   ({ host, env } = await createCalledHost<Env>({ Room, Peer, Mute }));
   room = env.Room.getByName('a');
 });
@@ -187,17 +196,23 @@ test('[STUB41] headers of a received request or response are read-only, those of
   expect(changes(response)).toEqual(outcomes);
 });
 
-test('[STUB18] an aborted fetch rejects with the reason of its signal', async () => {
+test('[STUB18] a fetch that is aborted before it leaves rejects with the reason of its signal', async () => {
   const abort = new AbortController();
-  const sent = new TransformStream<Uint8Array, Uint8Array>();
-  const pending = room.fetch('http://object/x', {
-    method: 'POST',
-    body: sent.readable,
-    signal: abort.signal,
-  });
-  const enough = new Error('enough');
-  abort.abort(enough);
-  expect(await failure(pending)).toBe(enough);
+  const pending = room.fetch('http://object/wait', { signal: abort.signal });
+  const reason = new Error('changed my mind');
+  abort.abort(reason);
+  expect(await failure(pending)).toBe(reason);
+});
+
+test('[STUB18] a fetch that is aborted while the object works rejects, and the object hears the reason', async () => {
+  const abort = new AbortController();
+  const pending = room.fetch('http://object/wait', { signal: abort.signal });
+  await vi.waitUntil(() => heard.length > 0);
+  const reason = new Error('changed my mind');
+  abort.abort(reason);
+  expect(await failure(pending)).toBe(reason);
+  await vi.waitUntil(() => heard.length > 1);
+  expect(heard).toEqual(['begun', 'aborted: changed my mind']);
 });
 
 test('[STUB18] an abort after the answer fails its body', async () => {
