@@ -35,9 +35,16 @@ async function hostOf(ask: (env: Untyped) => unknown, options: object) {
 test('[BIND1] classes, bindings and given objects are members of env, of objects and of entry points', async () => {
   const AI = { answer: (question: string) => `${question} 42` };
   const bindings = { WALL: 'Wall', CACHE: kv(), AI };
-  const { env, ask, close } = await hostOf(({ CACHE }) => CACHE.get('answer'), { bindings });
+  const { env, ask, close } = await hostOf(
+    async ({ CACHE, AI, WALL }) => [
+      await CACHE.get('answer'),
+      AI.answer('!'),
+      await WALL.getByName('b').run(),
+    ],
+    { bindings },
+  );
   expect(await (env.Wall.getByName('a') as Untyped).run()).toBe('? 42');
-  expect(await ask()).toBe('? 42');
+  expect(await ask()).toEqual(['? 42', '! 42', '? 42']);
   await close();
 });
 

@@ -210,8 +210,12 @@ test('[BQU5] acknowledged messages are not delivered again, whatever the rest of
 
 test('[BQU6] after the last retry, a message goes to the queue of dead letters, whose consumer may be another worker', async () => {
   const dead: unknown[] = [];
+  const { batches, record } = recorder();
   const { ask, clock, close } = await hostOf(
-    (batch) => batch.retryAll(),
+    (batch) => {
+      record(batch);
+      batch.retryAll();
+    },
     {
       JOBS: queue({ consumer: { maxRetries: 1, deadLetterQueue: 'dead' } }),
       DEAD: queue({ name: 'dead', consumer: { service: 'morgue' } }),
@@ -232,6 +236,7 @@ test('[BQU6] after the last retry, a message goes to the queue of dead letters, 
   );
   await ask(({ JOBS }) => JOBS.send('a'));
   await clock.advance(60_000);
+  expect(batches).toEqual([['a 1'], ['a 2']]);
   expect(dead).toEqual([['morgue', 'dead', 'a']]);
   await close();
 });

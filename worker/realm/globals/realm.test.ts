@@ -125,24 +125,29 @@ describe('hosts in one process', () => {
   });
 
   test('[NODE11] a request belongs to the object that makes it', async () => {
-    const answers: ((response: Response) => void)[] = [];
-    vi.stubGlobal('fetch', () => new Promise((resolve) => answers.push(resolve)));
+    const answers = new Map<string, () => void>();
+    vi.stubGlobal(
+      'fetch',
+      (request: string | Request) =>
+        new Promise((resolve) => {
+          const url = typeof request === 'string' ? request : request.url;
+          answers.set(url, () => resolve(new Response(`of ${url}`)));
+        }),
+    );
     const [first, second] = [await opened(create()), await opened(create())];
     await second.clock.set(START_MS);
     const [made] = [await object(second).madeAs()];
     const texts = [object(first).text('http://one/'), object(second).text('http://two/')];
-    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    await vi.waitFor(() => expect(answers.size).toBe(2));
     await second.clock.advance(60_000); // the pending request keeps the object in memory
-    answers.forEach((answer, i) => {
-      answer(new Response(`${i}`));
-    });
-    expect((await Promise.all(texts)).sort()).toEqual(['0', '1']);
+    for (const url of ['http://two/', 'http://one/']) answers.get(url)!();
+    expect(await Promise.all(texts)).toEqual(['of http://one/', 'of http://two/']);
     expect(await object(second).madeAs()).toBe(made);
     await first.close();
-    const after = object(second).text('http://two/');
-    await vi.waitFor(() => expect(answers).toHaveLength(3));
-    answers[2]!(new Response('after'));
-    expect(await after).toBe('after');
+    const after = object(second).text('http://after/');
+    await vi.waitFor(() => expect(answers.size).toBe(3));
+    answers.get('http://after/')!();
+    expect(await after).toBe('of http://after/');
   });
 
   test('[NODE11] sockets belong to the object that accepts them, and end with its host', async () => {

@@ -84,7 +84,7 @@ describe('handlers', () => {
       new scope.HTMLRewriter!()
         .on('a', {
           element() {
-            throw new RangeError('no');
+            throw new RangeError('thrown by the handler');
           },
         })
         .transform(new Response(`${'<b>'.repeat(1000)}<a>`));
@@ -94,7 +94,7 @@ describe('handlers', () => {
     const reading = async () => {
       while (!(await reader.read()).done);
     };
-    await expect(reading()).rejects.toThrow('no');
+    await expect(reading()).rejects.toThrow('thrown by the handler');
   });
 
   test('[HTML6] run in the critical section that called transform', async () => {
