@@ -362,7 +362,7 @@ test('[SIMU9] a minimum that is reached exactly passes; each one that is not is 
   expect([...coverage.waits]).toEqual(['Notes.slowly 1']);
   const interleavings = coverage.interleavings.size;
   const crash = coverage.faults.get('crash')!;
-  const within = (minimum: Options['minimum'], more?: Options) =>
+  const within = (minimum: NonNullable<Options['minimum']>, more?: Options) =>
     simulate({ Notes }, { ...options, ...more, minimum });
   await within({ crashedAt: 1, interleavings, faults: { crash } });
   await expect(within({ interleavings: interleavings + 1 })).rejects.toThrow(
