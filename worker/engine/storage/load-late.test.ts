@@ -37,6 +37,21 @@ test('[PKG17] the next operation tries again, at an address that has not failed'
   expect(await next).toBe(PARTS);
 });
 
+test('[PKG17] a failure that comes late does not bring an address back that has failed meanwhile', async () => {
+  const { code, attempts, waiting } = started();
+  const load = () => code.load('diff').catch(() => 'failed');
+  const [first, late] = [load(), load()];
+  waiting[0]!.reject(new Error('offline'));
+  await first;
+  const second = load();
+  waiting[2]!.reject(new Error('offline'));
+  await second;
+  waiting[1]!.reject(new Error('offline'));
+  await late;
+  void load();
+  expect(attempts).toEqual([0, 0, 1, 2]);
+});
+
 test('[PKG16] what is loaded, or given by an entry, is not loaded again', async () => {
   const loaded = started();
   const first = loaded.code.load('diff');
