@@ -270,6 +270,8 @@ describe('functions and virtual tables', () => {
     ['fts5(a)', undefined],
     ['FtS5(a)', undefined],
     ['rtree(id, a, b)', undefined],
+    ['rtree_i32(id, a, b)', undefined],
+    ['fts5vocab(t, row)', undefined],
     ['geopoly(a)', 'SQL_FORBIDDEN'],
     ['dbstat', 'SQL_FORBIDDEN'],
     ['csv(a)', 'SQL_FORBIDDEN'],

@@ -50,13 +50,16 @@ test('[CANCEL9] a flag that was seen counts as revoked as soon as it is looked a
   expect(call.isCancelled()).toBe(true);
 });
 
-test('[CLOCK17] a flag is looked at as soon although the wall clock was set back', () => {
-  const { world, cancellations } = create();
-  const call = cancellations.begin({ url: URL, madeMs: 1000 });
-  world.revoked = true;
-  world.aheadMs = -3_600_000;
-  world.nowMs += 2000;
-  expect(call.isCancelled()).toBe(true);
+test('[CLOCK17] a flag is looked at as soon although the wall clock was set back, before the call begins or after', () => {
+  for (const isBefore of [true, false]) {
+    const { world, cancellations } = create();
+    if (isBefore) world.aheadMs = -3_600_000;
+    const call = cancellations.begin({ url: URL, madeMs: 1000 });
+    world.revoked = true;
+    world.aheadMs = -3_600_000;
+    world.nowMs += 2000;
+    expect(call.isCancelled()).toBe(true);
+  }
 });
 
 test('[CANCEL2] the calls that a message has cancelled are not made, others are', () => {
@@ -67,6 +70,9 @@ test('[CANCEL2] the calls that a message has cancelled are not made, others are'
   cancellations.cancel(['blob:unknown', URL, 'blob:second']);
   for (const cancelled of [call!, second!]) expect(() => cancelled.check()).toThrow(CANCELLED);
   other!.check();
+  // Their flags still exist for a while.
+  world.nowMs += 1000;
+  for (const cancelled of [call!, second!]) expect(() => cancelled.check()).toThrow(CANCELLED);
   expect(world.looks).toBe(0);
 });
 
@@ -77,6 +83,10 @@ test('[CANCEL9] a call that did not wait costs no look, and those of one message
   expect(world.looks).toBe(0);
   world.nowMs += 1000;
   for (const call of calls) call.check();
+  expect(world.looks).toBe(1);
+  // Nor does a later call with this flag.
+  world.nowMs += 1000;
+  cancellations.begin({ url: URL, madeMs: world.nowMs }).check();
   expect(world.looks).toBe(1);
 });
 
