@@ -37,7 +37,9 @@ test('[LOG13] a full directory in memory refuses growth and allows everything el
   expect(() => file.write(new Uint8Array(2), 7)).toThrow(
     expect.objectContaining({ code: 'DISK_FULL' }),
   );
+  expect(() => file.truncate(9)).toThrow(expect.objectContaining({ code: 'DISK_FULL' }));
   expect(file.sizeBytes()).toBe(8);
+  file.truncate(8);
   file.write(new Uint8Array(2), 6);
 });
 
@@ -110,6 +112,26 @@ test('[LOG15] any other failure of a handle is an IO error', async () => {
   expect(() => file.truncate(0)).toThrow(isIo);
   expect(() => file.sizeBytes()).toThrow(isIo);
   expect(failures).toBe(5);
+});
+
+test('[LOG15] a read of more bytes than fit is an IO error', async () => {
+  const handle = { read: () => 18_446_744_073_709_552_000 };
+  const file = await new OpfsDirectory(
+    played(() => handle),
+    clock(),
+    closer,
+  ).open('a');
+  expect(() => file.read(new Uint8Array(10), 0)).toThrow(expect.objectContaining({ code: 'IO' }));
+});
+
+test('[LOG15] opening does not wait after any other refusal', async () => {
+  const time = clock();
+  const handle = () => {
+    throw refusal('SecurityError');
+  };
+  const opening = new OpfsDirectory(played(handle), time, closer).open('a');
+  await expect(opening).rejects.toMatchObject({ code: 'IO' });
+  expect(time.now()).toBe(0);
 });
 
 test('[LOG15] opening waits for a terminated worker, and gets its files', async () => {

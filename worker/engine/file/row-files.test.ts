@@ -119,6 +119,24 @@ describe('flushes to rows', () => {
     expect(await files.sizes('o')).toEqual(new Map([['a', 3]]));
   });
 
+  test('[MEDIUM6] a cut that could not be stored is stored by the next flush', async () => {
+    const rows = new HeldRows(new Random(1));
+    const file = await new RowFiles(rows).directory('o').open('large');
+    file.write(noise(1, 3 * CHUNK_BYTES), 0);
+    await file.flush();
+    rows.failure = storageError('DISK_FULL', 'no room');
+    file.truncate(5);
+    await expect(file.flush()).rejects.toMatchObject({ code: 'DISK_FULL' });
+    rows.failure = null;
+    await file.flush();
+    const files = new RowFiles(rows.afterLoss());
+    const again = await files.directory('o').open('large');
+    again.truncate(3 * CHUNK_BYTES);
+    again.close();
+    const zeros = Array(3 * CHUNK_BYTES - 5).fill(0);
+    expect(await contentOf(files, 'large')).toEqual([...noise(1, 5), ...zeros]);
+  });
+
   test('[MEDIUM6] a file closed while its flush fails is opened as it was flushed last', async () => {
     const rows = new HeldRows(new Random(1));
     const files = new RowFiles(rows);
@@ -265,6 +283,7 @@ test('[FILE1] a directory of which a file is open is not removed: IO; closed, it
   for (const key of ['o', 'p']) {
     const file = await files.directory(key).open('a');
     file.write(bytes(1), 0);
+    expect(await files.sizes(key)).toEqual(new Map([['a', 1]])); // stored or not
     if (key === 'p') file.close();
     else {
       await expect(files.removeAll('o')).rejects.toMatchObject({ code: 'IO' });
@@ -319,6 +338,23 @@ describe('files that lie in memory', () => {
     expect(budget.usedBytes).toBe(CHUNK_BYTES);
     other.close();
     expect(await contentOf(files, 'a')).toHaveLength(10 * CHUNK_BYTES);
+  });
+
+  test('[MEDIUM5] a file that cannot be loaded gives its memory back', async () => {
+    class UnreadableRows extends CrashRows {
+      override load(): Promise<void> {
+        return Promise.reject(storageError('IO', 'cannot be read'));
+      }
+    }
+    const rows = new UnreadableRows(new Random(1));
+    const budget = new MemoryBudget();
+    const files = new RowFiles(rows, budget);
+    const file = await files.directory('o').open('a');
+    file.write(bytes(1), 0);
+    await file.flush();
+    file.close();
+    await expect(files.directory('o').open('a')).rejects.toMatchObject({ code: 'IO' });
+    expect(budget.usedBytes).toBe(0);
   });
 
   test('[MEDIUM5] zeros take neither memory nor rows', async () => {

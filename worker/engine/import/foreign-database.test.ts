@@ -263,6 +263,17 @@ describe('files that do not belong to an object', () => {
     await expect(rows('SELECT * FROM broken')).rejects.toMatchObject({ code: 'SQL' });
   });
 
+  test('[MOVE1] a file in WAL mode, with bytes behind its last page, becomes a plain one without them', async () => {
+    const sound = await makeFile(SOUND);
+    const longer = new Uint8Array(sound.length + 4096).fill(7, sound.length);
+    longer.set(changed(changed(sound, 18, 2), 19, 2));
+    await importFile(longer);
+    const exported = await host.host.exportDatabase(host.address());
+    expect(exported.length).toBe(sound.length);
+    expect([...exported.subarray(18, 20)]).toEqual([1, 1]);
+    expect(await keys()).toEqual(['new']);
+  });
+
   test('[MOVE3] pages are counted by the length of a file whose header does not vouch for its number', async () => {
     const file = await makeFile(SOUND);
     const changes = { 27: 9, 95: 8 }; // it was written by SQLite before 3.7 after the number was
@@ -374,6 +385,10 @@ describe('a WAL', () => {
     expect(await rows('SELECT count(*) FROM t')).toEqual([[2002]]);
     const shrunk = counted(second, 4);
     await importFile(third, makeWal([walTransaction(third, shrunk)]));
+    expect(await rows('SELECT count(*) FROM t')).toEqual([[2]]);
+    // Pages that the WAL has cut off again.
+    const grownAndShrunk = [walTransaction(second, third), walTransaction(third, shrunk)];
+    await importFile(second, makeWal(grownAndShrunk));
     expect(await rows('SELECT count(*) FROM t')).toEqual([[2]]);
   });
 
