@@ -5,9 +5,9 @@ import { nextTimeline, timelineEnd } from './log-position.ts';
 
 const CHECKSUM = new Checksum(0x1234abcd);
 
-test('[LOG9] a bookmark is four groups of 8, 8, 8 and 32 hex digits and reads back', () => {
+test('[LOG9] a bookmark is four groups of 8, 8, 8 and 32 hex digits and reads back, its time in whole seconds', () => {
   const bookmark = { sequence: 2 ** 33 + 5, timeMs: 1_900_000_000_000, sum: 2 ** 53 - 1 };
-  const text = formatBookmark(bookmark, CHECKSUM);
+  const text = formatBookmark({ ...bookmark, timeMs: bookmark.timeMs + 999 }, CHECKSUM);
   expect(text).toMatch(/^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/);
   expect(parseBookmark(text, CHECKSUM)).toEqual(bookmark);
 });

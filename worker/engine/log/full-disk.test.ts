@@ -78,6 +78,27 @@ test('[LOG13] the first commit after the disk has room again succeeds', async ()
   await again.close();
 });
 
+test('[LOG11] a checkpoint that a refused commit tries again keeps the restore that was requested', async () => {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, new TestEnvironment(), OPTIONS);
+  put(opened.db, 1, 'to be restored');
+  const bookmark = opened.files.currentBookmark();
+  const rows = rowsOf(opened.db);
+  directory.full.add('main');
+  await fill(opened);
+  opened.files.scheduleRestore(bookmark);
+  await opened.files.flush();
+  directory.full.clear();
+  directory.written.clear();
+  put(opened.db, 1, 'room again');
+  expect(directory.written.has('main')).toBe(true);
+  await opened.files.flush();
+  await opened.close();
+  const again = await openLog(directory, new TestEnvironment(), OPTIONS);
+  expect(rowsOf(again.db)).toEqual(rows);
+  await again.close();
+});
+
 test('[LOG13] where flushes end later, a refused commit makes room for the next one', async () => {
   const directory = new WatchedDirectory();
   const opened = await openLog(directory, new TestEnvironment(), OPTIONS);

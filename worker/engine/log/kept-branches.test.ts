@@ -204,17 +204,21 @@ test('[BRANCH6] the moments of the branches are needed, also while a branch is l
   expect(needed()).toEqual([3]);
 });
 
-test('[LOG30] a closed list changes nothing, and a change is OBJECT_RESET', async () => {
+test('[LOG30] closing a list waits for its change; then it changes nothing, and a change is OBJECT_RESET', async () => {
   const directory = new MemoryDirectory();
   const kept = await reopen(directory);
-  const added = kept.add(branch('a'));
+  let isAdded = false;
+  const added = kept.add(branch('a')).then(() => {
+    isAdded = true;
+  });
   const closed = kept.close();
   expect(kept.isClosed).toBe(true);
+  await closed;
+  expect(isAdded).toBe(true);
   await expect(kept.add(branch('b'))).rejects.toMatchObject({
     code: 'OBJECT_RESET',
     message: expect.stringContaining('try again'),
   });
-  await closed;
   expect(ids(await reopen(directory))).toEqual(['a']);
   await added;
 });

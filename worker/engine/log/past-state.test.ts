@@ -315,6 +315,23 @@ test('[HIST6] four states are open at once, and a fifth ends the least recently 
   await files.close();
 });
 
+test('[HIST6] a state alone keeps as many pages as may be, and ends with one more', async () => {
+  const options = { pastBytes: 6 * PAGE_BYTES };
+  const files = await ObjectFiles.open(new MemoryDirectory(), new TestEnvironment(), options);
+  const rewrite = (seed: number, pages: number) => {
+    for (let i = 0; i < pages; i++) files.file.write(page(seed + i), i * PAGE_BYTES);
+    files.file.commit();
+  };
+  rewrite(0, 10);
+  const image = Buffer.from(files.databaseBytes());
+  const state = await files.openPast(files.currentBookmark());
+  rewrite(20, 6);
+  expect(imageOf(state).equals(image)).toBe(true);
+  rewrite(40, 7);
+  expect(state.ended).toMatchObject({ code: 'MEMORY_FULL' });
+  await files.close();
+});
+
 test('[HIST6] the pages that open states keep are bounded: others make room, one alone is MEMORY_FULL', async () => {
   const environment = new TestEnvironment();
   const options = { pastBytes: 6 * PAGE_BYTES };
