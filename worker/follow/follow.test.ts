@@ -157,7 +157,7 @@ describe('an object that follows', () => {
     expect(await room.reminder()).toBe(soonMs);
   });
 
-  test('[BY1] [FOLP8] the history of a copy has one commit of kind follow for each change of the server', async () => {
+  test('[BY1] [FOLP8] a handle reads the copy, whose history has one commit of kind follow for each change of the server', async () => {
     const server = await serverOf();
     const { objects, env } = await app(server);
     const room = env.Room.getByName('a');
@@ -166,6 +166,8 @@ describe('an object that follows', () => {
     const before = await storage.history();
     await server.call('add', 'theirs');
     await expect.poll(() => room.names()).toEqual(['mine', 'theirs']);
+    const rows = await storage.sql.exec('SELECT name FROM item').raw().toArray();
+    expect(rows).toEqual([['mine'], ['theirs']]);
     const after = await storage.history();
     expect(after.slice(1)).toEqual(before);
     expect(new Set(after.map(({ by }) => by?.kind))).toEqual(new Set(['follow']));

@@ -315,6 +315,39 @@ describe('copies that are open', () => {
     expect(await openIn(used)).toEqual(['a']);
   });
 
+  test('[FOLP27] a restore and an import on the server reach a copy, whose later calls are run', async () => {
+    const server = await serverOf();
+    const used = await device(() => server.connect());
+    const room = used.room('a');
+    const add = async (name: string) => {
+      await room.call('add', [name]);
+      await settledOf(room);
+    };
+    const becomes = (names: string[]) =>
+      until(async () => {
+        await used.pass(100);
+        return String(await namesOf(room)) === String(names);
+      });
+    await add('one');
+    const storage = await server.storage();
+    const bookmark = await storage.getCurrentBookmark();
+    await add('two');
+    await storage.restore(bookmark);
+    await becomes(['one']);
+    await add('three');
+
+    const elsewhere = await createTestHost({}, { Room });
+    ends.push(() => elsewhere.close());
+    await elsewhere.run(({ storage }) => {
+      storage.sql.exec("INSERT INTO item VALUES ('imported')");
+    });
+    await storage.importDatabase(await elsewhere.host.exportDatabase(elsewhere.address()));
+    await becomes(['imported']);
+    await add('last');
+    expect(await server.call('names')).toEqual(['imported', 'last']);
+    expect(await namesOf(room)).toEqual(['imported', 'last']);
+  });
+
   test('[FOLP33] a copy that cannot be opened keeps no other from it', async () => {
     const world = worldOf();
     const before = await createTestHost({}, { Room }, undefined, world);
