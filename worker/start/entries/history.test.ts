@@ -212,12 +212,20 @@ describe('an earlier moment', () => {
     await expect(storage.at(before)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
+  /** It has more rows than come at once, so it ends with its moment. */
+  const cursorOf = (moment: StorageMoment) =>
+    moment.sql.exec(
+      'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 5000) SELECT x FROM c',
+    );
+
+  test('[HIST6] that was closed leaves its place to others', async () => {
+    const cursor = cursorOf(await storage.at(before));
+    await cursor.next();
+    for (let i = 0; i < 8; i++) await (await storage.at(before)).close();
+    expect(await cursor.toArray()).toHaveLength(4999);
+  });
+
   test('[HIST6] four are open; another closes the least recently used one, which is opened again by its next use, without its cursors', async () => {
-    // A cursor that has more rows than come at once ends with its moment.
-    const cursorOf = (moment: StorageMoment) =>
-      moment.sql.exec(
-        'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 5000) SELECT x FROM c',
-      );
     const moments: StorageMoment[] = [];
     for (let i = 0; i < 4; i++) moments.push(await storage.at(before));
     const cursors = moments.map(cursorOf);

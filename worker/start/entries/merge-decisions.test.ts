@@ -92,6 +92,21 @@ test.for(['ours', 'theirs'] as const)(
   },
 );
 
+test('[MERGE7] an onConflict that throws, or answers anything else, ends the merge with its error, and nothing is merged', async () => {
+  const branch = await inConflict();
+  const before = await storage.getCurrentBookmark();
+  const undecided = new RangeError('undecided');
+  const onConflict = () => {
+    throw undecided;
+  };
+  await expect(storage.merge(branch, { onConflict })).rejects.toBe(undecided);
+  for (const answer of ['mine', undefined, true]) {
+    const wrong = storage.merge(branch, { onConflict: async () => answer as 'ours' });
+    await expect(wrong).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  }
+  expect(await storage.getCurrentBookmark()).toBe(before);
+});
+
 test('[MERGE3] an alarm that both have set to one time is no conflict, and no commit is made for it', async () => {
   await storage.put('key', 1);
   const branch = await storage.fork();
