@@ -187,6 +187,7 @@ test('[MERGE5] branches that are kept, of a branch, and of a moment are merged; 
   const two = await objects.storage(boxOf('two'));
   const refused: [() => Promise<unknown>, string][] = [
     [() => storage.merge(inner), 'INVALID_ARGUMENT'],
+    [() => old.merge(inner), 'INVALID_ARGUMENT'],
     [() => two.merge(old), 'INVALID_ARGUMENT'],
     [() => storage.merge(storage as StorageBranch), 'INVALID_ARGUMENT'],
     // @ts-expect-error no decision
@@ -425,12 +426,13 @@ test('[DIFF7] a walk over the differences of a branch goes on where it was, when
           .restart()
           .catch(() => {});
         await storage.put('of the object', 1);
-        await branch.put('k later', 1).catch(() => branch.put('k later', 1));
+        const key = `k later ${i}`;
+        await branch.put(key, 1).catch(() => branch.put(key, 1));
       }
       found.push(change);
     }
     const keys = found.map((change) => (change.kind === 'key' ? change.key : change.kind));
-    const later = i === 0 ? [] : ['k later']; // the second walk began after it
+    const later = i === 0 ? [] : ['k later 0']; // the second walk began after it
     expect(keys).toEqual([...Object.keys(entries).sort(), ...later]);
   }
 });
