@@ -138,6 +138,27 @@ test('[STATE3] writes are pending until they are answered, and saved then', asyn
   expect([storage.pendingWrites, storage.savedAt]).toEqual([0, 1500]);
 });
 
+test('[STATE3] the answer of one write saves nothing while another is pending', async () => {
+  const storage = await first.open();
+  const releases: (() => void)[] = [];
+  const writes: Promise<void>[] = [];
+  for (const key of ['a', 'b']) {
+    releases.push(first.leadingHost.holdAnswers());
+    writes.push(storage.put(key, 1));
+    await turns();
+  }
+  first.advance(1000);
+  releases[0]!();
+  await writes[0];
+  await turns();
+  expect([storage.pendingWrites, storage.savedAt]).toEqual([1, null]);
+  first.advance(500);
+  releases[1]!();
+  await writes[1];
+  await turns();
+  expect([storage.pendingWrites, storage.savedAt]).toEqual([0, 1500]);
+});
+
 test('[STATE3] a write that fails, or is not confirmed, does not count as saved', async () => {
   const storage = await first.open();
   first.leadingHost.holdAnswers();

@@ -7,6 +7,7 @@ import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { createTestHost, type TestHost } from '../../../worker/testing/test-host.ts';
 import { withSocket } from '../../shared/calls/sockets/install.ts';
 import { WebSocketPair } from '../../shared/calls/sockets/web-socket.ts';
+import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
 import type { RpcStub } from '../../shared/contract/object.ts';
 import type { ObjectAddress } from '../../shared/contract/object-id.ts';
 import { RpcTarget } from '../../shared/contract/rpc-target.ts';
@@ -20,6 +21,15 @@ class Room extends DurableObject {
     const sum = (this.ctx.storage.kv.get<number>('sum') ?? 0) + by;
     this.ctx.storage.kv.put('sum', sum);
     return sum;
+  }
+  get sum(): number {
+    return this.ctx.storage.kv.get<number>('sum') ?? 0;
+  }
+  hold(): Promise<void> {
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    return this.ctx.blockConcurrencyWhile(() => held);
   }
   async write(word: string): Promise<string> {
     this.ctx.storage.put('word', word);
@@ -109,6 +119,7 @@ function addressOf(className: string): ObjectAddress {
   return { className, id: host.host.classes.get(className).ids.fromName('a') };
 }
 
+let release = () => {};
 let aborted: string[] = [];
 let host: TestHost;
 let tabs: FakeTabs;
@@ -281,6 +292,39 @@ describe('tools', () => {
     const ran = await clock.runNextAlarm();
     expect([ran?.className, ran?.id.name, ran?.dueTime]).toEqual(['Room', 'a', 9]);
     expect(await failure(clock.advance(-1))).toMatchObject({ name: 'RangeError' });
+  });
+});
+
+describe('a call', () => {
+  test('[STATE3] of a method is a pending write of the connection, the read of a getter is none', async () => {
+    const objects = await connect(first);
+    const room = objects.env.Room.getByName('a');
+    const added = room.add(2);
+    expect(objects.pendingWrites).toBe(1);
+    await added;
+    await turns();
+    const counts: number[] = [];
+    objects.addEventListener('statechange', () => counts.push(objects.pendingWrites));
+    expect(await room.sum).toBe(2);
+    await turns();
+    expect([objects.pendingWrites, counts]).toEqual([0, []]);
+  });
+
+  test('[CANCEL7] that waits for its object never begins once its page has cancelled it', async () => {
+    await connect(first);
+    const room = (await connect(second)).env.Room.getByName('a');
+    await room.add(1);
+    const holding = room.hold();
+    await turns(20);
+    const abort = new AbortController();
+    const cancelled = failure(withSignal(room, abort.signal).add(5));
+    await turns(20);
+    abort.abort(new Error('enough'));
+    expect(await cancelled).toMatchObject({ message: 'enough' });
+    await turns(20);
+    release();
+    await holding;
+    expect(await room.add(0)).toBe(1);
   });
 });
 

@@ -139,10 +139,11 @@ test('[STUB16] the fragment of an address stays with the caller', async () => {
   expect([response.url, await response.text()]).toEqual(Array(2).fill('http://object/url?a=%23b'));
 });
 
-test('[STUB16] text, buffers and views in a stream of a body arrive as bytes', async () => {
+test('[STUB16] text, buffers and views in a stream of a body arrive as bytes, an empty one too', async () => {
   const bytes = new TextEncoder().encode('-abcd-');
   const chunks = [
     'é',
+    new Uint8Array(0),
     bytes.slice(1, 3).buffer,
     new DataView(bytes.buffer, 3, 2),
     bytes.subarray(5),

@@ -102,6 +102,19 @@ describe('the references of a side', () => {
     expect(disposed).toHaveBeenCalledTimes(1);
   });
 
+  test('[STUB44] the targets of a call whose object ends before it is sent are disposed of', async () => {
+    const reset = new Error('reset');
+    const ended = new Party({ ...FREE, send: () => Promise.reject(reset) }, () => {
+      throw new Error('No stub is passed here.');
+    });
+    const stub = far.receive(near.send(near.draft(() => 1, party)), ended) as Callable;
+    const disposed = vi.fn();
+    const target = Object.assign(() => 1, { [Symbol.dispose]: disposed });
+    const call = (stub as unknown as (target: unknown) => Promise<number>)(target);
+    expect(await failure(call)).toBe(reset);
+    expect(disposed).toHaveBeenCalledTimes(1);
+  });
+
   test('[STUB45] a target is disposed of once a call under way is answered', async () => {
     const seen: string[] = [];
     let finish = () => {};
