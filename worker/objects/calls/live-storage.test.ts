@@ -91,6 +91,19 @@ describe('when a result comes', () => {
     expect(values).toEqual([undefined, 1]);
   });
 
+  test('[BORDER2] a page that asks twice gets an error and the next result', async () => {
+    const opened = await connection.openLive({
+      target: 'object',
+      read: { op: 'get', keys: ['a'] },
+    });
+    const number = (opened as { ok: number }).ok;
+    expect(await connection.nextLive(number)).toHaveProperty('ok');
+    const answers = [connection.nextLive(number), connection.nextLive(number)];
+    await storage((s) => s.put('a', 1));
+    const unknown = { error: { properties: { code: 'CONNECTION_CLOSED' } } };
+    expect(await Promise.all(answers)).toMatchObject([unknown, { ok: expect.any(Uint8Array) }]);
+  });
+
   test('[LIVE8] writes of another event meanwhile are durable too before they are shown', async () => {
     const { values } = follow(keys({ prefix: '' }));
     await settled();

@@ -16,15 +16,19 @@ const begin = () => ({ op: 'begin', number: ++transactions }) as const;
 let host: TestHost;
 let sessions: PageSessions;
 let timeouts: (() => void)[];
+/** How long each of them waits. */
+let delaysMs: number[];
 /** Calls that are neither over nor cancelled. */
 let running: Set<() => void>;
 
 beforeEach(async () => {
   host = await createTestHost();
   timeouts = [];
+  delaysMs = [];
   running = new Set();
-  sessions = new PageSessions(host.host, (_delayMs, task) => {
+  sessions = new PageSessions(host.host, (delayMs, task) => {
     timeouts.push(task);
+    delaysMs.push(delayMs);
     running.add(task);
     return () => running.delete(task);
   });
@@ -251,6 +255,7 @@ describe('sessions of pages', () => {
     const other = await open();
     const txn = (await call(session, begin())) as number;
     await call(session, put('a', 'slow', txn));
+    expect(delaysMs).toEqual([29_000]); // its page gives it up after 30 s
     timeouts.at(-1)!();
     await expect(call(session, { op: 'commit', txn })).rejects.toMatchObject({
       code: 'TRANSACTION_TIMEOUT',
@@ -304,13 +309,16 @@ describe('sessions of pages', () => {
 
   test('[SES9] a query that waits for its turn when its handle is closed leaves no cursor', async () => {
     const [holder, closed] = [await open(), await open()];
+    const made = 'CREATE TABLE t(x); INSERT INTO t VALUES (1), (2), (3)';
+    await call(holder, { op: 'exec', query: made, bindings: [], rowCount: 1 });
     const txn = (await call(holder, begin())) as number;
-    const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
+    const query = 'SELECT x FROM t';
     const rows = sessions.execute(closed, [{ op: 'exec', query, bindings: [], rowCount: 1 }]);
     await host.turns(2);
     await sessions.close(closed);
     await call(holder, { op: 'commit', txn });
     expect(await rows).toMatchObject([{ ok: { cursor: null } }]);
+    await call(holder, { op: 'exec', query: 'DROP TABLE t', bindings: [], rowCount: 1 });
     const instance = await host.host.instance(host.address());
     await host.advance(20_000);
     expect(instance.hasEnded).toBe(true);
