@@ -296,7 +296,7 @@ describe('tools', () => {
 });
 
 describe('a call', () => {
-  test('[STATE3] of a method is a pending write of the connection, the read of a getter is none', async () => {
+  test('[STATE3] of a method is a pending write of the connection, the read of a getter is not', async () => {
     const objects = await connect(first);
     const room = objects.env.Room.getByName('a');
     const added = room.add(2);
