@@ -244,7 +244,8 @@ test('[SIMU4] every fault happens by default; a weight of 0 switches one off', {
 });
 
 test('[SIMU5] an answered write is there after every fault', { tags: 'long' }, async () => {
-  await simulate(
+  let answeredWrites = 0;
+  const { coverage } = await simulate(
     { Notes },
     {
       runs: 12,
@@ -254,11 +255,17 @@ test('[SIMU5] an answered write is there after every fault', { tags: 'long' }, a
           (await Promise.all(each('Notes').map((stub) => stub.list()))).flat(),
         );
         for (const { outcome, keys, method } of made) {
-          if (outcome.kind === 'answered' && method !== 'wake') expect(stored).toContain(keys[0]);
+          if (outcome.kind !== 'answered' || method === 'wake') continue;
+          expect(stored).toContain(keys[0]);
+          answeredWrites += 1;
         }
       },
     },
   );
+  expect(answeredWrites).toBeGreaterThan(20);
+  for (const fault of ['crash', 'powerLoss', 'failover', 'eviction', 'reset'] as const) {
+    expect(coverage.faults.get(fault), fault).toBeGreaterThan(0);
+  }
 });
 
 test('[SIMU6] a failure has its seed, the shortest script and the own error of the assertion', async () => {
@@ -381,12 +388,14 @@ test('[SIMU10] a client repeats a retryable call with the same draws, and hears 
   tags: 'long',
 }, async () => {
   const seen = new Map<number, Set<string>>();
+  let repeated = 0;
   const options: Options = {
     runs: 12,
     calls,
     invariant: ({ calls: made }) => {
       for (const { outcome, step, keys } of made) {
         expect(outcome.kind).not.toBe('pending');
+        if (seen.has(step)) repeated += 1;
         seen.set(step, (seen.get(step) ?? new Set()).add(keys.join()));
       }
       for (const keys of seen.values()) expect(keys.size).toBe(1);
@@ -395,6 +404,7 @@ test('[SIMU10] a client repeats a retryable call with the same draws, and hears 
   };
   const { coverage } = await simulate({ Notes }, options);
   expect(coverage.retried).toBeGreaterThan(5);
+  expect(repeated).toBeGreaterThan(5);
   expect(coverage.unknown).toBeGreaterThanOrEqual(coverage.retried);
   const { coverage: once } = await simulate({ Notes }, { ...options, retries: 0 });
   expect(once.retried).toBe(0);

@@ -52,23 +52,31 @@ describe('in a realm', () => {
 
   test('[MG34] a Playwright route is fulfilled with the answer', async () => {
     let handler: ((route: RouteLike) => Promise<void>) | undefined;
+    const patterns: (string | RegExp)[] = [];
     const context = {
-      route: async (_pattern: string | RegExp, given: typeof handler) => {
+      route: async (pattern: string | RegExp, given: typeof handler) => {
+        patterns.push(pattern);
         handler = given;
       },
     };
     await routeManagement(context, '**/client/v4/**', provider.api);
     const fulfilled: { status: number; headers: Record<string, string>; body: string }[] = [];
-    await handler!({
-      request: () => ({
-        url: () => `${provider.baseUrl}/zones`,
-        method: () => 'POST',
-        allHeaders: async () => ({ ':authority': 'x', 'x-emulator-date': '2024-01-01' }),
-        postDataBuffer: () => Buffer.from(JSON.stringify({ name: 'routed.example' })),
-      }),
-      fulfill: async (answer) => void fulfilled.push(answer),
-    });
-    expect(fulfilled[0]!.status).toBe(400);
+    const route = (method: string, path: string, body: object | null, at: string) =>
+      handler!({
+        request: () => ({
+          url: () => `${provider.baseUrl}${path}`,
+          method: () => method,
+          allHeaders: async () => ({ ':authority': 'x', 'x-emulator-date': at }),
+          postDataBuffer: () => (body === null ? null : Buffer.from(JSON.stringify(body))),
+        }),
+        fulfill: async (answer) => void fulfilled.push(answer),
+      });
+    await route('POST', '/zones', { name: 'routed.example' }, '2024-01-01');
+    for (const at of ['2023-06-05', '2023-06-06']) {
+      await route('GET', '/user/billing/profile', null, at);
+    }
+    expect(patterns).toEqual(['**/client/v4/**']);
+    expect(fulfilled.map(({ status }) => status)).toEqual([400, 200, 410]);
     expect(JSON.parse(fulfilled[0]!.body).errors[0].source.pointer).toBe('/account/id');
     expect(fulfilled[0]!.headers['content-type']).toContain('json');
   });

@@ -146,8 +146,9 @@ describe('raw faults', () => {
   test('[MG50] a head of more than 16 KiB is 431', async () => {
     const long = `${PATH}?name=${'x'.repeat(16_384)}`;
     expect(statusOf(await raw(`GET ${long} HTTP/1.1`, 'Host: localhost'))).toBe(431);
-    const header = `X: ${'x'.repeat(16_384)}`;
-    expect(statusOf(await raw(`GET ${PATH} HTTP/1.1`, 'Host: localhost', header))).toBe(431);
+    const statusWith = async (bytes: number) =>
+      statusOf(await raw(`GET ${PATH} HTTP/1.1`, 'Host: localhost', `X: ${'x'.repeat(bytes)}`));
+    expect([await statusWith(16_000), await statusWith(16_384)]).toEqual([200, 431]);
   });
 
   test('[MG49] two Host headers are 400', async () => {

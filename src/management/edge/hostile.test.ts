@@ -62,6 +62,14 @@ test.each([65, 4200, 100_000, 500_000])('[MG50] JSON of %i levels is 400', async
   expect(await uploaded({ metadata: deep })).toBe(400);
 });
 
+test('[MG50] JSON of 64 levels is read', async () => {
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  const askedWith = (levels: number) =>
+    provider.call(`POST ${UPLOADS}`, { body: `{"metadata":${deep(levels - 1)}}` });
+  expect((await askedWith(64)).body.errors).not.toMatchObject([{ code: 6007 }]);
+  expect((await askedWith(65)).body.errors).toMatchObject([{ code: 6007 }]);
+});
+
 test('[MG50] brackets in texts are no levels', async () => {
   const metadata = { text: `"${'['.repeat(100)}\\` };
   expect((await provider.call(`POST ${UPLOADS}`, { body: { metadata } })).status).toBe(200);
@@ -95,7 +103,10 @@ test('[MG50] an item that grows too large to keep is 413, piece by piece or by e
   expect(statuses).toEqual([200, 413, 413, 200, 413]);
 });
 
-test('[MG50] an address of 3 MB is 400', async () => {
+test('[MG50] an address of 3 MB is 400, or of little more than 16 KiB, of little less not', async () => {
+  const statusOf = async (length: number) =>
+    (await provider.call(`GET /zones/${'x'.repeat(length)}`)).status;
+  expect([await statusOf(16_000), await statusOf(16_500)]).toEqual([404, 400]);
   const long = 'x'.repeat(3 * MB);
   for (const path of [`/zones?name=${long}`, `/zones/${long}`, `/accounts/${long}`]) {
     expect((await provider.call(`GET ${path}`)).status).toBe(400);

@@ -121,9 +121,14 @@ describe('DNS records', () => {
     }
     const page = async (number: number) =>
       (await provider.call(`GET ${records}?per_page=2&page=${number}`)).body;
-    expect((await page(1)).result).toHaveLength(2);
+    const contents = async (number: number) =>
+      (await page(number)).result.map(({ content }: { content: string }) => content);
+    expect([await contents(1), await contents(2), await contents(3)]).toEqual([
+      ['192.0.2.0', '192.0.2.1'],
+      ['192.0.2.2', '192.0.2.3'],
+      ['192.0.2.4'],
+    ]);
     const third = await page(3);
-    expect(third.result).toHaveLength(1);
     expect(third.result_info).toEqual({
       page: 3,
       per_page: 2,
@@ -253,7 +258,9 @@ describe('settings and other resources', () => {
     ).toMatchObject({
       action: 'allow',
     });
+    expect(await result(`GET ${path}/policies`)).toMatchObject([{ id: made.id, action: 'allow' }]);
     await result(`DELETE ${path}/policies/${made.id}`);
+    expect(await result(`GET ${path}/policies`)).toEqual([]);
     expect(await result(`GET ${path}/scripts`)).toEqual([]);
   });
 

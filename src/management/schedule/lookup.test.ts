@@ -1,7 +1,6 @@
 // Questions to the schedule, user's entries, and the headers made of the answers.
 
 import { describe, expect, test } from 'vitest';
-import { isStorageError } from '../../shared/contract/errors.ts';
 import { SCHEDULE } from './data.ts';
 import { defineSchedule } from './define-schedule.ts';
 import { deprecationHeaders } from './headers.ts';
@@ -59,7 +58,9 @@ describe('lookup()', () => {
       change: {
         entry: { id: 'image-direct-upload-v1' },
         params: { account_id: 'a' },
-        replacement: { operations: [{ method: 'POST' }] },
+        replacement: {
+          operations: [{ method: 'POST', path: '/accounts/:account_id/images/v2/direct_upload' }],
+        },
       },
     });
   });
@@ -163,19 +164,22 @@ describe('defineSchedule()', () => {
     [{}, 'number 0: id is missing.'],
     [null, 'number 0: it '],
   ])('[SCHED2] %j is refused by entry and field', (entry, message) => {
-    expect(() => defineSchedule(SCHEDULE, [entry])).toThrow(message);
+    expect(() => defineSchedule(SCHEDULE, [entry])).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining(message),
+      }),
+    );
   });
 
   test('[SCHED2] two added entries of one id are refused, and a value that is not an array', () => {
     expect(() => defineSchedule([], [RULE, RULE])).toThrow('page-rules: id is used by another');
-    const error = (() => {
-      try {
-        return defineSchedule([], {} as unknown as []);
-      } catch (thrown) {
-        return thrown;
-      }
-    })();
-    expect(isStorageError(error)).toBe(true);
+    expect(() => defineSchedule([], {} as unknown as [])).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: 'defineSchedule(): the entries must be an array.',
+      }),
+    );
   });
 });
 
