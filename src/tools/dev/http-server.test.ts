@@ -30,7 +30,8 @@ beforeAll(async () => {
     }
     let body = '';
     for await (const chunk of incoming) body += chunk;
-    outgoing.end(`${incoming.method} ${incoming.headers.host} ${body}`);
+    const { host, te = 'none', 'keep-alive': alive = 'none' } = incoming.headers;
+    outgoing.end(`${incoming.method} ${host} ${body}, te ${te}, keep-alive ${alive}`);
   });
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
   origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
@@ -152,7 +153,7 @@ test.for(['/passed-on', '/made-again'])(
       '\r\n3\r\nabc\r\n0',
     );
     const { host } = new URL(origin);
-    expect(chunked.body.toString()).toContain(`POST ${host} abc`);
+    expect(chunked.body.toString()).toContain(`POST ${host} abc, te none, keep-alive none`);
   },
 );
 

@@ -140,6 +140,7 @@ test('[SOCK2] messages that wait are copied and at most 1 MiB; then send() is CO
   far.addEventListener('message', ({ data }) => heard.push(data));
   await expect.poll(() => heard.length).toBe(3);
   expect(new Uint8Array(heard[0] as ArrayBuffer)).toEqual(new Uint8Array([1, 2]));
+  expect((heard[1] as ArrayBuffer).byteLength).toBe(1_048_570);
   expect(heard[2]).toBe('1234');
   expect(socket.bufferedAmount).toBe(0);
 });
