@@ -21,8 +21,9 @@ test('[MOVE3] an exported file is imported into another object and undone by boo
   const states = await storagePage.evaluate(async (text) => {
     const storage = await window.api.openStorage('export-target');
     await storage.put('old', 1);
+    const shown = (_: string, value: unknown) => (value instanceof Set ? ['Set', ...value] : value);
     const state = async () => [
-      [...(await storage.list())].map(([key, value]) => [key, JSON.stringify(value)]),
+      [...(await storage.list())].map(([key, value]) => [key, JSON.stringify(value, shown)]),
       await storage.getAlarm(),
       await storage.sql
         .exec('SELECT * FROM t')
@@ -38,7 +39,7 @@ test('[MOVE3] an exported file is imported into another object and undone by boo
   }, exported);
   expect(states).toEqual({
     imported: [
-      [['key', '{"when":"1970-01-01T00:00:00.005Z","tags":{}}']],
+      [['key', '{"when":"1970-01-01T00:00:00.005Z","tags":["Set","a"]}']],
       4_000_000_000_000,
       [{ x: 1 }, { x: 2 }],
     ],
@@ -49,7 +50,8 @@ test('[MOVE3] an exported file is imported into another object and undone by boo
 test('[MOVE6] a refused import leaves the data, and says why', async ({ storagePage }) => {
   const refused = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('export-refused');
-    await storage.put('old', 'x'.repeat(50_000));
+    const old = 'x'.repeat(50_000);
+    await storage.put('old', old);
     const file = await storage.exportDatabase();
     const outcome = (...args: [BufferSource | Blob, BufferSource?]) =>
       storage.importDatabase(...(args as [Blob])).then(
@@ -61,7 +63,7 @@ test('[MOVE6] a refused import leaves the data, and says why', async ({ storageP
       await outcome(file.slice(0, 8192)),
       await outcome(file, new Uint8Array(5000)),
       await outcome(file.slice().fill(7, 4096, 12_288)),
-      (await storage.get<string>('old'))?.length,
+      (await storage.get('old')) === old,
     ];
   });
   expect(refused).toEqual([
@@ -69,7 +71,7 @@ test('[MOVE6] a refused import leaves the data, and says why', async ({ storageP
     expect.stringMatching(/^Error IMPORT_INVALID: .*cut off: it has 8192 bytes/),
     expect.stringMatching(/^Error IMPORT_INVALID: .*\(5000 bytes\) is not a WAL/),
     expect.stringMatching(/^Error IMPORT_INVALID: .*(damaged|cannot read)/),
-    50_000,
+    true,
   ]);
 });
 
@@ -96,16 +98,15 @@ test('[MOVE3] 100,000 keys move between objects, also from a tab that does not l
     await target.importDatabase(file);
     const imported = performance.now();
     const entries = await target.list<number>();
-    let sum = 0;
-    for (const value of entries.values()) sum += value;
+    const isRight = [...entries].every(([key, value]) => key === `key ${value}`);
     return {
       size: entries.size,
-      sum,
+      isRight,
       bytes: file.length,
       exportMs: exported - started,
       importMs: imported - exported,
     };
   });
-  expect(moved).toMatchObject({ size: 100_000, sum: 4_999_950_000 });
+  expect(moved).toMatchObject({ size: 100_000, isRight: true });
   await follower.close();
 });

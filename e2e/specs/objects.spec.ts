@@ -307,10 +307,11 @@ test('[CONN1] objects are listed and deleted', async ({ storagePage }) => {
     const find = async () => (await objects.list('Room')).find(({ id }) => id.equals(room.id));
     const listed = await find();
     await objects.deleteObject(room);
-    const left = await find();
-    return { name: listed?.id.name, sizeBytes: listed?.sizeBytes ?? 0, isLeft: left !== undefined };
+    const isLeft = (await find()) !== undefined;
+    const { id, sizeBytes = 0 } = listed ?? {};
+    return { name: id?.name, sizeBytes, isLeft, sum: await room.sum() };
   });
-  expect(seen).toMatchObject({ name: 'listed', isLeft: false });
+  expect(seen).toMatchObject({ name: 'listed', isLeft: false, sum: 0 });
   expect(seen.sizeBytes).toBeGreaterThan(0);
 });
 
