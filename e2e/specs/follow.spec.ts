@@ -81,7 +81,7 @@ function shown(page: Page, device: string): Promise<string[] | undefined> {
   return page.evaluate((name) => window.devices![name]!.seen.at(-1), device);
 }
 
-test('[FOLP11] two pages work offline, meet on workerd, and are told of a refused call', {
+test('[FOLP11] two devices of one page work offline, outlive a reload, meet on workerd, and one is told of a refused call', {
   tag: LONG,
 }, async ({ context, server }) => {
   const remote = await FollowedServer.of(ROOM);
@@ -97,7 +97,9 @@ test('[FOLP11] two pages work offline, meet on workerd, and are told of a refuse
     await whenLoaded(page);
     await connectDevices(page, remote.port);
     await expect.poll(() => shown(page, 'phone')).toEqual(['milk']);
+    await expect.poll(() => shown(page, 'laptop')).toEqual(['bread']);
 
+    // They meet.
     await remote.start();
     await expect
       .poll(async () => (await shown(page, 'phone'))?.toSorted(), { timeout: 60_000 })
@@ -112,6 +114,7 @@ test('[FOLP11] two pages work offline, meet on workerd, and are told of a refuse
     expect(settled).toHaveLength(3);
     await expect.poll(() => shown(page, 'laptop')).toEqual(settled);
 
+    // Both add the same while they are offline: the call that comes second is refused.
     await remote.stop();
     await page.evaluate(async () => {
       const { phone, laptop } = window.devices!;

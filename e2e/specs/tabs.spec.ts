@@ -18,6 +18,7 @@ test("[TAB1] two tabs share an object: each sees the other's writes", async ({
   await put(two, 'two', 2);
   expect(await list(one)).toEqual(['one', 'two']);
   expect(await list(two)).toEqual(['one', 'two']);
+  expect([await get(one, 'two'), await get(two, 'one')]).toEqual([2, 1]);
 });
 
 test('[SES5] transactions of two tabs do not mix', async ({ context, server }) => {

@@ -470,12 +470,15 @@ describe('a snapshot', () => {
   });
 
   test('[FOLW17] that began again replaces the parts of the other one; a cut of the base keeps them', () => {
+    // One part of a copy of position 5 has come when the connection is lost.
     const from = opened(stored(0, 0, { position: at(3) }));
     const staged = stepped(from, ...greeted(), received(part(1)), lost());
     expect(staged.state.copy).toMatchObject({ from: at(5), parts: 1 });
+    // The next connection sends changes of the base instead.
     const known = stepped(staged.state, ...greeted(2), received(cut(at(3), at(8), 0), 2));
     expect(known.kinds).toEqual(['applyCut', 'forecast']);
     expect(known.state.copy).toEqual(staged.state.copy);
+    // Or it begins a copy of position 9.
     const again = stepped(staged.state, ...greeted(2), received(part(1, at(9)), 2));
     expect(again.state.copy).toMatchObject({ from: at(9), parts: 1 });
   });

@@ -208,6 +208,7 @@ describe('any nesting', () => {
   test('[GATE1] only the innermost section runs, events keep their order, and everything settles', async () => {
     await fc.assert(
       fc.asyncProperty(program, async (given) => {
+        // A breach is code that runs beside an open section further in, or out of order; see `Run`.
         const run = new Run();
         await run.all(given);
         expect([run.breaches, [...run.pending]]).toEqual([[], []]);
