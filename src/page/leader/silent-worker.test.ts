@@ -112,9 +112,9 @@ test('[TAB12] a worker whose script still loads is not ended, whatever others sa
   await turns();
   await accuseAll();
   await pass(tab, SILENT_ASK_MS, SILENT_ASKS + 1);
+  expect(tab.workers.map(({ isAlive }) => isAlive)).toEqual([true]);
   tab.workers[0]!.serve();
   await (await opening).put('a', 1);
-  expect(tab.workers.map(({ isAlive }) => isAlive)).toEqual([true]);
 });
 
 test('[TAB12] a worker that answers its own page goes on, whatever others say', async () => {
