@@ -10,7 +10,8 @@ test('buffers and views of them are equal only if their bytes are', () => {
     new Uint8Array(made).set(bytes);
     return made;
   };
-  for (const make of [buffer, view, shared]) {
+  const array = (...bytes: number[]) => Uint8Array.from(bytes);
+  for (const make of [buffer, view, shared, array]) {
     expect([{ a: make(1, 2) }]).toEqual([{ a: make(1, 2) }]);
     expect([make(), make(1, 2)]).toMatchObject([make(), make(1, 2)]);
     for (const other of [make(1, 3), make(1), make(1, 2, 0)]) {
@@ -19,4 +20,6 @@ test('buffers and views of them are equal only if their bytes are', () => {
     }
   }
   expect(buffer(1)).not.toEqual(shared(1));
+  expect(buffer(1)).not.toEqual(array(1));
+  expect(Buffer.of(1)).toEqual(array(1));
 });
