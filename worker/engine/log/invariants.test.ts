@@ -22,6 +22,10 @@ async function newLog(spareNumber: number | null = null) {
   const directory = new MemoryDirectory();
   const file = await directory.open(segmentName(1));
   const active = Segment.create(1, file, { sequence: 10, timeMs: 1, sum: 42 }, CHECKSUM);
+  const spare =
+    spareNumber === null
+      ? null
+      : { number: spareNumber, file: await directory.open(segmentName(spareNumber)) };
   const log = new CommitLog({
     directory,
     environment: { now: () => 1000, randomUint32: () => 7 },
@@ -29,7 +33,7 @@ async function newLog(spareNumber: number | null = null) {
     segmentBytes: 1,
     active,
     position: active.base,
-    spare: spareNumber && { number: spareNumber, file: await directory.open('spare') },
+    spare,
     opened: [],
     oldest: 1,
     firstNeeded: () => 1,
