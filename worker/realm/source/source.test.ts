@@ -1,6 +1,6 @@
 // Source that is linked and loaded into Node, from addresses that hold the text itself.
 
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkSource, type SourceFiles } from '../../../src/shared/contract/source.ts';
 import { compareSourceBuilds, sourceBuild } from '../../../src/shared/contract/source-build.ts';
 import { relayConsole } from './console-relay.ts';
