@@ -45,6 +45,17 @@ const globals = () => REPLACED.map((name) => Reflect.get(globalThis, name));
 scope.ownGlobals ??= globals();
 afterAll(() => expect(globals(), 'a host was left open').toEqual(scope.ownGlobals));
 
+/** Files that share a process have channels of their own: the tabs of one would hear those of another. */
+const channels = globalThis as { ownChannel?: typeof BroadcastChannel; fileCount?: number };
+channels.ownChannel ??= BroadcastChannel;
+channels.fileCount = (channels.fileCount ?? 0) + 1;
+const prefix = `file ${channels.fileCount}: `;
+globalThis.BroadcastChannel = class extends channels.ownChannel {
+  constructor(name: string) {
+    super(prefix + name);
+  }
+};
+
 type Buffers = ArrayBuffer | SharedArrayBuffer | DataView | Uint8Array;
 const KINDS = [ArrayBuffer, SharedArrayBuffer, DataView, Uint8Array];
 const isBuffer = (value: unknown): value is Buffers =>
