@@ -16,6 +16,13 @@ type Slot =
   | { readonly kind: 'live'; readonly instance: ObjectInstance }
   | { readonly kind: 'closing'; readonly released: Promise<void>; readonly isRemoved: boolean };
 
+/** Who uses an instance, or has failed to get one. */
+interface Caller {
+  hasBegun: boolean;
+  /** Lets the next caller begin. Absent: it does not wait yet. */
+  begun?: () => void;
+}
+
 export interface InstancesOwner {
   /** Makes an instance of the object, or of a facet. @throws errors of opening its files */
   make(key: string, address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance>;
@@ -28,6 +35,8 @@ export interface InstancesOwner {
 export class Instances {
   readonly #owner: InstancesOwner;
   readonly #slots = new Map<string, Slot>();
+  /** The last caller of each object, while it has not begun. */
+  readonly #callers = new Map<string, Caller>();
   #closed: StorageError | undefined;
 
   constructor(owner: InstancesOwner) {
@@ -58,8 +67,8 @@ export class Instances {
   }
 
   /**
-   * Uses the instance of an address. If it was closed in order while the caller waited, the next one is
-   * used. `removed`: as for `get`.
+   * Uses the instance of an address, in the order of the calls. If it was closed in order while the caller waited,
+   * the next one is used. `removed`: as for `get`; such a caller waits for no other.
    *
    * @throws as `get`, and the error of the use
    */
@@ -68,9 +77,35 @@ export class Instances {
     use: (instance: ObjectInstance) => T | PromiseLike<T>,
     removed?: () => StorageError,
   ): Promise<T> {
+    if (removed !== undefined) return use(await this.#notClosed(address, removed));
+    const key = addressKey(address);
+    const earlier = this.#callers.get(key);
+    const caller: Caller = { hasBegun: false };
+    this.#callers.set(key, caller);
+    try {
+      // Those who wait for an instance to open or to close get theirs in no certain order.
+      let instance = await this.get(address);
+      if (earlier?.hasBegun === false)
+        await new Promise<void>((begun) => void (earlier.begun = begun));
+      if (instance.context.wasClosed) instance = await this.#notClosed(address);
+      // Not awaited: the next caller waits for the beginning only.
+      return use(instance);
+    } finally {
+      if (earlier?.hasBegun === false) earlier.begun = () => this.#begin(key, caller);
+      else this.#begin(key, caller);
+    }
+  }
+
+  async #notClosed(address: ObjectAddress, removed?: () => StorageError): Promise<ObjectInstance> {
     let instance = await this.get(address, undefined, removed);
     while (instance.context.wasClosed) instance = await this.get(address, undefined, removed);
-    return use(instance);
+    return instance;
+  }
+
+  #begin(key: string, caller: Caller): void {
+    caller.hasBegun = true;
+    caller.begun?.();
+    if (this.#callers.get(key) === caller) this.#callers.delete(key);
   }
 
   /** The object's instance, if it exists now; undefined also after the end of all. */

@@ -199,9 +199,10 @@ describe('execMany', () => {
       let turns = 0;
       const turn = () => {
         turns += 1;
-        timer = setImmediate(turn);
+        timer = setTimeout(turn, 0);
       };
-      let timer = setImmediate(turn);
+      // As the page's own: those of one delay run in their order.
+      let timer = setTimeout(turn, 0);
       const taken: number[] = [];
       const turnsAt: number[] = [];
       await storage.sql.execMany(INSERT, rows, {
@@ -210,7 +211,7 @@ describe('execMany', () => {
           turnsAt.push(turns);
         },
       });
-      clearImmediate(timer);
+      clearTimeout(timer);
       expect(taken).toEqual(expected);
       expect(new Set(turnsAt).size).toBe(expected.length);
     },
