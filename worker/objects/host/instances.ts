@@ -83,7 +83,7 @@ export class Instances {
     const caller: Caller = { hasBegun: false };
     this.#callers.set(key, caller);
     try {
-      // Those who wait for an instance to open or to close get theirs in no certain order.
+      // Callers that wait for an opening or a closing get their instances in no certain order.
       let instance = await this.get(address);
       if (earlier?.hasBegun === false)
         await new Promise<void>((begun) => void (earlier.begun = begun));
