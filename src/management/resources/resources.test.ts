@@ -167,25 +167,35 @@ describe('DNS records', () => {
 });
 
 describe('settings and other resources', () => {
-  test('[MG14] a patch changes the DNS settings of zone and account that it names', async () => {
+  test('[MG14] a patch changes the DNS settings of a zone that it names, and no others', async () => {
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/dns_settings`;
     const before = await result(`GET ${path}`);
-    expect(await result(`PATCH ${path}`, { soa: { ttl: 60 }, multi_provider: true })).toEqual({
-      ...before,
-      multi_provider: true,
-      soa: { ...before.soa, ttl: 60 },
-    });
+    const first = { ...before, multi_provider: true, soa: { ...before.soa, ttl: 60 } };
+    const patch = { soa: { ttl: 60 }, multi_provider: true };
+    expect(await result(`PATCH ${path}`, patch)).toEqual(first);
+    expect(await result(`GET ${path}`)).toEqual(first);
+    const second = { ...first, ns_ttl: 300, soa: { ...first.soa, retry: 70 } };
+    expect(await result(`PATCH ${path}`, { soa: { retry: 70 }, ns_ttl: 300 })).toEqual(second);
+    expect(await result(`GET ${path}`)).toEqual(second);
+  });
+
+  test('[MG14] a patch changes the DNS settings of an account that it names, and no others', async () => {
+    const { id } = await result('POST /accounts', { name: 'Settings' });
+    const path = `/accounts/${id}/dns_settings`;
+    await result(`PATCH ${path}`, { enforce_dns_only: true, zone_defaults: { ns_ttl: 300 } });
+    const { zone_defaults, ...others } = await result(`GET ${path}`);
+    expect([others, zone_defaults]).toMatchObject([{ enforce_dns_only: true }, { ns_ttl: 300 }]);
     for (const type of [
       'provider.standard',
       'provider.standard.random',
       'custom.account',
       'custom.tenant',
     ]) {
-      const account = `/accounts/${ACCOUNT_ID}/dns_settings`;
       const patch = { zone_defaults: { nameservers: { type } } };
-      expect(await result(`PATCH ${account}`, patch)).toMatchObject(patch);
-      expect(await result(`GET ${account}`)).toMatchObject(patch);
+      const changed = { ...others, zone_defaults: { ...zone_defaults, nameservers: { type } } };
+      expect(await result(`PATCH ${path}`, patch)).toEqual(changed);
+      expect(await result(`GET ${path}`)).toEqual(changed);
     }
   });
 

@@ -299,16 +299,25 @@ describe('the medium', () => {
     expect([two.state, two.medium]).toEqual(['lost', 'opfs']);
   });
 
-  test('[MEDIUM3] of a tab that leads is never another one than was asked for', async () => {
-    const leading = await tabs.tab().open('object', { medium: 'memory' });
-    expect(leading.medium).toBe('memory');
-    for (const medium of [null, 'opfs', 'indexeddb'] as const) {
-      const refused = tabs.tab().open('object', { medium });
-      await expect(refused, String(medium)).rejects.toMatchObject({ code: 'MEDIUM_CONFLICT' });
-    }
-    const same = await tabs.tab().open('object', { medium: 'memory' });
-    expect([same.state, same.medium]).toEqual(['following', 'memory']);
-  });
+  test.each([
+    ['memory', [null, 'opfs', 'indexeddb'], ['memory']],
+    ['opfs', ['memory', 'indexeddb'], ['opfs', null]],
+    ['indexeddb', ['memory', 'opfs'], ['indexeddb', null]],
+  ] as const)(
+    '[MEDIUM3] of a tab that leads on %s is never another one than was asked for',
+    async (medium, others, fitting) => {
+      const leading = await tabs.tab().open('object', { medium });
+      expect(leading.medium).toBe(medium);
+      for (const other of others) {
+        const refused = tabs.tab().open('object', { medium: other });
+        await expect(refused, String(other)).rejects.toMatchObject({ code: 'MEDIUM_CONFLICT' });
+      }
+      for (const wanted of fitting) {
+        const same = await tabs.tab().open('object', { medium: wanted });
+        expect([same.state, same.medium]).toEqual(['following', medium]);
+      }
+    },
+  );
 
   test('[MEDIUM3] of a page that uses a directory cannot be changed; omitted, it is the same', async () => {
     const tab = tabs.tab();

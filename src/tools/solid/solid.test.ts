@@ -73,14 +73,17 @@ test('[VUE1] useLive shows pending, a kept value, each value and each failure wi
   expect(shown).toEqual(['pending -', 'stale old', 'ready one', 'failed one broken', 'ready two']);
 });
 
-test('[VUE1] another argument is INVALID_ARGUMENT', () => {
-  const wrong = Promise.resolve() as unknown as Live<string>;
-  for (const given of [wrong, () => wrong]) {
-    expect(() => show(() => () => textOf(solid.useLive(given)))).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    );
-  }
-});
+test.each([undefined, null, 5, {}, Promise.resolve()])(
+  '[VUE1] another argument is INVALID_ARGUMENT: %o, itself or as the result of a function',
+  (wrong) => {
+    const given = wrong as unknown as Live<string>;
+    for (const live of [given, () => given]) {
+      expect(() => show(() => () => textOf(solid.useLive(live)))).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    }
+  },
+);
 
 test('[VUE1] [VUE4] [UNDO10] what a function would return can be given itself', async () => {
   const source = Object.assign(new EventTarget(), { state: 'following' });

@@ -158,12 +158,14 @@ test('[VUE2] another read replaces the one before; components with an equal one 
   expect(text()).toBe('ready other');
 });
 
-test('[VUE1] another argument is INVALID_ARGUMENT', () => {
-  const read = () => Promise.resolve();
-  expect(() => show(client.Live, { read })).toThrow(
-    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-  );
-});
+test.each([undefined, null, 5, {}, Promise.resolve()])(
+  '[VUE1] another argument is INVALID_ARGUMENT: %o',
+  (wrong) => {
+    expect(() => show(client.Live, { read: () => wrong })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
+  },
+);
 
 test('[VUE4] [UNDO10] useConnectionStatus and useUndo follow until their component is gone', async () => {
   const source = Object.assign(new EventTarget(), { state: 'following', pendingWrites: 0 });

@@ -104,19 +104,24 @@ test('[VUE2] a live read ends with its scope, outside of components too', async 
   expect(state.value).toBe('one');
 });
 
-test('[VUE1] another argument is INVALID_ARGUMENT, for the error handler', async () => {
-  const errors: unknown[] = [];
-  const app = createApp({
-    setup() {
-      useLive(() => Promise.resolve() as never);
-      return () => '';
-    },
-  });
-  app.config.errorHandler = (error) => errors.push(error);
-  app.mount(element);
-  app.unmount();
-  expect(errors).toEqual([expect.objectContaining({ code: 'INVALID_ARGUMENT' })]);
-});
+test.each([undefined, null, 5, {}, Promise.resolve()])(
+  '[VUE1] another argument is INVALID_ARGUMENT, for the error handler: %o, itself or as the result of a function',
+  (wrong) => {
+    for (const live of [wrong, () => wrong]) {
+      const errors: unknown[] = [];
+      const app = createApp({
+        setup() {
+          useLive(live as never);
+          return () => '';
+        },
+      });
+      app.config.errorHandler = (error) => errors.push(error);
+      app.mount(element);
+      app.unmount();
+      expect(errors).toEqual([expect.objectContaining({ code: 'INVALID_ARGUMENT' })]);
+    }
+  },
+);
 
 test('[VUE3] on a server nothing is read: a live value is pending, a connection connecting', async () => {
   vi.stubGlobal('document', undefined);
