@@ -67,8 +67,8 @@ test('[MEDIUM9] a transaction that the browser never answers is reported after 2
   expect(beats.isWaiting).toBe(false);
 });
 
-test('[MEDIUM9] a long transaction is not silent while parts of it are answered', async () => {
-  const beats = new Beats();
+/** A step whose parts are answered every 16 s, ten times. */
+async function answeredInParts(beats: Beats) {
   let hear = () => {};
   let end = (_value: string) => {};
   const outcome = answered((heard) => {
@@ -77,10 +77,29 @@ test('[MEDIUM9] a long transaction is not silent while parts of it are answered'
       end = resolve;
     });
   }, beats.after);
+  outcome.catch(() => {});
   for (let i = 0; i < 10; i++) {
     await beats.pass(8);
     hear();
   }
+  return { outcome, end };
+}
+
+test('[MEDIUM9] a long transaction is not silent while parts of it are answered', async () => {
+  const { outcome, end } = await answeredInParts(new Beats());
   end('whole');
   expect(await outcome).toBe('whole');
+});
+
+test('[MEDIUM9] a long transaction is reported when 20 s pass after its last answered part', async () => {
+  const beats = new Beats();
+  const { outcome } = await answeredInParts(beats);
+  const heardMs = beats.waitedMs;
+  let reason: unknown;
+  outcome.catch((error) => {
+    reason = error;
+  });
+  for (let beat = 0; reason === undefined && beat < 100; beat++) await beats.pass(1);
+  expect(reason).toBeInstanceOf(SilentDatabase);
+  expect(beats.waitedMs - heardMs).toBe(20_000);
 });

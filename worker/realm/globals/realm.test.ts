@@ -253,7 +253,7 @@ describe('the global scope', () => {
     expect(values()).toEqual(before);
   });
 
-  test('[NODE12] a name replaced above a host is left alone, and a kept function of an ended host does nothing', async () => {
+  test('[NODE12] a name replaced above a host is left alone, and a kept function of an ended host is the platform’s', async () => {
     const objects = await opened(create());
     const kept = globalThis.setTimeout;
     const above = (...call: Parameters<typeof setTimeout>) => kept(...call);

@@ -138,6 +138,9 @@ describe('objects in Node', () => {
       await expect(objects.deleteObject(a)).rejects.toMatchObject(closed);
       await expect(objects.list('Counter')).rejects.toMatchObject(closed);
     }
+    const again = await createObjects({ Counter }, { directory });
+    expect(await again.env.Counter.getByName('a').add(0)).toBe(1);
+    await again.close();
   });
 
   test('[NODE1] classes run in this process', async () => {
@@ -243,10 +246,12 @@ describe('objects in Node', () => {
          async begin() { await this.ctx.storage.setAlarm(Date.now() + 3_600_000); return 'set'; }
          alarm() {}
        }
-       const { env } = await createObjects({ Clock });
+       const { env } = await createObjects({ Clock }, { idleMs: 3_600_000 });
        console.log(await env.Clock.getByName('a').begin());`,
     );
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program]);
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program], {
+      timeout: 60_000, // one that is kept alive is killed, which rejects
+    });
     expect(stdout.trim()).toBe('set');
   });
 
