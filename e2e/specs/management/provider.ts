@@ -62,7 +62,14 @@ export async function startProvider(options: Partial<ManagementOptions> = {}) {
     // Older SDKs send forms as streams, as their own fetch takes them.
     api.fetch(new Request(input, { ...init, duplex: 'half' } as RequestInit));
 
-  return { api, clock, call, newZone, sdkFetch, baseUrl: BASE, close: () => objects.close() };
+  /** The ids of all objects that have stored something. */
+  const storedObjects = async () =>
+    (await objects.list('ManagementObject')).map(({ id }) => id.toString());
+
+  return {
+    ...{ api, clock, call, newZone, sdkFetch, storedObjects, baseUrl: BASE },
+    close: () => objects.close(),
+  };
 }
 
 export type TestProvider = Awaited<ReturnType<typeof startProvider>>;

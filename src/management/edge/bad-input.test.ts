@@ -106,6 +106,14 @@ describe('bad input', () => {
   });
 
   test('[MG6] a resource of an unknown zone or account is 404, and nothing is created', async () => {
+    const all = async () => [
+      (await provider.call('GET /zones')).body.result,
+      (await provider.call('GET /accounts')).body.result,
+      await provider.storedObjects(),
+    ];
+    await provider.newZone();
+    const before = await all();
+    expect(before.map(({ length }) => length > 0)).toEqual([true, true, true]);
     const rows = [
       `GET /zones/${UNKNOWN_ID}/dns_records`,
       `POST /zones/${UNKNOWN_ID}/dns_records`,
@@ -121,8 +129,7 @@ describe('bad input', () => {
         body: failure(1404),
       });
     }
-    const { body } = await provider.call('GET /zones');
-    expect(body.result.map(({ id }: { id: string }) => id)).not.toContain(UNKNOWN_ID);
+    expect(await all()).toEqual(before);
   });
 
   test('[MG7] a duplicate is refused', async () => {
