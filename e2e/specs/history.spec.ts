@@ -39,6 +39,10 @@ test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier 
     const rows = await moment.sql.exec('SELECT count(*) FROM t').raw().one();
     const file = await moment.exportDatabase();
     const undo = await storage.restore(at10.bookmark);
+    const restored = await storage.get('n');
+    const isRestore = (await storage.history({ limit: 1 }))[0]?.isRestore;
+    // The restored state equals the moment's: only with another value is it seen which of the two is read.
+    await storage.put('n', 'after the restore');
     return {
       commits: commits.length,
       isOrdered: commits.every(({ time }, i) => i === 0 || time <= commits[i - 1]!.time),
@@ -47,9 +51,9 @@ test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier 
       n,
       rows,
       file: new TextDecoder().decode(file.subarray(0, 15)),
-      restored: await storage.get('n'),
+      restored,
       afterRestore: await moment.get('n'),
-      isRestore: (await storage.history({ limit: 1 }))[0]?.isRestore,
+      isRestore,
       undo: undo.length,
     };
   });
@@ -66,6 +70,7 @@ test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier 
     isRestore: true,
     undo: 59,
   });
+  await follower.evaluate(() => window.past!.storage.put('n', 'before the failover'));
   await leader.close();
   const after = await follower.evaluate(async () => {
     const { storage, moment } = window.past!;
