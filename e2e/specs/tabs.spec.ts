@@ -203,20 +203,28 @@ test('[TAB15] of three tabs, the third one ends its worker; it leads when the tw
 }) => {
   const tabs: Page[] = [];
   for (let i = 0; i < 3; i++) tabs.push(await openBlank(await context.newPage(), server));
-  for (const [i, tab] of tabs.entries()) await put(tab, `from ${i}`, i);
   const [one, two, three] = tabs as [Page, Page, Page];
-  /** A worker holds a lock as long as it lives. */
-  const workers = () =>
+  const workersOf = (...pages: Page[]) => pages.map((page) => page.workers().length);
+  await put(one, 'from one', 1);
+  await put(two, 'from two', 2);
+  // The second is in line before the third comes.
+  const inLine = () =>
     three.evaluate(async () => {
       const { held = [] } = await navigator.locks.query();
-      return held.filter(({ name }) => name?.includes('/worker/')).length;
+      return held.filter(({ name }) => name?.includes('/reserve/')).length;
     });
-  await expect.poll(workers).toBe(2);
-  await put(three, 'without a worker', 1);
+  await expect.poll(inLine).toBe(1);
+  const ended = three.waitForEvent('worker').then((worker) => worker.waitForEvent('close'));
+  await put(three, 'from three', 3);
+  await ended;
+  expect(workersOf(one, two, three)).toEqual([1, 1, 0]);
+  await put(three, 'without a worker', 4);
+  expect(workersOf(one, two, three)).toEqual([1, 1, 0]);
   await one.close();
   expect(await list(three)).toHaveLength(4);
-  await expect.poll(workers).toBe(2);
+  await expect.poll(() => workersOf(two, three)).toEqual([1, 1]);
   await two.close();
-  await put(three, 'alone', 1);
+  await put(three, 'alone', 5);
   expect(await list(three)).toHaveLength(5);
+  expect(workersOf(three)).toEqual([1]);
 });
