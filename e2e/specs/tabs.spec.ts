@@ -214,7 +214,9 @@ test('[TAB15] of three tabs, the third one ends its worker; it leads when the tw
       return held.filter(({ name }) => name?.includes('/reserve/')).length;
     });
   await expect.poll(inLine).toBe(1);
-  const ended = three.waitForEvent('worker').then((worker) => worker.waitForEvent('close'));
+  const ended = three
+    .waitForEvent('worker')
+    .then((worker) => worker.waitForEvent('close', { timeout: 30_000 }));
   await put(three, 'from three', 3);
   await ended;
   expect(workersOf(one, two, three)).toEqual([1, 1, 0]);
