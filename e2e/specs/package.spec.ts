@@ -190,10 +190,15 @@ test('[PKG16] a build with Vite has the late parts as a file of their own, also 
   });
   const { origin, asked, close } = await serveLate(join(project, 'built'));
   try {
-    await expectAt(`${origin}/index.html`, sharedProfile);
+    const page = await sharedProfile.newPage();
+    await page.goto(`${origin}/index.html`);
+    await expect(page).toHaveTitle('works');
     expect(asked.count).toBe(0);
-    await expectAt(`${origin}/classes.html`, sharedProfile);
+    expect(await page.evaluate(() => (window as unknown as LatePage).late.count())).toBe(1);
     expect(asked.count).toBe(1);
+    await page.close();
+    await expectAt(`${origin}/classes.html`, sharedProfile);
+    expect(asked.count).toBe(2);
   } finally {
     close();
   }
