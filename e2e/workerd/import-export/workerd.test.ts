@@ -12,6 +12,7 @@ import { idOf, placeDatabase, placeSchedule, Workerd } from './workerd.ts';
 
 const BULK_COUNT = 100_000;
 const ALARM_MS = Date.UTC(2033, 4, 5, 6, 7, 8, 9);
+const DUE_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 
 let directory: string;
 let host: TestHost;
@@ -23,19 +24,17 @@ beforeAll(async () => {
   await host.run(({ storage }) => fill(storage, BULK_COUNT, ALARM_MS), 'from here');
   placeDatabase(directory, 'from here', await exportOf('from here'));
 
-  // Two alarms that are due; only one of them stands in the schedule.
-  const due = (Date.now() - 1000) * 1_000_000;
-  const rings = await makeFile(
-    'CREATE TABLE _cf_METADATA (key INTEGER PRIMARY KEY, value BLOB);' +
-      `INSERT INTO _cf_METADATA VALUES (1, ${due})`,
-  );
-  placeDatabase(directory, 'scheduled', rings);
-  placeDatabase(directory, 'unscheduled', rings);
+  // Two alarms that are due there, and were not here; only one of them stands in the schedule.
+  host.setWallClock(DUE_MS - 1000 - host.now());
+  for (const name of ['scheduled', 'unscheduled']) {
+    await host.run(({ storage }) => storage.setAlarm(DUE_MS), name);
+    placeDatabase(directory, name, await exportOf(name));
+  }
   placeSchedule(
     directory,
     await makeFile(
       'CREATE TABLE _cf_ALARM (actor_id TEXT PRIMARY KEY, scheduled_time INTEGER, actor_name TEXT) WITHOUT ROWID;' +
-        `INSERT INTO _cf_ALARM VALUES ('${idOf('scheduled')}', ${due}, 'scheduled')`,
+        `INSERT INTO _cf_ALARM VALUES ('${idOf('scheduled')}', ${DUE_MS} * 1000000, 'scheduled')`,
     ),
   );
   workerd = await Workerd.start(directory);
@@ -105,9 +104,9 @@ test('[MOVE12] a small object of workerd, which is all in its WAL, moves here', 
   );
 });
 
-test('[MOVE12] an alarm that moved is known to workerd, and runs when the schedule has it', async () => {
+test('[MOVE12] the alarm of an export is known to workerd, and runs when the schedule has it', async () => {
   await expect.poll(() => workerd.call('scheduled', 'get', 'rang')).toBe(true);
-  expect(await workerd.call('unscheduled', 'alarmTime')).toBeGreaterThan(0);
+  expect(await workerd.call('unscheduled', 'alarmTime')).toBe(DUE_MS);
   expect(await workerd.call('unscheduled', 'get', 'rang')).toBeNull();
   await workerd.call('unscheduled', 'setAlarm', Date.now());
   await expect.poll(() => workerd.call('unscheduled', 'get', 'rang')).toBe(true);
