@@ -145,7 +145,11 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   'follow-server': {
     folder: 'src/follow',
     mutate: ['src/follow/server/*.ts', `!src/follow/server/{${FOLLOW_VALUES}}.ts`],
-    tests: [...followTests('replica', 'lost-answers', 'hostile-followers'), ...FOLLOWERS_HERE],
+    tests: [
+      ...followTests('replica', 'lost-answers', 'hostile-followers'),
+      'src/follow/server/follower-sockets.test.ts',
+      ...FOLLOWERS_HERE,
+    ],
   },
   'follow-capture': {
     folder: 'src/follow',
