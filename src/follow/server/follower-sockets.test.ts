@@ -1,6 +1,6 @@
 // The sockets of followers, on an object whose sockets are plain: each is looked at from both sides.
 
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DurableObjectState, ObjectWebSocket } from '../../shared/contract/object.ts';
 import type { FollowerConnection } from '../protocol/server.ts';
 import { FollowerSockets } from './follower-sockets.ts';
@@ -105,7 +105,9 @@ beforeEach(() => {
   );
   platform = new Platform();
   restart();
-  return () => vi.unstubAllGlobals();
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
 });
 
 /** Begins another instance, with the sockets and the answer of the one before. */
