@@ -1,11 +1,12 @@
 // The worker of objects-worker, in a browser whose IndexedDB fails as a message says, or the address (`?silent`):
 //
 // `silent`: nothing that happens to requests and transactions is told any more.
+// `heard`: what happens to them is told again.
 // `close`: the browser closes every connection, as it does when its database process ends.
 
 import './objects-worker.ts';
 
-export type Fault = 'silent' | 'close';
+export type Fault = 'silent' | 'heard' | 'close';
 
 /** Where pages name the fault. */
 export const FAULT_CHANNEL = 'faults of IndexedDB';
@@ -14,7 +15,7 @@ let isSilent = self.location.search === '?silent';
 const connections = new Set<IDBDatabase>();
 
 new BroadcastChannel(FAULT_CHANNEL).onmessage = ({ data }: MessageEvent<Fault>) => {
-  if (data === 'silent') isSilent = true;
+  if (data !== 'close') isSilent = data === 'silent';
   if (data !== 'close') return;
   for (const connection of connections) {
     connection.close();
@@ -36,3 +37,10 @@ function hear(this: EventTarget, type: string, listener: (event: Event) => void)
 
 for (const { prototype } of [IDBRequest, IDBTransaction])
   prototype.addEventListener = hear as never;
+
+// A browser that never answers has not made the database either: without the page's listeners it would stay without
+// stores, for whoever opens it later.
+const { open } = IDBFactory.prototype;
+IDBFactory.prototype.open = function (name, version) {
+  return open.call(this, isSilent ? `${name}, never opened` : name, version);
+};
