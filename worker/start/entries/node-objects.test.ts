@@ -250,7 +250,7 @@ describe('objects in Node', () => {
        console.log(await env.Clock.getByName('a').begin());`,
     );
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program], {
-      timeout: 60_000, // one that is kept alive is killed, which rejects
+      timeout: 60_000, // a process that is kept alive is killed, which rejects
     });
     expect(stdout.trim()).toBe('set');
   });
