@@ -88,10 +88,12 @@ beforeEach(() => {
   vi.stubGlobal(
     'WebSocketRequestResponsePair',
     class {
-      constructor(
-        readonly request: string,
-        readonly response: string,
-      ) {}
+      readonly request: string;
+      readonly response: string;
+      constructor(request: string, response: string) {
+        this.request = request;
+        this.response = response;
+      }
     },
   );
   // Node's own takes no status of 101.
