@@ -12,9 +12,10 @@ interface Defined {
  */
 export type ContentKind = 'content' | 'others' | 'none' | 'hidden' | 'plain';
 
-/** Behind the name of the table, which may have any text in quotes. SQLite writes the words before it. */
-const MODULE =
-  /^CREATE VIRTUAL TABLE (?:"(?:[^"]|"")*"|'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\])?.*?\bUSING\s+["'`[]?(\w+)/is;
+/** The name of the table may have any text in quotes, also `USING`. SQLite writes the words before it. */
+const NAME =
+  /^CREATE VIRTUAL TABLE (?:"(?:[^"]|"")*"|'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|[^\s"'`[]+)/i;
+const MODULE = /\bUSING\s+["'`[]?(\w+)/i;
 /** FTS5 takes any beginning of the word; its other options that begin with C have other letters, too. */
 const CONTENT = /[,(]\s*c[onte]*\s*=\s*(["'`[]?)([^"'`\],)]*)/i;
 
@@ -45,5 +46,6 @@ export function contentOfIndex({ sql }: Defined): string {
 }
 
 function moduleOf(sql: string): string | undefined {
-  return MODULE.exec(sql)?.[1]?.toLowerCase();
+  const nameLength = NAME.exec(sql)?.[0].length ?? 0;
+  return MODULE.exec(sql.slice(nameLength))?.[1]?.toLowerCase();
 }
