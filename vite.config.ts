@@ -51,7 +51,7 @@ const LAST_STOP_MS = 300_000;
 /** Tests that take minutes, which `npm test` leaves for the rest. */
 const LONG = ['**/*.long.test.ts'];
 
-/** Of single tests in other files. */
+/** The tag of single long tests in files of short ones. */
 const TAGS = [
   { name: 'long', description: 'About a second or more: `npm test` leaves it for the rest.' },
 ];

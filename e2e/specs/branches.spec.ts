@@ -228,7 +228,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
       const read = (tab: Tab) =>
         tab.evaluate(async () => [...(await window.promoted.list())], null);
       await one.evaluate(() => window.promoted.put('a', 1), null);
-      expect(await read(two)).toEqual([['a', 1]]); // it has the object open before
+      expect(await read(two)).toEqual([['a', 1]]); // the second tab has the object open before the promotion
       const undo = await one.evaluate(async () => {
         const branch = await window.promoted.fork();
         await branch.delete('a');

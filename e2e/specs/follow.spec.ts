@@ -99,7 +99,7 @@ test('[FOLP11] two devices of one page work offline, outlive a reload, meet on w
     await expect.poll(() => shown(page, 'phone')).toEqual(['milk']);
     await expect.poll(() => shown(page, 'laptop')).toEqual(['bread']);
 
-    // They meet.
+    // The server is there again: each device sends its own note and receives the other one.
     await remote.start();
     await expect
       .poll(async () => (await shown(page, 'phone'))?.toSorted(), { timeout: 60_000 })
@@ -114,7 +114,7 @@ test('[FOLP11] two devices of one page work offline, outlive a reload, meet on w
     expect(settled).toHaveLength(3);
     await expect.poll(() => shown(page, 'laptop')).toEqual(settled);
 
-    // Both add the same while they are offline: the call that comes second is refused.
+    // Both devices add the same note while they are offline: the server refuses the call that reaches it second.
     await remote.stop();
     await page.evaluate(async () => {
       const { phone, laptop } = window.devices!;

@@ -118,7 +118,7 @@ test(
     await tables.getByRole('button', { name: /pair/ }).click();
     await expect(grid.getByRole('row')).toHaveCount(3);
     await expect(edits).toHaveCount(4);
-    // Columns have taken every name of the row's number: nothing names one row.
+    // The table's columns are called rowid, oid and _rowid_, so no name is left for the rowid, and no row can be edited.
     await tables.getByRole('button', { name: /nameless/ }).click();
     await expect(grid.getByRole('gridcell')).toHaveText(['a', 'b', 'c']);
     await expect(edits).toHaveCount(0);

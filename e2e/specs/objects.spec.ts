@@ -224,7 +224,7 @@ test('[STUB18] a fetch that is aborted while the object waits for its body rejec
       () => (outcome = 'answered'),
       (reason) => (outcome = reason === signal.reason ? `the reason: ${reason.message}` : reason),
     );
-    await room.add(1); // the object has had the request before it
+    await room.add(1); // calls arrive in order, so the request has arrived
     const outcomes = [outcome];
     abort.abort(new Error('changed my mind'));
     await pending;

@@ -191,7 +191,7 @@ function buildsIn(folder: string): string {
 /** The projects of unit tests that `npm test` runs the short tests of. */
 const UNIT = ['unit', 'isolated'];
 
-/** By the tag of tests that take about a second or more. */
+/** Which tests a step runs: the tag `long` marks those of about a second or more. */
 const CHOICES: Readonly<Record<'short' | 'long', IsChosen>> = {
   short: (tags) => !tags.includes('long'),
   long: (tags) => tags.includes('long'),
@@ -217,7 +217,7 @@ function unit(
   };
 }
 
-/** Loading the others would take longer than the tests. */
+/** The files with a test of the tag `long`. Vitest would load all files to find them, which takes longer than the tests. */
 function filesWithLongTests(): readonly string[] {
   return listFiles(['src', 'worker', 'e2e'], /(?<!\.long)\.test\.ts$/).filter((file) =>
     readSource(file).includes("tags: 'long'"),

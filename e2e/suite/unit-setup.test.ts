@@ -1,4 +1,4 @@
-// The setup of unit tests, on values that it must tell apart.
+// The equality of buffers in unit tests.
 
 import { expect, test } from 'vitest';
 

@@ -48,7 +48,7 @@ class Room extends DurableObject {
   }
 }
 
-/** Has its names in memory, and an alarm. */
+/** A room whose constructor reads the names into memory; it also has an alarm. */
 class Remembering extends Room {
   readonly known = this.names();
   list() {
@@ -325,7 +325,7 @@ describe('an object that follows', () => {
     const server = await serverOf();
     const { env } = await app(server);
     const room = env.Room.getByName('a');
-    // That of the server: here, the fetch would be BRANCH_ISOLATED.
+    // The error is of the run on the server: a run on the copy would be BRANCH_ISOLATED.
     await expect(room.fetched('once')).rejects.toThrow('fetch failed');
     expect(await room.names()).toEqual(['once']);
   });

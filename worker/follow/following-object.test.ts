@@ -145,7 +145,7 @@ async function greeting() {
   return { ...used, room, socket: sockets[0]!, sockets };
 }
 
-/** The same, which has a whole copy. */
+/** A copy that has greeted a server of the test, and has received the whole object. */
 async function scripted() {
   const made = await greeting();
   made.socket.greet();

@@ -76,7 +76,7 @@ export async function simulate<Table extends ClassTable>(
     }
   } finally {
     for (const end of undo) end();
-    beginRandomness(sqlite); // others get the platform's numbers again
+    beginRandomness(sqlite); // code outside of the run gets random numbers of the platform again
     await hosts?.end();
   }
   const short = coverage.shortOf(options.minimum ?? {});
@@ -89,11 +89,11 @@ export async function simulate<Table extends ClassTable>(
 }
 
 function runOnce(options: RunOptions, seed: number, steps: readonly Step[]): Promise<RunOutcome> {
-  beginRandomness(options.sqlite); // its random numbers are from the seed, too
+  beginRandomness(options.sqlite); // the random numbers of SQL are from the seed, too
   return new SimulatedRun(options, seed, steps).run();
 }
 
-/** SQLite asks for a seed at its next random number. */
+/** Has SQLite ask for a new seed when it next needs a random number. */
 function beginRandomness({ exports }: Sqlite): void {
   exports.sqlite3_randomness(0, 0);
 }

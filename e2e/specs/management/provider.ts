@@ -66,10 +66,8 @@ export async function startProvider(options: Partial<ManagementOptions> = {}) {
   const storedObjects = async () =>
     (await objects.list('ManagementObject')).map(({ id }) => id.toString());
 
-  return {
-    ...{ api, clock, call, newZone, sdkFetch, storedObjects, baseUrl: BASE },
-    close: () => objects.close(),
-  };
+  const close = () => objects.close();
+  return { api, clock, call, newZone, sdkFetch, storedObjects, baseUrl: BASE, close };
 }
 
 export type TestProvider = Awaited<ReturnType<typeof startProvider>>;

@@ -1,7 +1,7 @@
 // The worker of objects-worker, in a browser whose IndexedDB fails as a message says, or the address (`?silent`):
 //
-// `silent`: nothing that happens to requests and transactions is told any more.
-// `heard`: what happens to them is told again.
+// `silent`: no event of a request or transaction is delivered any more.
+// `heard`: events of requests and transactions are delivered again.
 // `close`: the browser closes every connection, as it does when its database process ends.
 
 import './objects-worker.ts';
@@ -38,8 +38,8 @@ function hear(this: EventTarget, type: string, listener: (event: Event) => void)
 for (const { prototype } of [IDBRequest, IDBTransaction])
   prototype.addEventListener = hear as never;
 
-// A browser that never answers has not made the database either: without the page's listeners it would stay without
-// stores, for whoever opens it later.
+// While the browser is silent, `open` opens a database of another name. The real one would be made without its stores,
+// because the listener that makes them is never called, and a later `open` would find it so.
 const { open } = IDBFactory.prototype;
 IDBFactory.prototype.open = function (name, version) {
   return open.call(this, isSilent ? `${name}, never opened` : name, version);

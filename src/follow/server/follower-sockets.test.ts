@@ -1,4 +1,4 @@
-// The sockets of followers, on an object whose sockets are plain: each is looked at from both sides.
+// The sockets of followers, on a fake of the platform that records each message and close.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DurableObjectState, ObjectWebSocket } from '../../shared/contract/object.ts';

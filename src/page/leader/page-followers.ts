@@ -32,7 +32,7 @@ export class PageFollowers {
     control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
       if (data?.type !== 'connect' || data.worker !== events.leader()) return;
       const { client, worker } = data;
-      // Any tab of the origin can post here, including one with other code.
+      // Any script of the origin can post to this channel.
       if (typeof client !== 'string' || typeof worker !== 'string') return;
       const isKnown = this.#workers.has(client);
       this.#workers.set(client, worker);

@@ -30,7 +30,7 @@ function keptMs(...events: ('pagehide' | 'pageshow' | 'visibilitychange')[]): nu
   return nowMs - startMs;
 }
 
-/** The clock moves with each look at it. */
+/** The clock of the test moves on by a little each time it is read. */
 const isAbout50 = (durationMs: number) => durationMs >= 50 && durationMs < 60;
 
 test('[CONN14] a page with unanswered calls stays for 50 ms as it goes away, and otherwise never', () => {

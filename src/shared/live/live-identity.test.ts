@@ -44,7 +44,7 @@ test('[LIVE15] live values of two handles differ, and the owner gives nothing aw
     const owner = ownerOf(handle, by);
     expect(ownerOf(handle, by)).toBe(owner);
     expect(ownerOf(other, by)).not.toBe(owner);
-    // A plain object without members: not the handle, nor anything else with methods.
+    // The owner gives no access to the handle: it is a plain object without members.
     expect(Reflect.getPrototypeOf(owner)).toBe(Object.prototype);
     expect(Reflect.ownKeys(owner)).toEqual([]);
   }

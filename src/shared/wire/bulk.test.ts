@@ -45,7 +45,7 @@ test('[BULK9] more than 128 MiB in one call is MESSAGE_TOO_LARGE', () => {
     packer.add([new Uint8Array(sizeBytes)]);
     packer.take();
   };
-  // With each come a few bytes of text.
+  // A chunk also has some bytes of JSON, so four of these nearly fill the 128 MiB of a call.
   for (let i = 0; i < 4; i++) add(2 ** 25 - 64);
   expect(() => add(256)).toThrow(expect.objectContaining({ code: 'MESSAGE_TOO_LARGE' }));
 });

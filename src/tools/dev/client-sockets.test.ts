@@ -13,7 +13,7 @@ import { WebSocketPair } from '../../shared/calls/sockets/web-socket.ts';
 
 /** Everything that the worker's sockets hear. */
 const heard: unknown[] = [];
-/** Lets the upgrade of `/slow` go on. */
+/** Answers the pending upgrade of `/slow`. */
 let decide: (() => void) | undefined;
 
 async function answer(request: Request): Promise<Response> {

@@ -3,7 +3,7 @@ import { turns } from '../../../src/testing/turns.ts';
 import { ClearanceWatch } from './clearance-watch.ts';
 
 const CLEARED = { code: 'SITE_DATA_CLEARED' };
-/** From this age on, a look is too old. */
+/** From this age on, a look at the directory is too old to vouch for a result. */
 const CHECK_MS = 250;
 
 let nowMs: number;
@@ -40,7 +40,7 @@ function advance(durationMs: number): void {
   for (const { task } of due) task();
 }
 
-/** The error, if it is known within a few turns. */
+/** The error by which the watch tells that the directory was cleared, if it does so within a few turns. */
 const noticed = () => Promise.race([watch.cleared, turns()]);
 
 const answer = () => watch.during(async () => 'answered');

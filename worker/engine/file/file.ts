@@ -39,8 +39,8 @@ export interface SyncFile {
 /** The files of one object. Names are short, fixed and ASCII. */
 export interface FileDirectory {
   /**
-   * True if a flush stores all changes of its file or none, and a file that is opened is what is stored: then a failed
-   * flush leaves nothing to be stored once more.
+   * True if a flush is atomic and opening a file reads only flushed bytes, as on IndexedDB: after a failed flush, the
+   * stored bytes are known, and nothing has to be written once more.
    */
   readonly isExact?: boolean;
   /**

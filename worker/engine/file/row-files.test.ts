@@ -153,7 +153,7 @@ describe('flushes to rows', () => {
   });
 });
 
-/** Rows that, when full, store nothing more: neither bytes nor a size. Removing goes on. */
+/** Rows of a disk that can be full: then neither bytes nor sizes are stored, while removals succeed. */
 class FullRows extends CrashRows {
   isFull = false;
   override async save(changes: readonly FileChange[]): Promise<void> {
@@ -167,7 +167,7 @@ class FullRows extends CrashRows {
 describe('full rows give the object that they refused', () => {
   const FAILED = { hasFailed: true };
 
-  /** An object with a row `1: kept` and so many flushes, whose next write the rows refuse. */
+  /** Makes an object with the row `1: kept` by `flushes` flushes, then fills the disk and has its next write refused. */
   async function refused(rows: FullRows, files: RowFiles, flushes: number): Promise<void> {
     const log = await openLog(files.directory('o'), new TestEnvironment());
     for (let i = 0; i < flushes; i++) {
@@ -181,7 +181,7 @@ describe('full rows give the object that they refused', () => {
     await log.close().catch(() => {});
   }
 
-  // After the first flush, zeros are written ahead, which the second one stores.
+  // The first flush is followed by zeros written ahead of the log; the second flush stores them.
   test.each([1, 2, 3])(
     '[FULL4] after %i flushes, again and again, and takes writes once there is room',
     async (flushes) => {
@@ -221,7 +221,7 @@ describe('full rows give the object that they refused', () => {
     put(first.db, 0, 'a');
     const flushes = [first.files.flush()];
     put(first.db, 0, 'kept');
-    flushes.push(first.files.flush()); // its transaction is the next
+    flushes.push(first.files.flush()); // stored by the IndexedDB transaction after the one of the first flush
     const kept = all(first.db) as unknown[];
     first.db.exec('PRAGMA cache_size = 1; BEGIN');
     for (let k = 1; k < 40; k++) put(first.db, k, noise(100 + k, 4000));
@@ -283,7 +283,7 @@ test('[FILE1] a directory of which a file is open is not removed: IO; closed, it
   for (const key of ['o', 'p']) {
     const file = await files.directory(key).open('a');
     file.write(bytes(1), 0);
-    expect(await files.sizes(key)).toEqual(new Map([['a', 1]])); // stored or not
+    expect(await files.sizes(key)).toEqual(new Map([['a', 1]])); // the write was not flushed
     if (key === 'p') file.close();
     else {
       await expect(files.removeAll('o')).rejects.toMatchObject({ code: 'IO' });

@@ -299,7 +299,7 @@ describe('files that do not belong to an object', () => {
       { length: 400 },
       (_, i) => `CREATE TABLE t${i}(${Array.from({ length: 40 }, (_, j) => `c${j}`)});`,
     );
-    // However slow the machine is.
+    // No limit of time: the import passes on a slow machine, too.
     const limits = completeLimits({ importMs: Number.POSITIVE_INFINITY });
     const patient = await createTestHost({}, {}, undefined, undefined, limits);
     await patient.host.importDatabase(patient.address(), await makeFile(tables.join('')));
@@ -365,7 +365,7 @@ describe('a WAL', () => {
     renewed.set(makeWal(steps.slice(0, 1), { salt: 99 }));
     await importFile(first, renewed);
     expect(await rows('SELECT x FROM t')).toEqual([[1], [2]]);
-    // The salts are in no sum.
+    // A frame with another salt is of an earlier WAL; no checksum covers the salts.
     await importFile(first, changed(makeWal(steps), secondStart + 11, 99));
     expect(await rows('SELECT x FROM t')).toEqual([[1], [2]]);
   });

@@ -41,7 +41,7 @@ async function withLateFlush() {
   return { directory, flushed, ...opened };
 }
 
-/** Each begins something that goes on at the disk, except for the last. */
+/** When a log is closed. All but the last begin a write or flush that the disk has not finished yet. */
 const MOMENTS: Readonly<Record<string, (opened: OpenedLog & Late) => unknown>> = {
   'a flush': ({ files }) => void files.flush(),
   'two flushes': ({ files, db }) => {

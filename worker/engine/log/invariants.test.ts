@@ -129,7 +129,7 @@ test('[LOG28] the history of a restore is there until its commit', async () => {
   const restore = new Restore(log, pages, pendingRestore);
   await restore.show();
   restore.checkHistory();
-  log.keepFrom(null); // what no caller does
+  log.keepFrom(null); // breaks the rule of callers: a pending restore keeps its history
   while (log.pruneOldest());
   expect(violation(() => restore.commit())).toMatch(/history of a restore/);
   expect(restore.isShown).toBe(true);

@@ -147,7 +147,7 @@ test('[LOG6] a transaction over many existing pages spills to the log and surviv
   const before = all(opened.db);
   directory.records = 0;
   opened.db.exec("BEGIN; UPDATE t SET v = replace(v, 'a', 'b')");
-  expect(directory.records).toBeGreaterThan(10); // before it is committed
+  expect(directory.records).toBeGreaterThan(10); // pages of the open transaction went to the file
   opened.db.exec('COMMIT');
   await opened.files.flush();
   const after = all(opened.db);

@@ -365,7 +365,7 @@ test('[LOG5] [LOG6] 4 MB of changed pages are in memory: more of a transaction g
   await files.flush();
   expect(await files.checkpoint()).toBe(true);
   written.length = 0;
-  const changed = filled(1); // of which the log has little
+  const changed = filled(1); // a page of equal bytes, whose record is short
   changed[0] = 2;
   writePages(1023, changed);
   expect(written).toEqual([]);

@@ -243,7 +243,7 @@ test('[LOG3] a record that an earlier opening left is not redone, even behind th
   for (const seed of [1, 2]) commit(first, seed);
   await first.close();
   const left = await bytesOf(directory, LOG);
-  await overwrite(directory, LOG, left.slice().fill(0, 4096)); // power took both
+  await overwrite(directory, LOG, left.slice().fill(0, 4096)); // the loss of power took both commits
   const second = await open();
   commit(second, 1);
   await second.close();

@@ -217,8 +217,8 @@ function refuseDamage(files: OpeningFiles, replay: Replay, checkpoints: Checkpoi
 
 /**
  * Makes the state that is shown from now on stay: commits that a crash of the program left unflushed,
- * and the end of the log, where commits may have been discarded or torn. If the files are exact, the commits do
- * stay; on a full disk, the end is stored with the next commit. Returns true if the medium flushes at once.
+ * and the end of the log, where commits may have been discarded or torn. On exact files all
+ * commits are durable already, so a full disk is no error: the next commit stores the end of the log. Returns true if the medium flushes at once.
  */
 async function keepEnd({ active, position }: Replay, isExact: boolean): Promise<boolean> {
   active.cutBehind(position.offset);

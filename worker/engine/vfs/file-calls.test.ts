@@ -237,7 +237,7 @@ test("[LOG18] SQLite's random numbers have a seed of the platform, another one e
   const seed = vi.spyOn(crypto, 'getRandomValues').mockImplementation((bytes) => bytes);
   const [first, again] = [firstNumber(), firstNumber()];
   expect(again).toBe(first);
-  // Its last byte is a part of it, too.
+  // The whole seed counts: another last byte gives other numbers.
   seed.mockImplementation((bytes) => {
     (bytes as Uint8Array).set([1], bytes!.byteLength - 1);
     return bytes;

@@ -90,7 +90,7 @@ export class LogVfs {
       ['zName', name],
       ...install(this.#vfsMethods()),
     ]);
-    // As the default: SQLite asks only that one for the seed of its random numbers.
+    // As the default VFS: SQLite asks only the default one for the seed of its random numbers.
     exports.sqlite3_vfs_register(vfs, 1);
   }
 

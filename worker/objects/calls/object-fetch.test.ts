@@ -81,7 +81,7 @@ class Mute extends DurableObject<Env> {}
 
 let host: TestHost;
 const cancelled: unknown[] = [];
-/** The signs of `/wait`. */
+/** What the handler of `/wait` has reported. */
 let heard: string[];
 let env: Env;
 let room: DurableObjectStub<Room>;

@@ -66,7 +66,7 @@ describe('alarms', () => {
       expect(delay).toBeGreaterThanOrEqual(2 ** (i + 1));
       expect(delay).toBeLessThanOrEqual(1.25 * 2 ** (i + 1));
     }
-    // By another part of the quarter each time.
+    // Each delay is lengthened by another random share, of up to a quarter.
     expect(new Set(delays.map((delay, i) => delay / 2 ** (i + 1))).size).toBe(6);
     expect(runs.at(-1)).toEqual([6, true]);
     expect(await getAlarm()).toBeNull();

@@ -16,10 +16,11 @@ type Slot =
   | { readonly kind: 'live'; readonly instance: ObjectInstance }
   | { readonly kind: 'closing'; readonly released: Promise<void>; readonly isRemoved: boolean };
 
-/** Who uses an instance, or has failed to get one. */
+/** A call of `use`. Calls of one object begin in the order in which they were made. */
 interface Caller {
+  /** Its `use` was called, or it has failed to get an instance. */
   hasBegun: boolean;
-  /** Lets the next caller begin. Absent: it does not wait yet. */
+  /** Lets the next caller of the object begin. Absent: that one does not wait yet. */
   begun?: () => void;
 }
 
@@ -35,7 +36,7 @@ export interface InstancesOwner {
 export class Instances {
   readonly #owner: InstancesOwner;
   readonly #slots = new Map<string, Slot>();
-  /** The last caller of each object, while it has not begun. */
+  /** The last caller of each object. Absent: all have begun. */
   readonly #callers = new Map<string, Caller>();
   #closed: StorageError | undefined;
 
@@ -67,8 +68,9 @@ export class Instances {
   }
 
   /**
-   * Uses the instance of an address, in the order of the calls. If it was closed in order while the caller waited,
-   * the next one is used. `removed`: as for `get`; such a caller waits for no other.
+   * Calls `use` with the instance of an address: for each object in the order of the calls. If the instance was closed
+   * in order while the caller waited, the next instance is used. `removed`: as for `get`; a caller that passes it does
+   * not wait for earlier callers, because they may wait for the removal.
    *
    * @throws as `get`, and the error of the use
    */
@@ -83,12 +85,12 @@ export class Instances {
     const caller: Caller = { hasBegun: false };
     this.#callers.set(key, caller);
     try {
-      // Callers that wait for an opening or a closing get their instances in no certain order.
+      // While the object opens or closes, `get` answers its callers in no certain order.
       let instance = await this.get(address);
       if (earlier?.hasBegun === false)
         await new Promise<void>((begun) => void (earlier.begun = begun));
       if (instance.context.wasClosed) instance = await this.#notClosed(address);
-      // Not awaited: the next caller waits for the beginning only.
+      // The result is not awaited here: the next caller may begin at once.
       return use(instance);
     } finally {
       if (earlier?.hasBegun === false) earlier.begun = () => this.#begin(key, caller);
@@ -96,6 +98,7 @@ export class Instances {
     }
   }
 
+  /** An instance that was not closed in order. @throws as `get` */
   async #notClosed(address: ObjectAddress, removed?: () => StorageError): Promise<ObjectInstance> {
     let instance = await this.get(address, undefined, removed);
     while (instance.context.wasClosed) instance = await this.get(address, undefined, removed);

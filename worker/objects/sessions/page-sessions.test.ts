@@ -16,7 +16,7 @@ const begin = () => ({ op: 'begin', number: ++transactions }) as const;
 let host: TestHost;
 let sessions: PageSessions;
 let timeouts: (() => void)[];
-/** How long each of them waits. */
+/** The delay of each timeout. */
 let delaysMs: number[];
 /** Calls that are neither over nor cancelled. */
 let running: Set<() => void>;

@@ -432,7 +432,7 @@ test('[DIFF7] a walk over the differences of a branch goes on where it was, when
       found.push(change);
     }
     const keys = found.map((change) => (change.kind === 'key' ? change.key : change.kind));
-    const later = i === 0 ? [] : ['k later 0']; // the second walk began after it
+    const later = i === 0 ? [] : ['k later 0']; // was written before the second walk began
     expect(keys).toEqual([...Object.keys(entries).sort(), ...later]);
   }
 });

@@ -1,4 +1,4 @@
-// Calls of one stub, made while their object has no instance, or another one.
+// The order of calls of one stub that are made while their object opens, or is evicted and opens again.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createObjects, DurableObject, evictDurableObject } from './node-objects.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => objects.close());
 
-/** Calls from a microtask each: of some, the object is being closed, or is being opened again, or is open. */
+/** Makes each call in a microtask of its own, so that they meet the object while it closes, while it opens, and open. */
 async function callInTurns(add: (n: number) => Promise<void>): Promise<void> {
   const called: Promise<void>[] = [];
   for (const n of CALLS) {

@@ -431,7 +431,7 @@ test('[REVERT6] the revert of a commit gives what the others made, or is CONFLIC
           expect([now, old]).toEqual([original.before, original.after]);
           expect(later.has(key(change))).toBe(false);
         }
-        // All of it, but for what later commits have changed, too.
+        // The revert undoes each change of the commit, except those of rows that later commits have changed, too.
         const expected = own.map(key).filter((one) => !later.has(one));
         expect(made.map(key).sort()).toEqual(expected.sort());
         await isSound();
@@ -465,7 +465,7 @@ test('[REVERT7] several commits, also with others between them, are taken back a
   await storage.put('last', 1);
   const after = await storage.getCurrentBookmark();
   const count = (await storage.history({ limit: 1000 })).length;
-  // In no order.
+  // The bookmarks are passed neither in the order of their commits nor in the reverse one.
   const undone = await storage.revert([...mine.slice(5), ...mine.slice(0, 5).reverse()]);
   expect((await storage.history({ limit: 1000 })).length).toBe(count + 1);
   expect(await rows('SELECT * FROM t')).toEqual([]);

@@ -337,7 +337,7 @@ test('[UNDO7] [UNDO5] without options, 100 entries are kept, and each commit is 
     commits.filter(({ bookmark }) => bookmark < before).slice(0, limit);
   const stack = undoStack(mine({ history, revert: async () => commit('revert') }));
   stacks.push(stack);
-  await stack.undo(); // the first reading
+  await stack.undo(); // the stack reads the history for the first time
   for (let i = 0; i < 101; i++) commit('storage');
   let count = 0;
   while (await stack.undo()) count++;
