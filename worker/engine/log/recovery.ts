@@ -217,8 +217,9 @@ function refuseDamage(files: OpeningFiles, replay: Replay, checkpoints: Checkpoi
 
 /**
  * Makes the state that is shown from now on stay: commits that a crash of the program left unflushed,
- * and the end of the log, where commits may have been discarded or torn. On exact files all
- * commits are durable already, so a full disk is no error: the next commit stores the end of the log. Returns true if the medium flushes at once.
+ * and the end of the log, where commits may have been discarded or torn. On exact files
+ * all commits are durable already, so a full disk is no error: the next commit stores the end of the log. Returns
+ * true if the medium flushes at once.
  */
 async function keepEnd({ active, position }: Replay, isExact: boolean): Promise<boolean> {
   active.cutBehind(position.offset);

@@ -195,7 +195,7 @@ test('[HIST15] a history that takes more than half of its bytes is thinned befor
     [(bytes: number) => bytes / 6, [60]],
   ] as const) {
     const object = await ThinnedObject.aged({ count: 120, thenMs: MINUTE_MS });
-    // The bytes of the ended segments: without the one that commits go to, and the empty one after it.
+    // The bytes of the ended segments: without the current segment and the empty one after it.
     const segments = [...(object.directory as MemoryDirectory).sizes()]
       .filter(([name, size]) => name.startsWith('log-') && size > 0)
       .sort(([one], [other]) => (one < other ? -1 : 1));

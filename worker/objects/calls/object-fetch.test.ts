@@ -81,7 +81,7 @@ class Mute extends DurableObject<Env> {}
 
 let host: TestHost;
 const cancelled: unknown[] = [];
-/** What the handler of `/wait` has reported. */
+/** The reports of the handler of `/wait`. */
 let heard: string[];
 let env: Env;
 let room: DurableObjectStub<Room>;

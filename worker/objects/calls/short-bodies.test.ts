@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Objects } from '../../../src/shared/contract/object-management.ts';
 import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
 
-/** Increasing numbers: two chunks that change places, or one that comes twice, make another text. */
+/** Increasing numbers: two chunks that change places, or a repeated chunk, make another text. */
 const LONG = Array.from({ length: 10_000 }, (_, i) => i).join('ü');
 
 class Messages extends DurableObject {
