@@ -1,11 +1,27 @@
 // A full disk, as the browser's quota makes it. Only Chromium lets a test set the quota.
 
 import { randomBytes } from 'node:crypto';
+import type { BrowserContext } from '@playwright/test';
 import type { DurableObjectStub } from '../../src/shared/contract/object.ts';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import type { Served } from '../browsers/server.ts';
 import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import type { Room } from './pages/objects-worker.ts';
+
+/** A page whose origin has 4 MB, and sets its quota: without a size, it is the browser's own again. */
+async function onSmallDisk(context: BrowserContext, server: Served) {
+  const page = await openBlank(await context.newPage(), server);
+  const cdp = await context.newCDPSession(page);
+  const setQuota = (quotaSize?: number) =>
+    cdp.send('Storage.overrideQuotaForOrigin', {
+      origin: server.origin,
+      ...(quotaSize !== undefined && { quotaSize }),
+    });
+  // Set before the first write: after it, Chromium's IndexedDB goes on with the room it was told, for a while.
+  await setQuota(4_000_000);
+  return { page, setQuota };
+}
 
 test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
   context,
@@ -106,11 +122,7 @@ test('[FULL1] [STUB46] pages go on with the stubs that they had when the disk wa
 test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the object works on when there is room', {
   tag: LONG,
 }, async ({ context, server }) => {
-  const page = await openBlank(await context.newPage(), server);
-  const cdp = await context.newCDPSession(page);
-  const { origin } = server;
-  // Before the first write: Chromium's IndexedDB remembers for a while how much room it was told.
-  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 4_000_000 });
+  const { page, setQuota } = await onSmallDisk(context, server);
 
   const full = await page.evaluate(async () => {
     const storage = await window.api.openStorage('full', { medium: 'indexeddb' });
@@ -133,7 +145,7 @@ test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the obj
   expect(full.kept).toBe('before');
   expect(full.found).toBe(full.written);
 
-  await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+  await setQuota();
   const look = async () => {
     const storage = await window.api.openStorage('full', { medium: 'indexeddb' });
     await storage.sql.exec('INSERT INTO t VALUES (randomblob(100000))').ready;
@@ -150,11 +162,7 @@ test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the obj
 test('[FULL4] on a full IndexedDB, stored objects are opened, read, listed, exported and deleted, also after a reload', {
   tag: LONG,
 }, async ({ context, server }) => {
-  const page = await openBlank(await context.newPage(), server);
-  const cdp = await context.newCDPSession(page);
-  const { origin } = server;
-  // Before the first write: Chromium's IndexedDB remembers for a while how much room it was told.
-  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 4_000_000 });
+  const { page, setQuota } = await onSmallDisk(context, server);
 
   const bookmark = await page.evaluate(async () => {
     const objects = await window.api.connectRooms({ medium: 'indexeddb' });
@@ -181,7 +189,7 @@ test('[FULL4] on a full IndexedDB, stored objects are opened, read, listed, expo
     }
     return codes;
   };
-  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
+  await setQuota(1);
   const sizes = [4_000_000, 10_000, 10, 10];
   expect(await page.evaluate(refused, sizes)).toEqual(Array(4).fill('DISK_FULL'));
 
@@ -222,7 +230,7 @@ test('[FULL4] on a full IndexedDB, stored objects are opened, read, listed, expo
   });
   expect(await page.evaluate(look, bookmark)).toEqual({ ...found, listed: 3 });
 
-  await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+  await setQuota();
   await page.evaluate(async () => {
     const objects = await window.api.connectRooms({ medium: 'indexeddb' });
     const storage = await objects.storage(objects.env.Room.getByName('full'));
