@@ -51,12 +51,20 @@ export class Instances {
    *
    * @throws errors of opening its files; the error of `close` after that
    */
-  async get(
+  get(
     address: ObjectAddress,
     startup?: FacetStartup,
     removed?: () => StorageError,
   ): Promise<ObjectInstance> {
-    const key = addressKey(address);
+    return this.#get(addressKey(address), address, startup, removed);
+  }
+
+  async #get(
+    key: string,
+    address: ObjectAddress,
+    startup?: FacetStartup,
+    removed?: () => StorageError,
+  ): Promise<ObjectInstance> {
     for (;;) {
       this.checkOpen();
       const slot = this.#slots.get(key);
@@ -79,17 +87,17 @@ export class Instances {
     use: (instance: ObjectInstance) => T | PromiseLike<T>,
     removed?: () => StorageError,
   ): Promise<T> {
-    if (removed !== undefined) return use(await this.#notClosed(address, removed));
     const key = addressKey(address);
+    if (removed !== undefined) return use(await this.#notClosed(key, address, removed));
     const earlier = this.#callers.get(key);
     const caller: Caller = { hasBegun: false };
     this.#callers.set(key, caller);
     try {
       // While the object opens or closes, `get` answers its callers in no certain order.
-      let instance = await this.get(address);
+      let instance = await this.#get(key, address);
       if (earlier?.hasBegun === false)
         await new Promise<void>((begun) => void (earlier.begun = begun));
-      if (instance.context.wasClosed) instance = await this.#notClosed(address);
+      if (instance.context.wasClosed) instance = await this.#notClosed(key, address);
       // The result is not awaited here: the next caller may begin at once.
       return use(instance);
     } finally {
@@ -99,9 +107,13 @@ export class Instances {
   }
 
   /** An instance that was not closed in order. @throws as `get` */
-  async #notClosed(address: ObjectAddress, removed?: () => StorageError): Promise<ObjectInstance> {
-    let instance = await this.get(address, undefined, removed);
-    while (instance.context.wasClosed) instance = await this.get(address, undefined, removed);
+  async #notClosed(
+    key: string,
+    address: ObjectAddress,
+    removed?: () => StorageError,
+  ): Promise<ObjectInstance> {
+    let instance = await this.#get(key, address, undefined, removed);
+    while (instance.context.wasClosed) instance = await this.#get(key, address, undefined, removed);
     return instance;
   }
 
