@@ -88,33 +88,24 @@ export class Instances {
     removed?: () => StorageError,
   ): Promise<T> {
     const key = addressKey(address);
-    if (removed !== undefined) return use(await this.#notClosed(key, address, removed));
     const earlier = this.#callers.get(key);
     const caller: Caller = { hasBegun: false };
     this.#callers.set(key, caller);
     try {
-      // While the object opens or closes, `get` answers its callers in no certain order.
-      let instance = await this.#get(key, address);
-      if (earlier?.hasBegun === false)
+      // While the object opens or closes, its callers are answered in no certain order.
+      let instance = await this.#get(key, address, undefined, removed);
+      if (removed === undefined && earlier?.hasBegun === false) {
         await new Promise<void>((begun) => void (earlier.begun = begun));
-      if (instance.context.wasClosed) instance = await this.#notClosed(key, address);
+      }
+      while (instance.context.wasClosed) {
+        instance = await this.#get(key, address, undefined, removed);
+      }
       // The result is not awaited here: the next caller may begin at once.
       return use(instance);
     } finally {
       if (earlier?.hasBegun === false) earlier.begun = () => this.#begin(key, caller);
       else this.#begin(key, caller);
     }
-  }
-
-  /** An instance that was not closed in order. @throws as `get` */
-  async #notClosed(
-    key: string,
-    address: ObjectAddress,
-    removed?: () => StorageError,
-  ): Promise<ObjectInstance> {
-    let instance = await this.#get(key, address, undefined, removed);
-    while (instance.context.wasClosed) instance = await this.#get(key, address, undefined, removed);
-    return instance;
   }
 
   #begin(key: string, caller: Caller): void {
