@@ -43,12 +43,13 @@ describe('matchers', () => {
     });
     const there =
       "Counter 'visits' stores nothing; there are: Counter 'visitors', Counter abababab….";
+    const expected = playwrightExpect(storage);
     for (const failed of [
-      playwrightExpect(storage).toHaveStored('count', 1, { timeout }),
-      playwrightExpect(storage).toHaveRows('SELECT 1 WHERE 0', [{ a: 1 }], { timeout }),
-      playwrightExpect(storage).toHaveAlarm(undefined, { timeout }),
+      () => expected.toHaveStored('count', 1, { timeout }),
+      () => expected.toHaveRows('SELECT 1 WHERE 0', [{ a: 1 }], { timeout }),
+      () => expected.toHaveAlarm(undefined, { timeout }),
     ]) {
-      expect(await messageOf(failed)).toContain(there);
+      expect(await messageOf(failed())).toContain(there);
     }
   });
 
