@@ -366,6 +366,8 @@ describe('the changes of an object', () => {
     expect(await canGoOn({ ...place, table: '_follow_client' })).toBe(false);
     expect(await canGoOn({ ...place, table: null, after: ['key'] })).toBe(true);
     expect(await canGoOn({ ...place, table: null, after: [1] })).toBe(false);
+    expect(await canGoOn({ ...place, table: null, after: ['key', 'more'] })).toBe(false);
+    expect(await canGoOn({ ...place, table: null, after: ['x'.repeat(2049)] })).toBe(false);
     await exec("INSERT INTO named VALUES (1, 'a')");
     expect(await canGoOn(place)).toBe(true);
     await exec('CREATE TABLE further (a)');

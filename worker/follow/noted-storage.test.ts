@@ -203,9 +203,39 @@ test('[FOLC6] a life is that of the instance that told the position; notes of wh
     null,
     2,
   ]);
+  const lives = await rows('SELECT * FROM _follow_life');
   life = 3;
   await host.host.evict(host.address());
+  // Before anything was asked for, nothing is forgotten.
+  await run(() => capture.prune(head.id + 1));
   expect(await run(() => capture.head())).toEqual(head);
+  expect(await rows('SELECT * FROM _follow_life')).toEqual(lives);
+});
+
+test('[FOLC5] no position of before a wipe is one of after it', async () => {
+  await exec('CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3)');
+  const before = await run(() => capture.head());
+  await run((storage) => storage.deleteAll());
+  await exec('CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3), (4), (5), (6), (7)');
+  await run(() => capture.head());
+  const lives = await run(() =>
+    Array.from({ length: before.id + 1 }, (_, id) => capture.lifeAt(id)),
+  );
+  expect(lives).toEqual(lives.map(() => null));
+});
+
+test('[FOLC5] an object that was wiped before it held anything sends all that it holds', async () => {
+  await run((storage) => storage.deleteAll());
+  await exec('CREATE TABLE t (a); INSERT INTO t VALUES (1)');
+  await run(({ kv }) => kv.put('k', 1));
+  const changes = await run(() => capture.changesSince({ id: 0, life: 0 }));
+  expect(changes).toMatchObject({
+    isWiped: true,
+    schema: [{ name: 't' }],
+    tables: [{ name: 't', isWhole: true, rows: [[1, 1n]] }],
+    kv: [['k', expect.anything()]],
+    kvGone: [],
+  });
 });
 
 test.each([
@@ -289,6 +319,7 @@ test('[FOLC2] changes have the schema and the sequences if they changed, and els
   ]);
   expect(await since('ALTER TABLE u ADD COLUMN b')).toEqual([false, 3, ['u true'], [['t', 9]]]);
   expect(await since('SELECT 1')).toEqual([false, null, [], null]);
+  expect(await since('CREATE TABLE IF NOT EXISTS u (a)')).toEqual([false, null, [], null]);
   await run(({ kv }) => kv.put('k', 1));
   const { id } = await run(() => capture.head());
   await run(({ kv }) => kv.put('k', 2));
@@ -352,3 +383,76 @@ test('[FOLC9] a copy with just as many rows and keys as are read at once has eac
   const keys = parts.flatMap(([, found]) => found);
   expect([keys.length, new Set(keys).size]).toEqual([64, 64]);
 });
+
+test('[FOLC9] the first part has the schema, the last one the sequences, and only tables that have rows in them', async () => {
+  await exec('CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, a); CREATE TABLE none (a)');
+  await exec("INSERT INTO t (a) VALUES ('one'), ('two')");
+  partBytes = 1;
+  await host.host.evict(host.address());
+  const first = await run(() => capture.copyPart(null));
+  const second = await run(() => capture.copyPart(first.next));
+  const last = await run(() => capture.copyPart(second.next));
+  const part = { kv: [], kvGone: [], isWiped: false, schema: null, sequences: null };
+  const rowOf = (id: number, a: string) => [
+    { name: 't', keys: ['id'], columns: ['id', 'a'], isWhole: false, rows: [[id, a]], gone: [] },
+  ];
+  const schema = [
+    expect.objectContaining({ name: 't' }),
+    expect.objectContaining({ name: 'none' }),
+  ];
+  expect(first.changes).toEqual({ ...part, isWiped: true, schema, tables: rowOf(1, 'one') });
+  expect(second.changes).toEqual({ ...part, tables: rowOf(2, 'two') });
+  expect(last).toEqual({ changes: { ...part, tables: [], sequences: [['t', 2]] }, next: null });
+});
+
+test('[FOLC9] what a part has of a table counts for the next table and the keys of the same part', async () => {
+  await exec('CREATE TABLE t (a); CREATE TABLE u (a)');
+  const text = 'x'.repeat(500);
+  await run(({ sql, kv }) => {
+    for (let i = 0; i < 4; i++) sql.exec('INSERT INTO t VALUES (?)', text);
+    for (let i = 0; i < 4; i++) sql.exec('INSERT INTO u VALUES (?)', text);
+    for (let i = 0; i < 100; i++) kv.put(`key ${i}`, text);
+  });
+  partBytes = 3000;
+  await host.host.evict(host.address());
+  const parts = await partsOf();
+  expect(parts.map(([names, keys]) => [names.length, keys.length])).toEqual([
+    [6, 0],
+    [2, 32],
+    [0, 32],
+    [0, 32],
+    [0, 4],
+  ]);
+  // Each text has a name or a number beside it, of less than a tenth of its bytes.
+  const texts = [6, 6 + 34, 6 + 34 + 32, 6 + 34 + 32 + 32];
+  const perText = texts.map((count, part) => parts[part]![2]!.sentBytes / count);
+  expect(perText.every((bytes) => bytes > 500 && bytes < 550)).toBe(true);
+});
+
+test('[FOLC9] a part begins after a key of each kind: text that is no UTF-8, bytes, and a number that JavaScript cannot hold', async () => {
+  await exec('CREATE TABLE t (k PRIMARY KEY, v) WITHOUT ROWID');
+  const keys = "9007199254740992), (9007199254740993), (9007199254740994), ('5'), ('a\ud83d'";
+  const further = "), ('a\ud83e'), ('\ufffd'), (x'61'), (x'6162'), (x''";
+  await exec(`INSERT INTO t (k) VALUES (${keys}${further})`);
+  partBytes = 1;
+  await host.host.evict(host.address());
+  const sent: unknown[] = [];
+  let place: CopyPlace | null = null;
+  do {
+    const from: CopyPlace | null = place;
+    const { changes, next }: CopyPart = await run(() => capture.copyPart(from));
+    sent.push(...changes.tables.flatMap(({ rows }) => rows.map(([key]) => key)));
+    // As it comes from a follower: bytes are a view of a message.
+    place = next && { ...next, after: next.after && next.after.map(inMessage) };
+  } while (place !== null);
+  expect(sent).toEqual([
+    ...[9_007_199_254_740_992n, 9_007_199_254_740_993n, 9_007_199_254_740_994n],
+    ...['5', '\ufffd61EDA0BD', '\ufffd61EDA0BE', '\ufffdEFBFBD'],
+    ...[new Uint8Array(), new Uint8Array([0x61]), new Uint8Array([0x61, 0x62])],
+  ]);
+});
+
+function inMessage<T>(cell: T): T | Uint8Array {
+  if (!(cell instanceof Uint8Array)) return cell;
+  return new Uint8Array([1, ...cell, 2]).subarray(1, -1);
+}

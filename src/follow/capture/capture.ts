@@ -146,8 +146,6 @@ export class Capture implements ChangeSource {
       .map(([table]) => table as string | NoteKind | null);
     const has = (note: string | NoteKind) => noted.includes(note);
     const { objects, tables } = this.#schemaNow();
-    const isWiped = has(NOTE.wipe);
-    if (isWiped) return this.#whole();
     const whole = new Set(
       this.#sql
         .rows('SELECT DISTINCT k FROM _follow_note WHERE id > ? AND t = ?', from, NOTE.table)
@@ -172,7 +170,8 @@ export class Capture implements ChangeSource {
     }
     const hasSequences = changed.length > 0 || has(NOTE.schema) || has(NOTE.sequences);
     return {
-      isWiped,
+      // Everything that was written after the wipe is noted after it, so the changes are whole by themselves.
+      isWiped: has(NOTE.wipe),
       schema: has(NOTE.schema) ? objects : null,
       tables: changed,
       sequences: hasSequences ? this.#sequences() : null,
@@ -404,27 +403,10 @@ export class Capture implements ChangeSource {
     return found?.[0] === key;
   }
 
-  /** Everything, as one. */
-  #whole(): Changes {
-    const { objects, tables } = this.#schemaNow();
-    return {
-      isWiped: true,
-      schema: objects,
-      tables: [...tables.values()].map((shape) => this.#wholeTable(shape)),
-      sequences: this.#sequences(),
-      kv: [...this.#entries()],
-      kvGone: [],
-    };
-  }
-
   #wholeTable(shape: NotedTable): TableChanges {
     const select = (values: string) => `SELECT ${values} FROM ${sqlName(shape.name)} c`;
     const rows = exactRows(this.#sql, readValuesOf(shape, 'c'), select);
     return { ...namesInChanges(shape), isWhole: true, rows, gone: [] };
-  }
-
-  *#entries(): Iterable<[string, Uint8Array]> {
-    for (const [key, value] of this.#storage.kv.list()) yield [key, serialize(value)];
   }
 
   #sequences(): [string, number | bigint][] | null {
