@@ -50,7 +50,7 @@ export interface SandboxAsk {
 export const CLASSES_MAX = 100;
 
 /** At most twice the lines that the worker's console sends. */
-export const MESSAGES_PER_SECOND_MAX = 1000;
+const MESSAGES_PER_SECOND_MAX = 1000;
 
 const LEVELS: readonly ConsoleLevel[] = ['debug', 'log', 'info', 'warn', 'error'];
 

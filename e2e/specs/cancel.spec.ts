@@ -146,10 +146,9 @@ test('[CANCEL3] the endless query of a tab that closes ends with it', { tag: LON
   expect(Date.now() - startMs).toBeLessThan(SOON_MS);
 });
 
-test('[CANCEL7] the endless query of a method is stopped where it runs, and the object lives on', async ({
-  context,
-  server,
-}) => {
+test('[CANCEL7] the endless query of a method is stopped where it runs, and the object lives on', {
+  tag: REST,
+}, async ({ context, server }) => {
   const leader = await openBlank(await context.newPage(), server);
   await leader.evaluate(async () => {
     const { env } = await window.api.connectRooms();

@@ -3,7 +3,7 @@
 import { startSite } from '../break/torture/site.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 import type {} from './pages/asking.ts';
 
 test('[CARE1] [CARE2] the browser is asked to keep the data at the first write, which does not wait for it', async ({
@@ -80,9 +80,9 @@ test('[CARE3] [CARE5] every tab is told before the quota is used up', { tag: LON
   expect(space!.quota - space!.usage).toBeGreaterThan(16 * MIB);
 });
 
-test('[CARE3] a worker asks for the free space apart from its writes: Firefox answers on the thread of a page', async ({
-  context,
-}) => {
+test('[CARE3] a worker asks for the free space apart from its writes: Firefox answers on the thread of a page', {
+  tag: REST,
+}, async ({ context }) => {
   const site = await startSite({
     page: 'e2e/specs/pages/asking.ts',
     'objects-worker': 'e2e/specs/pages/asking-worker.ts',

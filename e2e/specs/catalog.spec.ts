@@ -4,7 +4,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 import type {} from './pages/catalog.ts';
 
 async function loadCatalogs(page: Page): Promise<void> {
@@ -67,9 +67,9 @@ test('[CAT8] deleted while it is used, it is an error until the next start, whic
   expect(seen).toEqual([['CONNECTION_CLOSED', expect.stringMatching(/deleted.*Repeat/)], true]);
 });
 
-test('[CAT8] a newer version of it takes it over, and cannot be opened by an older one', async ({
-  storagePage,
-}) => {
+test('[CAT8] a newer version of it takes it over, and cannot be opened by an older one', {
+  tag: REST,
+}, async ({ storagePage }) => {
   await loadCatalogs(storagePage);
   const seen = await storagePage.evaluate(async () => {
     const { IdbCatalog } = window.catalogs;
@@ -91,7 +91,7 @@ test('[CAT8] a newer version of it takes it over, and cannot be opened by an old
   ]);
 });
 
-test('[CAT8] a browser that refuses IndexedDB is an error that says so', async ({
+test('[CAT8] a browser that refuses IndexedDB is an error that says so', { tag: REST }, async ({
   storagePage,
 }) => {
   await loadCatalogs(storagePage);
@@ -110,9 +110,9 @@ for (const [name, message, freeBytes] of [
   ['UnknownError', 'Internal error opening backing store for indexedDB.open.', 4096],
   ['UnknownError', 'Encountered full disk while opening backing store.', 1e9],
 ] as const) {
-  test(`[FULL3] a full disk that IndexedDB calls ${name}, with ${freeBytes} bytes free, is DISK_FULL`, async ({
-    storagePage,
-  }) => {
+  test(`[FULL3] a full disk that IndexedDB calls ${name}, with ${freeBytes} bytes free, is DISK_FULL`, {
+    tag: REST,
+  }, async ({ storagePage }) => {
     await loadCatalogs(storagePage);
     const open = (name: string, message: string, freeBytes: number) =>
       storagePage.evaluate(

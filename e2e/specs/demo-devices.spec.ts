@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 
 const place = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 const items = (page: Page, name: string) => place(page, name).getByRole('listitem');
@@ -54,7 +54,7 @@ test('[DEMO35] two devices work in aeroplane mode and meet; a refusal is shown; 
   expect(errors).toEqual([]);
 });
 
-test('[DEMO38] a checkbox stands right before its text, on a phone too', async ({
+test('[DEMO38] a checkbox stands right before its text, on a phone too', { tag: REST }, async ({
   context,
   demoSite,
 }) => {

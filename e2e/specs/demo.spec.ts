@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
-import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 
 const CHARACTERS = '40,470';
 /** How many example notes there are. */
@@ -352,7 +352,7 @@ test('[DEMO15] the storage goes back to before a statement, and the notes with i
   await expect(demo.locator('.line')).toHaveCount(EXAMPLES);
 });
 
-test('[DEMO15] the inspector is loaded when it comes into view, not before', async ({
+test('[DEMO15] the inspector is loaded when it comes into view, not before', { tag: REST }, async ({
   context,
   demoSite,
 }) => {

@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
 import { ownOrigin } from '../browsers/own-origin.ts';
 import type { Served } from '../browsers/server.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, REST } from '../browsers/tags.ts';
 import { type DeploymentsSite, startDeployments } from './deployments/site.ts';
 
 let deployments: DeploymentsSite;
@@ -46,14 +46,13 @@ const told = (page: Page) => page.evaluate(() => window.app.told);
 const outcome = (page: Page, what: 'count' | 'state') =>
   page.evaluate((what) => window.app.outcome(window.app[what]()), what);
 
-for (const [older, newer] of [
+for (const [older, newer, tag] of [
   ['one', 'two'],
-  ['spring', 'summer'],
+  ['spring', 'summer', REST],
 ] as const) {
-  test(`[BUILD1] the older was opened first: ${newer} takes over from ${older}, both tabs call its methods, and the older one goes on alone`, async ({
-    context,
-    site,
-  }) => {
+  test(`[BUILD1] the older was opened first: ${newer} takes over from ${older}, both tabs call its methods, and the older one goes on alone`, {
+    tag: tag ?? [],
+  }, async ({ context, site }) => {
     const old = await open(context, site, older);
     expect(await add(old, 'a')).toBe(older);
     expect(await outcome(old, 'count')).toContain('UNKNOWN_METHOD');
@@ -89,10 +88,9 @@ test('[BUILD1] the newer was opened first: a tab of an older deployment follows 
   expect(await told(young)).toEqual(['leading']);
 });
 
-test('[APP1] [BUILD1] an old tab leads again after a newer build has migrated, until a migration is breaking', async ({
-  context,
-  site,
-}) => {
+test('[APP1] [BUILD1] an old tab leads again after a newer build has migrated, until a migration is breaking', {
+  tag: REST,
+}, async ({ context, site }) => {
   const columns = (page: Page) => page.evaluate(() => window.app.columns());
   const old = await open(context, site, 'first');
   expect(await add(old, 'a')).toBe('first');
@@ -187,10 +185,9 @@ test('[BUILD5] an object that runs for too long is reset, with an error that can
   expect(await count(old)).toBe(2);
 });
 
-test('[BUILD8] a page whose protocol does not fit is told at once, and goes on when it can', async ({
-  context,
-  site,
-}) => {
+test('[BUILD8] a page whose protocol does not fit is told at once, and goes on when it can', {
+  tag: REST,
+}, async ({ context, site }) => {
   const old = await open(context, site, 'one');
   await add(old, 'a');
   const future = await open(context, site, 'future');

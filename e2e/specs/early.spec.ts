@@ -5,7 +5,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { BLANK_PATH, type Served } from '../browsers/server.ts';
-import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 
 const QUERY = 'SELECT id, body FROM note ORDER BY id';
 
@@ -180,10 +180,9 @@ test('[LIVE19] rows of the last visit are shown before the worker is loaded, the
   expect(await failuresOf(page)).toBe(0);
 });
 
-test('[LIVE28] a note written before the worker is there is kept, on the first visit and after a new migration', async ({
-  profile,
-  server,
-}) => {
+test('[LIVE28] a note written before the worker is there is kept, on the first visit and after a new migration', {
+  tag: REST,
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);
   const NOTE = { name: 'notes', up: 'CREATE TABLE note(body TEXT)' };

@@ -95,7 +95,9 @@ test('[ERR3] every limit is a RangeError that names the fact and the bound, and 
   expect(keys).toEqual([['key', 'old']]);
 });
 
-test('[ERR3] the largest key, value and number of keys are taken', async ({ storagePage }) => {
+test('[ERR3] the largest key, value and number of keys are taken', { tag: REST }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('largest');
     const keys = Array.from({ length: 128 }, (_, i) => `k${i}`);
@@ -126,9 +128,9 @@ test('[ERR3] the largest key, value and number of keys are taken', async ({ stor
   });
 });
 
-test('[ERR5] a value that cannot be cloned is a DataCloneError, and the old value stays', async ({
-  storagePage,
-}) => {
+test('[ERR5] a value that cannot be cloned is a DataCloneError, and the old value stays', {
+  tag: REST,
+}, async ({ storagePage }) => {
   await defineSeen(storagePage);
   const { errors, entries } = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('clone');
@@ -146,7 +148,9 @@ test('[ERR5] a value that cannot be cloned is a DataCloneError, and the old valu
   expect(entries).toEqual([['key', 'old']]);
 });
 
-test('[ERR5] a wrong argument is a TypeError, and a symbol is no key', async ({ storagePage }) => {
+test('[ERR5] a wrong argument is a TypeError, and a symbol is no key', { tag: REST }, async ({
+  storagePage,
+}) => {
   await defineSeen(storagePage);
   const errors = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('arguments');
@@ -161,7 +165,9 @@ test('[ERR5] a wrong argument is a TypeError, and a symbol is no key', async ({ 
   }
 });
 
-test('[ERR5] transactionSync throws at once and names its replacement', async ({ storagePage }) => {
+test('[ERR5] transactionSync throws at once and names its replacement', { tag: REST }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('transactionSync');
     try {
@@ -196,7 +202,9 @@ test('[ERR6] abort resets the object: pending calls reject as retryable, and it 
   expect(value).toBe('old');
 });
 
-test('[ERR6] a closed handle rejects every call, and the data stays', async ({ storagePage }) => {
+test('[ERR6] a closed handle rejects every call, and the data stays', { tag: REST }, async ({
+  storagePage,
+}) => {
   await defineSeen(storagePage);
   const { error, value } = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('closed');

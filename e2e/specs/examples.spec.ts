@@ -1,5 +1,4 @@
-// The examples of docs/examples, with the packed package: their types, and the runs of the examples that no other file
-// tests.
+// The examples of docs/examples, with the packed package: the runs of those that no other file tests.
 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -9,7 +8,6 @@ import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import {
   copyExample,
-  exampleNames,
   removeExample,
   runScript,
   startFollowed,
@@ -96,17 +94,6 @@ test('[APP2] the tests of the API client pass', { tag: [ONCE, LONG] }, async () 
     removeExample(folder);
   }
 });
-
-for (const name of exampleNames()) {
-  test(`[DOC5] ${name} compiles with the types of the package`, { tag: ONCE }, async () => {
-    const folder = await copyExample(name);
-    try {
-      expect(runScript(folder, 'check')).toBe('');
-    } finally {
-      removeExample(folder);
-    }
-  });
-}
 
 /** Two tabs enter, talk, and load the earlier messages again; the first leaves. */
 async function talk(context: BrowserContext, address: string): Promise<Page> {

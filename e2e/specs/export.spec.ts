@@ -2,7 +2,7 @@
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, REST } from '../browsers/tags.ts';
 
 test('[MOVE3] an exported file is imported into another object and undone by bookmark', async ({
   storagePage,
@@ -47,7 +47,9 @@ test('[MOVE3] an exported file is imported into another object and undone by boo
   });
 });
 
-test('[MOVE6] a refused import leaves the data, and says why', async ({ storagePage }) => {
+test('[MOVE6] a refused import leaves the data, and says why', { tag: REST }, async ({
+  storagePage,
+}) => {
   const refused = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('export-refused');
     const old = 'x'.repeat(50_000);

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from '../browsers/fixtures.ts';
+import { REST } from '../browsers/tags.ts';
 import { installPacked, serveFolder } from '../package/installed.ts';
 
 const DIST = 'node_modules/ctx-storage/dist';
@@ -195,8 +196,10 @@ function pageOf(address: string, script: string): string {
   return `<script type="importmap">${map}</script><script type="module">${script}</script>`;
 }
 
-for (const name of ['packed', 'minified']) {
-  test(`[PAGE13] objects that a page forgets are collected, ${name}`, async ({ profile }) => {
+for (const [name, tag] of [['packed'], ['minified', REST]] as const) {
+  test(`[PAGE13] objects that a page forgets are collected, ${name}`, { tag: tag ?? [] }, async ({
+    profile,
+  }) => {
     const page = await (await profile.launch(['--js-flags=--expose-gc'])).newPage();
     const { port } = server.address() as AddressInfo;
     await page.goto(`http://localhost:${port}/${name}.html`);

@@ -1,7 +1,7 @@
 // Keys and values, transactions and alarms, as a page uses them.
 
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 
 test('[VAL1] put stores and get returns any value that structured clone takes', async ({
   storagePage,
@@ -183,9 +183,9 @@ test("[PTX1] a transaction commits keys and rows together and returns its closur
   expect(seen).toEqual([2, 1, [{ x: 1 }]]);
 });
 
-test('[PTX1] a transaction whose closure throws, or that is rolled back, leaves nothing', async ({
-  storagePage,
-}) => {
+test('[PTX1] a transaction whose closure throws, or that is rolled back, leaves nothing', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('rollback');
     await storage.put('a', 'old');
@@ -210,7 +210,9 @@ test('[PTX1] a transaction whose closure throws, or that is rolled back, leaves 
   expect(seen).toEqual([true, 'old', 'TRANSACTION_ENDED', 'old']);
 });
 
-test('[SES5] transactions of two handles on one object do not mix', async ({ storagePage }) => {
+test('[SES5] transactions of two handles on one object do not mix', { tag: REST }, async ({
+  storagePage,
+}) => {
   const count = await storagePage.evaluate(async () => {
     const handles = await Promise.all([
       window.api.openStorage('counter'),

@@ -7,7 +7,7 @@ import { REST } from '../browsers/tags.ts';
 
 const STORED = { value: 'kept', rows: [{ x: 1 }], alarm: 4_000_000_000_000 };
 
-test('[DUR1] data outlives a reload', async ({ storagePage }) => {
+test('[DUR1] data outlives a reload', { tag: REST }, async ({ storagePage }) => {
   await storagePage.evaluate(store);
   await storagePage.reload();
   await whenLoaded(storagePage);

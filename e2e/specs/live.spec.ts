@@ -4,7 +4,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 
 test('[LIVE13] each of three tabs sees the writes of all: rows, keys and methods', async ({
   context,
@@ -88,7 +88,9 @@ test('[LIVE14] when the object is reset or restored, live reads go on', { tag: L
   expect(await errorsOf(storagePage)).toEqual([]);
 });
 
-test('[LIVE6] closing the handle ends its live reads, and says so', async ({ storagePage }) => {
+test('[LIVE6] closing the handle ends its live reads, and says so', { tag: REST }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('closed');
     const values: unknown[] = [];

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { REST } from '../browsers/tags.ts';
 
 test('[CONN1] two tabs call one object, whose worker one of them runs', async ({
   context,
@@ -128,7 +129,7 @@ test('[STUB7] errors keep class, code and stack', async ({ storagePage }) => {
   ]);
 });
 
-test('[STUB23] objects call each other, and hand out stubs and targets', async ({
+test('[STUB23] objects call each other, and hand out stubs and targets', { tag: REST }, async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -179,7 +180,7 @@ test('[CONN4] fetch streams both ways, with every header', async ({ storagePage 
   ]);
 });
 
-test('[CONN4] a body of 8 MiB arrives whole, in order', async ({ storagePage }) => {
+test('[CONN4] a body of 8 MiB arrives whole, in order', { tag: REST }, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectRooms();
     const response = await env.Room.getByName('fetch').fetch('http://room/download');
@@ -189,9 +190,9 @@ test('[CONN4] a body of 8 MiB arrives whole, in order', async ({ storagePage }) 
   expect(seen).toEqual({ count: 2 * 1024 * 1024, firstWrong: -1 });
 });
 
-test('[STUB25] a request that was received is sent on to the network, with its body', async ({
-  storagePage,
-}) => {
+test('[STUB25] a request that was received is sent on to the network, with its body', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const echo = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;
@@ -210,9 +211,9 @@ test('[STUB25] a request that was received is sent on to the network, with its b
   expect(text).toBe('POST on');
 });
 
-test('[STUB18] a fetch that is aborted while the object waits for its body rejects with the reason', async ({
-  storagePage,
-}) => {
+test('[STUB18] a fetch that is aborted while the object waits for its body rejects with the reason', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const outcomes = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectRooms();
     const room = env.Room.getByName('fetch');
@@ -288,7 +289,9 @@ test('[STUB20] an upgrade gives a socket whose messages the object handles', asy
   expect(seen).toEqual([101, ['heard a', 'heard b', 'heard c'], '4000 done']);
 });
 
-test('[CONN1] the storage of an object is opened beside it', async ({ storagePage }) => {
+test('[CONN1] the storage of an object is opened beside it', { tag: REST }, async ({
+  storagePage,
+}) => {
   const sum = await storagePage.evaluate(async () => {
     const objects = await window.api.connectRooms();
     const room = objects.env.Room.getByName('looked into');
@@ -299,7 +302,7 @@ test('[CONN1] the storage of an object is opened beside it', async ({ storagePag
   expect(sum).toBe(4);
 });
 
-test('[CONN1] objects are listed and deleted', async ({ storagePage }) => {
+test('[CONN1] objects are listed and deleted', { tag: REST }, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const objects = await window.api.connectRooms();
     const room = objects.env.Room.getByName('listed');

@@ -8,7 +8,7 @@ import { build, createServer as createVite } from 'vite';
 import type * as Plugin from '../../src/tools/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Profile } from '../browsers/profile.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, REST } from '../browsers/tags.ts';
 import { installPacked, serveFolder } from '../package/installed.ts';
 import { linkPeers, sizeOf } from '../packed/bundled.ts';
 import { CLASSES, TOTAL } from '../packed/package-classes.ts';
@@ -63,7 +63,7 @@ test('[PKG1] the package works in a page without a bundler', async ({ sharedProf
 });
 
 test('[PKG3] Vite’s development server needs neither the plugin nor a setting', {
-  tag: ONCE,
+  tag: [ONCE, REST],
 }, async ({ sharedProfile }) => {
   writeFileSync(join(directory, 'dev.html'), '<script type="module" src="./dev.js"></script>');
   writeFileSync(join(directory, 'dev.js'), SCRIPT);
@@ -239,7 +239,9 @@ test('[PKG3] modules that Vite 7 has moved to its cache find the files that stay
   await expectToWork(directory, '/calling.html', sharedProfile);
 });
 
-test('[NODE10] a file of classes runs in a page’s own thread', async ({ sharedProfile }) => {
+test('[NODE10] a file of classes runs in a page’s own thread', { tag: REST }, async ({
+  sharedProfile,
+}) => {
   const entries = ['worker', 'in-process'].map((name) => {
     const file = name === 'worker' ? 'objects' : name;
     return [`ctx-storage/${name}`, `/node_modules/ctx-storage/dist/${file}.js`];
@@ -309,7 +311,9 @@ test('[VITE3] a wrangler project is built with the plugin, and its class runs in
   await expectToWork(join(project, 'built'), '/index.html', sharedProfile);
 });
 
-test('[PKG9] a page loads the package from another origin', async ({ sharedProfile }) => {
+test('[PKG9] a page loads the package from another origin', { tag: REST }, async ({
+  sharedProfile,
+}) => {
   const other = await serveFolder(directory);
   try {
     const { port } = other.address() as AddressInfo;

@@ -8,6 +8,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { edited } from '../break/torture/broken.ts';
 import { type Site, startSite } from '../break/torture/site.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { REST } from '../browsers/tags.ts';
 import type {} from './pages/cached.ts';
 
 const HOUR_LONG = [
@@ -85,9 +86,9 @@ test('[PTX6] [CONN14] a page comes back with its handles, stub, cursor, live rea
   await expect.poll(() => page.evaluate(() => window.held!.sums)).toEqual([3, 8]);
 });
 
-test('[PTX6] the open transaction of a page in the cache is undone, and holds up no other tab', async ({
-  profile,
-}) => {
+test('[PTX6] the open transaction of a page in the cache is undone, and holds up no other tab', {
+  tag: REST,
+}, async ({ profile }) => {
   const context = await profile.launch([], ['--disable-back-forward-cache']);
   const other = await openPage(context);
   await hold(other);
@@ -107,9 +108,9 @@ test('[PTX6] the open transaction of a page in the cache is undone, and holds up
   expect([['broadcastchannel-message'], 'TRANSACTION_ENDED']).toContainEqual(found);
 });
 
-test('[TAB19] [PTX6] the page that leads goes into the cache, and the tabs that follow go on at once', async ({
-  profile,
-}) => {
+test('[TAB19] [PTX6] the page that leads goes into the cache, and the tabs that follow go on at once', {
+  tag: REST,
+}, async ({ profile }) => {
   const context = await profile.launch([], ['--disable-back-forward-cache']);
   const page = await openPage(context);
   await hold(page);

@@ -74,10 +74,9 @@ test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on w
   expect(after).toEqual({ quick_check: 'ok', n: rows.written + 1 });
 });
 
-test('[FULL1] [STUB46] pages go on with the stubs that they had when the disk was full', async ({
-  context,
-  server,
-}) => {
+test('[FULL1] [STUB46] pages go on with the stubs that they had when the disk was full', {
+  tag: REST,
+}, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const other = await openBlank(await context.newPage(), server);
   for (const tab of [page, other]) {

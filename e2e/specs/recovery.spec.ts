@@ -2,6 +2,7 @@
 
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { REST } from '../browsers/tags.ts';
 
 test('[PITR1] a restore brings keys, tables and the alarm back, outlives a reload, and can be undone', async ({
   storagePage,
@@ -38,9 +39,9 @@ test('[PITR1] a restore brings keys, tables and the alarm back, outlives a reloa
   });
 });
 
-test('[PITR2] a bookmark for a time finds that time; deleteAll can be undone', async ({
-  storagePage,
-}) => {
+test('[PITR2] a bookmark for a time finds that time; deleteAll can be undone', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('by-time');
     await storage.put('a', 1);
@@ -56,9 +57,9 @@ test('[PITR2] a bookmark for a time finds that time; deleteAll can be undone', a
   expect(seen).toEqual({ gone: 0, back: 1 });
 });
 
-test('[PITR3] a text that is not a bookmark, and a time outside the window, are errors with a code', async ({
-  storagePage,
-}) => {
+test('[PITR3] a text that is not a bookmark, and a time outside the window, are errors with a code', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const codes = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('bad-bookmarks');
     await storage.put('a', 1);
@@ -117,9 +118,9 @@ test('[PITR4] restore goes back to a bookmark or a time, for every handle, and c
   });
 });
 
-test('[PITR4] restore is refused inside a transaction and for an argument that names no moment', async ({
-  storagePage,
-}) => {
+test('[PITR4] restore is refused inside a transaction and for an argument that names no moment', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('restore-refused');
     await storage.put('a', 1);

@@ -1,7 +1,7 @@
 // SQL as a page uses it: rows are pulled from the worker in batches.
 
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 
 test('[SQL2] exec runs several statements, binds to the last and gives its rows', async ({
   storagePage,
@@ -26,7 +26,7 @@ test('[SQL2] exec runs several statements, binds to the last and gives its rows'
   });
 });
 
-test('[SQL5] values keep their types both ways', async ({ storagePage }) => {
+test('[SQL5] values keep their types both ways', { tag: REST }, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('types');
     const bytes = new Uint8Array([0, 255]).buffer;
@@ -61,7 +61,9 @@ test('[CUR1] a result of many batches comes whole and in order, by every way of 
   expect(seen).toEqual([true, true, true]);
 });
 
-test('[CUR2] next, raw and toArray of one cursor share its position', async ({ storagePage }) => {
+test('[CUR2] next, raw and toArray of one cursor share its position', { tag: REST }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('position');
     const cursor = sql.exec('SELECT column1 AS x FROM (VALUES (1), (2), (3), (4))');
@@ -74,7 +76,9 @@ test('[CUR2] next, raw and toArray of one cursor share its position', async ({ s
   expect(seen).toEqual([{ x: 1 }, [2], [{ x: 3 }, { x: 4 }], true]);
 });
 
-test('[CUR3] one gives the only row, and rejects for none and for two', async ({ storagePage }) => {
+test('[CUR3] one gives the only row, and rejects for none and for two', { tag: REST }, async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('one');
     const codeOf = (promise: Promise<unknown>) =>

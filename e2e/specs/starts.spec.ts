@@ -8,7 +8,7 @@ import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, REST } from '../browsers/tags.ts';
 
 /**
  * Far above the time that a slow machine needs for the 3 s and the second after it, far below the 30 s of
@@ -114,11 +114,11 @@ async function startHeld() {
   };
 }
 
-for (const [what, script] of [
+for (const [what, script, tag] of [
   ['an address that does not exist', { url: '/nowhere.js' }],
-  ['a script that throws', { text: 'throw new Error("broken")' }],
+  ['a script that throws', { text: 'throw new Error("broken")' }, REST],
 ] as const) {
-  test(`[START1] after ${what}, another function of the page is used`, async ({
+  test(`[START1] after ${what}, another function of the page is used`, { tag: tag ?? [] }, async ({
     context,
     server,
   }) => {
@@ -167,9 +167,9 @@ test('[START7] the page loads sqlite3.wasm for its worker, and nobody loads it t
   }
 });
 
-test('[START4] wrong arguments are INVALID_ARGUMENT, with the right form in the message', async ({
-  storagePage,
-}) => {
+test('[START4] wrong arguments are INVALID_ARGUMENT, with the right form in the message', {
+  tag: REST,
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { connect, openStorage } = window.api as unknown as Record<
       string,

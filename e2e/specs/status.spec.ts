@@ -4,6 +4,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { REST } from '../browsers/tags.ts';
 
 interface Seen {
   /** The events that the subscription received. */
@@ -49,10 +50,9 @@ async function say(page: Page, event: string): Promise<void> {
 
 const seenOf = (page: Page) => page.evaluate(() => window.subscription);
 
-test('[STUB36] a subscription survives the leading tab, a terminated worker and a reset, because its page is told', async ({
-  context,
-  server,
-}) => {
+test('[STUB36] a subscription survives the leading tab, a terminated worker and a reset, because its page is told', {
+  tag: REST,
+}, async ({ context, server }) => {
   const one = await openBlank(await context.newPage(), server);
   await one.evaluate(async () => void (await window.api.connectRooms()));
   const two = await openBlank(await context.newPage(), server);

@@ -8,6 +8,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY, type Served } from '../browsers/server.ts';
+import { REST } from '../browsers/tags.ts';
 
 test("[TAB1] two tabs share an object: each sees the other's writes", async ({
   context,
@@ -21,7 +22,7 @@ test("[TAB1] two tabs share an object: each sees the other's writes", async ({
   expect([await get(one, 'two'), await get(two, 'one')]).toEqual([2, 1]);
 });
 
-test('[SES5] transactions of two tabs do not mix', async ({ context, server }) => {
+test('[SES5] transactions of two tabs do not mix', { tag: REST }, async ({ context, server }) => {
   const tabs = await openTabs(context, server);
   await Promise.all(
     tabs.map((tab) =>
@@ -70,10 +71,9 @@ for (const leaver of [0, 1] as const) {
   });
 }
 
-test('[TAB2] a handle opened before the other tab closed still works after it', async ({
-  context,
-  server,
-}) => {
+test('[TAB2] a handle opened before the other tab closed still works after it', {
+  tag: REST,
+}, async ({ context, server }) => {
   const [one, two] = await openTabs(context, server);
   await put(one, 'one', 1);
   await two.evaluate(async () => {
@@ -137,10 +137,9 @@ declare global {
   }
 }
 
-test('[TAB13] a tab that waited in line takes over while the server of its files is gone', async ({
-  context,
-  server,
-}) => {
+test('[TAB13] a tab that waited in line takes over while the server of its files is gone', {
+  tag: REST,
+}, async ({ context, server }) => {
   const wasm = readFileSync(join(REPOSITORY, 'worker/engine/vfs/sqlite3.wasm'));
   const headers = {
     'content-type': 'application/wasm',
