@@ -10,6 +10,9 @@ const wasm = new Uint8Array(
 );
 const systemTimeout = globalThis.setTimeout;
 
+/** How many calls of `wait` have begun, of all objects. */
+let waitsBegun = 0;
+
 let library: typeof import('../../realm/library/library.ts');
 let entry: typeof import('./in-process.ts');
 beforeAll(async () => {
@@ -38,6 +41,7 @@ function create() {
     }
     async wait(delayMs: number): Promise<number> {
       const begunMs = Date.now();
+      waitsBegun++;
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       return Date.now() - begunMs;
     }
@@ -93,7 +97,13 @@ describe('code beside the objects, by turns', () => {
   test('[NODE14] is outside while a call of it runs', async () => {
     const notes = objects.env.Notes.getByName('a');
     await notes.note('opened');
-    const calls = [notes.note('one'), notes.note('two'), notes.wait(100)];
+    const begunBefore = waitsBegun;
+    const waiting = notes.wait(100);
+    await vi.waitUntil(() => waitsBegun > begunBefore);
+    // No call has ended since, so nothing but the next turn has led out of the object.
+    await new Promise((resolve) => systemTimeout(resolve));
+    expect(await isOutside()).toBe(true);
+    const calls = [notes.note('one'), notes.note('two'), waiting];
     const seen: boolean[] = [];
     for (let i = 0; i < 10; i++) {
       await null;
