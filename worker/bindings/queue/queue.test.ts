@@ -242,7 +242,7 @@ test('[BQU6] after the last retry, a message goes to the queue of dead letters, 
 });
 
 test('[BQU6] a dead letter that comes again, after a crash, is stored once', async () => {
-  const { ask, close } = await hostOf(() => {}, { DEAD: queue(), DATA: 'QueueObject' });
+  const host = await hostOf(() => {}, { DEAD: queue(), DATA: 'QueueObject' });
   const letter = {
     id: 'a',
     timestamp: START,
@@ -250,12 +250,14 @@ test('[BQU6] a dead letter that comes again, after a crash, is stored once', asy
     bytes: new Uint8Array(3),
     delaySeconds: 0,
   };
-  const metrics = await ask(async ({ DATA, DEAD }) => {
-    for (let i = 0; i < 2; i++) await DATA.getByName('DEAD').put([letter]);
-    return DEAD.metrics();
-  });
+  const bury = () => host.ask(({ DATA }) => DATA.getByName('DEAD').put([letter]));
+  await bury();
+  const handle = await host.storage((host.env as Untyped).DATA.getByName('DEAD'));
+  await handle.abort('crash').catch(() => {});
+  await bury();
+  const metrics = await host.ask(({ DEAD }) => DEAD.metrics());
   expect(metrics).toMatchObject({ backlogCount: 1, backlogBytes: 3 });
-  await close();
+  await host.close();
 });
 
 test('[BQU6] without dead letters it is dropped, with a warning', async () => {
