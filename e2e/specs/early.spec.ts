@@ -29,6 +29,8 @@ declare global {
       readonly storage: Awaited<ReturnType<Window['api']['openStorage']>>;
       readonly leave: () => void;
     };
+    /** How many transactions of IndexedDB have ended on the page, since `noteLooks`. */
+    looksEnded: number;
   }
 }
 
@@ -114,6 +116,20 @@ const keeps = (page: Page, text: string) =>
       }),
     text,
   );
+
+/** Notes when the page has looked for what is kept: in a transaction, whose result is shown before the next task. */
+const noteLooks = (page: Page) =>
+  page.evaluate(() => {
+    window.looksEnded = 0;
+    const begin = IDBDatabase.prototype.transaction;
+    IDBDatabase.prototype.transaction = function (...parameters) {
+      const transaction = begin.apply(this, parameters);
+      transaction.addEventListener('complete', () => {
+        window.looksEnded += 1;
+      });
+      return transaction;
+    };
+  });
 
 /** Holds the scripts of workers back, until the result is called. */
 async function heldWorkers(context: BrowserContext): Promise<() => void> {
@@ -247,9 +263,13 @@ test('[LIVE21] a result is shown to nobody but the user for whom it was kept, an
   const again = async (options: Visit) => {
     await page.close();
     page = await openPage(context, server);
+    await noteLooks(page);
     await visit(page, options);
   };
   await again({});
+  await expect.poll(() => page.evaluate(() => window.looksEnded)).toBeGreaterThan(0);
+  expect(await statesOf(page)).toEqual([['pending', null]]);
+  expect(await keptOn(page)).toEqual(['=alice']);
   await again({ identity: 'alice' });
   await expect
     .poll(() => statesOf(page))
