@@ -31,6 +31,20 @@ test('[VT4] a member that does not exist names itself when it is used; doubles t
 
 test('[VT6] options of miniflare add members, a Worker and the flag for events of services; others are refused', () => {
   project.write(
+    'src/index.ts',
+    `import { DurableObject } from 'cloudflare:workers';
+    export class Room extends DurableObject {}
+    export default {
+      scheduled() {},
+      async queue({ messages }, env) {
+        for (const message of messages) {
+          if (message.body === 'bad') message.retry();
+          else await env.CACHE.put('job', message.body);
+        }
+      },
+    };`,
+  );
+  project.write(
     'other.js',
     "export default { fetch: (request, env) => new Response('other ' + env.NAME) };",
   );
@@ -55,7 +69,16 @@ test('[VT6] options of miniflare add members, a Worker and the flag for events o
     it('more', async () => expect(await env.MORE.get('x')).toBe(null));
     it('other', async () => expect(await (await env.OTHER.fetch('http://x/')).text()).toBe('other one'));
     it('events', async () => expect((await exports.default.scheduled({ cron: 'c' })).outcome).toBe('ok'));
-    it('queue', async () => expect((await exports.default.queue('jobs', [])).outcome).toBe('ok'));
+    it('jobs', async () => {
+      await env.JOBS.send('x');
+      await vi.waitUntil(async () => (await env.CACHE.get('job')) === 'x', 30_000);
+    }, 60_000);
+    it('queue', async () => {
+      const message = { id: 'one', timestamp: new Date(), attempts: 1, body: 'bad' };
+      const { outcome, retryMessages } = await exports.default.queue('jobs', [message]);
+      expect(outcome).toBe('ok');
+      expect(retryMessages.map(({ msgId }) => msgId)).toEqual(['one']);
+    });
     it('spies', async () => {
       vi.spyOn(env.AI, 'run').mockResolvedValue('spied');
       expect(await env.AI.run('model')).toBe('spied');
@@ -63,7 +86,7 @@ test('[VT6] options of miniflare add members, a Worker and the flag for events o
   );
   const { passed, failed, output } = project.run();
   expect(failed, output).toEqual([]);
-  expect(passed, output).toHaveLength(6);
+  expect(passed, output).toHaveLength(7);
   project.configure('{ miniflare: { hyperdrives: {} } }');
   expect(project.run().output).toContain('miniflare.hyperdrives does not exist here');
   project.configure('{ miniflare: { serviceBindings: { A: () => new Response() } } }');
