@@ -5,7 +5,7 @@ import type { RemoteStorage } from '../../src/index.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { CLEAR_PATH, type Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, RELEASE } from '../browsers/tags.ts';
 import type { Classes } from './pages/objects-worker.ts';
 
 declare global {
@@ -104,14 +104,14 @@ test('[MEDIUM10] when the browser closes the database, every call under way reje
 });
 
 test('[MEDIUM9] when the browser answers nothing more, every call under way rejects with a code, and the next call goes on with everything acknowledged', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ tabs, server }) => {
   const tab = await openBlankTab(tabs, server);
   expectGoneOn(await courseOf(tab, 'silent'));
 });
 
 test('[MEDIUM9] a database that is never opened is STORAGE_LOCKED, and may be tried again', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ tabs, server }) => {
   const tab = await openBlankTab(tabs, server);
   const seen = await tab.evaluate(async () => {
@@ -141,7 +141,7 @@ test('[MEDIUM9] a database that is never opened is STORAGE_LOCKED, and may be tr
 });
 
 test('[DUR4] on IndexedDB, site data that is cleared is reported to every call of every tab, and a reload starts from nothing', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ tabs, server }) => {
   const both = [await openBlankTab(tabs, server), await openBlankTab(tabs, server)];
   for (const tab of both) {

@@ -235,7 +235,7 @@ function endToEnd(
   return {
     title: `${title} in ${needs}`,
     needs,
-    ...tool('playwright', 'test', ...project, '--retries=1', '--reporter=list,json', ...parameters),
+    ...tool('playwright', 'test', ...project, '--reporter=list,json', ...parameters),
     env: {
       PLAYWRIGHT_JSON_OUTPUT_NAME: report,
       PACKED_FILE: packedIn(folder),

@@ -114,7 +114,7 @@ describe('steps of npm test', () => {
     });
   });
 
-  test('a test that passes at its second run only is named', () => {
+  test('a test that would pass at a second run has failed', () => {
     const specs = [
       { title: 'unsure', tests: [{ status: 'flaky' }] },
       { title: 'sure', tests: [{ status: 'expected' }] },
@@ -123,10 +123,11 @@ describe('steps of npm test', () => {
     const tally = settle(0, () =>
       playwrightTally(report({ stats, errors: [], suites: [{ suites: [{ specs }] }] })),
     );
-    expect(tally).toMatchObject({ passed: 2, failed: 0, flaky: ['unsure'], failures: [] });
-    const lines = summary([{ title: 'browser', seconds: 1, ...tally }]).split('\n');
-    expect(lines).toContain('passed at its second run only, browser: unsure');
-    expect(lines.at(-1)).toBe('2 passed, 0 failed');
+    expect(tally).toMatchObject({
+      passed: 1,
+      failed: 1,
+      failures: [expect.stringMatching(/^unsure/)],
+    });
   });
 
   test('the ten slowest tests of all steps are listed, with the time of all their runs', () => {

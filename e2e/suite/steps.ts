@@ -1,7 +1,8 @@
 // The steps of `npm test`: a command each, and how its own report becomes counts.
 //
 // Keeps true: a step that ran nothing has failed, and so has one whose command failed while its
-// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun. A test in a browser that failed and passed when it was run once more counts as passed.
+// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun. No test
+// is run twice, and one of which a second run would pass has failed.
 // The summary names every test that failed, because of a long output often only the end is kept.
 
 import { type SpawnOptions, spawn } from 'node:child_process';
@@ -24,8 +25,6 @@ export interface TimedTest {
 export interface Tally {
   readonly passed: number;
   readonly failed: number;
-  /** The titles of tests that passed at their second run only. */
-  readonly flaky?: readonly string[];
   /** The titles of tests that failed, each with the start of its error. Absent where the report tells none. */
   readonly failures?: readonly string[];
   /** The slowest tests, the slowest first. Absent where the report tells no times. */
@@ -164,16 +163,15 @@ interface PlaywrightReport extends PlaywrightSuite {
 export function playwrightTally(path: string): Tally {
   const report = readJson<PlaywrightReport>(path);
   const { expected, unexpected, flaky, skipped } = report.stats;
-  const failed = unexpected + skipped + report.errors.length;
+  const failed = unexpected + flaky + skipped + report.errors.length;
   const tests = testsOf(report);
   return {
-    passed: expected + flaky,
+    passed: expected,
     failed,
-    flaky: tests.filter(({ status }) => status === 'flaky').map(({ title }) => title),
     failures: [
       ...report.errors.map(({ message = '' }) => failure('outside of tests', message)),
       ...tests
-        .filter(({ status }) => status === 'unexpected' || status === 'skipped')
+        .filter(({ status }) => status !== 'expected')
         .map(({ title, status, error }) => failure(title, error ?? status)),
     ],
     slowest: slowestOf(tests.map(({ title, durationsMs }) => timed(title, durationsMs))),
@@ -243,9 +241,6 @@ export function summary(results: readonly StepResult[], leftOut: readonly string
     const note = fault === undefined ? '' : `  (${fault})`;
     return `${title.padEnd(width)}  ${counts}  ${seconds.toFixed(1).padStart(6)} s${note}`;
   });
-  const flaky = results.flatMap(({ title, flaky = [] }) =>
-    flaky.map((test) => `passed at its second run only, ${title}: ${test}`),
-  );
   const failed = results.flatMap(({ title, failures = [] }) =>
     failures.map((test) => `failed, ${title}: ${test}`),
   );
@@ -256,7 +251,7 @@ export function summary(results: readonly StepResult[], leftOut: readonly string
   const slowest = slowestOf(timedTests).map(
     ({ title, seconds }) => `slowest ${seconds.toFixed(1).padStart(6)} s  ${title}`,
   );
-  return [...slowest, ...rows, ...flaky, ...failed, '', ...missing, totalLine(results)].join('\n');
+  return [...slowest, ...rows, ...failed, '', ...missing, totalLine(results)].join('\n');
 }
 
 /** `N passed, N failed` over all steps. */

@@ -156,7 +156,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     mutate: ['src/follow/capture/*.ts', 'src/follow/changes/exact-text.ts'],
     tests: [
       'src/follow/changes',
-      ...followTests('capture', 'noted-storage', 'noted-tables', 'replica'),
+      ...followTests('capture', 'noted-storage', 'noted-tables', 'replaced-rows', 'replica'),
     ],
   },
   'follow-protocol': {
