@@ -35,6 +35,8 @@ export class FakeHost implements StoragePeer {
       return () => this.#listeners.delete(listener);
     },
   };
+  /** The stored bytes of a key. They are not those of its text if they are not UTF-8. */
+  keyBytes: (key: string) => Uint8Array = (key) => new TextEncoder().encode(key);
   readonly #disk: Disk;
   #lastNumber = 0;
   #gate: Promise<void> = Promise.resolve();
@@ -138,9 +140,8 @@ export class FakeHost implements StoragePeer {
         return call.keys.filter((key) => entries.delete(key)).length;
       case 'list': {
         const { start, end, limit, reverse } = call.range;
-        const encoder = new TextEncoder();
         const inRange = [...entries]
-          .map(([key, value]) => ({ bytes: encoder.encode(key), key, value }))
+          .map(([key, value]) => ({ bytes: this.keyBytes(key), key, value }))
           .filter(({ bytes }) => compareBytes(bytes, start) >= 0)
           .filter(({ bytes }) => end === null || compareBytes(bytes, end) < 0)
           .sort((a, b) => compareBytes(a.bytes, b.bytes));

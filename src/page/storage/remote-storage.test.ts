@@ -281,13 +281,20 @@ describe('kv', () => {
     expect(asked).toEqual([256, 1]);
   });
 
-  test('[PAGE9] a list whose keys are not valid text is still whole', async () => {
-    const keys = Array.from({ length: 300 }, (_, i) => `\ufffd${String(i).padStart(4, '0')}`);
-    await Promise.all(keys.map((key) => storage.kv.put(key, 1)));
-    const listed: string[] = [];
-    for await (const [key] of storage.kv.list()) listed.push(key);
-    expect(listed).toEqual(keys);
-  });
+  test.for([
+    { reverse: false, byte: 0x80 }, // sorts before U+FFFD, as which it is listed
+    { reverse: true, byte: 0xff }, // sorts after it
+  ])(
+    '[PAGE9] a list of keys that are not UTF-8 is still whole, reverse $reverse',
+    async ({ reverse, byte }) => {
+      const keys = Array.from({ length: 300 }, (_, i) => `\ufffd${String(i).padStart(4, '0')}`);
+      await Promise.all(keys.map((key) => storage.kv.put(key, 1)));
+      host.keyBytes = (key) => new Uint8Array([byte, ...new TextEncoder().encode(key.slice(1))]);
+      const listed: string[] = [];
+      for await (const [key] of storage.kv.list({ reverse })) listed.push(key);
+      expect(listed).toEqual(reverse ? keys.toReversed() : keys);
+    },
+  );
 });
 
 /** Lets messages that were posted arrive. */
