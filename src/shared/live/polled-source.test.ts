@@ -17,6 +17,8 @@ function create(
   const pauses: number[] = [];
   let end: Error | undefined;
   let endNow = () => {};
+  /** Answers the question that has no answer yet. */
+  let answerLate: (answer: LiveOutcome | Promise<never>) => void = () => {};
   const peer: LivePeer = {
     async openLive() {
       seen.push('open');
@@ -26,7 +28,11 @@ function create(
     },
     async nextLive() {
       const answer = answers.shift();
-      if (answer === undefined) return new Promise(() => {});
+      if (answer === undefined) {
+        return new Promise((resolve) => {
+          answerLate = resolve;
+        });
+      }
       if (answer === 'lost' || answer === 'refused') throw LOST;
       return answer;
     },
@@ -63,6 +69,9 @@ function create(
     seen,
     pauses,
     stop,
+    answer(late: LiveOutcome | 'lost') {
+      answerLate(late === 'lost' ? Promise.reject(LOST) : late);
+    },
     close() {
       end = LOST;
       endNow();
@@ -142,13 +151,23 @@ test('[LIVE4] a read that fails stays open', async () => {
   expect(seen).toEqual(['open', 'failed SQL', 'result 1']);
 });
 
-test('[LIVE6] it ends when its handle is closed, at once and for good', async () => {
-  const { seen, close } = create([ok(1)]);
-  await settled();
-  close();
-  await settled();
-  expect(seen).toEqual(['open', 'result 1', 'close', 'ended CONNECTION_CLOSED']);
-});
+test.each<[name: string, late: LiveOutcome | 'lost']>([
+  ['result', ok(2)],
+  ['reset', RESET],
+  ['loss', 'lost'],
+])(
+  '[LIVE6] it ends when its handle is closed, at once and for good: a late %s changes nothing',
+  async (_, late) => {
+    const { seen, pauses, close, answer } = create([ok(1)]);
+    await settled();
+    close();
+    const ended = ['open', 'result 1', 'close', 'ended CONNECTION_CLOSED'];
+    expect(seen).toEqual(ended);
+    answer(late);
+    await settled();
+    expect([seen, pauses]).toEqual([ended, []]);
+  },
+);
 
 test('[LIVE27] it ends with its branch, and is not opened again', async () => {
   const error = toWire(storageError('BRANCH_ENDED', 'deleted'));
