@@ -187,11 +187,22 @@ describe('a live value', () => {
     const { live, source, result } = create();
     const seen: unknown[] = [];
     live.subscribe((value) => seen.push(value));
-    const next = live[Symbol.asyncIterator]().next();
+    live.subscribe((value) => seen.push(value));
+    const values = live[Symbol.asyncIterator]();
+    const next = values.next();
     live[Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never)]();
     result(1);
     expect(await next).toEqual({ done: true, value: undefined });
-    expect([seen, source.stops]).toEqual([[undefined], 1]);
+    expect([seen, source.stops]).toEqual([[undefined, undefined], 1]);
+    // The source runs again, for another listener alone.
+    const other: unknown[] = [];
+    live.subscribe((value) => other.push(value));
+    result(2);
+    expect([other, seen]).toEqual([
+      [undefined, 2],
+      [undefined, undefined],
+    ]);
+    expect(await values.next()).toEqual({ done: true, value: undefined });
   });
 });
 
