@@ -1,5 +1,8 @@
 // Entry points beside the objects of a host.
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { expect, test, vi } from 'vitest';
 import {
   createObjects,
@@ -146,27 +149,57 @@ test('[ENTRY6] closing the objects ends events that run: their callers get CONNE
   await expect(worker.fetch('http://a/')).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
 });
 
-test('[ENTRY7] after passThroughOnException, a request whose handler throws goes to the network', async () => {
-  const { worker, close } = await createObjects(
+/** Objects with a worker whose handler throws at once or later, and may pass through before. */
+const failing = (isLate: boolean, passesThrough: boolean) =>
+  createObjects(
     {},
     {
       exports: {
         default: {
           fetch(_request: Request, _env: object, ctx: Untyped) {
-            ctx.passThroughOnException();
-            throw new Error('of the handler');
+            if (passesThrough) ctx.passThroughOnException();
+            const error = new Error('of the handler');
+            if (!isLate) throw error;
+            return new Promise((_, reject) => setImmediate(reject, error));
           },
         },
       },
     },
   );
-  const reported = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const response = await worker.fetch('data:text/plain,from the network');
-  expect(await response.text()).toBe('from the network');
-  expect(reported.mock.calls[0]![1]).toMatchObject({ message: 'of the handler' });
-  reported.mockRestore();
-  await close();
-});
+
+test.for([false, true])(
+  '[ENTRY7] after passThroughOnException, a request whose handler throws goes to the network as it is; late: %s',
+  async (isLate) => {
+    const arrived: unknown[] = [];
+    const network = createServer(async (request, response) => {
+      const { method, url, headers } = request;
+      arrived.push([method, url, headers['x-mark'], await textOf(request)]);
+      response.end('from the network');
+    });
+    await new Promise<void>((resolve) => network.listen(0, '127.0.0.1', resolve));
+    const { port } = network.address() as AddressInfo;
+    const { worker, close } = await failing(isLate, true);
+    const reported = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const sent = { method: 'POST', headers: { 'x-mark': 'mine' }, body: 'of the request' };
+    const response = await worker.fetch(`http://127.0.0.1:${port}/a?b=c`, sent);
+    expect(await response.text()).toBe('from the network');
+    expect(arrived).toEqual([['POST', '/a?b=c', 'mine', 'of the request']]);
+    expect(reported.mock.calls).toMatchObject([[{}, { message: 'of the handler' }]]);
+    reported.mockRestore();
+    await close();
+    network.close();
+  },
+);
+
+test.for([false, true])(
+  '[ENTRY7] without passThroughOnException, the caller gets the error of the handler; late: %s',
+  async (isLate) => {
+    const { worker, close } = await failing(isLate, false);
+    const answer = worker.fetch('data:text/plain,from the network');
+    await expect(answer).rejects.toThrow('of the handler');
+    await close();
+  },
+);
 
 test('[ENTRY8] a promise of waitUntil that rejects is reported', async () => {
   const { worker, close } = await createObjects(
