@@ -146,10 +146,16 @@ describe('scratch memory', () => {
 
 describe('text at every length', () => {
   const units = [0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 66, 200];
+  /** Neighbours differ, so that a letter in the place of another is seen. */
+  const lettersOf = (length: number) =>
+    Array.from({ length }, (_, i) => String.fromCharCode(97 + (i % 26))).join('');
+
   test.each(units)('%i units', (length) => {
     const { memory } = sqlite;
-    for (const last of ['', 'z', '\x7f', '\x80', 'é', '\ufeff']) {
-      for (const text of [last + 'x'.repeat(length), 'x'.repeat(length) + last]) {
+    const letters = lettersOf(length);
+    for (const odd of ['', 'Z', '\x7f', '\x80', 'é', '\ufeff']) {
+      for (let place = 0; place <= length; place++) {
+        const text = letters.slice(0, place) + odd + letters.slice(place);
         const sizeBytes = memory.writeScratch(text);
         const at = memory.scratch(0);
         expect(sizeBytes).toBe(new TextEncoder().encode(text).length);
@@ -159,12 +165,17 @@ describe('text at every length', () => {
     }
   });
 
-  test('bytes that are not UTF-8 are read as U+FFFD', () => {
+  test.each(units)('a byte that is not UTF-8 is read as U+FFFD, of %i', (length) => {
     const { memory } = sqlite;
-    const at = memory.scratch(100);
-    memory.u8.set([0x61, 0xff, 0x62, 0], at);
-    expect(memory.readText(at, 3)).toBe('a\ufffdb');
-    expect(memory.readCString(at)).toBe('a\ufffdb');
+    for (let place = 0; place < length; place++) {
+      const sizeBytes = memory.writeScratch(lettersOf(length));
+      const at = memory.scratch(0);
+      memory.u8[at + place] = 0xff;
+      const letters = [...lettersOf(length)];
+      letters[place] = '\ufffd';
+      expect(memory.readText(at, sizeBytes)).toBe(letters.join(''));
+      expect(memory.readCString(at)).toBe(letters.join(''));
+    }
   });
 
   test('a null pointer is the empty text', () => {
