@@ -74,10 +74,18 @@ test.each([
 });
 
 test('[FOLC7] a table with all names of the rowid is noted if it has an INTEGER PRIMARY KEY', async () => {
-  const { tables } = await changesOf(
-    'CREATE TABLE r (rowid INTEGER PRIMARY KEY, _rowid_, oid); INSERT INTO r VALUES (5, 6, 7)',
-  );
-  expect(tables).toMatchObject([{ keys: ['rowid'], columns: ['rowid', '_rowid_', 'oid'] }]);
+  await exec('CREATE TABLE r (id INTEGER PRIMARY KEY, rowid, _rowid_, oid)');
+  const columns = ['id', 'rowid', '_rowid_', 'oid'];
+  const inserted = await changesOf('INSERT INTO r VALUES (5, 6, 7, 8), (1, 2, 3, 4)');
+  expect(inserted.tables).toMatchObject([{ keys: ['id'], columns, isWhole: false, gone: [] }]);
+  expect(inserted.tables[0]!.rows).toEqual([
+    [5, 6n, 7n, 8n],
+    [1, 2n, 3n, 4n],
+  ]);
+  const moved = await changesOf('UPDATE r SET id = 9 WHERE rowid = 6');
+  expect(moved.tables).toMatchObject([{ rows: [[9, 6n, 7n, 8n]], gone: [[5n]] }]);
+  const gone = await changesOf('DELETE FROM r WHERE oid = 4');
+  expect(gone.tables).toMatchObject([{ rows: [], gone: [[1n]] }]);
 });
 
 test.each([
