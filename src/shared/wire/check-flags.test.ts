@@ -2,8 +2,7 @@
 // them.
 
 import { expect, test } from 'vitest';
-import { checkFlagUrl } from '../contract/call-flag.ts';
-import { checkCall, checkLiveStart, checkObjectRequest } from './protocol.ts';
+import { checkCall, checkLiveStart, checkObjectRequest, WORKER_FUNCTIONS } from './protocol.ts';
 
 const REFUSED = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 const FLAG = { url: 'blob:https://a.example/1', madeMs: 1 };
@@ -39,7 +38,10 @@ test.each([
 });
 
 test('[BORDER6] a cancellation names blob URLs only', () => {
-  expect(checkFlagUrl('blob:a')).toBe('blob:a');
-  expect(() => checkFlagUrl('https://a.example/')).toThrow(REFUSED);
-  expect(() => checkFlagUrl(1)).toThrow(REFUSED);
+  const [checkFlags] = WORKER_FUNCTIONS.cancel.parameters;
+  expect(checkFlags(['blob:a', 'blob:b'])).toEqual(['blob:a', 'blob:b']);
+  for (const wrong of ['https://a.example/', 'a blob:a', 1, null]) {
+    expect(() => checkFlags(['blob:a', wrong, 'blob:b'])).toThrow(REFUSED);
+  }
+  expect(() => checkFlags('blob:a')).toThrow(REFUSED);
 });
