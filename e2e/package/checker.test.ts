@@ -93,7 +93,7 @@ export class Plain extends DurableObject {
   ]);
 });
 
-test("[DEMO25] code has a worker's globals, workerd's sockets, and an env with a namespace for each of its classes", () => {
+test("[DEMO25] code has a worker's globals and workerd's sockets", () => {
   const globals = [
     'const { 0: client, 1: server } = new WebSocketPair();',
     "new HTMLRewriter().on('a', { element: (link) => void link.setAttribute('rel', '') });",
@@ -105,12 +105,38 @@ test("[DEMO25] code has a worker's globals, workerd's sockets, and an env with a
   expect(mistakesIn(counter(...globals, 'document.title;'))).toEqual([
     expect.stringContaining("main.ts:10: Cannot find name 'document'"),
   ]);
-  expect(mistakesIn(counter("await this.env.Counter.getByName('a').add(1);"))).toEqual([]);
-  expect(mistakesIn(counter("await this.env.Counter.getByName('a').add('1');"))).toEqual([
+});
+
+test("[DEMO25] env has a namespace for each of the code's classes", () => {
+  const shop = (...lines: string[]): CodeFiles => {
+    const { 'main.ts': main } = counter(...lines);
+    return {
+      'main.ts': `${main}export { Till } from './till';`,
+      'till.ts': `import { DurableObject } from 'cloudflare:workers';
+export class Till extends DurableObject { sell(what: string) { return what; } }
+export class Drawer extends DurableObject {}`,
+    };
+  };
+  const counterCall = (call: string) => `await this.env.Counter.getByName('a').${call};`;
+  const tillCall = (call: string) => `await this.env.Till.getByName('a').${call};`;
+  expect(mistakesIn(shop(counterCall('add(1)'), tillCall("sell('tea')")))).toEqual([]);
+  expect(
+    mistakesIn(
+      shop(
+        counterCall("add('1')"),
+        counterCall("sell('tea')"),
+        tillCall('sell(1)'),
+        tillCall('add(1)'),
+      ),
+    ),
+  ).toEqual([
     "main.ts:4: Argument of type 'string' is not assignable to parameter of type 'number'.",
+    expect.stringContaining("main.ts:5: Property 'sell' does not exist"),
+    "main.ts:6: Argument of type 'number' is not assignable to parameter of type 'string'.",
+    expect.stringContaining("main.ts:7: Property 'add' does not exist"),
   ]);
-  expect(mistakesIn(counter('this.env.Other; this.env.step;'))).toEqual([
-    expect.stringContaining("Property 'Other' does not exist on type 'Env'"),
+  expect(mistakesIn(shop('this.env.Drawer; this.env.step;'))).toEqual([
+    expect.stringContaining("Property 'Drawer' does not exist on type 'Env'"),
     expect.stringContaining("Property 'step' does not exist on type 'Env'"),
   ]);
 });
