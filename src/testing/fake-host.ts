@@ -19,6 +19,9 @@ interface Session {
   transaction: { readonly number: number; readonly before: Map<string, Uint8Array> } | null;
 }
 
+/** Of every branch. */
+const BRANCH_ID = 'b'.repeat(32);
+
 export class FakeHost implements StoragePeer {
   /** Every message, in order. */
   readonly messages: (readonly Call[])[] = [];
@@ -180,6 +183,16 @@ export class FakeHost implements StoragePeer {
         return 'bookmark';
       case 'cancelRestore':
         return false;
+      case 'batch':
+        return [];
+      case 'fork': {
+        const { name, isKept } = call;
+        return { id: BRANCH_ID, name, bookmark: 'bookmark', createdMs: 0, isKept };
+      }
+      case 'revert':
+      case 'merge':
+      case 'mergeBranch':
+        return { bookmark: null, conflicts: [], conflictCount: 0, branchBookmark: 'bookmark' };
       default:
         return null;
     }

@@ -4,9 +4,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { storageError } from '../../shared/contract/errors.ts';
-import type { RemoteStorage } from '../../shared/contract/storage.ts';
+import type { RemoteStorage, StorageBranch } from '../../shared/contract/storage.ts';
 import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
-import type { Call } from '../../shared/wire/operations.ts';
+import {
+  type AnyOperation,
+  type Call,
+  OPERATIONS,
+  type OperationName,
+} from '../../shared/wire/operations.ts';
 import { Work } from '../../shared/wire/page-end.ts';
 import type { FakeHost } from '../../testing/fake-host.ts';
 import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
@@ -40,22 +45,61 @@ const stateOf = (promise: Promise<unknown>) =>
     turns(8).then(() => 'pending'),
   ]);
 
-test('[PAGE7] every kind of write that is called in the turn of close() is made', async () => {
-  const calls = [
-    storage.put('a', 1),
-    storage.kv.put('b', 2),
-    storage.sql.exec('rows 1').ready,
-    storage.setAlarm(1),
-    storage.importDatabase(new Blob([new Uint8Array(8)])),
-    storage.sync(),
-  ];
-  await storage.close();
-  await Promise.all(calls);
-  expect(host.operations.toSorted()).toEqual(
-    ['exec', 'importDatabase', 'put', 'put', 'setAlarm', 'sync'].toSorted(),
+type Write = (storage: RemoteStorage, branch: StorageBranch) => Promise<unknown>;
+
+/** A call of each member that writes, and the operation that the worker is sent. */
+const WRITES: readonly (readonly [member: string, op: OperationName, write: Write])[] = [
+  ['put', 'put', (storage) => storage.put('a', 1)],
+  ['kv.put', 'put', (storage) => storage.kv.put('a', 1)],
+  ['kv.putMany', 'putMany', (storage) => storage.kv.putMany([['a', 1]])],
+  ['delete', 'delete', (storage) => storage.delete('a')],
+  ['kv.delete', 'delete', (storage) => storage.kv.delete('a')],
+  ['deleteAll', 'deleteAll', (storage) => storage.deleteAll()],
+  ['sql.exec', 'exec', (storage) => storage.sql.exec('rows 1').ready],
+  ['sql.execMany', 'execMany', (storage) => storage.sql.execMany('rows 1', [[1]])],
+  ['batch', 'batch', (storage) => storage.batch([['rows 1']])],
+  ['setAlarm', 'setAlarm', (storage) => storage.setAlarm(1)],
+  ['deleteAlarm', 'deleteAlarm', (storage) => storage.deleteAlarm()],
+  ['sync', 'sync', (storage) => storage.sync()],
+  ['importDatabase', 'importDatabase', (storage) => storage.importDatabase(new Uint8Array(8))],
+  ['importDatabase of a Blob', 'importDatabase', (storage) => storage.importDatabase(new Blob())],
+  ['restore', 'restore', (storage) => storage.restore('moment')],
+  [
+    'onNextSessionRestoreBookmark',
+    'onNextSessionRestoreBookmark',
+    (storage) => storage.onNextSessionRestoreBookmark('moment'),
+  ],
+  ['cancelRestore', 'cancelRestore', (storage) => storage.cancelRestore()],
+  ['revert', 'revert', (storage) => storage.revert('moment')],
+  ['merge', 'merge', (storage) => storage.merge({ from: 'moment', to: 'other' })],
+  ['merge of a branch', 'mergeBranch', (storage, branch) => storage.merge(branch)],
+  ['promote', 'promote', (storage, branch) => storage.promote(branch)],
+  ['fork', 'fork', async (storage) => (await storage.fork()).close()],
+  ['deleteBranch', 'deleteBranch', (storage) => storage.deleteBranch('branch')],
+  ['abort', 'abort', (storage) => storage.abort()],
+];
+
+test('[PAGE7] the table of writes has every operation that writes, but the ends of a transaction', () => {
+  const writing = Object.entries<AnyOperation>(OPERATIONS).filter(
+    ([, { effect }]) => effect === 'write',
   );
-  expect(host.sessions.size).toBe(0);
+  const ops = new Set<string>([...WRITES.map(([, op]) => op), 'commit', 'rollback']);
+  expect([...ops].sort()).toEqual(writing.map(([op]) => op).sort());
 });
+
+test.for(WRITES)(
+  '[PAGE7] %s that is called in the turn of close() is made',
+  async ([, op, write]) => {
+    const branch = await storage.fork();
+    host.messages.length = 0;
+    const written = write(storage, branch);
+    await storage.close();
+    expect(host.operations).toEqual([op]);
+    await written;
+    await branch.close();
+    expect(host.sessions.size).toBe(0);
+  },
+);
 
 test('[PAGE7] a read of many rows that was called before close() gets them all; a later one does not', async () => {
   const [read, cursor] = [storage.sql.exec('rows 6000'), storage.sql.exec('rows 6000')];
