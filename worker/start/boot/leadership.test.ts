@@ -125,6 +125,7 @@ test('[BUILD5] events that do not end are reset when their time is up', {
   await advance(PAUSE_MS + 200);
   expect(fact).toBe('build 2 has taken over');
   expect(seen.tookMs).not.toBe(null);
+  await advance(CLOSE_MS);
   expect(isWorkerClosed).toBe(false);
 });
 
