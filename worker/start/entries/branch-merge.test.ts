@@ -156,50 +156,59 @@ test('[MERGE7] a merge whose onConflict never settles ends with its signal, and 
   await expect(closed).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
 });
 
-test('[MERGE5] branches that are kept, of a branch, and of a moment are merged; other objects and wrong arguments are refused', async () => {
+test('[MERGE5] a branch of a moment and one that is kept, with what was merged into that, are merged after a restart', async () => {
   await storage.put('a', 1);
   const then = await storage.getCurrentBookmark();
   await storage.put('a', 2);
   const old = await storage.fork({ at: then });
   await old.put('b', 'of a moment');
-  await storage.fork({ name: 'draft', keep: true });
-  const kept = await storage.openBranch('draft');
+  const kept = await storage.fork({ name: 'draft', keep: true });
   const inner = await kept.fork();
   await inner.put('c', 'of a branch');
   await kept.merge(inner);
+  expect((await storage.list()).has('c')).toBe(false);
   await boxOf('one')
     .restart()
     .catch(() => {});
   const again = await objects.storage(boxOf('one'));
   await again.merge(await again.openBranch('draft'));
   await storage.merge(old);
-  expect([...(await storage.list())]).toEqual([
+  expect([...(await again.list())]).toEqual([
     ['a', 2],
     ['b', 'of a moment'],
     ['c', 'of a branch'],
   ]);
-  const stub = await objects.fork(boxOf('one'));
-  const ofStub = await objects.storage(stub);
-  await ofStub.put('d', 'of a class');
-  await storage.merge(ofStub as StorageBranch);
-  expect(await storage.get('d')).toBe('of a class');
+});
 
+test('[MERGE5] the branch of a forked object is merged', async () => {
+  const fork = await objects.storage(await objects.fork(boxOf('one')));
+  await fork.put('a', 'of a class');
+  await storage.merge(fork as StorageBranch);
+  expect(await storage.get('a')).toBe('of a class');
+});
+
+test('[MERGE5] only a branch of the object is merged, outside of transactions and until it ends', async () => {
+  const branch = await storage.fork();
+  await branch.put('a', 1);
+  const inner = await branch.fork();
+  const other = await branch.fork();
   const two = await objects.storage(boxOf('two'));
   const refused: [() => Promise<unknown>, string][] = [
     [() => storage.merge(inner), 'INVALID_ARGUMENT'],
-    [() => old.merge(inner), 'INVALID_ARGUMENT'],
-    [() => two.merge(old), 'INVALID_ARGUMENT'],
+    [() => other.merge(inner), 'INVALID_ARGUMENT'],
+    [() => two.merge(branch), 'INVALID_ARGUMENT'],
     [() => storage.merge(storage as StorageBranch), 'INVALID_ARGUMENT'],
     // @ts-expect-error no decision
-    [() => storage.merge(old, { onConflict: 'mine' }), 'INVALID_ARGUMENT'],
-    [() => storage.transaction(() => storage.merge(old)), 'TRANSACTION_NESTING'],
-    [() => old.transaction(() => storage.merge(old)), 'TRANSACTION_NESTING'],
+    [() => storage.merge(branch, { onConflict: 'mine' }), 'INVALID_ARGUMENT'],
+    [() => storage.transaction(() => storage.merge(branch)), 'TRANSACTION_NESTING'],
+    [() => branch.transaction(() => storage.merge(branch)), 'TRANSACTION_NESTING'],
     [async () => changesOf(storage.diff(inner)), 'INVALID_ARGUMENT'],
   ];
   for (const [call, code] of refused) await expect(call()).rejects.toMatchObject({ code });
-  await old.close();
-  await expect(storage.merge(old)).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
-  await expect(changesOf(storage.diff(old))).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  await branch.close();
+  await expect(storage.merge(branch)).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  await expect(changesOf(storage.diff(branch))).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  expect([...(await storage.list()), ...(await two.list())]).toEqual([]);
 });
 
 test('[DIFF9] a branch is compared with its beginning, with its origin, with a moment of that, and with another branch', async () => {
