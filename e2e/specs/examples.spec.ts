@@ -1,4 +1,4 @@
-// The examples of docs/examples, with the packed package: the runs of those that no other file tests.
+// The examples of docs/examples, with the packed package: they run, unless another file tests that.
 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';

@@ -2,7 +2,7 @@
 //
 // Keeps true: a step that ran nothing has failed, and so has one whose command failed while its
 // report shows no failure. A test that was skipped counts as failed: nothing looks green unrun. No test
-// is run twice, and one of which a second run would pass has failed.
+// is run twice: a test that would pass the second time has failed.
 // The summary names every test that failed, because of a long output often only the end is kept.
 
 import { type SpawnOptions, spawn } from 'node:child_process';
