@@ -443,7 +443,7 @@ test('[FOLC9] a part begins after a key of each kind: text that is no UTF-8, byt
     const { changes, next }: CopyPart = await run(() => capture.copyPart(from));
     sent.push(...changes.tables.flatMap(({ rows }) => rows.map(([key]) => key)));
     // As it comes from a follower: bytes are a view of a message.
-    place = next && { ...next, after: next.after && next.after.map(inMessage) };
+    place = next && { ...next, after: next.after?.map(inMessage) ?? null };
   } while (place !== null);
   expect(sent).toEqual([
     ...[9_007_199_254_740_992n, 9_007_199_254_740_993n, 9_007_199_254_740_994n],
