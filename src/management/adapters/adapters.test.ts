@@ -137,6 +137,22 @@ describe('as an HTTP server', () => {
     server.clock.moveTo('2023-06-30');
   });
 
+  test('[MG36] both lengths without a type: the day decides before the type does, and an empty body needs none', async () => {
+    const ask = async (method: string, body: string, day: string) => {
+      const head = BOTH.split('\r\n').filter((line) => !line.startsWith('Content-Type'));
+      head[0] = `${method} /client/v4/accounts HTTP/1.1`;
+      const lines = [...head.slice(0, head.indexOf('')), `x-emulator-date: ${day}`];
+      const chunk = body === '' ? '' : `${body.length.toString(16)}\r\n${body}\r\n`;
+      const answer = await raw(`${lines.join('\r\n')}\r\n\r\n${chunk}0\r\n\r\n`);
+      return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)![1]);
+    };
+    const [before, after] = ['2023-06-30', '2023-07-01'];
+    expect(await ask('GET', '', before)).toBe(200);
+    expect(await ask('POST', BODY, before)).toBe(415);
+    expect(await ask('GET', '', after)).toBe(400);
+    expect(await ask('POST', BODY, after)).toBe(400);
+  });
+
   test('[MG11] on a server with a date, api-version does not count', async () => {
     const url = `${server.baseUrl}/accounts/${ACCOUNT_ID}/tunnels`;
     const headers = { 'api-version': '2026-01-01' };

@@ -50,8 +50,18 @@ export class Admission {
   admit({ authorities, origin, contentType }: Asked): CorsHeaders {
     for (const authority of authorities) this.#checkHost(authority);
     const headers = this.#corsFor(origin, authorities[0]!);
-    if (contentType !== undefined) checkMedia(contentType);
+    if (contentType !== undefined) this.admitMedia(contentType);
     return headers;
+  }
+
+  /** @throws ApiError 415 */
+  admitMedia(contentType: string): void {
+    const [type] = contentType.split(';');
+    if (/^(?:application\/(?:[^\s/]+\+)?json|multipart\/form-data)\s*$/i.test(type!)) return;
+    throw apiError(
+      'MEDIA_REFUSED',
+      'Content-Type must be application/json or multipart/form-data.',
+    );
   }
 
   #checkHost(authority: string): void {
@@ -91,12 +101,6 @@ export function preflightHeaders(requestHeaders: string | undefined): CorsHeader
     ...(requestHeaders && { 'access-control-allow-headers': requestHeaders }),
     'access-control-max-age': PREFLIGHT_SECONDS,
   };
-}
-
-function checkMedia(contentType: string): void {
-  const [type] = contentType.split(';');
-  if (/^(?:application\/(?:[^\s/]+\+)?json|multipart\/form-data)\s*$/i.test(type!)) return;
-  throw apiError('MEDIA_REFUSED', 'Content-Type must be application/json or multipart/form-data.');
 }
 
 /** The host as URLs spell it (`127.1` becomes `127.0.0.1`); undefined if it is invalid. */

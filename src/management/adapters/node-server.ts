@@ -119,12 +119,20 @@ async function answer(
   let response: Response;
   try {
     const { authorities, path } = targetOf(incoming);
-    cors = admission.admit({ ...askedOf(incoming), authorities });
-    response = isPreflight(incoming)
-      ? new Response(null, { status: 204, headers: preflightFor(incoming) })
-      : await api.fetch(await requestOf(incoming, outgoing, `http://${authorities[0]}${path}`), {
-          bothLengths,
-        });
+    const { contentType, ...asked } = askedOf(incoming);
+    // No web page can send both, so such a request is admitted without its type.
+    const type = contentType !== undefined && !bothLengths && { contentType };
+    cors = admission.admit({ ...asked, ...type, authorities });
+    if (isPreflight(incoming)) {
+      response = new Response(null, { status: 204, headers: preflightFor(incoming) });
+    } else {
+      const url = `http://${authorities[0]}${path}`;
+      const request = await requestOf(incoming, outgoing, url);
+      const admitBody = () => {
+        if (bothLengths && request.body !== null) admission.admitMedia(contentType ?? '');
+      };
+      response = await api.fetch(request, { bothLengths, admitBody });
+    }
   } catch (error) {
     response = failure(error);
   }

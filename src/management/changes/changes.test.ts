@@ -186,6 +186,32 @@ describe('settings that moved to the DNS settings', () => {
     });
   });
 
+  test.each([
+    ['flatten_at_root', false, 'off'],
+    ['flatten_all', true, 'on'],
+  ])(
+    '[MG27] cname_flattening %s, a word of the SDK, is answered as it was sent',
+    async (value, flag, shown) => {
+      const at = '2025-03-20';
+      const zone = await provider.newZone();
+      const settings = `/zones/${zone.id}/settings`;
+      const flattens = `GET /zones/${zone.id}/dns_settings`;
+      await result(`PATCH /zones/${zone.id}/dns_settings`, at, { flatten_all_cnames: !flag });
+      expect(await result(`PATCH ${settings}/cname_flattening`, at, { value })).toMatchObject({
+        value,
+      });
+      expect((await result(flattens, at)).flatten_all_cnames).toBe(flag);
+      expect(await result(`GET ${settings}/cname_flattening`, at)).toMatchObject({ value: shown });
+      await result(`PATCH /zones/${zone.id}/dns_settings`, at, { flatten_all_cnames: !flag });
+      const items = [
+        { id: 'ssl', value: 'full' },
+        { id: 'cname_flattening', value },
+      ];
+      expect(await result(`PATCH ${settings}`, at, { items })).toMatchObject(items);
+      expect((await result(flattens, at)).flatten_all_cnames).toBe(flag);
+    },
+  );
+
   test('[MG27] cname_flattening among all settings, written with the others or not at all', async () => {
     const at = '2025-03-20';
     const zone = await provider.newZone();

@@ -1,7 +1,8 @@
 // Until 2025-03-21 a zone has the setting `cname_flattening` where it now has `flatten_all_cnames`.
 //
-// `off` and `apex` mean the same and become false; false is shown as `off`. In a list of settings, its
-// items are removed from the call, and inserted into the answer at their old places.
+// `off` and `apex` mean the same and become false; false is shown as `off`. The words of the npm package
+// `cloudflare` and of Terraform are taken as well, and shown in the answer to the call that sends them.
+// In a list of settings, its items are removed from the call, and inserted into the answer at their old places.
 
 import { type Answer, apiError, type Call } from '../call/call.ts';
 import type { ErrorEntry } from '../call/error-codes.ts';
@@ -10,6 +11,19 @@ import { type Change, type Fields, movedPath } from './change.ts';
 
 const ID = 'cname_flattening';
 const SETTING = `/zones/:zone_id/settings/${ID}`;
+
+/** Whether a value flattens all names. A map, because values come from requests. */
+const FLATTENS_ALL: ReadonlyMap<unknown, boolean> = new Map([
+  ['off', false],
+  ['apex', false],
+  ['on', true],
+]);
+
+/** The words of client libraries. */
+const ALIASES: ReadonlyMap<unknown, boolean> = new Map([
+  ['flatten_at_root', false],
+  ['flatten_all', true],
+]);
 
 export const cnameFlattening: Change = {
   id: 'cname-flattening',
@@ -21,7 +35,10 @@ export const cnameFlattening: Change = {
   response(answer, call) {
     const isMany = !isOne(call) && call.method === 'PATCH';
     if (answer.status >= 400) return isMany ? refusedAt(answer, call) : answer;
-    if (isOne(call)) return { ...answer, result: setting(answer.result as Fields) };
+    if (isOne(call)) {
+      const sent = (call.body as Fields | undefined)?.value;
+      return { ...answer, result: setting(answer.result as Fields, sent) };
+    }
     return isMany ? answered(answer, call) : listed(answer);
   },
 };
@@ -69,7 +86,9 @@ function listed(answer: Answer): Answer {
 function answered(answer: Answer, call: Call): Answer {
   const others = [...(answer.result as Fields[])];
   const result = itemsOf(call).map((item) =>
-    isOwn(item) ? setting({ flatten_all_cnames: flattensAll(item.value, '') }) : others.shift(),
+    isOwn(item)
+      ? setting({ flatten_all_cnames: flattensAll(item.value, '') }, item.value)
+      : others.shift(),
   );
   return { ...answer, result };
 }
@@ -85,13 +104,16 @@ function refusedAt(answer: Answer, call: Call): Answer {
   return { ...answer, errors: answer.errors.map(moved) };
 }
 
-function setting({ flatten_all_cnames }: Fields): Fields {
-  return { id: ID, value: flatten_all_cnames ? 'on' : 'off', editable: true, modified_on: null };
+/** `sent`: the value in the call, if it had one. */
+function setting({ flatten_all_cnames }: Fields, sent?: unknown): Fields {
+  const value = ALIASES.has(sent) ? sent : flatten_all_cnames ? 'on' : 'off';
+  return { id: ID, value, editable: true, modified_on: null };
 }
 
 function flattensAll(value: unknown, pointer: string): boolean {
-  if (value === 'on') return true;
-  if (value === 'off' || value === 'apex') return false;
+  const known = FLATTENS_ALL.get(value) ?? ALIASES.get(value);
+  if (known !== undefined) return known;
   const name = value === undefined ? 'FIELD_MISSING' : 'FIELD_INVALID';
-  throw apiError(name, `${ID} must be off, apex or on.`, pointer);
+  const words = 'off, apex or on, or a word of client libraries: flatten_at_root, flatten_all';
+  throw apiError(name, `${ID} must be ${words}.`, pointer);
 }

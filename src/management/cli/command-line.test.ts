@@ -29,6 +29,27 @@ const FILES: Readonly<Record<string, string>> = {
     },
     { request: { method: 'POST', url: `${BASE}/zones/z/filters` }, response: null },
   ]),
+  'omitted.har': har([
+    {
+      request: {
+        method: 'POST',
+        url: `${BASE}/zones/z/dns_records`,
+        bodySize: 134,
+        postData: { mimeType: 'application/json', text: '' },
+      },
+    },
+  ]),
+  'empty.har': har([
+    {
+      request: {
+        method: 'POST',
+        url: `${BASE}/zones/z/dns_records`,
+        bodySize: 0,
+        postData: { text: '' },
+      },
+    },
+  ]),
+  'connectors.har': har([entry('GET', `${BASE}/organizations/o/railguns/r/zones`)]),
   'text.har': 'not json',
   'list.har': '[]',
   'entries.har': '{"log":{"entries":[{"request":{"method":"GET"}}]}}',
@@ -77,6 +98,22 @@ async function run(line: string) {
 }
 
 describe('deprecations scan', () => {
+  test('[REP2] a body that Playwright left out is unknown, an empty one is not', async () => {
+    const omitted = await run('deprecations scan omitted.har --at 2025-06-15');
+    expect(omitted).toMatchObject({ code: 0, printed: expect.stringContaining('1 to look at') });
+    expect((await run('deprecations scan omitted.har --at 2025-06-15 --strict')).code).toBe(1);
+    const empty = await run('deprecations scan empty.har --at 2025-06-15 --strict');
+    expect(empty).toMatchObject({
+      code: 0,
+      printed: expect.stringContaining('nothing deprecated'),
+    });
+  });
+
+  test('[REP11] the name of a product in the place of <legacy_connector> is found', async () => {
+    const found = await run('deprecations scan connectors.har --at 2020-04-02');
+    expect(found).toMatchObject({ code: 1, printed: expect.stringContaining('1 gone') });
+  });
+
   test('[REP7] nothing found is 0, findings are 1', async () => {
     expect(await run('deprecations scan clean.har --at 2025-06-15')).toEqual({
       code: 0,

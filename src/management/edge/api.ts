@@ -22,7 +22,7 @@ import { effectiveTime } from './effective-date.ts';
 import { envelope, failure } from './envelope.ts';
 import { hasNameservers, NEUTRAL_WORD, PROVIDER_WORD, withWord } from './nameserver-words.ts';
 import { performed } from './performed.ts';
-import { applySchedule } from './scheduled.ts';
+import { applySchedule, requireSettings } from './scheduled.ts';
 
 export interface ManagementOptions {
   /** The objects with the state; their class is `ManagementObject`. */
@@ -58,6 +58,11 @@ export interface ManagementOptions {
 export interface Transport {
   /** Whether it had both Transfer-Encoding and Content-Length. */
   readonly bothLengths: boolean;
+  /**
+   * Throws if the server does not take such a body. Called when the day of the call is known, on which the interface may
+   * refuse it first.
+   */
+  readonly admitBody?: () => void;
 }
 
 export interface ManagementApi {
@@ -187,9 +192,11 @@ class Edge {
       nowMs: this.#now(),
     });
     this.#declineBothLengths(at, transport);
+    transport?.admitBody?.();
     const base = url.pathname.startsWith(`${this.#basePath}/`) ? this.#basePath : '';
     const { documentation = `${url.origin}${base}${SCHEDULE_PATH}` } = this.#options;
-    applySchedule(headers, this.#schedule, { method, path, at, base, documentation });
+    const scheduled = { method, path, at, base, documentation };
+    applySchedule(headers, this.#schedule, scheduled);
     this.#requireRoute(method, path);
     const owner = {
       ...(zone && { zone }),
@@ -198,6 +205,7 @@ class Edge {
     };
     requireOwner({ path, ...owner });
     const body = await bodyOf(request);
+    requireSettings(this.#schedule, scheduled, body);
     const call: Call = {
       ...this.#internal(method, path, hasNameservers(path) ? this.#neutral(body) : body),
       ...queryOf(url.searchParams),

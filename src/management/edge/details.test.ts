@@ -116,6 +116,45 @@ describe('cname_flattening among other settings', () => {
   });
 });
 
+describe('settings that have ended, among others', () => {
+  test.each([
+    ['minify', '2024-08-05', 'Nothing replaces it'],
+    ['cname_flattening', '2025-03-21', 'flatten_all_cnames'],
+  ])('[MG30] %s is refused by name, with its date and replacement', async (id, date, told) => {
+    const path = await zonePath();
+    const items = [
+      { id: 'ssl', value: 'full' },
+      { id, value: 'on' },
+    ];
+    const got = await provider.call(`PATCH ${path}/settings`, { at: date, body: { items } });
+    expect(got.status).toBe(400);
+    const [error] = got.body.errors;
+    expect(error.message).toContain(`The setting "${id}" ended on ${date}.`);
+    expect(error.message).toContain(told);
+    expect(error.source.pointer).toBe('/items/1/id');
+    expect(error.documentation_url).toMatch(/#[a-z-]+$/);
+    const { body } = await provider.call(`GET ${path}/settings/ssl`);
+    expect(body.result.value).not.toBe('full');
+  });
+});
+
+describe('tunnels', () => {
+  const path = `/accounts/${ACCOUNT_ID}/tunnels`;
+
+  test('[MG20] the list is filtered by name until its date; then the answer says that the replacement is not here', async () => {
+    const at = '2024-02-03';
+    for (const name of ['first', 'second', 'First']) {
+      await provider.call(`POST ${path}`, { at, body: { name, tunnel_secret: 'x' } });
+    }
+    const { body } = await provider.call(`GET ${path}?name=first`, { at });
+    expect(body.result.map(({ name }: { name: string }) => name)).toEqual(['first']);
+    expect((await provider.call(`GET ${path}?is_deleted=false`, { at })).status).toBe(400);
+    const gone = await provider.call(`GET ${path}`, { at: '2024-02-04' });
+    expect(gone.status).toBe(410);
+    expect(gone.body.errors[0].message).toContain('the emulator does not have it');
+  });
+});
+
 describe('paths and methods', () => {
   test('[MG6] an unknown zone is 404 also with a wrong body in an older form', async () => {
     const unknown = `/zones/${'e'.repeat(32)}`;

@@ -1,10 +1,13 @@
 // Applies the schedule to one call on its day: adds headers to the answer, or refuses the call.
 
 import { ApiError } from '../call/call.ts';
-import { errorEntry } from '../call/error-codes.ts';
+import { type ErrorName, errorEntry } from '../call/error-codes.ts';
 import type { Schedule } from '../schedule/entry.ts';
 import { deprecationHeaders, successorPath } from '../schedule/headers.ts';
 import { type EndOfOperation, lookup } from '../schedule/lookup.ts';
+import { matchPath } from '../schedule/paths.ts';
+
+const SETTINGS = '/zones/:zone_id/settings';
 
 export interface ScheduledCall {
   readonly method: string;
@@ -29,18 +32,51 @@ export function applySchedule(headers: Headers, schedule: Schedule, call: Schedu
   if (found.state === 'gone') throw gone(call, found.change);
 }
 
-function gone({ method, path, documentation }: ScheduledCall, change: EndOfOperation): ApiError {
+function gone(call: ScheduledCall, change: EndOfOperation): ApiError {
+  return refusal('OPERATION_GONE', `${call.method} ${call.path}`, call, change);
+}
+
+/** Says when it ended and what replaces it. */
+function refusal(
+  name: ErrorName,
+  ended: string,
+  { documentation }: ScheduledCall,
+  change: EndOfOperation,
+  pointer?: string,
+): ApiError {
   const { entry, replacement } = change;
   const { status, entry: error } = errorEntry(
-    'OPERATION_GONE',
+    name,
     [
-      `${method} ${path} ended on ${entry.date}.`,
+      `${ended} ended on ${entry.date}.`,
       replacement ? ` Use ${replacement.text}` : ' Nothing replaces it',
       successor(change),
       entry.note === undefined ? '.' : `. ${entry.note}`,
     ].join(''),
+    pointer,
   );
   return new ApiError(status, [{ ...error, documentation_url: `${documentation}#${entry.id}` }]);
+}
+
+/**
+ * Of a call that writes several settings, each must still exist.
+ *
+ * @throws ApiError 400 that names the replacement of the first that has ended
+ */
+export function requireSettings(schedule: Schedule, call: ScheduledCall, body: unknown): void {
+  if (call.method !== 'PATCH' || matchPath(SETTINGS, call.path) === undefined) return;
+  const items = (body as { readonly items?: unknown } | null | undefined)?.items;
+  if (!Array.isArray(items)) return;
+  for (const [index, item] of items.entries()) {
+    const id = (item as { readonly id?: unknown } | null)?.id;
+    if (typeof id !== 'string' || !/^\w+$/.test(id)) continue;
+    const options = { schedule, basePath: '' };
+    const found = ['PATCH', 'POST']
+      .map((method) => lookup(method, `${call.path}/${id}`, call.at, options))
+      .find(({ state }) => state === 'gone');
+    if (found?.state !== 'gone') continue;
+    throw refusal('FIELD_INVALID', `The setting "${id}"`, call, found.change, `/items/${index}/id`);
+  }
 }
 
 function successor(change: EndOfOperation): string {

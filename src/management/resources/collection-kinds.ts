@@ -18,6 +18,8 @@ export interface CollectionKind {
   /** Operations on one item; POST creates an item with that id. */
   readonly one?: readonly Method[];
   readonly form?: v.GenericSchema<unknown, object>;
+  /** Fields by which the list can be filtered, exactly. */
+  readonly filters?: readonly string[];
   /** Whether creating takes and returns a list. */
   readonly createsMany?: boolean;
   /** Whether a patch of one item returns a list of one, as the SDK expects for firewall rules. */
@@ -164,6 +166,7 @@ export const COLLECTIONS: readonly CollectionKind[] = [
     list: ['GET', 'POST'],
     one: ['GET', 'DELETE'],
     form: v.looseObject({ name: v.pipe(v.string(), v.nonEmpty()), tunnel_secret: v.string() }),
+    filters: ['name'],
   },
   {
     owner: 'account',

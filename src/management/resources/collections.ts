@@ -15,7 +15,7 @@ import { listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import type { CollectionKind } from './collection-kinds.ts';
-import type { Collection, Item, ItemStore } from './item-store.ts';
+import type { Collection, Filter, Item, ItemStore } from './item-store.ts';
 
 interface KeptItem extends Item {
   readonly created_on?: string;
@@ -56,8 +56,12 @@ export function collectionHandlers(
 
 function list(kind: CollectionKind): Handle {
   return (store, call) => {
-    const page = listPageOf(listQuery(call), PAGE_SIZES);
-    const { items, total } = itemsOf(kind, store, call).find({ page });
+    const query = listQuery(call, { texts: kind.filters ?? [] });
+    const page = listPageOf(query, PAGE_SIZES);
+    const filters = (kind.filters ?? [])
+      .filter((field) => query[field] !== undefined)
+      .map((field): Filter => ({ field, kind: 'is', value: query[field]! }));
+    const { items, total } = itemsOf(kind, store, call).find({ filters, page });
     return listPageAnswer(items, total, page);
   };
 }

@@ -4,7 +4,7 @@
 // record is checked, so no write can leave an invalid record.
 
 import * as v from 'valibot';
-import { apiError } from '../call/call.ts';
+import { apiError, fieldsOf } from '../call/call.ts';
 import type { ErrorName } from '../call/error-codes.ts';
 import { validate } from '../call/validation.ts';
 import { dnsName, hostName } from './dns-names.ts';
@@ -62,6 +62,13 @@ export interface WrittenRecord {
   readonly settings: object;
   readonly priority?: number;
   readonly data?: Readonly<Record<string, string | number>>;
+}
+
+/** The fields that are not null: clients send null for a field that the record does not have. */
+export function sentFields(body: unknown): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fieldsOf(body)).filter(([name, value]) => value !== null || name === 'comment'),
+  );
 }
 
 /** @throws ApiError 400 with every error */

@@ -1,10 +1,16 @@
 // DNS records of a zone: list with filters and list pages, show, create, patch, replace, delete.
 
-import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
+import { type Answer, apiError, type RoutedCall, succeeded } from '../call/call.ts';
 import { type ListParameters, listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { dnsName } from './dns-names.ts';
-import { NULL_HOST, RECORD_TYPES, type WrittenRecord, writtenRecord } from './dns-record-form.ts';
+import {
+  NULL_HOST,
+  RECORD_TYPES,
+  sentFields,
+  type WrittenRecord,
+  writtenRecord,
+} from './dns-record-form.ts';
 import type { Collection, Filter, FilterKind, ItemStore } from './item-store.ts';
 
 interface DnsRecord extends WrittenRecord {
@@ -69,7 +75,7 @@ export function showRecord(store: ItemStore, call: RoutedCall): Answer {
 }
 
 export function createRecord(store: ItemStore, call: RoutedCall): Answer {
-  const written = writtenRecord(fieldsOf(call.body), call.zone!.name);
+  const written = writtenRecord(sentFields(call.body), call.zone!.name);
   refuseConflict(store, written);
   return succeeded(
     records(store).insert({
@@ -84,14 +90,14 @@ export function createRecord(store: ItemStore, call: RoutedCall): Answer {
 
 export function editRecord(store: ItemStore, call: RoutedCall): Answer {
   const record = known(store, call);
-  const patch = fieldsOf(call.body);
+  const patch = sentFields(call.body);
   const before: Record<string, unknown> = {};
   for (const field of WRITABLE) before[field] = record[field];
   return succeeded(rewrite(store, call, record, { ...before, ...patch }));
 }
 
 export function replaceRecord(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(rewrite(store, call, known(store, call), fieldsOf(call.body)));
+  return succeeded(rewrite(store, call, known(store, call), sentFields(call.body)));
 }
 
 export function removeRecord(store: ItemStore, call: RoutedCall): Answer {

@@ -244,6 +244,29 @@ describe('content', () => {
   });
 });
 
+describe('fields that are null', () => {
+  test('[MG52] are fields that the record does not have', async () => {
+    const nulls = { data: null, priority: null, ttl: null, proxied: null, tags: null };
+    const plain = await send({ type: 'A', content: '192.0.2.7', ...nulls, settings: null });
+    expect(plain.body.errors).toEqual([]);
+    expect(plain.body.result).toMatchObject({ ttl: 1, proxied: false, tags: [], settings: {} });
+    const { data, content } = GOOD.SSHFP!;
+    const made = await send({ type: 'SSHFP', content: null, data, comment: null });
+    expect(made.body.result).toMatchObject({ data, content, comment: null });
+    const missing = await send({ type: 'A', content: null });
+    expect(missing).toMatchObject({ status: 400, body: { errors: [{ code: 9005 }] } });
+  });
+
+  test('[MG52] leave the record as it is in a patch, but for the comment', async () => {
+    const body = { name: 'patched', type: 'A', content: '192.0.2.7', ttl: 60, comment: 'first' };
+    const made = await send(body);
+    const path = `/zones/${zone.id}/dns_records/${made.body.result.id}`;
+    const nulls = { content: null, data: null, ttl: null, comment: null };
+    const patched = await provider.call(`PATCH ${path}`, { body: nulls });
+    expect(patched.body.result).toMatchObject({ content: '192.0.2.7', ttl: 60, comment: null });
+  });
+});
+
 describe('names', () => {
   const newZone = (name: string) =>
     provider.call('POST /zones', { body: { name, account: { id: ACCOUNT_ID } } });

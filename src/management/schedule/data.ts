@@ -182,6 +182,7 @@ const ENTRIES: ScheduleEntry[] = [
       ...on(`${ACCOUNT}/tunnels/:tunnel_id`, 'GET DELETE'),
     ],
     replacement: { text: "the tunnel product's own API" },
+    note: 'The description does not show that API, and the emulator does not have it.',
   },
   {
     id: 'privacy-pass',

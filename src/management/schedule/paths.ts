@@ -7,6 +7,9 @@
 
 export const DEFAULT_BASE_PATH = '/client/v4';
 
+/** In the description, the word for a path segment with the name of a product: it matches each. */
+const STAND_IN = 'legacy_connector';
+
 /**
  * The one form of a path.
  *
@@ -89,7 +92,7 @@ function matchSegments(
     const segment = segments[index]!;
     if (word.startsWith(':')) params[word.slice(1)] = segment;
     else if (word === segment) exactness += 1;
-    else return undefined;
+    else if (word !== STAND_IN) return undefined;
   }
   if (hasRest) params['*'] = segments.slice(length).join('/');
   return { params, exactness };
