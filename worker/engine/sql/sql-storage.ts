@@ -1,6 +1,6 @@
 // `ctx.storage.sql`: the entrance for user SQL, in the shape of the platform's object.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { SqlStorage as SqlStorageInterface } from '../../../src/shared/contract/storage.ts';
 import { Cursor } from './cursor.ts';
 import type { Database } from './database.ts';
@@ -41,7 +41,11 @@ export class SqlStorage {
       throw storageError('INVALID_ARGUMENT', 'exec(): the text of the query is missing.');
     }
     const [query, ...bindings] = args;
-    return this.#database().exec(query, bindings);
+    try {
+      return this.#database().exec(query, bindings);
+    } catch (error) {
+      throw seenFrom(entrance, error);
+    }
   }
 
   /**
@@ -59,6 +63,17 @@ export class SqlStorage {
     if (!(#database in this)) throw illegalInvocation('SqlStorage');
     return this.#database().sizeBytes;
   }
+}
+
+/** Kept: programs may put another function in its place. */
+const entrance = SqlStorage.prototype.exec;
+
+/** The stack begins with the caller: engines keep ten frames, and those of this package alone are more. */
+function seenFrom(called: Function, error: unknown): unknown {
+  const capture = (Error as { captureStackTrace?(error: object, below: Function): void })
+    .captureStackTrace;
+  if (isStorageError(error)) capture?.(error, called);
+  return error;
 }
 
 Object.assign(SqlStorage.prototype, { Cursor, Statement });
