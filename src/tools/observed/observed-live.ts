@@ -12,8 +12,12 @@ const lives = new SharedLives((delayMs, task) => {
 
 export const PENDING = { status: 'pending', value: undefined, error: undefined } as const;
 
-interface ObservedLive<T> extends Observed<LiveState<T>> {
-  /** Resolves when there is a value or an error: the same promise for all who ask. */
+export interface ObservedLive<T> extends Observed<LiveState<T>> {
+  /**
+   * Resolves when there is a value or an error: the same promise for all who ask.
+   *
+   * @throws StorageError INVALID_ARGUMENT if the read differs in each render
+   */
   first(): Promise<void>;
   /** A component has thrown the error. */
   thrown(): void;
@@ -36,9 +40,22 @@ export function observeLive<T>(hook: string, live: Live<T>): ObservedLive<T> {
       const state = lives.state(live);
       return state.status === 'pending' ? PENDING : state;
     },
-    first: () => lives.first(live),
+    first() {
+      const first = lives.first(live);
+      if (first === null) throw restless(hook);
+      return first;
+    },
     thrown: () => lives.thrown(live),
   };
+}
+
+/** The hook is called with another read each time. */
+export function restless(hook: string): Error {
+  return storageError(
+    'INVALID_ARGUMENT',
+    `${hook}: the read differs in each render, so each value begins the next read. Make a binding such as Date.now() once, with ` +
+      'useState, or round it.',
+  );
 }
 
 function notLive(hook: string): Error {

@@ -23,16 +23,25 @@ const UNCLAIMED_MS = 30_000;
  */
 const THROWN_MS = 250;
 
+/**
+ * So many first values of one owner that nobody has looked at mean a component whose read differs each time that it
+ * renders: it waits for a value, renders again, and waits for another one.
+ */
+const UNSEEN_MAX = 10;
+
 /** A running live value. */
 interface Shared {
   readonly live: Live<unknown>;
   users: number;
+  /** A component has looked at a value or an error. */
+  isSeen: boolean;
   /** For components that wait for the first value or error. */
   first: FirstWait | null;
 }
 
 interface FirstWait {
   readonly arrived: Promise<void>;
+  readonly hasArrived: () => boolean;
   /** A component shows it. */
   readonly claim: () => void;
   /** A component has thrown the error, and will not show it. */
@@ -49,8 +58,10 @@ export class SharedLives {
 
   /** How the read of this live value is doing. */
   state<T>(live: Live<T>): LiveState<T> {
-    const shared = this.#find(live)?.live as Live<T> | undefined;
-    return (shared ?? live).getState();
+    const shared = this.#find(live);
+    const state = ((shared?.live ?? live) as Live<T>).getState();
+    if (shared !== undefined && state.status !== 'pending') shared.isSeen = true;
+    return state;
   }
 
   /** Calls the listener after each change, until the result is called. */
@@ -67,8 +78,12 @@ export class SharedLives {
     };
   }
 
-  /** Resolves when there is a value or an error: the same promise for all who ask. */
-  first(live: Live<unknown>): Promise<void> {
+  /**
+   * Resolves when there is a value or an error: the same promise for all who ask. Null: the read differs in each render, and
+   * no more is begun.
+   */
+  first(live: Live<unknown>): Promise<void> | null {
+    if (this.#find(live) === undefined && this.#endUnseen(live)) return null;
     const shared = this.#findOrOpen(live);
     shared.first ??= this.#waitFor(shared);
     return shared.first.arrived;
@@ -77,6 +92,15 @@ export class SharedLives {
   /** The error was thrown at a component: rendered again later, it starts a new read. */
   thrown(live: Live<unknown>): void {
     this.#find(live)?.first?.thrown();
+  }
+
+  /** Ends reads that arrived and that nobody has looked at, if there are many. */
+  #endUnseen({ identity: { owner } }: Live<unknown>): boolean {
+    const reads = [...(this.#ofOwner.get(owner)?.values() ?? [])];
+    const unseen = reads.filter(({ isSeen, first }) => !isSeen && first?.hasArrived() === true);
+    if (unseen.length < UNSEEN_MAX) return false;
+    for (const { first } of unseen) first!.thrown();
+    return true;
   }
 
   #waitFor(shared: Shared): FirstWait {
@@ -92,6 +116,7 @@ export class SharedLives {
     const leave = this.#join(shared, listen);
     return {
       arrived,
+      hasArrived: () => cancelEnd !== undefined,
       claim: () => {
         isClaimed = true;
         // Before that, it stays: waiting components must get the value, even if the components that
@@ -127,7 +152,7 @@ export class SharedLives {
     const known = this.#find(live);
     if (known !== undefined) return known;
     const { owner, key } = live.identity;
-    const shared: Shared = { live, users: 0, first: null };
+    const shared: Shared = { live, users: 0, isSeen: false, first: null };
     const reads = this.#ofOwner.get(owner) ?? new Map<string, Shared>();
     this.#ofOwner.set(owner, reads.set(key, shared));
     return shared;

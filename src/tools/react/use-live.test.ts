@@ -52,6 +52,16 @@ function Value({ name = 'a' }: { name?: string }) {
 
 const waiting = (...children: ReactNode[]) => h(Suspense, { fallback: 'waiting' }, ...children);
 
+let retry = () => {};
+class Boundary extends Component<{ children: ReactNode }> {
+  override state: { error?: unknown } = {};
+  static getDerivedStateFromError = (error: unknown) => ({ error });
+  override render() {
+    retry = () => this.setState({ error: undefined });
+    return this.state.error === undefined ? this.props.children : `caught ${this.state.error}`;
+  }
+}
+
 describe('useLive', () => {
   test('[REACT1] shows pending, each value and each failure with the value before it', async () => {
     await render(h(State));
@@ -228,16 +238,6 @@ describe('useLiveValue', () => {
     expect(element.textContent).toBe('c=4 ');
   });
 
-  let retry = () => {};
-  class Boundary extends Component<{ children: ReactNode }> {
-    override state: { error?: unknown } = {};
-    static getDerivedStateFromError = (error: unknown) => ({ error });
-    override render() {
-      retry = () => this.setState({ error: undefined });
-      return this.state.error === undefined ? this.props.children : `caught ${this.state.error}`;
-    }
-  }
-
   test('[REACT5] an error reaches the boundary; rendered again, the component reads again', async () => {
     await render(h(Boundary, null, waiting(h(Value))));
     await report(() => handle.fail('a', 'at first'));
@@ -278,5 +278,81 @@ describe('useLiveValue', () => {
     await report(() => handle.result('a', 2));
     expect(element.textContent).toBe('2');
     expect(handle.counts).toEqual({ opened: 3, closed: 2 });
+  });
+});
+
+describe('a read that differs in each render', () => {
+  /** Gives each open read a value, as a worker does, until none is pending or there were many. */
+  async function answer(rounds = 200): Promise<number> {
+    let answered = 0;
+    const done = new Set<unknown>();
+    while (answered < rounds) {
+      const pending = handle.open().filter((key) => !done.has(key));
+      if (pending.length === 0) return answered;
+      for (const key of pending) {
+        done.add(key);
+        answered += 1;
+        await report(() => handle.result(key, `value of ${key}`));
+        nextTask();
+      }
+    }
+    return answered;
+  }
+
+  let renders = 0;
+  function Restless({ name }: { name: string }) {
+    renders += 1;
+    const { value } = useLive(handle.read(`${name} ${renders}`));
+    return `${value ?? '-'}`;
+  }
+  function RestlessValue() {
+    renders += 1;
+    return `${useLiveValue(handle.read(renders))}`;
+  }
+
+  test('[REACT10] is kept by useLive, which warns once; it is followed, and another render gets its own', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    renders = 0;
+    await render(h(Restless, { name: 'a' }));
+    expect(await answer()).toBeLessThan(40);
+    const [kept] = handle.open() as [string];
+    expect(handle.open()).toEqual([kept]);
+    await report(() => handle.result(kept, 'later'));
+    expect([element.textContent, handle.open()]).toEqual(['later', [kept]]);
+    await render(h(Restless, { name: 'b' }));
+    nextTask();
+    await answer();
+    expect(element.textContent).toMatch(/^value of b/);
+    expect(handle.open()).toHaveLength(1);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('the read differs in each render')]]);
+    warn.mockRestore();
+  });
+
+  test('[REACT10] is an error of useLiveValue, and leaves no read behind', async () => {
+    renders = 0;
+    await render(h(Boundary, null, waiting(h(RestlessValue))));
+    expect(await answer()).toBeLessThan(40);
+    expect(element.textContent).toMatch(/^caught .*the read differs in each render/);
+    vi.advanceTimersByTime(31_000);
+    expect(handle.open()).toEqual([]);
+  });
+
+  test('[REACT10] is not a read that changes often: by a user, or by the value before it', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    for (let i = 0; i < 60; i++) {
+      await render(h(State, { name: `letter ${i}` }));
+      nextTask();
+      await answer();
+      expect(element.textContent).toContain(`value of letter ${i}`);
+    }
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+  });
+
+  test('[REACT10] is not a list of which each item waits for a read of its own', async () => {
+    const names = Array.from({ length: 30 }, (_, i) => `item ${i}`);
+    await render(waiting(...names.map((name) => h(Value, { key: name, name }))));
+    await answer();
+    expect(element.textContent).toContain('item 29=value of item 29');
   });
 });
