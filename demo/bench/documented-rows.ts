@@ -38,11 +38,11 @@ export function documentedRows(markdown: string): DocumentedRow[] {
   });
 }
 
-/** The document's sentence about its machine. @throws Error if it has none */
+/** The document's paragraph about its machine, without the ranges, which are not shown. @throws Error if it has none */
 export function machineOf(markdown: string): string {
-  const line = markdown.split('\n').find((one) => one.startsWith('Measured on '));
-  if (line === undefined) throw new Error('docs/benchmarks.md does not name its machine.');
-  return line;
+  const paragraph = markdown.split(/\n{2,}/).find((one) => one.startsWith('Measured on '));
+  if (paragraph === undefined) throw new Error('docs/benchmarks.md does not name its machine.');
+  return paragraph.replaceAll('\n', ' ').replace('; behind a ratio, its range', '');
 }
 
 function withoutRange(ratio: string): string {
