@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { goTo } from './code-pane.tsx';
-import { type Method, PARAMETERS_MAX, type Parameter } from './outline.ts';
+import { type Method, PARAMETERS_MAX, type Parameter, type ParameterKind } from './outline.ts';
 import { isSandboxed, project } from './project.ts';
 import {
   callMethod,
@@ -94,9 +94,10 @@ function Forms() {
 function MethodForm({ method: { name, parameters } }: { method: Method }) {
   const texts = useSignal<readonly (string | undefined)[]>([]);
   const fields = fieldsOf(parameters, texts.value);
+  const kindOf = (index: number) => parameters[index]?.kind ?? 'any';
   const submit = (event: Event) => {
     event.preventDefault();
-    const args = fields.map((_, index) => argumentOf(texts.value[index] ?? ''));
+    const args = fields.map((_, index) => argumentOf(texts.value[index] ?? '', kindOf(index)));
     // Arguments left out at the end are not passed.
     while (args.length > 0 && args.at(-1) === undefined) args.pop();
     void callMethod(target.value, name, args);
@@ -109,7 +110,8 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
           key={index}
           aria-label={`${label} of ${name}`}
           placeholder={label}
-          title="JSON, or text. Empty: the default"
+          title={`${TITLES[kindOf(index)]}. Empty: the default`}
+          {...(kindOf(index) === 'number' && { type: 'number', step: 'any' })}
           autocomplete="off"
           value={texts.value[index] ?? ''}
           onInput={({ currentTarget: { value } }) => {
@@ -135,11 +137,18 @@ function fieldsOf(
   return labels;
 }
 
-/** JSON if it is, else the text; nothing for an empty field, so that the default applies. */
-function argumentOf(text: string): unknown {
+const TITLES: Readonly<Record<ParameterKind, string>> = {
+  number: 'A number',
+  text: 'Text, or a JSON string',
+  any: 'JSON, or text',
+};
+
+/** JSON if it is, and of this kind, else the text; nothing for an empty field, so that the default applies. */
+function argumentOf(text: string, kind: ParameterKind): unknown {
   if (text.trim() === '') return undefined;
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return kind === 'text' && typeof value !== 'string' ? text : value;
   } catch {
     return text;
   }

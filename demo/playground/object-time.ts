@@ -3,7 +3,13 @@
 // Invariant: all that it gives is plain data of bounded length, so that it is the same whether the object runs in this
 // origin or in a sandbox, whose worker has an ObjectTime of its own.
 
-import type { StorageCommit, StorageHandle } from '../../src/index.ts';
+import {
+  type ConflictError,
+  isStorageError,
+  type StorageChange,
+  type StorageCommit,
+  type StorageHandle,
+} from '../../src/index.ts';
 import { readAfterCommits } from '../../src/shared/live/every-commit.ts';
 import { compare } from '../../src/tools/inspector/compared.ts';
 import { LETTERS, shortened } from './calls.ts';
@@ -70,8 +76,41 @@ export function timeOf(storage: StorageHandle): ObjectTime {
       }
     },
     restore: (bookmark) => storage.restore(bookmark),
-    revert: (bookmark) => storage.revert(bookmark),
+    async revert(bookmark) {
+      try {
+        return await storage.revert(bookmark);
+      } catch (error) {
+        throw toldConflict(error);
+      }
+    },
   };
+}
+
+/** The error of a commit that cannot be taken back, in the words of a reader who knows the data. */
+function toldConflict(error: unknown): unknown {
+  if (!isStorageError(error) || error.code !== 'CONFLICT') return error;
+  const [first] = (error as Partial<ConflictError>).conflicts ?? [];
+  if (first?.reason !== 'changed') return error;
+  const name = shortened(nameOf(first.change), LETTERS.word);
+  const told = new Error(`${name} was changed later. Nothing was changed.`);
+  return Object.assign(told, { code: error.code });
+}
+
+function nameOf(change: StorageChange): string {
+  switch (change.kind) {
+    case 'row':
+      return Object.values(change.key)
+        .map((value) => `"${value}"`)
+        .join(', ');
+    case 'key':
+      return `"${change.key}"`;
+    case 'alarm':
+      return 'the alarm';
+    case 'schema':
+      return `the ${change.type} "${change.name}"`;
+    case 'table':
+      return `the table "${change.table}"`;
+  }
 }
 
 const KINDS: Readonly<Record<string, string>> = {

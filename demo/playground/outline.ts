@@ -3,11 +3,15 @@
 import { javascriptLanguage, typescriptLanguage } from '@codemirror/lang-javascript';
 import { shortened } from './calls.ts';
 
+/** The values that a parameter takes, by its type or its default. */
+export type ParameterKind = 'number' | 'text' | 'any';
+
 export interface Parameter {
   /** As it is written, without its type and default: `step`, `{ loud }`, `...items`. */
   readonly label: string;
   /** It takes any number of arguments. */
   readonly isRest: boolean;
+  readonly kind: ParameterKind;
 }
 
 export interface Method {
@@ -68,7 +72,24 @@ function parametersOf(list: SyntaxNode | null, text: string): Parameter[] {
     if (!PARAMETER_NODES.has(node.name)) continue;
     const isRest = node.prevSibling?.name === 'Spread';
     const written = text.slice(node.from, node.to).replaceAll(/\s+/g, ' ');
-    parameters.push({ label: shortened(`${isRest ? '...' : ''}${written}`, LABEL_MAX), isRest });
+    const label = shortened(`${isRest ? '...' : ''}${written}`, LABEL_MAX);
+    parameters.push({ label, isRest, kind: isRest ? 'any' : kindOf(node, text) });
   }
   return parameters;
 }
+
+function kindOf(parameter: SyntaxNode, text: string): ParameterKind {
+  let node = parameter.nextSibling;
+  for (; node !== null && node.name !== ','; node = node.nextSibling) {
+    const written = text.slice(node.from, node.to);
+    if (node.name === 'TypeAnnotation') return KINDS.get(written.replace(/^:\s*/, '')) ?? 'any';
+    if (node.name === 'Number') return 'number';
+    if (node.name === 'String') return 'text';
+  }
+  return 'any';
+}
+
+const KINDS: ReadonlyMap<string, ParameterKind> = new Map([
+  ['number', 'number'],
+  ['string', 'text'],
+]);

@@ -146,7 +146,12 @@ export function goBack(time: ObjectTime, commit: Commit): Promise<void> {
 /** Takes back one commit, and keeps the later ones. */
 export function undo(time: ObjectTime, { bookmark, label }: Commit): Promise<void> {
   return act(async () => {
-    const made = await time.revert(bookmark);
+    const made = await time.revert(bookmark).catch((error: unknown) => {
+      const { code, message } = problemOf(error);
+      throw code === 'CONFLICT'
+        ? Object.assign(new Error(`Cannot undo ${label}: ${message}`), { code })
+        : error;
+    });
     if (made === null) return { subject: label, text: 'has nothing to take back.', undo: null };
     const text = 'is taken back; later calls stay.';
     return { subject: label, text, undo: () => time.revert(made) };

@@ -79,7 +79,9 @@ test('[DEMO20] the bar has a tick for each call; an earlier state is shown besid
   await slider(page).press('Home');
   for (const _ of ['tea', 'cups', 'sold']) await slider(page).press('ArrowRight');
   await button(page, 'Undo that').click();
-  await expect(bar.getByRole('alert')).toContainText('CONFLICT');
+  await expect(bar.getByRole('alert')).toHaveText(
+    'CONFLICT Cannot undo sell(): "tea" was changed later. Nothing was changed.',
+  );
   await expect(rows(page, 'Table item')).toHaveText(['+added: milk10']);
 });
 
