@@ -14,7 +14,7 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { BrowserContext, Page } from '@playwright/test';
 import type { StorageHandle } from '../../src/shared/contract/storage.ts';
-import { WASM_URL } from '../../src/shared/contract/wasm-url.ts';
+import { ownWasmUrl } from '../../src/shared/contract/wasm-url.ts';
 import { DurableObject } from '../../worker/realm/library/base-classes.ts';
 import { Random } from '../../worker/simulate/world/random.ts';
 import { createObjects, MemoryMedium } from '../../worker/start/entries/in-process.ts';
@@ -167,7 +167,7 @@ async function eachSecond(): Promise<void> {
 
 async function savesOf(pattern: Pattern, thin: boolean): Promise<string[]> {
   const medium = new MemoryMedium();
-  const wasm = new Uint8Array(await readFile(WASM_URL));
+  const wasm = new Uint8Array(await readFile(ownWasmUrl()!));
   const objects = await createObjects({ Saved }, { wasm, medium, history: { thin } });
   await objects.clock.set(Date.UTC(2030, 0, 1));
   const storage = await objects.storage(objects.env.Saved.getByName('saved'));

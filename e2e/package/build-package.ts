@@ -19,6 +19,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { effectsApart } from './bundle-plugins.ts';
 import { ENTRY_NAMES, entryModules } from './entry-modules.ts';
 import { lateAsset, leaveAtSymbol } from './late-asset.ts';
 import { Licences } from './licences.ts';
@@ -70,9 +71,14 @@ await bundle(
   },
   minifyAgain,
 );
+await bundle({
+  ...forBrowsers,
+  entryPoints: { 'answer-starts': 'worker/start/entries/answer-starts.ts' },
+});
 // Base classes and their host are one module each, whichever entries a program takes them from.
 await bundle({
   ...forWorkers,
+  plugins: [effectsApart, ...forWorkers.plugins],
   splitting: true,
   entryPoints: {
     ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'socket', 'undo'),

@@ -2,6 +2,7 @@
 // page's bundle, and names that programs see are kept.
 
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { keptNames } from './kept-names.ts';
 
@@ -43,4 +44,29 @@ const withoutMeanings: Plugin = {
   },
 };
 
-export const bundlePlugins: Plugin[] = [flatAddresses, keptNames, withoutMeanings];
+const EFFECTS = /\.[\\/]answer-starts\.ts$/;
+
+// The manifest says which files of the package are imported for an effect, and not which of the source.
+const effects: Plugin = {
+  name: 'effects',
+  setup(bundle) {
+    bundle.onResolve({ filter: EFFECTS }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path),
+      sideEffects: true,
+    }));
+  },
+};
+
+/** Leaves such a module out of the bundle, as a file beside it: the manifest cannot name a file with a digest in its name. */
+export const effectsApart: Plugin = {
+  name: 'effects-apart',
+  setup(bundle) {
+    bundle.onResolve({ filter: EFFECTS }, () => ({
+      path: './answer-starts.js',
+      external: true,
+      sideEffects: true,
+    }));
+  },
+};
+
+export const bundlePlugins: Plugin[] = [flatAddresses, keptNames, withoutMeanings, effects];

@@ -43,12 +43,14 @@ export function lateAsset(build: string): Plugin {
   };
 }
 
-// A fragment makes an address that has failed a new one for the browser, and the same file for a service worker.
+// A fragment makes an address that has failed a new one for the browser, and the same file for a service worker. The page
+// may name the file; code without an address fails here, and the operation reports it.
 const importOf = (build: string) => `
-  import { FOLDER_LEFT } from '../../../src/shared/contract/wasm-url.ts';
-  const importLate: ImportLate = async (attempt) => {
-    const beside = FOLDER_LEFT === null ? new URL('./late.js', import.meta.url) : new URL('late.js', FOLDER_LEFT);
-    const address = attempt === 0 ? beside.href : beside.href + '#' + attempt;
+  import { folderLeftBehind } from '../../../src/shared/contract/wasm-url.ts';
+  const importLate: ImportLate = async (attempt, given) => {
+    const folder = folderLeftBehind();
+    const file = given ?? (folder === null ? new URL('./late.js', import.meta.url) : new URL('late.js', folder)).href;
+    const address = attempt === 0 ? file : file + '#' + attempt;
     await import(address);
     const late = (globalThis as any)[${symbolOf(build)}];
     if (late === undefined) throw new Error(address + ' is of another build.');

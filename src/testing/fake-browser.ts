@@ -31,6 +31,8 @@ let lastBrowser = 0;
 export class FakeBrowser {
   /** Channels belong to the process: messages of an earlier browser may still be on their way. */
   readonly origin = `browser-${++lastBrowser}`;
+  /** False: it refuses to list locks. */
+  listsLocks = true;
   readonly #locks = new Map<string, LockState>();
   readonly #agents: Agent[] = [];
   #lastId = 0;
@@ -119,10 +121,10 @@ export class Agent {
           browser.request(name, { agent: this, mode, callback, settle: resolve }, signal);
         }),
       query: () =>
-        this.whileAlive(async () => ({
-          held: browser.listLocks('held'),
-          pending: browser.listLocks('queue'),
-        })),
+        this.whileAlive(async () => {
+          if (!browser.listsLocks) throw new DOMException('query() is refused', 'SecurityError');
+          return { held: browser.listLocks('held'), pending: browser.listLocks('queue') };
+        }),
     };
   }
 

@@ -4,7 +4,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { storageError } from '../../src/shared/contract/errors.ts';
-import { WASM_URL } from '../../src/shared/contract/wasm-url.ts';
+import { ownWasmUrl } from '../../src/shared/contract/wasm-url.ts';
 import { loadSqlite, type Sqlite } from '../engine/vfs/sqlite-module.ts';
 import { ClassRegistry, type ClassTable } from '../objects/instance/object-class.ts';
 import { followAwaits } from './activity.ts';
@@ -59,7 +59,7 @@ export async function simulate<Table extends ClassTable>(
   const seeds = seedsOf(options);
   const faults = faultsOf(options, classes);
   const plan = { steps: options.steps ?? 20, faults };
-  const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
+  const sqlite = await loadSqlite(new Uint8Array(await readFile(ownWasmUrl()!)));
   const hosts = options.workerd && (await workerdHosts(options.workerd, Object.keys(classes)));
   const runOptions = runOptionsOf(sqlite, classes, options, hosts);
   const undo = [installGlobals(), followAwaits()];

@@ -5,12 +5,12 @@ import {
   handleFetchEvent,
   ManagementObject,
 } from '../../../src/management/index.ts';
-import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
+import { ownWasmUrl } from '../../../src/shared/contract/wasm-url.ts';
 import { createObjects } from '../../../worker/start/entries/in-process.ts';
 import { SCENARIO_ACCOUNT } from './scenario.ts';
 
 const BASE = 'https://api.example/client/v4';
-const opened = createObjects({ ManagementObject }, { wasm: WASM_URL }).then(({ env }) =>
+const opened = createObjects({ ManagementObject }, { wasm: ownWasmUrl()! }).then(({ env }) =>
   createManagementApi({
     namespace: env.ManagementObject,
     accounts: [{ id: SCENARIO_ACCOUNT, name: 'First' }],

@@ -4,9 +4,12 @@
 // Invariant: a missing browser feature raises an error with a code. Which medium there is, the worker finds out.
 
 import { storageError } from '../../shared/contract/errors.ts';
+import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
 import type { Abandoned, PageEnvironment } from './environment.ts';
 import { Flags } from './flags.ts';
+import { scriptFault } from './script-fault.ts';
 import { Persistence } from './status.ts';
+import { scriptOf } from './worker-start.ts';
 
 /** The environment of this page. @throws INSECURE_CONTEXT, BROWSER_TOO_OLD, OPFS_UNAVAILABLE */
 export function browserEnvironment(operation: string): PageEnvironment {
@@ -38,6 +41,8 @@ export function browserEnvironment(operation: string): PageEnvironment {
     locks,
     openChannel: (name) => new BroadcastChannel(name),
     randomId: () => crypto.randomUUID(),
+    ownWasmUrl: ownWasmUrl()?.href ?? null,
+    scriptFault: faultOf,
     now: () => Date.now(),
     elapsed: () => performance.now(),
     startedMs: performance.timeOrigin,
@@ -113,6 +118,17 @@ function nextTask(): Promise<void> {
       resolve();
     };
     port2.postMessage(null);
+  });
+}
+
+async function faultOf(worker: object): Promise<string | null> {
+  const script = scriptOf(worker);
+  if (script === undefined) return null;
+  return scriptFault(script, {
+    fetch: (address, init) => fetch(address, init),
+    timeout: (delayMs) => AbortSignal.timeout(delayMs),
+    address: location.href,
+    isIsolated: crossOriginIsolated,
   });
 }
 

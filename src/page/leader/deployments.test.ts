@@ -68,6 +68,24 @@ test('[BUILD4] a page whose own worker cannot be started follows whoever leads',
   expect(old.leadingHost.operations).toEqual(['put', 'get', 'get']);
 });
 
+test('[BUILD11] where locks are not listed, a newer deployment calls the one that leads, and leads once that is closed', async () => {
+  tabs.browser.listsLocks = false;
+  const old = tabs.tab({ build: 1 });
+  const mine = await old.open();
+  await mine.put('a', 1);
+  const young = tabs.tab({ build: 2 });
+  const theirs = await young.open();
+  expect(await theirs.get('a')).toBe(1);
+  expect([mine.state, theirs.state]).toEqual(['leading', 'following']);
+  await turns(20);
+  expect(await mine.get('a')).toBe(1);
+  expect(old.leadingHost.operations).toEqual(['put', 'get', 'get']);
+  old.close();
+  expect(await theirs.get('a')).toBe(1);
+  expect(theirs.state).toBe('leading');
+  expect(young.leadingHost.operations).toEqual(['get']);
+});
+
 test('[BUILD5] sent calls are answered, and later calls wait for the next leader, in order', async () => {
   const old = tabs.tab({ build: 1 });
   const mine = await old.open();

@@ -336,10 +336,11 @@ export class LeaderFinder {
       this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
       return;
     }
-    const { directory, medium, wasmUrl, history = null, source } = this.#options;
-    const { startedMs } = this.#environment;
+    const { directory, medium, wasmUrl, lateUrl = null, history = null, source } = this.#options;
+    const { startedMs, ownWasmUrl } = this.#environment;
     const isDirect = source.kind === 'spawned'; // a given worker may have listeners of the app
-    this.#worker.start({ directory, medium, wasmUrl, history, startedMs, isDirect });
+    const files = { wasmUrl, lateUrl, pageWasmUrl: ownWasmUrl };
+    this.#worker.start({ directory, medium, ...files, history, startedMs, isDirect });
   }
 
   // A worker that was given may be given again, to another finder, which alone hears it then.

@@ -44,8 +44,8 @@ export class LeaderFinders {
 }
 
 function optionsOf(choice: WorkerChoice): LeaderOptions {
-  const { operation, directory, medium, wasmUrl, history } = choice;
-  return { operation, directory, medium, wasmUrl, history, source: sourceOf(choice) };
+  const { operation, directory, medium, wasmUrl, lateUrl, history } = choice;
+  return { operation, directory, medium, wasmUrl, lateUrl, history, source: sourceOf(choice) };
 }
 
 function refusal({ operation, directory }: WorkerChoice, differing: string): Error {

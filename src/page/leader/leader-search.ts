@@ -20,7 +20,7 @@ export interface Followed {
 
 /** Which leader a page searches for, and with which worker of its own. */
 export interface LeaderOptions
-  extends Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl' | 'history'> {
+  extends Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl' | 'lateUrl' | 'history'> {
   /** The user's call, for error messages. */
   readonly operation: string;
   readonly source: WorkerSource;
@@ -132,7 +132,7 @@ export function late(operation: string, waitMs: number, hasStarted: boolean): Er
   if (hasStarted) return busy(operation, waited);
   return storageError(
     'WORKER_FAILED',
-    `${operation}: the worker did not start ${waited}: its script still loads, or it never runs this ` +
-      "package's code. The worker of connect() calls serve({ … }) of ctx-storage/worker.",
+    `${operation}: the worker did not start ${waited}: its script still loads, or it has run without this ` +
+      "package's code. The worker of connect() imports ctx-storage/worker, and calls its serve({ … }).",
   );
 }

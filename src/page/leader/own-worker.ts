@@ -77,7 +77,7 @@ export class OwnWorker {
     isOwn: boolean,
     operation: string,
     names: ReturnType<typeof namesOf>,
-    { locks, after }: Pick<PageEnvironment, 'locks' | 'after'>,
+    { locks, after, scriptFault }: Pick<PageEnvironment, 'locks' | 'after' | 'scriptFault'>,
     events: OwnWorkerEvents,
   ) {
     this.id = id;
@@ -111,8 +111,10 @@ export class OwnWorker {
           return events.failed(fromWire(message.error) as Error);
       }
     });
-    worker.addEventListener('error', (event) => {
-      if (!this.#hasStarted) this.#end(loadError(operation, event));
+    worker.addEventListener('error', async (event) => {
+      if (this.#hasStarted) return;
+      const fault = isSilent(event) ? await scriptFault(worker) : null;
+      this.#end(loadError(operation, event, fault));
     });
   }
 
@@ -223,9 +225,17 @@ function notServing(operation: string): Error {
   );
 }
 
-// The event has a message if the script throws, and none if it cannot be fetched.
-function loadError(operation: string, event: Event): Error {
+/** The event has a message if the script throws, and none if the browser refuses it. */
+function isSilent(event: Event): boolean {
+  return !(event as Partial<ErrorEvent>).message;
+}
+
+/** `fault`: why the browser refuses the script, if that is known. */
+function loadError(operation: string, event: Event, fault: string | null): Error {
   const { message, error: cause } = event as Partial<ErrorEvent>;
+  if (fault !== null) {
+    return storageError('WORKER_FAILED', `${operation}: the worker could not be loaded: ${fault}.`);
+  }
   return storageError(
     'WORKER_FAILED',
     message

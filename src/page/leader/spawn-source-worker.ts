@@ -1,14 +1,12 @@
 // Starts the worker that runs source. Its address is spelled out here because bundlers recognise exactly
 // this form; the package build rewrites the address.
 
-import { FOLDER_LEFT, WASM_URL } from '../../shared/contract/wasm-url.ts';
-import { isElsewhere, workerAt } from './spawn-worker.ts';
+import { folderLeftBehind, noAddress, ownWasmUrl } from '../../shared/contract/wasm-url.ts';
 
 export function spawnSourceWorker(): Worker {
-  if (FOLDER_LEFT !== null) {
-    return new Worker(new URL('source-worker.js', FOLDER_LEFT), { type: 'module' });
-  }
-  if (isElsewhere(import.meta.url)) return workerAt(new URL('source-worker.js', WASM_URL).href);
+  if (ownWasmUrl() === null) throw noAddress('worker, wasmUrl, lateUrl');
+  const folder = folderLeftBehind();
+  if (folder !== null) return new Worker(new URL('source-worker.js', folder), { type: 'module' });
   return new Worker(new URL('../../../worker/start/entries/source-worker.ts', import.meta.url), {
     type: 'module',
   });

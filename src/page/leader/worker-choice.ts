@@ -23,6 +23,7 @@ export interface WorkerChoice {
   readonly startBy: StartBy;
   readonly workerUrl: string | null;
   readonly wasmUrl: string | null;
+  readonly lateUrl: string | null;
   readonly medium: StorageMedium | null;
   /** How much history objects keep while this page's worker leads. */
   readonly history: HistoryLimits | null;
@@ -70,6 +71,7 @@ export function choiceOfConnect(
     startBy,
     workerUrl: null,
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
+    lateUrl: addressOf(operation, 'lateUrl', options.lateUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
     history: null, // the app's worker says it
     spawn: NO_SPAWN,
@@ -100,6 +102,7 @@ export function choiceOfStorage(
     startBy: (start) => start(),
     workerUrl,
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
+    lateUrl: addressOf(operation, 'lateUrl', options.lateUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
     history: options.history === undefined ? null : checkHistoryLimits(operation, options.history),
     spawn: () => startWorker(workerUrl),
@@ -119,16 +122,18 @@ export function checkStorageName(name: unknown): string {
 export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoice {
   const { operation, worker, workerUrl, start } = choice;
   const wasmUrl = choice.wasmUrl ?? known.wasmUrl;
+  const lateUrl = choice.lateUrl ?? known.lateUrl;
   const medium = choice.medium ?? known.medium;
   const history = choice.history ?? known.history;
   const choosesWorker = worker !== null || workerUrl !== null || start !== null;
-  return { ...(choosesWorker ? choice : known), operation, wasmUrl, medium, history };
+  const places = { wasmUrl, lateUrl, medium };
+  return { ...(choosesWorker ? choice : known), operation, ...places, history };
 }
 
 /** The difference between two choices, in words; null: they are the same. */
 export function difference(choice: WorkerChoice, known: WorkerChoice): string | null {
   if (!isSameFunction(choice.start, known.start)) return 'the function that starts the worker';
-  for (const option of ['worker', 'workerUrl', 'wasmUrl', 'medium'] as const) {
+  for (const option of ['worker', 'workerUrl', 'wasmUrl', 'lateUrl', 'medium'] as const) {
     if (choice[option] !== known[option]) return option;
   }
   for (const bound of ['days', 'bytes', 'thin'] as const) {

@@ -10,7 +10,7 @@
 import { leaderLockOf } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { WasmMessage } from '../../shared/contract/wasm-message.ts';
-import { WASM_URL } from '../../shared/contract/wasm-url.ts';
+import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
 import type { WorkerLike } from '../leader/environment.ts';
 import type { PageClient } from '../storage/page-client.ts';
 import { FirstWorkers } from './first-workers.ts';
@@ -69,9 +69,9 @@ export async function withClient<T>(
 function startFirst({ key, start, wasmUrl, directory }: First): void {
   workers.start(key, () => {
     const worker = start();
-    const url = wasmUrl === undefined ? WASM_URL.href : addressOf(wasmUrl);
-    // The client refuses arguments that are not workers or addresses.
-    if (url !== null && typeof worker?.postMessage === 'function') {
+    const url = wasmUrl === undefined ? ownWasmUrl()?.href : addressOf(wasmUrl);
+    // The client refuses arguments that are not workers or addresses. A script without an address leaves the file to the worker.
+    if (url && typeof worker?.postMessage === 'function') {
       void sendWasm(worker, url, isLed(directory, navigator.locks));
     }
     return worker;

@@ -11,6 +11,8 @@ export interface ConnectOptions {
   directory?: string;
   /** Address of `sqlite3.wasm`. @default the file beside the worker */
   wasmUrl?: string | URL;
+  /** Address of `late.js`. @default the file beside the worker */
+  lateUrl?: string | URL;
   /**
    * Where the directory is kept. `memory` keeps nothing: its data ends with the worker that leads.
    * @default where the directory is already, else `opfs`, else `indexeddb`

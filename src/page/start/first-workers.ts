@@ -4,7 +4,7 @@
 // are fired again. A worker that the client does not ask for is ended.
 
 import type { WorkerLike } from '../leader/environment.ts';
-import { startTrusted } from '../storage/trusted-start.ts';
+import { noteScript, scriptOf, startWorker } from '../leader/worker-start.ts';
 
 type Start = () => WorkerLike;
 
@@ -16,13 +16,13 @@ export class FirstWorkers {
     if (!this.#started.has(key))
       this.#started.set(
         key,
-        startNow(() => startTrusted(start)),
+        startNow(() => startWorker(start)),
       );
   }
 
   /** The worker that was started, or a new one. @throws the error of starting it */
   take(key: unknown, start: Start): WorkerLike {
-    const started = this.#started.get(key) ?? (() => startTrusted(start));
+    const started = this.#started.get(key) ?? (() => startWorker(start));
     this.#started.delete(key);
     return started();
   }
@@ -60,7 +60,7 @@ function kept(worker: WorkerLike): Start {
   worker.addEventListener('error', (event) => {
     failure ??= event;
   });
-  return () => ({
+  const used: WorkerLike = {
     postMessage: (...message) => worker.postMessage(...message),
     terminate: () => worker.terminate?.(),
     removeEventListener: (type, listener) => worker.removeEventListener(type, listener),
@@ -69,5 +69,7 @@ function kept(worker: WorkerLike): Start {
       const missed = failure;
       if (type === 'error' && missed !== undefined) queueMicrotask(() => listener(missed));
     },
-  });
+  };
+  noteScript(used, scriptOf(worker));
+  return () => used;
 }

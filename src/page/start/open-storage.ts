@@ -6,7 +6,8 @@ import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
-import { spawnWorker, workerAt } from '../leader/spawn-worker.ts';
+import { spawnWorker } from '../leader/spawn-worker.ts';
+import { workerAt } from '../leader/worker-start.ts';
 import { withClient } from './client-code.ts';
 
 /** Where the objects live and which worker serves them; the same for all handles of a directory. */
@@ -22,6 +23,8 @@ export interface OpenOptions {
   workerUrl?: string | URL;
   /** Address of `sqlite3.wasm`. @default the file beside the worker */
   wasmUrl?: string | URL;
+  /** Address of `late.js`. @default the file beside the worker */
+  lateUrl?: string | URL;
   /**
    * Where the directory is kept. `memory` keeps nothing: its data ends with the worker that leads.
    * @default where the directory is already, else `opfs`, else `indexeddb`

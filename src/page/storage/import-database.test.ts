@@ -42,6 +42,30 @@ test('[MOVE11] a file is taken as it is at the call', async () => {
   expect(host.messages).toMatchObject([[{ database: Uint8Array.of(1, 2, 3), wal: null }]]);
 });
 
+/** A file of the disk as a browser gives it; `read`: what it answers. */
+function chosen(read: () => Promise<ArrayBuffer>): File {
+  return Object.assign(new File([view], 'copy.sqlite'), { arrayBuffer: read });
+}
+
+test.for<[string, () => Promise<ArrayBuffer>]>([
+  ['is refused', () => Promise.reject(new DOMException('could not be read', 'NotReadableError'))],
+  ['has gone', () => Promise.reject(new DOMException('not found', 'NotFoundError'))],
+  ['is shorter now', async () => new ArrayBuffer(2)],
+])(
+  '[MOVE15] a chosen file that %s is INPUT_CHANGED with its name, and nothing is sent',
+  async ([, read]) => {
+    const error = {
+      code: 'INPUT_CHANGED',
+      message: expect.stringMatching(
+        /^importDatabase: the file "copy\.sqlite" was changed.* Choose it again\.$/,
+      ),
+    };
+    await expect(storage.importDatabase(chosen(read))).rejects.toMatchObject(error);
+    await expect(storage.importDatabase(view, chosen(read))).rejects.toMatchObject(error);
+    expect(host.messages).toEqual([]);
+  },
+);
+
 test.for<[string, unknown[]]>([
   ['nothing', []],
   ['a string', ['file.sqlite']],

@@ -13,12 +13,12 @@ import {
   choiceOfStorage,
   type WorkerChoice,
 } from '../leader/worker-choice.ts';
+import { startWorker } from '../leader/worker-start.ts';
 import { connectObjects, type RemoteObjects } from './connect.ts';
 import { type EarlyOptions, EarlyReads } from './early-reads.ts';
 import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
 import { SourceClient, type SourceClientOptions, type SourceObjects } from './source-client.ts';
-import { startTrusted } from './trusted-start.ts';
 
 /** Workers that may have been started before this code was loaded. */
 export interface StartedWorkers {
@@ -74,8 +74,8 @@ export class PageClient {
     options: object,
     spawn: () => WorkerLike,
   ): Promise<SourceObjects<Classes>> {
-    const { directory, medium, wasmUrl, ...given } = options as Record<string, unknown>;
-    const places = { directory, medium, wasmUrl };
+    const { directory, medium, wasmUrl, lateUrl, ...given } = options as Record<string, unknown>;
+    const places = { directory, medium, wasmUrl, lateUrl };
     if (typeof spawn !== 'function') {
       throw storageError(
         'INVALID_ARGUMENT',
@@ -87,7 +87,7 @@ export class PageClient {
     choose(spawn); // a wrong option is refused before anything is started
     const finders = this.#findersFor('connectSource');
     const { now, after } = finders.environment;
-    const environment = { now, after, digest, spawn: () => startTrusted(spawn) };
+    const environment = { now, after, digest, spawn: () => startWorker(spawn) };
     return new SourceClient(finders, environment, given as SourceClientOptions).connect(
       files,
       choose,

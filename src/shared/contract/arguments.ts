@@ -13,6 +13,7 @@
 // Pure.
 
 import { storageError } from './errors.ts';
+import { fileBytes } from './file-bytes.ts';
 import { type ConvertedListOptions, compileRange, type KeyRange } from './key-range.ts';
 import {
   ALARM_TIME_MS_MAX,
@@ -102,14 +103,12 @@ export function convertForkOptions(operation: string, value: unknown) {
   };
 }
 
-/** Bytes of a file, copied. @throws INVALID_ARGUMENT */
+/** Bytes of a file, copied. @throws INVALID_ARGUMENT, INPUT_CHANGED */
 export function convertBinary(
   operation: string,
   value: unknown,
 ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
-  if (value instanceof Blob) {
-    return value.arrayBuffer().then((buffer) => new Uint8Array(buffer));
-  }
+  if (value instanceof Blob) return fileBytes(operation, value);
   if (ArrayBuffer.isView(value)) {
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();
   }

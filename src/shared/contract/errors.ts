@@ -230,6 +230,10 @@ export const ERROR_CODES = {
     class: 'Error',
     meaning: 'The file is not a SQLite file that an object can take.',
   },
+  INPUT_CHANGED: {
+    class: 'Error',
+    meaning: 'A chosen file was changed, moved or deleted before it was read.',
+  },
 
   // Opening and reaching the worker.
   BROWSER_TOO_OLD: {

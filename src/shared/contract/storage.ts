@@ -517,7 +517,8 @@ export interface StorageHandle
    * @throws StorageError `IMPORT_INVALID` if the file is not a SQLite database of 4,096-byte pages
    * in
    *   UTF-8, is damaged or incomplete, or contains something that an object may not have;
-   *   `TRANSACTION_NESTING` inside this handle's transaction; `DISK_FULL`. The old data stays.
+   *   `TRANSACTION_NESTING` inside this handle's transaction; `INPUT_CHANGED` if a chosen file was changed before it was
+   *   read; `DISK_FULL`. The old data stays.
    */
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
   /** Not possible across a thread: throws NOT_ON_PAGE, which names its replacement. */

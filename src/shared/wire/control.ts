@@ -71,6 +71,10 @@ export interface StartMessage {
   readonly medium: StorageMedium | null;
   /** Null means the file next to the worker. */
   readonly wasmUrl: string | null;
+  /** The file next to the page's code, for a worker that has no address; null: the page has none either. */
+  readonly pageWasmUrl?: string | null;
+  /** Where `late.js` lies; null means next to the worker. */
+  readonly lateUrl?: string | null;
   /** When the page was opened, in milliseconds since the epoch. */
   readonly startedMs: number;
   /** The page takes its connection over the worker's own channel. @default over a port */

@@ -55,9 +55,8 @@ export function FilesPanel({ storage }: { readonly storage: StorageHandle }) {
   const takeDatabase = (database: File, wal: File | null) =>
     attempt({ text: `Checking ${database.name}…`, share: null, stop: null }, async () => {
       setGiven(null);
-      const [bytes, log] = [await database.arrayBuffer(), (await wal?.arrayBuffer()) ?? null];
-      const before = await storage.importDatabase(bytes, log);
-      const text = `The object now holds ${database.name}, ${bytesText(bytes.byteLength)}.`;
+      const before = await storage.importDatabase(database, wal);
+      const text = `The object now holds ${database.name}, ${bytesText(database.size)}.`;
       return { text, isFault: false, before };
     });
   const takeRows = (file: File, table: string) => {

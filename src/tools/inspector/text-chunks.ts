@@ -1,5 +1,6 @@
 // The text of a file, a part at a time, and how far it was read.
 
+import { fileBytes } from '../../shared/contract/file-bytes.ts';
 import { FileFault } from './file-fault.ts';
 
 /** Bytes read at once: parsing them takes milliseconds. */
@@ -13,17 +14,17 @@ export interface TextChunk {
 /**
  * Decodes a file as UTF-8, or as UTF-16 if it begins so.
  *
- * @throws FileFault with the line that is neither; the reason of the signal
+ * @throws FileFault with the line that is neither; INPUT_CHANGED; the reason of the signal
  */
 export async function* textChunks(file: File, signal: AbortSignal): AsyncGenerator<TextChunk> {
-  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  const [first, second] = await fileBytes(file.name, file.slice(0, 2));
   const encoding = first === 0xff && second === 0xfe ? 'utf-16le' : 'utf-8';
   const decoder = new TextDecoder(encoding, { fatal: true });
   let line = 1;
   for (let from = 0; from <= file.size; from += PART_BYTES) {
     signal.throwIfAborted();
     const to = Math.min(file.size, from + PART_BYTES);
-    const bytes = new Uint8Array(await file.slice(from, to).arrayBuffer());
+    const bytes = await fileBytes(file.name, file.slice(from, to));
     const text = decoded(decoder, bytes, to < file.size, () => {
       const readable = new TextDecoder(encoding).decode(bytes);
       const before = readable.slice(0, readable.indexOf('\uFFFD'));

@@ -12,14 +12,19 @@ import { assert } from '../file/invariant.ts';
 /** What the file has. */
 export type LateParts = typeof import('./late-parts.ts');
 
-/** Imports the file; `attempt` counts from 0. Browsers may remember that an address has failed. */
-export type ImportLate = (attempt: number) => Promise<LateParts>;
+/**
+ * Imports the file; `attempt` counts from 0. Browsers may remember that an address has failed. `address`: as the page
+ * names it; otherwise the file lies beside this code.
+ */
+export type ImportLate = (attempt: number, address?: string | null) => Promise<LateParts>;
 
 const importLate: ImportLate = () => import('./late-parts.ts');
 
 /** The parts, once an operation has loaded them, or an entry has them in its own file. */
 export class LateCode {
   readonly #import: ImportLate;
+  /** Where the page says that the file lies. @default beside this code */
+  address: string | null | undefined;
   #attempts = 0;
   #parts: LateParts | undefined;
 
@@ -43,7 +48,7 @@ export class LateCode {
     if (this.#parts !== undefined) return this.#parts;
     const attempt = this.#attempts;
     try {
-      const parts = await this.#import(attempt);
+      const parts = await this.#import(attempt, this.address);
       this.#parts ??= parts;
       return this.#parts;
     } catch (cause) {
@@ -52,8 +57,8 @@ export class LateCode {
       throw storageError(
         'WORKER_FAILED',
         `${operation}: a part of ctx-storage that is loaded when it is needed could not be: ${String(cause)} Nothing ` +
-          "was changed. Serve late.js of its dist folder beside the worker's script, and have a service worker keep " +
-          'it; after a new deployment, reload the page.',
+          "was changed. Serve late.js of its dist folder beside the worker's script, or pass its address (lateUrl), and " +
+          'have a service worker keep it; after a new deployment, reload the page.',
         { cause },
       );
     }

@@ -32,6 +32,9 @@ export interface Sqlite {
   readonly renew: () => Sqlite;
 }
 
+/** Null: code that has no address of its own was named none. */
+type Wasm = URL | WebAssembly.Module | Uint8Array | null;
+
 // Of the module, since a worker loads SQLite once, whoever asks. An instance is given up for another, never for none.
 let loading: Promise<Sqlite> | undefined;
 
@@ -46,7 +49,7 @@ const VERSION = [0x01, 0x00, 0x00, 0x00];
  *
  * @throws WORKER_FAILED when the file cannot be fetched, compiled or started.
  */
-export function loadSqlite(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
+export function loadSqlite(wasm: Wasm): Promise<Sqlite> {
   loading ??= load(wasm).catch((cause: unknown) => {
     loading = undefined;
     return failed(cause);
@@ -77,7 +80,7 @@ function isRefused(): Promise<boolean> {
   );
 }
 
-async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
+async function load(wasm: Wasm): Promise<Sqlite> {
   return startSqlite(await compile(wasm));
 }
 
@@ -117,7 +120,8 @@ export function memoryOf(exports: SqliteExports, memory: WebAssembly.Memory): Wa
   return new WasmMemory(memory, { malloc: exports.sqlite3_malloc, free: exports.sqlite3_free });
 }
 
-async function compile(wasm: URL | WebAssembly.Module | Uint8Array): Promise<WebAssembly.Module> {
+async function compile(wasm: Wasm): Promise<WebAssembly.Module> {
+  if (wasm === null) throw noAddress();
   if (wasm instanceof WebAssembly.Module) return wasm;
   if (wasm instanceof Uint8Array) return WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
   const response = await answerOf(wasm);
@@ -132,6 +136,13 @@ async function compile(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Web
     }
   }
   return await compileBytes(wasm, response);
+}
+
+function noAddress(): Error {
+  return storageError(
+    'WORKER_FAILED',
+    'Loading SQLite: this script has no address beside which sqlite3.wasm could lie. Pass its address (wasmUrl).',
+  );
 }
 
 async function answerOf(wasm: URL): Promise<Response> {

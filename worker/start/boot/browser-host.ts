@@ -2,7 +2,7 @@
 
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
-import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
+import { ownWasmUrl } from '../../../src/shared/contract/wasm-url.ts';
 import { KeptDatabase } from '../../../src/shared/live/kept-database.ts';
 import type { FilesWatch } from '../../../src/shared/wire/worker-end.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
@@ -22,14 +22,14 @@ import {
 } from './browser-medium.ts';
 import { type MakeEntryPoints, type RunningHost, startHost } from './start-host.ts';
 
-type Wasm = URL | WebAssembly.Module;
+type Wasm = URL | WebAssembly.Module | null;
 
 export interface BrowserHostOptions {
   /** Name of the directory; one host uses it at a time. */
   readonly directory: string;
   /** Where its files are kept. @default null: where they are already, else on the best medium here */
   readonly medium?: StorageMedium | null;
-  /** The instrumented SQLite, compiled or as its address. @default the file beside the worker */
+  /** The instrumented SQLite, compiled or as its address; null: it is unknown. @default the file beside the worker */
   readonly wasm?: Wasm | Promise<Wasm>;
   /** The classes of its objects. @default none: objects of `openStorage` only */
   readonly classes?: ClassRegistry;
@@ -87,7 +87,7 @@ interface Parts {
 
 /** Side by side, because whoever takes over makes everyone wait. The medium's error comes before the catalog's. */
 async function openParts(
-  { directory, medium: wanted = null, wasm = WASM_URL }: BrowserHostOptions,
+  { directory, medium: wanted = null, wasm = ownWasmUrl() }: BrowserHostOptions,
   classes: ClassRegistry,
 ): Promise<Parts> {
   const opening = openBrowserMedium(directory, wanted, FILE_TIME);

@@ -2,11 +2,12 @@
 //
 // Only this file, browser-host.ts, browser-medium.ts and start-host.ts use the worker's global scope.
 
-import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
+import { ownWasmUrl } from '../../../src/shared/contract/wasm-url.ts';
 import { MemoryDirectory } from '../../engine/file/memory-file.ts';
 import { ObjectFiles } from '../../engine/log/object-files.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
 import { openLogDatabase } from '../../engine/storage/databases.ts';
+import { lateCode } from '../../engine/storage/load-late.ts';
 import type { OpenDatabase } from '../../engine/storage/moment.ts';
 import { ObjectStorage } from '../../engine/storage/object-storage.ts';
 import type { StorageEnvironment } from '../../engine/storage/storage-environment.ts';
@@ -44,19 +45,21 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
   };
   const page = globalThis as unknown as CandidateEnvironment['page'];
   const pageModule = new PageModule(globalThis);
-  const wasmOf = (wasmUrl: string | null) =>
-    pageModule.of(wasmUrl === null ? WASM_URL : new URL(wasmUrl));
+  const wasmOf = ({ wasmUrl, pageWasmUrl }: DirectoryOptions) =>
+    pageModule.of(wasmUrl ?? ownWasmUrl()?.href ?? pageWasmUrl);
   runCandidate(
     {
       ...(build !== undefined && { build }),
       ...(compareBuilds !== undefined && { compareBuilds }),
       digest: () => codeDigest(location.href, options.classes, entryTexts),
-      prepare: async ({ wasmUrl }) => {
-        const sqlite = await loadSqlite(await wasmOf(wasmUrl));
+      prepare: async (directory) => {
+        const sqlite = await loadSqlite(await wasmOf(directory));
         await rehearse((log, events) => openLogDatabase(sqlite, log, events, completeLimits()));
       },
-      createHost: (directory) =>
-        createHost({ ...hosted, wasm: wasmOf(directory.wasmUrl) }, directory, after),
+      createHost: (directory) => {
+        lateCode.address = directory.lateUrl;
+        return createHost({ ...hosted, wasm: wasmOf(directory) }, directory, after);
+      },
     },
     {
       page,

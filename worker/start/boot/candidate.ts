@@ -76,7 +76,10 @@ export interface ServedHost {
   readonly medium: StorageMedium;
 }
 
-export type DirectoryOptions = Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl' | 'history'>;
+export type DirectoryOptions = Pick<
+  StartMessage,
+  'directory' | 'medium' | 'wasmUrl' | 'pageWasmUrl' | 'lateUrl' | 'history'
+>;
 
 /** The host of a worker that leads, and how its deployment differs from others. */
 export interface HostedCode {
@@ -397,6 +400,8 @@ class Candidate {
     if (this.#askedBefore.has(leader)) return false;
     await presence.show(); // the leader looks for it
     const living = await this.#living();
+    // A leader that sees no candidates would not step down.
+    if (living.length === 0) return false;
     if (living.some(({ worker }) => this.#steppedDownFor.has(worker))) return false;
     try {
       await this.#code.prepare?.(this.#identity);

@@ -63,12 +63,21 @@ export class Presence {
   }
 }
 
-/** Every candidate that lives now, the caller included. */
+/** None if the browser tells nothing of locks, as Firefox does in a frame of another site, which has locks otherwise (153). */
+async function listed(locks: CandidateLocks): ReturnType<CandidateLocks['query']> {
+  try {
+    return await locks.query();
+  } catch {
+    return {};
+  }
+}
+
+/** Every candidate that lives now, the caller included; none if the browser does not tell. */
 export async function livingCandidates(
   locks: CandidateLocks,
   prefix: string,
 ): Promise<LivingCandidate[]> {
-  const { held = [] } = await locks.query();
+  const { held = [] } = await listed(locks);
   return shownBy(held, prefix);
 }
 
@@ -78,7 +87,7 @@ export async function candidatesInLine(
   lock: string,
   prefix: string,
 ): Promise<LivingCandidate[]> {
-  const { held = [], pending = [] } = await locks.query();
+  const { held = [], pending = [] } = await listed(locks);
   return pending
     .filter(({ name }) => name === lock)
     .flatMap(({ clientId }) => {

@@ -28,12 +28,13 @@ export class PageModule {
     });
   }
 
-  /** The module, or the address if the page does not load it or has failed to. */
-  async of(address: URL): Promise<WebAssembly.Module | URL> {
-    const coming = this.#coming.get(address.href);
+  /** The module, or the address if the page does not load it or has failed to; null: the address is unknown. */
+  async of(address: string | null | undefined): Promise<WebAssembly.Module | URL | null> {
+    if (!address) return null;
+    const coming = this.#coming.get(address);
     const module = await coming?.promise;
-    this.#coming.delete(address.href);
-    return module ?? address;
+    this.#coming.delete(address);
+    return module ?? new URL(address);
   }
 }
 

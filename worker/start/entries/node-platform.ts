@@ -1,7 +1,7 @@
 // SQLite, time and turns of a Node process, for hosts of objects in it.
 
 import { readFile } from 'node:fs/promises';
-import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
+import { ownWasmUrl } from '../../../src/shared/contract/wasm-url.ts';
 import { loadSqlite } from '../../engine/vfs/sqlite-module.ts';
 import type { Platform } from '../boot/start-host.ts';
 
@@ -9,7 +9,7 @@ import type { Platform } from '../boot/start-host.ts';
 export type NodePlatform = Required<Pick<Platform, 'sqlite' | 'turns' | 'time' | 'sendsStreams'>>;
 
 export async function nodePlatform(): Promise<NodePlatform> {
-  return { sqlite: await loadSqlite(new Uint8Array(await readFile(WASM_URL))), ...NODE };
+  return { sqlite: await loadSqlite(new Uint8Array(await readFile(ownWasmUrl()!))), ...NODE };
 }
 
 const { setTimeout, clearTimeout, setImmediate, performance, Date: SystemDate } = globalThis;

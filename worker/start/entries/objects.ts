@@ -1,7 +1,9 @@
 // `ctx-storage/worker`: the imports of a worker that runs classes; a drop-in replacement for
 // `cloudflare:workers`.
 //
-// Only names: a file of classes takes the base classes from here, and nothing of the host comes along.
+// A file of classes takes the base classes from here, and nothing of the host comes along.
+
+import './answer-starts.ts';
 
 export type { Build } from '../../../src/shared/contract/deployment.ts';
 export type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';

@@ -9,7 +9,6 @@ import {
   checkHistoryLimits,
   type HistoryLimits,
 } from '../../../src/shared/contract/history-limits.ts';
-import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
 import { completeLimits, type QueryLimits } from '../../engine/sql/query-limits.ts';
 import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { StartFollowing } from '../../objects/host/object-host.ts';
@@ -18,8 +17,7 @@ import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { appOf } from '../../realm/library/provided-env.ts';
 import { startBrowserWorker } from '../boot/browser-worker.ts';
 import type { CompareBuilds } from '../boot/deployment-order.ts';
-
-answerStarts();
+import './answer-starts.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
@@ -80,29 +78,4 @@ function checkBuild(build: unknown, compareBuilds: unknown): void {
     'INVALID_ARGUMENT',
     'serve: compareBuilds is a function of two builds, such as (one, other) => Number(one) - Number(other).',
   );
-}
-
-/** The part of a worker's global scope that is used. */
-interface WorkerScope {
-  postMessage(message: WorkerMessage): void;
-  addEventListener(
-    type: 'message',
-    listener: (event: MessageEvent<StartMessage | null>) => void,
-  ): void;
-}
-
-/**
- * Answers each start message of a page as soon as this package's code runs in a worker, whether or not the script
- * serves, so that the page can distinguish a script that never calls serve() from a script that is still loading.
- * Does nothing outside of a dedicated worker, where the same module is imported for its classes.
- */
-function answerStarts(scope: object = globalThis): void {
-  if (!isDedicatedWorker(scope)) return;
-  scope.addEventListener('message', ({ data }) => {
-    if (data?.type === 'start') scope.postMessage({ type: 'loaded' });
-  });
-}
-
-function isDedicatedWorker(scope: object): scope is WorkerScope {
-  return 'DedicatedWorkerGlobalScope' in scope;
 }

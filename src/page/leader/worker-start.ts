@@ -1,0 +1,141 @@
+// Starts a worker whose script a browser would refuse as it is written: one of another origin, such as a CDN's, and one in a
+// page whose policy asks for Trusted Types (`require-trusted-types-for 'script'`).
+//
+// Bundlers find a worker only as `new Worker(new URL(…, import.meta.url))`, so its address cannot be changed where it is
+// written. While the worker is started, `Worker` replaces it instead: a script of another origin by a blob that
+// imports it, and an address by one that the policy `ctx-storage` trusts.
+//
+// Invariant: only addresses of the page's origin are trusted, and of the one that this code came from, and nobody else gets
+// the policy. Outside of a start, `Worker` is the browser's.
+
+import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
+
+/** The part of Trusted Types that is used; TypeScript does not declare them. */
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): TrustedPolicy;
+  isScriptURL(value: unknown): boolean;
+}
+
+interface TrustedPolicy {
+  createScriptURL(url: string): string;
+}
+
+const NAME = 'ctx-storage';
+
+const MODULE: WorkerOptions = { type: 'module' };
+
+// A page may have one policy of a name.
+let policy: TrustedPolicy | undefined;
+
+/** The address of each worker's script. */
+const scripts = new WeakMap<object, string>();
+
+/** The address of the script that this worker was started with; undefined: it was started elsewhere. */
+export function scriptOf(worker: object): string | undefined {
+  return scripts.get(worker);
+}
+
+/** This object is a worker with the script of that address; undefined: it is unknown. */
+export function noteScript(worker: object, address: string | undefined): void {
+  if (address !== undefined) scripts.set(worker, address);
+}
+
+/** Starts the script that the app names, which is trusted therefore. */
+export function workerAt(address: string): Worker {
+  const url = new URL(address);
+  const worker = new Worker(isReachable(url) ? address : importing(url, MODULE), MODULE);
+  noteScript(worker, address);
+  return worker;
+}
+
+/** Calls the function, in which `new Worker(address)` may be started. @throws its error */
+export function startWorker<T>(start: () => T): T {
+  const { Worker } = globalThis;
+  if (typeof Worker !== 'function') return start();
+  globalThis.Worker = new Proxy(Worker, {
+    construct(target, [url, ...options], newTarget) {
+      const address = addressOf(url);
+      const isNear = address === null || isReachable(address);
+      const script = isNear ? url : importing(address, options[0]);
+      const construct = (trusted: unknown) =>
+        Reflect.construct(target, [trusted, ...options], newTarget) as object;
+      const worker = constructTrusted(url, address, script, construct);
+      noteScript(worker, address?.href);
+      return worker;
+    },
+  });
+  try {
+    return start();
+  } finally {
+    globalThis.Worker = Worker;
+  }
+}
+
+/** `address`: of the `url` that was passed; `script`: what the worker is started with. */
+function constructTrusted(
+  url: unknown,
+  address: URL | null,
+  script: unknown,
+  construct: (script: unknown) => object,
+): object {
+  const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+  if (trustedTypes === undefined) return construct(script);
+  const isTrusted = trustedTypes.isScriptURL(url);
+  if (isTrusted ? script === url : address === null || !isOwn(address)) return construct(script);
+  const own = policyOf(trustedTypes);
+  return own === null
+    ? withHint(() => construct(script))
+    : construct(own.createScriptURL(String(script)));
+}
+
+/** Null: the page allows none of this name. */
+function policyOf(trustedTypes: TrustedTypes): TrustedPolicy | null {
+  try {
+    policy ??= trustedTypes.createPolicy(NAME, { createScriptURL: (own) => own });
+    return policy;
+  } catch {
+    return null;
+  }
+}
+
+/** Without the policy, a worker starts only in a page that asks for no trusted addresses. */
+function withHint<T>(construct: () => T): T {
+  try {
+    return construct();
+  } catch (cause) {
+    const fact = cause instanceof Error ? cause.message : String(cause);
+    const wayOut = `The Content-Security-Policy must allow this package's policy: trusted-types ${NAME}.`;
+    throw new TypeError(`${fact} ${wayOut}`, { cause });
+  }
+}
+
+function addressOf(url: unknown): URL | null {
+  try {
+    return new URL(String(url), document.baseURI);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Whether the page may start a worker at this address. Other ones are not tried first: Chromium throws, Firefox tells it much
+ * later. Bundlers also write addresses that are none of the web.
+ */
+function isReachable({ origin, protocol }: URL): boolean {
+  return origin === location.origin || !/^https?:$/.test(protocol);
+}
+
+/** Of the page, or of the files among which this code is. */
+function isOwn({ origin }: URL): boolean {
+  return origin === location.origin || origin === ownWasmUrl()?.origin;
+}
+
+/**
+ * A script of the page's origin that runs another one. A worker's address must be of that origin, its imports need not be.
+ * Scripts of some bundlers read the fragment of their worker's address.
+ */
+function importing({ href, hash }: URL, options?: WorkerOptions): string {
+  const url = JSON.stringify(href);
+  const text = options?.type === 'module' ? `import ${url};` : `importScripts(${url});`;
+  return URL.createObjectURL(new Blob([text], { type: 'text/javascript' })) + hash;
+}

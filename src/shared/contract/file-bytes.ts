@@ -1,0 +1,26 @@
+// The bytes of a file that a user has chosen, which other programs may change, move or delete until it is read.
+
+import { storageError } from './errors.ts';
+
+/** @throws INPUT_CHANGED if the bytes that were chosen can no longer be read */
+export async function fileBytes(operation: string, file: Blob): Promise<Uint8Array<ArrayBuffer>> {
+  let bytes: ArrayBuffer;
+  try {
+    bytes = await file.arrayBuffer();
+  } catch (cause) {
+    throw changed(operation, file, String(cause), cause);
+  }
+  const { byteLength } = bytes;
+  if (byteLength === file.size) return new Uint8Array(bytes);
+  throw changed(operation, file, `It had ${file.size} bytes, and ${byteLength} could be read.`);
+}
+
+function changed(operation: string, file: Blob, fact: string, cause?: unknown): Error {
+  const { name } = file as Partial<File>;
+  return storageError(
+    'INPUT_CHANGED',
+    `${operation}: the file${name ? ` ${JSON.stringify(name)}` : ''} was changed, moved or deleted after it was ` +
+      `chosen, or may not be read any more: ${fact} Choose it again.`,
+    cause === undefined ? undefined : { cause },
+  );
+}

@@ -1,0 +1,31 @@
+// Answers each start message of a page as soon as this package's code runs in a worker, whether or not the script
+// serves, so that the page can distinguish a script that never calls serve() from a script that is still loading.
+//
+// A module of its own, imported for this effect: bundlers keep it also for a script that uses no export of the package, because
+// `sideEffects` of package.json names its file.
+//
+// Does nothing outside of a dedicated worker, where the same module is imported for its classes.
+
+import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
+
+/** The part of a worker's global scope that is used. */
+interface WorkerScope {
+  postMessage(message: WorkerMessage): void;
+  addEventListener(
+    type: 'message',
+    listener: (event: MessageEvent<StartMessage | null>) => void,
+  ): void;
+}
+
+answerStarts(globalThis);
+
+function answerStarts(scope: object): void {
+  if (!isDedicatedWorker(scope)) return;
+  scope.addEventListener('message', ({ data }) => {
+    if (data?.type === 'start') scope.postMessage({ type: 'loaded' });
+  });
+}
+
+function isDedicatedWorker(scope: object): scope is WorkerScope {
+  return 'DedicatedWorkerGlobalScope' in scope;
+}
