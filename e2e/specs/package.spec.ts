@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -159,10 +168,9 @@ test('[PKG16] [PKG17] the late parts are loaded when an operation needs them, an
   await page.close();
 });
 
-test('[PKG16] a build with Vite has the late parts as a file of their own, also for a worker of classes', {
-  tag: LONG,
-}, async ({ sharedProfile }) => {
-  const project = join(directory, 'late');
+/** An app of LATE_SCRIPT, and one that calls a class of its own worker and counts its changes; built with Vite. */
+async function buildLate(name: string, base: string): Promise<string> {
+  const project = join(directory, name);
   const files = {
     'index.html': '<script type="module" src="./page.js"></script>',
     'classes.html': '<script type="module" src="./classes.js"></script>',
@@ -181,14 +189,21 @@ test('[PKG16] a build with Vite has the late parts as a file of their own, also 
   await build({
     configFile: false,
     root: project,
+    base,
     logLevel: 'error',
     build: {
       outDir: 'built',
       target: 'esnext',
-      rollupOptions: { input: ['index', 'classes'].map((name) => join(project, `${name}.html`)) },
+      rollupOptions: { input: ['index', 'classes'].map((page) => join(project, `${page}.html`)) },
     },
   });
-  const { origin, asked, close } = await serveLate(join(project, 'built'));
+  return join(project, 'built');
+}
+
+test('[PKG16] a build with Vite has the late parts as a file of their own, also for a worker of classes', {
+  tag: LONG,
+}, async ({ sharedProfile }) => {
+  const { origin, asked, close } = await serveLate(await buildLate('late', '/'));
   try {
     const page = await sharedProfile.newPage();
     await page.goto(`${origin}/index.html`);
@@ -201,6 +216,113 @@ test('[PKG16] a build with Vite has the late parts as a file of their own, also 
     expect(asked.count).toBe(2);
   } finally {
     close();
+  }
+});
+
+test('[PKG9] [PKG16] a build with Vite works whose files are on another origin, also its worker of classes', {
+  tag: LONG,
+}, async ({ sharedProfile }) => {
+  let root = directory;
+  const cdn = createServer((request, response) => {
+    response.setHeader('access-control-allow-origin', '*');
+    const path = new URL(request.url!, 'http://cdn').pathname;
+    try {
+      const body = readFileSync(join(root, path));
+      const type = path.endsWith('.wasm') ? 'application/wasm' : 'text/javascript';
+      response.writeHead(200, { 'content-type': type }).end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise<void>((resolve) => cdn.listen(0, 'localhost', resolve));
+  const { port } = cdn.address() as AddressInfo;
+  root = await buildLate('far', `http://localhost:${port}/`);
+  const site = await serveFolder(root, (path) => path.endsWith('.html'));
+  const origin = `http://localhost:${(site.address() as AddressInfo).port}`;
+  try {
+    const page = await sharedProfile.newPage();
+    await page.goto(`${origin}/index.html`);
+    await expect(page).toHaveTitle('works');
+    expect(await page.evaluate(() => (window as unknown as LatePage).late.count())).toBe(1);
+    await page.close();
+    await expectAt(`${origin}/classes.html`, sharedProfile);
+  } finally {
+    for (const server of [cdn, site]) {
+      server.close();
+      server.closeAllConnections();
+    }
+  }
+});
+
+/** One classic script. The class's worker is started from a blob; each function gives a message or a result. */
+const ONE_FILE_SCRIPT = `
+  import { connect, openStorage } from 'ctx-storage';
+  const places = { wasmUrl: '/dist/sqlite3.wasm', lateUrl: '/dist/late.js' };
+  const tried = (work) => work().then((value) => value, ({ code, message }) => code + ' ' + message);
+  const changes = async (storage) => {
+    const from = await storage.getCurrentBookmark();
+    await storage.put('a', Math.random());
+    const { keys } = await storage.diff(from).count();
+    return keys.added + keys.changed;
+  };
+  const classes = async (options) => {
+    const blob = new Blob([await (await fetch('/objects.js')).text()]);
+    const start = () => new Worker(URL.createObjectURL(blob));
+    const { env, storage: storageOf } = await connect(start, options);
+    return changes(await storageOf(env.Counter.getByName('a')));
+  };
+  window.tries = {
+    storage: () => tried(async () => changes(await openStorage('a', { ...places, workerUrl: '/dist/worker.js' }))),
+    classes: () => tried(() => classes(places)),
+    noWorker: () => tried(() => openStorage('b', { directory: 'b' })),
+    noWasm: () => tried(() => classes({ directory: 'c' })),
+    noLate: () => tried(() => classes({ directory: 'd', wasmUrl: places.wasmUrl })),
+  };
+  document.title = 'works';
+`;
+
+interface OneFilePage {
+  readonly tries: Record<'storage' | 'classes' | 'noWorker' | 'noWasm' | 'noLate', () => unknown>;
+}
+
+test('[PKG22] one classic script, and a worker from a blob, use the files that they name', {
+  tag: [ONCE, LONG],
+}, async ({ sharedProfile }) => {
+  const project = join(directory, 'one-file');
+  mkdirSync(project);
+  cpSync(join(directory, 'node_modules/ctx-storage/dist'), join(project, 'dist'), {
+    recursive: true,
+  });
+  const scripts = {
+    page: ONE_FILE_SCRIPT,
+    objects: `import { serve } from 'ctx-storage/worker';\n${CLASSES}\nserve({ Counter });`,
+  };
+  for (const [name, contents] of Object.entries(scripts)) {
+    await bundle({
+      stdin: { contents, resolveDir: directory },
+      outfile: join(project, `${name}.js`),
+      bundle: true,
+      format: 'iife',
+      logLevel: 'error',
+    });
+  }
+  writeFileSync(join(project, 'index.html'), '<script src="/page.js"></script>');
+  const server = await serveFolder(project);
+  const page = await sharedProfile.newPage();
+  const attempt = (name: keyof OneFilePage['tries']) =>
+    page.evaluate((tried) => (window as unknown as OneFilePage).tries[tried](), name);
+  try {
+    await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/index.html`);
+    await expect(page).toHaveTitle('works');
+    expect(await attempt('storage')).toBe(1);
+    expect(await attempt('classes')).toBe(1);
+    expect(await attempt('noWorker')).toMatch(/^WORKER_FAILED openStorage: .*workerUrl, wasmUrl/);
+    expect(await attempt('noWasm')).toMatch(/^WORKER_FAILED Loading SQLite: .*\(wasmUrl\)/);
+    expect(await attempt('noLate')).toMatch(/^WORKER_FAILED diff, .*\(lateUrl\)/);
+  } finally {
+    await page.close();
+    server.close();
+    server.closeAllConnections();
   }
 });
 

@@ -7,6 +7,7 @@ import { storageError } from '../../shared/contract/errors.ts';
 import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
 import type { Abandoned, PageEnvironment } from './environment.ts';
 import { Flags } from './flags.ts';
+import { denied } from './leader-search.ts';
 import { scriptFault } from './script-fault.ts';
 import { Persistence } from './status.ts';
 import { scriptOf } from './worker-start.ts';
@@ -62,7 +63,7 @@ export function browserEnvironment(operation: string): PageEnvironment {
     stayFor,
     nextTask,
     flags: new Flags({
-      make: () => URL.createObjectURL(new Blob([])),
+      make: makeFlag,
       revoke: (url) => URL.revokeObjectURL(url),
       now: () => Date.now(),
     }),
@@ -119,6 +120,14 @@ function nextTask(): Promise<void> {
     };
     port2.postMessage(null);
   });
+}
+
+function makeFlag(): string {
+  try {
+    return URL.createObjectURL(new Blob([]));
+  } catch (cause) {
+    throw denied('withSignal', cause);
+  }
 }
 
 async function faultOf(worker: object): Promise<string | null> {

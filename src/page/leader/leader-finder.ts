@@ -105,13 +105,13 @@ export class LeaderFinder {
       rest: () => this.#rest(),
       wake: () => this.#startWorker(),
     });
-    this.#client = environment.randomId();
-    this.client = this.#client.slice(-12);
     try {
+      this.#client = environment.randomId();
       this.#control = environment.openChannel(this.#names.controlChannel);
     } catch (cause) {
       throw denied(options.operation, cause);
     }
+    this.client = this.#client.slice(-12);
     this.#leave = environment.stayFor(() => this.work.isUnderWay);
     this.#followers = new PageFollowers(environment, this.#names, this.#control, {
       leader: () => (this.#worker?.id === this.#leader ? this.#worker?.id : undefined),

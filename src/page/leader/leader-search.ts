@@ -115,13 +115,13 @@ export function busy(operation: string, duration: string): Error {
   );
 }
 
-/** The browser refuses what tabs of an origin share. Other failures stay as they are. */
+/** The browser refuses a function, such as those that tabs of an origin share. Other failures stay as they are. */
 export function denied(operation: string, cause: unknown): unknown {
   if (!(cause instanceof DOMException) || cause.name !== 'SecurityError') return cause;
   return storageError(
     'OPFS_UNAVAILABLE',
-    `${operation}: the browser refuses this page locks and channels: ${cause.message} If site data is blocked, ` +
-      'allow it and reload the page; a sandboxed frame needs allow-same-origin.',
+    `${operation}: the browser refuses this page a function that the storage needs: ${cause.message} If site data is ` +
+      'blocked, allow it and reload the page; a sandboxed frame needs allow-same-origin.',
     { cause },
   );
 }

@@ -88,8 +88,11 @@ test('[PKG9] only a start replaces Worker, also if it throws', () => {
 
 describe('in a page that asks for Trusted Types', () => {
   class ScriptUrl {
-    constructor(readonly url: string) {}
-    toString = () => this.url;
+    readonly #url: string;
+    constructor(url: string) {
+      this.#url = url;
+    }
+    toString = () => this.#url;
   }
 
   beforeEach(() => {
