@@ -10,6 +10,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
+type Headers = Readonly<Record<string, string>>;
+
 export interface StaticSite {
   /** Without a trailing slash. */
   readonly origin: string;
@@ -18,18 +20,19 @@ export interface StaticSite {
 
 /**
  * `read` returns the content of a path; if it throws, the answer is 404. A path without an extension is
- * HTML.
+ * HTML. `headers`: of every path, or of this one.
  */
 export async function serveStatic(
   read: (path: string) => string | Buffer,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Headers | ((path: string) => Headers) = {},
 ): Promise<StaticSite> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     try {
       const content = read(pathname);
       response.setHeader('content-type', TYPES[extname(pathname) || '.html'] ?? 'text/plain');
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      const own = typeof headers === 'function' ? headers(pathname) : headers;
+      for (const [name, value] of Object.entries(own)) response.setHeader(name, value);
       response.end(content);
     } catch {
       response.statusCode = 404;

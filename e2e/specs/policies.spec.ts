@@ -56,15 +56,14 @@ test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The app, with the same headers for all its files. */
 function serveApp(policy: readonly string[], headers: Readonly<Record<string, string>> = {}) {
-  return serveStatic(
-    (path) => {
-      if (path === '/') return PAGE;
-      const isWasm = path === '/sqlite3.wasm';
-      return readFileSync(
-        isWasm ? join(REPOSITORY, 'worker/engine/vfs/sqlite3.wasm') : join(folder, path),
-      );
-    },
-    { 'content-security-policy': policy.join('; '), ...headers },
+  return serveStatic(fileOfApp, { 'content-security-policy': policy.join('; '), ...headers });
+}
+
+function fileOfApp(path: string): string | Buffer {
+  if (path === '/') return PAGE;
+  const isWasm = path === '/sqlite3.wasm';
+  return readFileSync(
+    isWasm ? join(REPOSITORY, 'worker/engine/vfs/sqlite3.wasm') : join(folder, path),
   );
 }
 
@@ -136,4 +135,43 @@ test("[START10] a policy that refuses WebAssembly is WORKER_FAILED that names 'w
     expect(told).toMatch(/^WORKER_FAILED: .*'wasm-unsafe-eval'.* script-src/);
   }
   await site.close();
+});
+
+for (const [what, headers] of [
+  ['with COOP', ISOLATION],
+  ['alone', { 'cross-origin-embedder-policy': 'credentialless' }],
+] as const) {
+  test(`[START32] a page with COEP ${what}, whose worker's script has none, is told so`, {
+    tag: LONG,
+  }, async ({ context }) => {
+    const page = await context.newPage();
+    const site = await serveStatic(fileOfApp, (path) => (path === '/' ? headers : {}));
+    for (const [way, script] of [
+      ['openStorage', 'worker'],
+      ['connect', 'worker-of-app'],
+    ] as const) {
+      const told = await outcome(page, site, way);
+      expect(told).toMatch(/^WORKER_FAILED: .* this page has a Cross-Origin-Embedder-Policy/);
+      expect(told).toContain(`${site.origin}/${script}.js has none`);
+    }
+    await site.close();
+  });
+}
+
+test('[START32] a script that is missing, or is a page, is named with what its address answers', {
+  tag: LONG,
+}, async ({ context }) => {
+  const page = await context.newPage();
+  const script = '/worker-of-app.js';
+  const missing = await serveStatic((path) => fileOfApp(path === script ? '/none.js' : path));
+  expect(await outcome(page, missing, 'connect')).toContain(`${script} answers 404`);
+  await missing.close();
+  const replaced = await serveStatic(
+    (path) => (path === script ? PAGE : fileOfApp(path)),
+    (path) => (path === script ? { 'content-type': 'text/html' } : {}),
+  );
+  expect(await outcome(page, replaced, 'connect')).toContain(
+    `${script} is text/html, not JavaScript`,
+  );
+  await replaced.close();
 });
