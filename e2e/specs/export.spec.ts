@@ -1,5 +1,6 @@
 // A database leaves an object as a file and comes into another, as a page does it.
 
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE, REST } from '../browsers/tags.ts';
@@ -46,6 +47,44 @@ test('[MOVE3] an exported file is imported into another object and undone by boo
     undone: [[['old', '1']], null, 'SQL'],
   });
 });
+
+test(
+  '[MOVE15] a chosen file that another program has changed or deleted since is INPUT_CHANGED',
+  {
+    tag: LONG,
+  },
+  async ({ context, server }, testInfo) => {
+    const page = await openBlank(await context.newPage(), server);
+    await page.evaluate(() => {
+      const input = document.createElement('input');
+      input.type = 'file';
+      document.body.append(input);
+    });
+    const exported = await page.evaluate(async () => {
+      const storage = await window.api.openStorage('chosen');
+      await storage.put('a', 1);
+      return [...(await storage.exportDatabase())];
+    });
+    const file = testInfo.outputPath('copy.sqlite');
+    const outcomeAfter = async (change: () => void) => {
+      writeFileSync(file, Uint8Array.from(exported));
+      await page.setInputFiles('input', file);
+      change();
+      return page.evaluate(async () => {
+        const storage = await window.api.openStorage('chosen');
+        const [chosen] = document.querySelector('input')!.files!;
+        const outcome = await storage.importDatabase(chosen!).then(
+          () => 'imported',
+          (error) => error.code,
+        );
+        return [outcome, await storage.get('a')];
+      });
+    };
+    expect(await outcomeAfter(() => {})).toEqual(['imported', 1]);
+    expect(await outcomeAfter(() => appendFileSync(file, 'more'))).toEqual(['INPUT_CHANGED', 1]);
+    expect(await outcomeAfter(() => rmSync(file))).toEqual(['INPUT_CHANGED', 1]);
+  },
+);
 
 test('[MOVE6] a refused import leaves the data, and says why', { tag: REST }, async ({
   storagePage,

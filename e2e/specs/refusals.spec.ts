@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from '../browsers/fixtures.ts';
+import { ownOrigin } from '../browsers/own-origin.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
@@ -143,11 +144,10 @@ const ROWS: readonly Row[] = [
 for (const { named, call, how, outcomes } of ROWS) {
   for (const way of how) {
     test(`[START33] ${named} alone is refused: ${call} ${way}`, { tag: LONG }, async ({
-      profile,
+      context,
     }) => {
-      await profile.launch();
-      const page = await profile.newPage();
-      await page.goto(`${site.origin}/?call=${call}&how=${way}`);
+      const page = await context.newPage();
+      await page.goto(`${ownOrigin(site).origin}/?call=${call}&how=${way}`);
       await page.waitForFunction(() => window.useEverything !== undefined);
       const expected = outcomes.length === 1 ? Array(3).fill(outcomes[0]) : outcomes;
       expect(await page.evaluate(() => window.useEverything())).toEqual(expected);

@@ -1,5 +1,6 @@
 // Workers whose script a browser would refuse as it is written, with the page's globals replaced.
 
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { scriptOf, startWorker, workerAt } from './worker-start.ts';
 
@@ -53,9 +54,13 @@ describe('a script of another origin', () => {
     ]);
   });
 
-  test('[PKG9] keeps the fragment, which scripts of bundlers read', () => {
+  test('[PKG9] finds its fragment and its origin in location, as Turbopack reads them', () => {
     start(`${FAR}#params=1`);
-    expect(started).toMatchObject([{ url: 'blob:https://app.test/1#params=1' }]);
+    const importScripts = vi.fn();
+    const self: { location?: URL } = {};
+    runInNewContext(blobs[0]!, { self, importScripts, URL });
+    expect(importScripts.mock.calls).toEqual([[FAR]]);
+    expect(self.location).toMatchObject({ hash: '#params=1', origin: 'https://cdn.test' });
   });
 
   test('[PKG9] is found by its own address, when it fails', () => {

@@ -132,10 +132,15 @@ function isOwn({ origin }: URL): boolean {
 
 /**
  * A script of the page's origin that runs another one. A worker's address must be of that origin, its imports need not be.
- * Scripts of some bundlers read the fragment of their worker's address.
+ *
+ * A classic script with a fragment reads it, and its own origin, from `location`: Turbopack's names the files to load.
  */
 function importing({ href, hash }: URL, options?: WorkerOptions): string {
   const url = JSON.stringify(href);
-  const text = options?.type === 'module' ? `import ${url};` : `importScripts(${url});`;
-  return URL.createObjectURL(new Blob([text], { type: 'text/javascript' })) + hash;
+  const place = `Object.defineProperty(self,"location",{value:new URL(${url})});`;
+  const text =
+    options?.type === 'module'
+      ? `import ${url};`
+      : `${hash && place}importScripts(${JSON.stringify(href.replace(hash, ''))});`;
+  return URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
 }
