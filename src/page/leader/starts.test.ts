@@ -257,6 +257,23 @@ describe('a script that does not serve', () => {
     expect(outcome).toBe('pending');
   });
 
+  test('[START3] is said to be so after 29 s if it imports nothing of the package, with both causes', async () => {
+    first.script = 'says nothing';
+    let outcome: unknown = 'pending';
+    void first.connect().catch((error) => {
+      outcome = error;
+    });
+    await pass(first, 28_500);
+    expect(outcome).toBe('pending');
+    await pass(first, 2500);
+    expect(outcome).toMatchObject({
+      code: 'WORKER_FAILED',
+      message: expect.stringMatching(
+        /still loads, or it has run without .* imports ctx-storage\/worker/,
+      ),
+    });
+  });
+
   test('[START3] a worker that waits for its turn is not accused, nor a worker that is given twice', async () => {
     await second.connect();
     const silent = tabs.browser.agent();
