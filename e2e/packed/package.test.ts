@@ -97,7 +97,7 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
   expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);
 });
 
-/** What a page hears from a worker of this script, to which it sends one start message. */
+/** The messages to the page from a worker of this script, after one start message. */
 function heardFrom(script: string): unknown[] {
   const heard: unknown[] = [];
   const listeners: ((event: object) => void)[] = [];

@@ -168,7 +168,7 @@ test('[PKG16] [PKG17] the late parts are loaded when an operation needs them, an
   await page.close();
 });
 
-/** An app of LATE_SCRIPT, and one that calls a class of its own worker and counts its changes; built with Vite. */
+/** An app of LATE_SCRIPT, and another that calls a class of its own worker and counts its changes; built with Vite. */
 async function buildLate(name: string, base: string): Promise<string> {
   const project = join(directory, name);
   const files = {

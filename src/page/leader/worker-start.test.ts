@@ -74,7 +74,7 @@ test.for([
   ['of a blob', 'blob:https://app.test/7'],
   ['of data', 'data:text/javascript,1'],
   ['that a bundler wrote', 'file:///app/worker.js'],
-  ['that is none', 'https://'],
+  ['that is not an address', 'https://'],
 ])('[PKG9] an address %s is started as it is', ([, url]) => {
   start(url!);
   expect(blobs).toEqual([]);

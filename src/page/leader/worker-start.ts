@@ -1,11 +1,11 @@
-// Starts a worker whose script a browser would refuse as it is written: one of another origin, such as a CDN's, and one in a
-// page whose policy asks for Trusted Types (`require-trusted-types-for 'script'`).
+// Starts a worker whose script a browser would refuse as it is written: a script of another origin, such as a CDN's, and any
+// script in a page whose policy asks for Trusted Types (`require-trusted-types-for 'script'`).
 //
 // Bundlers find a worker only as `new Worker(new URL(…, import.meta.url))`, so its address cannot be changed where it is
-// written. While the worker is started, `Worker` replaces it instead: a script of another origin by a blob that
-// imports it, and an address by one that the policy `ctx-storage` trusts.
+// written. While the worker is started, `Worker` replaces it instead: a blob imports a script of another origin, and the
+// policy `ctx-storage` makes an address trusted.
 //
-// Invariant: only addresses of the page's origin are trusted, and of the one that this code came from, and nobody else gets
+// Invariant: only addresses of the page's origin are trusted, and of the origin that this code came from; nobody else gets
 // the policy. Outside of a start, `Worker` is the browser's.
 
 import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';

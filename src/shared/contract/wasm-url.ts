@@ -1,5 +1,5 @@
-// Where the package's files lie: beside the code that runs. The form is the one that bundlers recognise; the package
-// build rewrites the address.
+// Where the package's files lie: beside the code that runs, in the form that bundlers recognise; the package build
+// rewrites the address.
 //
 // Vite 7 bundles the modules of a dependency into a cache and leaves the files beside them behind, so the
 // form names a file of the cache, which does not exist. Later versions correct such addresses.
