@@ -96,7 +96,7 @@ test('[PKG3] Vite’s development server needs neither the plugin nor a setting'
   }
 });
 
-/** Functions of a page that need the late parts, and one that does not. */
+/** Functions of a page that need the late parts, and a function that does not. */
 const LATE_SCRIPT = `
   import { openStorage } from 'ctx-storage';
   const storage = await openStorage('late');
