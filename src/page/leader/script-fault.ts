@@ -30,7 +30,11 @@ export async function scriptFault(address: string, page: LookingPage): Promise<s
   if (!script.ok) return `${address} answers ${script.status}`;
   const type = script.headers.get('content-type') ?? 'of no type';
   if (!/java|ecma/i.test(type)) return `${address} is ${type}, not JavaScript`;
-  if (!isOfPage || isEmbedder(script)) return null;
+  if (!isOfPage) {
+    const { origin } = new URL(address);
+    return `${address} is of another origin: a Content-Security-Policy of this page needs worker-src blob: ${origin}`;
+  }
+  if (isEmbedder(script)) return null;
   if (!page.isIsolated && !isEmbedder(await answerOf(page.address, page))) return null;
   return (
     `this page has a Cross-Origin-Embedder-Policy, and ${address} has none: send that header with the worker's ` +
