@@ -26,7 +26,6 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
     'LoopbackDurableObjectNamespace',
   ],
   'src/shared/calls/stubs/namespace.ts': ['DurableObjectNamespace'],
-  'src/shared/calls/stubs/stub.ts': ['DurableObjectStub'],
   'worker/objects/calls/facets.ts': ['DurableObjectFacets', 'ServiceStub'],
   'worker/realm/globals/byte-streams.ts': ['IdentityTransformStream', 'FixedLengthStream'],
   'worker/realm/globals/caches.ts': ['Cache', 'CacheStorage'],

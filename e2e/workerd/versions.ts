@@ -53,6 +53,7 @@ const BOTH: readonly string[] = [
 /** Of 1.20260730.1 alone. */
 const OLDER: readonly string[] = [
   'platform: a remote error',
+  'calls: retries of get that are none',
   'setting an alarm',
   // The name of a type in a message.
   'kv: values of other types',

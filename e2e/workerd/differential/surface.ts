@@ -2,24 +2,42 @@
 
 import { attempt, type Questions, type Untyped } from './surface-answers.ts';
 import { CACHES } from './surface-caches.ts';
+import { bodiless, CALLS, CHUNKS, ERRORS, NO_CHUNKS, receiver, streamOf } from './surface-calls.ts';
 import { FACTS } from './surface-facts.ts';
 import { PLATFORM } from './surface-platform.ts';
 import { FIXED, filled, fixed, identity, STREAMS } from './surface-streams.ts';
 
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
+  readonly RpcTarget: new () => object;
 }
 
 const QUESTIONS: Readonly<Record<string, Questions>> = {
   IdentityTransformStream: STREAMS,
   FixedLengthStream: FIXED,
   caches: CACHES,
+  calls: CALLS,
   facts: FACTS,
   platform: PLATFORM,
 };
 
 /** The class `Surface`. */
-export function surfaceOf({ DurableObject }: Bases) {
+export function surfaceOf({ DurableObject, RpcTarget }: Bases) {
+  class Target extends RpcTarget {
+    ok() {
+      return 'ok';
+    }
+    toJSON() {
+      return 'a target';
+    }
+    get deep() {
+      return {};
+    }
+    throwing(kind: string) {
+      throw ERRORS[kind]!();
+    }
+  }
+
   return class Surface extends DurableObject {
     declare readonly ctx: Untyped;
     declare readonly env: { readonly Surface: Untyped };
@@ -51,6 +69,33 @@ export function surfaceOf({ DurableObject }: Bases) {
     }
     ok() {
       return 'ok';
+    }
+    toJSON() {
+      return 'an object';
+    }
+    throwing(kind: string) {
+      throw ERRORS[kind]!();
+    }
+    throwingThere(kind: string) {
+      return this.env.Surface.getByName('there').throwing(kind);
+    }
+    call(callback: Untyped) {
+      return callback();
+    }
+    function() {
+      return function (this: unknown) {
+        return receiver(this);
+      };
+    }
+    target() {
+      return new Target();
+    }
+    chunks(kind: string) {
+      const chunk = { ...CHUNKS, ...NO_CHUNKS }[kind]!;
+      return streamOf(chunk(), chunk());
+    }
+    response() {
+      return new Response(null);
     }
     reset() {
       this.ctx.abort('enough');
@@ -91,7 +136,18 @@ export function surfaceOf({ DurableObject }: Bases) {
     }
 
     async fetch(request: Request): Promise<Response> {
-      switch (new URL(request.url).pathname) {
+      const [, first, kind] = decodeURIComponent(new URL(request.url).pathname).split('/');
+      switch (`/${first}`) {
+        case '/throwing':
+          throw ERRORS[kind!]!();
+        case '/chunks':
+          return new Response(this.chunks(kind!));
+        case '/echo':
+          return new Response(request.body);
+        case '/bodiless':
+          return bodiless(kind!);
+        case '/bodiless-there':
+          return this.env.Surface.getByName('there').fetch('http://surface/bodiless/null');
         case '/fixed':
           return new Response(filled(fixed(4), 'four').readable);
         case '/identity':

@@ -2,7 +2,7 @@
 // Both that form and V8's own (class, message, stack, cause) are read.
 //
 // The class is chosen by `name`, as on workerd: an error whose name is not that of a built-in class comes
-// back as an Error with that name. In workerd's form, all properties but `message` come back enumerable.
+// back as an Error with that name. In workerd's form, all properties but `message` and `stack` come back enumerable.
 
 import { corrupt } from './byte-reader.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
@@ -16,7 +16,7 @@ import {
 } from './wire.ts';
 
 /** Properties that the engine itself keeps on an error next to its stack (line numbers, in some). */
-const ENGINE_PROPERTIES: ReadonlySet<string> = new Set([
+export const ENGINE_PROPERTIES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(new Error('')),
   'name',
   'message',
@@ -70,7 +70,8 @@ export function readHostError(reader: ValueReader, onCreated: (error: object) =>
     throw corrupt('the properties of an error are not an object');
   }
   for (const property of Object.keys(properties)) {
-    define(error, property, (properties as Record<string, unknown>)[property], true);
+    const value = (properties as Record<string, unknown>)[property];
+    define(error, property, value, property !== 'stack');
   }
   return error;
 }

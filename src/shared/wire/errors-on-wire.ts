@@ -2,9 +2,11 @@
 //
 // An error keeps its class (if it is one of the language), name, message, stack, `code`,
 // `retryable`, `durableObjectReset`, cause, the errors it aggregates, and own properties that can
-// be cloned. comlink would keep only name, message and stack.
+// be cloned. As on workerd, cause, name and hidden properties arrive enumerable. comlink would keep only name, message
+// and stack.
 
 import { storageError } from '../contract/errors.ts';
+import { ENGINE_PROPERTIES } from '../values/error-codec.ts';
 import { structuredCopy } from '../values/value.ts';
 
 /** An error that crosses the thread as an outcome. */
@@ -31,14 +33,10 @@ export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireEr
 const PROPERTIES = ['code', 'retryable', 'durableObjectReset', 'remote', 'overloaded'] as const;
 const CAUSE_DEPTH_MAX = 8;
 
-/**
- * Own properties that are transferred separately; others that engines define are not enumerable.
- */
+/** Own properties that are transferred separately, or belong to the engine. */
 const PLACED: ReadonlySet<string> = new Set([
   ...PROPERTIES,
-  'name',
-  'message',
-  'stack',
+  ...ENGINE_PROPERTIES,
   'cause',
   'errors',
   '__proto__',
@@ -85,8 +83,8 @@ function fromWords(wire: WireError): unknown {
     // toWire never writes these names; `__proto__` would change the prototype.
     if (!PLACED.has(name)) Reflect.set(error, name, value);
   }
-  if (wire.cause !== undefined) define(error, 'cause', fromWords(wire.cause));
-  if (wire.errors !== undefined) define(error, 'errors', wire.errors.map(fromWords));
+  if (wire.cause !== undefined) define(error, 'cause', fromWords(wire.cause), true);
+  if (wire.errors !== undefined) define(error, 'errors', wire.errors.map(fromWords), true);
   return error;
 }
 
@@ -97,8 +95,9 @@ function inWords(thrown: unknown, depth: number): WireError {
   const isDomException = thrown instanceof DOMException;
   const properties: Record<string, string | number | boolean> = {};
   for (const name of PROPERTIES) {
-    const value = (thrown as unknown as Record<string, unknown>)[name];
-    if (name === 'code' && isDomException) continue;
+    // Members of its class do not arrive, as on workerd.
+    if (!Object.hasOwn(thrown, name)) continue;
+    const value = Reflect.get(thrown, name) as unknown;
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
       properties[name] = value;
     }
@@ -123,8 +122,12 @@ function inWords(thrown: unknown, depth: number): WireError {
 
 function ownProperties(error: object): Record<string, unknown> | undefined {
   let own: Record<string, unknown> | undefined;
-  for (const name of Object.keys(error)) {
-    if (PLACED.has(name) && !PROPERTIES.some((known) => known === name)) continue;
+  for (const name of Object.getOwnPropertyNames(error)) {
+    // A placed property that is listed stays so.
+    const isKnown = PROPERTIES.some((known) => known === name);
+    if (isKnown ? !Object.prototype.propertyIsEnumerable.call(error, name) : PLACED.has(name)) {
+      continue;
+    }
     try {
       const value = structuredCopy(Reflect.get(error, name));
       own ??= {};
@@ -142,7 +145,7 @@ function construct({ name, message, isDomException, errors }: WireError): Error 
   const Class = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
   if (Class) return new Class(message);
   const error = new Error(message);
-  define(error, 'name', name);
+  define(error, 'name', name, true);
   return error;
 }
 

@@ -45,7 +45,11 @@ export class DurableObjectStorage {
       checkCallback('transaction', closure);
       convertOptions('transaction', args[1]);
       return storage.transaction(async (frame) => {
-        return await closure(new DurableObjectTransaction(INTERNAL, storage, frame));
+        // As on workerd, `this` is the global object.
+        return await closure.call(
+          globalThis,
+          new DurableObjectTransaction(INTERNAL, storage, frame),
+        );
       });
     } catch (error) {
       return Promise.reject(error);
@@ -57,7 +61,7 @@ export class DurableObjectStorage {
     checkSqlBackend(storage, 'transactionSync');
     const callback = args[0];
     checkCallback('transactionSync', callback);
-    return storage.transactionSync(() => callback());
+    return storage.transactionSync(() => callback.call(globalThis));
   }
 
   live(...args: unknown[]): unknown {

@@ -10,7 +10,7 @@ import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
 import { setFixed } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import { facetClassOf } from '../../../src/shared/calls/stubs/loopback.ts';
 import type { Party } from '../../../src/shared/calls/stubs/party.ts';
-import { isRemote } from '../../../src/shared/calls/stubs/remote-name.ts';
+import { isIn, isRemote } from '../../../src/shared/calls/stubs/remote-name.ts';
 import { type Remote, remoteMember } from '../../../src/shared/calls/stubs/rpc-promise.ts';
 import type { Callee, ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { checkArgumentCount, convertString } from '../../../src/shared/contract/arguments.ts';
@@ -285,6 +285,7 @@ export function createFacetStub(callee: Callee, callerNow: () => ObjectCaller): 
     call: (path, parameters) => callerNow().call(callee, path, parameters),
   };
   const stub = new Proxy(new ServiceStub((input, init) => callerNow().fetch(callee, input, init)), {
+    has: (target, name) => isIn(target, name),
     get(target, name) {
       if (name === 'fetch' || !isRemote(name)) return Reflect.get(target, name);
       return remoteMember(remote, [name]);

@@ -321,7 +321,7 @@ export class ObjectInstance {
   blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T> {
     return this.#section(async () => {
       try {
-        return await callback();
+        return await callback.call(globalThis);
       } catch (error) {
         this.reset(withReset(error));
         return new Promise<T>(() => {}); // the code that waits is part of a dead instance

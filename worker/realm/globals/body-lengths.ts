@@ -20,6 +20,11 @@ export function noteSource<M extends Message>(message: M, body: BodyInit | null 
   return message;
 }
 
+/** Undefined if it has no body, or is no message of this scope. */
+export function sourceOf(message: Message): BodyInit | undefined {
+  return sources.get(message);
+}
+
 /** Notes the lengths of the scope's streams; the result undoes it. */
 export function installBodyLengths({ Request, Response, Blob }: Scope): () => void {
   const { stream } = Blob.prototype;
@@ -65,7 +70,11 @@ function lengthOf(message: Message): number | undefined {
  * Keeps the other attributes; restores the member, unless other code has replaced it since. Bun's members cannot be
  * replaced: there, these streams have no known length.
  */
-function replaceMember(holder: object, name: string, change: PropertyDescriptor): () => void {
+export function replaceMember(
+  holder: object,
+  name: string,
+  change: PropertyDescriptor,
+): () => void {
   const original = Object.getOwnPropertyDescriptor(holder, name)!;
   if (original.configurable === false) return () => {};
   const changed = { ...original, ...change };

@@ -8,6 +8,7 @@ import {
 } from '../../../src/shared/calls/sockets/install.ts';
 
 import { installArguments } from './arguments-of-workerd.ts';
+import { installBodyChunks } from './body-chunks.ts';
 import { installBodyLengths } from './body-lengths.ts';
 import { installByteStreams } from './byte-streams.ts';
 import { installCaches } from './caches.ts';
@@ -26,6 +27,7 @@ export const OBJECT_GLOBALS: readonly Replace[] = [
   installAddedMethods,
   installByteStreams,
   installBodyLengths,
+  (scope, { ownHost }) => installBodyChunks(scope, () => ownHost() !== undefined),
   installDigests,
   (scope, { ownHost }) => installNavigator(scope, () => ownHost() !== undefined),
   (scope, { current, ownHost }) => installCaches(scope, current, ownHost),

@@ -31,7 +31,14 @@ export function installTimers(scope: Scope, current: CurrentContext): () => void
 
   const set = (callback: unknown, delayMs: unknown, args: unknown[], repeats: boolean) => {
     const context = current();
-    if (context === undefined || typeof callback !== 'function') return undefined;
+    if (context === undefined) return undefined;
+    // A browser would run a text as code.
+    if (typeof callback !== 'function') {
+      throw new TypeError(
+        `Failed to execute '${repeats ? 'setInterval' : 'setTimeout'}' on 'ServiceWorkerGlobalScope': parameter 1 ` +
+          "is not of type 'function'.",
+      );
+    }
     const run = bindToFrame(() => report(callback as Callback, args));
     return timers.set(context, run, Math.max(Number(delayMs) || 0, DELAY_MS_MIN), repeats);
   };
@@ -106,7 +113,7 @@ const NOTHING = () => {};
 // Nobody waits for a timer, and its failure concerns no other object.
 function report(callback: Callback, args: unknown[]): void {
   try {
-    callback(...args);
+    Reflect.apply(callback, globalThis, args);
   } catch (error) {
     if (typeof reportError === 'function') reportError(error);
     else console.error('A timer of an object failed:', error);
@@ -161,6 +168,11 @@ export function installSchedulerWait(scope: WaitScope, current: CurrentContext):
   const wait = async (...args: [delayMs?: number, options?: WaitOptions | null]): Promise<void> => {
     if (args.length === 0) throw new TypeError('scheduler.wait: takes a delay in milliseconds.');
     const [delayMs, options] = args;
+    if (typeof options !== 'object' && options !== undefined) {
+      throw new TypeError(
+        "Failed to execute 'wait' on 'Scheduler': parameter 2 is not of type 'WaitOptions'.",
+      );
+    }
     const signal = options?.signal ?? undefined;
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new TypeError("scheduler.wait: takes an AbortSignal as the option 'signal'.");

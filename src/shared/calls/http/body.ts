@@ -53,6 +53,31 @@ function taken(message: Request | Response): MessageBody | undefined {
   return new MessageBody(typeof content === 'string' ? new TextEncoder().encode(content) : content);
 }
 
+/** A chunk of a body. Text is sent as UTF-8, and any buffer or view as its bytes, as in workerd. @throws TypeError */
+export function bytesOf(chunk: unknown): Uint8Array<ArrayBuffer> {
+  if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
+  if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
+  if (ArrayBuffer.isView(chunk)) {
+    const { buffer, byteOffset, byteLength } = chunk as ArrayBufferView<ArrayBuffer>;
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  }
+  throw new TypeError(
+    `This ReadableStream did not return bytes. A chunk of a body is text, a buffer or a view, not ${typeof chunk}.`,
+  );
+}
+
+/** Streams that came from the other side. In workerd, these give bytes, whatever their chunks were. */
+const received = new WeakSet<ReadableStream>();
+
+export function noteReceived(stream: ReadableStream): ReadableStream {
+  received.add(stream);
+  return stream;
+}
+
+export function isReceived(stream: ReadableStream): boolean {
+  return received.has(stream);
+}
+
 /** The source of a body. */
 export interface PulledBytes {
   /** The next chunk; null at the end. */

@@ -22,7 +22,7 @@ export interface MessageOverlay {
   readonly isHere?: boolean;
 }
 
-const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData'] as const;
+export const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData'] as const;
 
 const OPEN: Gate = { receive: (start) => start() };
 

@@ -88,6 +88,16 @@ export function withoutBody(response: Response): Response {
   return parts.body === null ? response : makeResponse({ ...parts, body: null }, undefined);
 }
 
+/** Statuses without a body (Fetch standard). */
+const BODILESS: ReadonlySet<unknown> = new Set([101, 204, 205, 304]);
+
+/** The answer to a request: on workerd, it has an empty body if the object gave none. */
+export function withBody(response: Response, gate: Gate | undefined): Response {
+  if (response.body !== null || BODILESS.has(response.status)) return response;
+  const body = new MessageBody(new Uint8Array());
+  return makeResponse({ ...responseParts(response), body }, gate);
+}
+
 /** The response, which now tells where it came from. */
 export function located(response: Response, url: string, isRedirected: boolean): Response {
   define(response, 'url', url);

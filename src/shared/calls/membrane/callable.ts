@@ -14,7 +14,7 @@ import { callMember, parametersIn, readMember } from '../stubs/invoke.ts';
 import { addRpcStub, isMember, isRpcStub } from '../stubs/known-stubs.ts';
 import type { Party } from '../stubs/party.ts';
 import { withCallers } from '../stubs/remote-error.ts';
-import { isRemote } from '../stubs/remote-name.ts';
+import { isIn, isRemote } from '../stubs/remote-name.ts';
 import {
   DISPOSE,
   disposed,
@@ -202,14 +202,14 @@ function stubOf(imported: Imported, isDisposed = imported.isDisposed): object {
   };
   const stub: object = new Proxy(() => {}, {
     apply: (_target, _this, parameters) => rpcPromise(remote.call([], parameters)),
-    get(_target, name, self: object) {
+    get(target, name, self: object) {
       if (name === DISPOSE) return dispose;
       if (name === 'dup') return () => stubOf(imported, isDisposed);
       if (name === 'onRpcBroken') return onRpcBroken;
       if (name === 'toString') return () => '[object RpcStub]';
-      return isRemote(name) ? remoteMember(remote, [name], self) : undefined;
+      return isRemote(name) ? remoteMember(remote, [name], self) : Reflect.get(target, name);
     },
-    has: (_target, name) => typeof name === 'string',
+    has: (target, name) => name === DISPOSE || isIn(target, name),
   });
   addRpcStub(stub);
   disposals.set(stub, () => isDisposed);

@@ -6,7 +6,7 @@ import type { CallAddress, Payload } from '../../wire/address.ts';
 import type { EntryEvent, ObjectRequest } from '../../wire/protocol.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { withFixedHeaders } from '../http/overlay.ts';
-import { abortedBy, located, withoutBody } from '../http/response-parts.ts';
+import { abortedBy, located, withBody, withoutBody } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Bond, Reach } from '../stubs/bond.ts';
 import { type CallNote, withNote } from '../stubs/followed-calls.ts';
@@ -133,7 +133,8 @@ export class PartyCaller implements ObjectCaller {
       const next = outgoing.redirected(response);
       const { url, method } = outgoing.parts;
       if (next === null) {
-        const answer = method === 'HEAD' ? withoutBody(response) : response;
+        const answer =
+          method === 'HEAD' ? withoutBody(response) : withBody(response, this.#party.gate);
         return withFixedHeaders(located(answer, url, redirects > 0));
       }
       if (redirects === REDIRECTS_MAX) {

@@ -6,7 +6,7 @@
 import { structuredCopy } from '../../values/value.ts';
 import type { Payload } from '../../wire/address.ts';
 import type { ReferenceRequest } from '../../wire/protocol.ts';
-import { MessageBody, type PulledBytes, pulledBytes } from '../http/body.ts';
+import { bytesOf, MessageBody, noteReceived, type PulledBytes, pulledBytes } from '../http/body.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, ReferenceChannel } from './channel.ts';
@@ -136,7 +136,7 @@ function readableOf(imported: Imported): ReadableStream {
   };
   // While it reads, an engine keeps the source, but may collect the stream.
   const end = imported.holdInUse(source);
-  return new ReadableStream(source, { highWaterMark: 0 });
+  return noteReceived(new ReadableStream(source, { highWaterMark: 0 }));
 }
 
 function bodyOf(imported: Imported): MessageBody {
@@ -154,17 +154,6 @@ function bodyOf(imported: Imported): MessageBody {
   };
   const end = imported.hold(source);
   return new MessageBody(pulledBytes(source));
-}
-
-/** A chunk of a body. Text is sent as UTF-8, and any buffer or view as its bytes, as in workerd. */
-function bytesOf(chunk: unknown): Uint8Array<ArrayBuffer> {
-  if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
-  if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
-  if (ArrayBuffer.isView(chunk)) {
-    const { buffer, byteOffset, byteLength } = chunk as ArrayBufferView<ArrayBuffer>;
-    return new Uint8Array(buffer, byteOffset, byteLength);
-  }
-  return chunk as Uint8Array<ArrayBuffer>;
 }
 
 async function cancel(imported: Imported, reason: unknown): Promise<void> {

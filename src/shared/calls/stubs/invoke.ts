@@ -64,7 +64,8 @@ interface Found {
 
 function walk<T>(root: T, path: Path, enter: (root: T, name: string) => unknown): Found {
   const [first, ...rest] = path;
-  if (first === undefined) return { owner: undefined, value: root };
+  // As on workerd, `this` of a function is the function.
+  if (first === undefined) return { owner: root, value: root };
   let found: Found = { owner: root, value: enter(root, first) };
   let last = first;
   for (const name of rest) {

@@ -1,6 +1,6 @@
 // The namespace of a class in `env`: ids and stubs of its objects. No method waits for anything.
 
-import { checkArgumentCount, convertString } from '../../contract/arguments.ts';
+import { checkArgumentCount, convertOptions, convertString } from '../../contract/arguments.ts';
 import { storageError } from '../../contract/errors.ts';
 import type { DurableObjectJurisdiction } from '../../contract/object.ts';
 import { DurableObjectId, type ObjectIdFactory } from '../../contract/object-id.ts';
@@ -61,7 +61,7 @@ export class DurableObjectNamespace extends Shell {
     return this.#know(this.#options.ids.fromString(convertString('idFromString', parameters[0])));
   }
 
-  get(id: unknown, _options?: unknown): object {
+  get(id: unknown, options?: unknown): object {
     const { className, ids, caller, follows } = this.#options;
     if (!(id instanceof DurableObjectId)) {
       throw storageError(
@@ -69,6 +69,7 @@ export class DurableObjectNamespace extends Shell {
         `get: takes an id of class ${className}, made by idFromName, idFromString or newUniqueId.`,
       );
     }
+    checkGetOptions('get', options);
     if (!this.#known.has(id)) {
       ids.fromString(id.toString());
       this.#know(id);
@@ -80,6 +81,7 @@ export class DurableObjectNamespace extends Shell {
     checkArgumentCount('getByName', parameters.length, 1);
     const { className, ids, caller, jurisdiction, follows } = this.#options;
     const name = convertString('getByName', parameters[0]);
+    checkGetOptions('getByName', parameters[1]);
     return createStub({ className, id: ids.fromName(name, jurisdiction) }, caller, follows);
   }
 
@@ -103,6 +105,17 @@ export class DurableObjectNamespace extends Shell {
 }
 
 refuseToClone(DurableObjectNamespace);
+
+/** The options have no effect here. @throws INVALID_ARGUMENT, and RangeError as on workerd */
+function checkGetOptions(operation: string, options: unknown): void {
+  const { routingMode, retry } = convertOptions(operation, options);
+  convertOptions(`${operation}: retry`, retry);
+  if (routingMode !== undefined && routingMode !== 'primary-only') {
+    throw new RangeError(
+      `unknown routingMode: ${String(routingMode)}; omit it, or use primary-only.`,
+    );
+  }
+}
 
 function checked(jurisdiction: unknown): string {
   if (JURISDICTIONS.has(jurisdiction)) return jurisdiction as string;

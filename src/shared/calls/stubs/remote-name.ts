@@ -6,7 +6,6 @@
 const LOCAL_NAMES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   'then',
-  'toJSON',
 ]);
 
 /** True for a name that can stand for a member of the other side. */
@@ -14,6 +13,11 @@ export function isRemote(name: string | symbol): name is string {
   return (
     typeof name === 'string' && !LOCAL_NAMES.has(name) && !/^\d+$/.test(name) && !isOfVue(name)
   );
+}
+
+/** `name in stub`, of a stub that stands for the target. Nobody knows here which members the other side has. */
+export function isIn(target: object, name: string | symbol): boolean {
+  return name in target || isRemote(name);
 }
 
 /** True for a mark that Vue looks for in any value. If each were a member, Vue would unwrap a stub without end. */

@@ -9,7 +9,7 @@ import { storageError } from '../../contract/errors.ts';
 import { currentFrame, reactInFrame } from '../io/async-frame.ts';
 import { callMember, type Path, readMember } from './invoke.ts';
 import { addMember } from './known-stubs.ts';
-import { isRemote } from './remote-name.ts';
+import { isIn, isRemote } from './remote-name.ts';
 
 /** Symbol.dispose, under the name that compilers use where the engine lacks it. */
 export const DISPOSE: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
@@ -24,8 +24,11 @@ export interface Remote {
 export function remoteMember(remote: Remote, path: Path, owner?: object): object {
   const get = () => remote.get(path);
   const member = new Proxy(() => {}, {
-    apply: (_target, _this, parameters) => rpcPromise(remote.call(path, parameters)),
+    apply: (_target, holder, parameters) =>
+      isForJson(path, parameters) ? ownData(holder) : rpcPromise(remote.call(path, parameters)),
+    has: (target, name) => name === 'then' || isIn(target, name),
     get(target, name) {
+      if (name === Symbol.toStringTag) return 'JsRpcProperty'; // no function to programs that look, as on workerd
       const own = promiseMember(get, name);
       if (own !== undefined) return own;
       return isRemote(name)
@@ -56,6 +59,7 @@ export function rpcPromise(value: Promise<unknown>): object {
     value.then(disposeOf, () => {}); // the promise reports the error
   };
   return new Proxy(value, {
+    has: (target, name) => name === DISPOSE || isIn(target, name),
     get(target, name) {
       if (name === DISPOSE) return dispose;
       const own = promiseMember(() => value, name);
@@ -73,6 +77,16 @@ function promiseMember(get: () => Promise<unknown>, name: string | symbol): unkn
     const reactions = handlers.map((handler) => reactInFrame(frame, handler));
     return Reflect.apply(promise[name], promise, reactions as never);
   };
+}
+
+/** JSON.stringify calls `toJSON` with a key. On workerd, it does not reach the other side. */
+function isForJson(path: Path, parameters: readonly unknown[]): boolean {
+  return path.at(-1) === 'toJSON' && parameters.length === 1 && typeof parameters[0] === 'string';
+}
+
+/** A stub of a function has none. */
+function ownData(stub: unknown): object | undefined {
+  return typeof stub === 'object' ? { ...stub } : undefined;
 }
 
 /** Begins with workerd's words. Not retryable: it will never answer. */

@@ -6,7 +6,7 @@ import { refuseToClone } from '../../values/object-kind.ts';
 import type { EntryAddress } from '../../wire/address.ts';
 import { Bond } from './bond.ts';
 import { setAddress, setCaller } from './known-stubs.ts';
-import { isRemote } from './remote-name.ts';
+import { isIn, isRemote } from './remote-name.ts';
 import { remoteMember } from './rpc-promise.ts';
 import { type Callee, type ObjectCaller, remoteOf } from './stub.ts';
 
@@ -54,6 +54,7 @@ export function serviceMembers(own: object, address: EntryAddress, caller: Objec
     caller.fetch(callee, request[0], request[1]);
   Object.defineProperty(own, 'fetch', { value: fetch });
   return new Proxy(own, {
+    has: (target, name) => isIn(target, name),
     get(target, name) {
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
       return remoteMember(remote, [name]);

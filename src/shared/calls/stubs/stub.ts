@@ -13,7 +13,7 @@ import { Breakage } from './breakage.ts';
 import { type AskFollowed, setFollowed } from './followed-calls.ts';
 import type { Path } from './invoke.ts';
 import { type CallLive, setAddress, setCaller, setLiveCalls } from './known-stubs.ts';
-import { isRemote } from './remote-name.ts';
+import { isIn, isRemote } from './remote-name.ts';
 import { type Remote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
 import { bothSignals, setWithSignal } from './with-signal.ts';
@@ -69,7 +69,7 @@ class DurableObjectStub {
   readonly #callee: Callee;
 
   constructor(id: DurableObjectId | null, callee: Callee, caller: ObjectCaller) {
-    if (id !== null) Object.assign(this, { id, name: id.name });
+    if (id !== null) Object.assign(this, { name: id.name, id });
     this.#callee = callee;
     this.#fetch = (...request) => caller.fetch(...request);
     // Bound, because it is called on the proxy.
@@ -122,6 +122,7 @@ function stubOf(
   const breakage = new Breakage(() => caller.watch(callee));
   const onRpcBroken = (callback: unknown) => breakage.onBroken(callback, caller.entrance());
   const stub = new Proxy(new DurableObjectStub(id, callee, caller), {
+    has: (target, name) => isIn(target, name),
     get(target, name) {
       if (name === 'onRpcBroken') return onRpcBroken;
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
