@@ -9,6 +9,8 @@ export const NEWEST = createRequire(import.meta.url)('workerd-now').default as s
 
 /** Of both versions. */
 const BOTH: readonly string[] = [
+  // The stack of an error that is a value is listed here.
+  'calls: an error: as a result',
   'platform: an unknown method',
   'platform: a received stream read into a buffer',
   'platform: a remote error of another object',
@@ -53,6 +55,7 @@ const BOTH: readonly string[] = [
 /** Of 1.20260730.1 alone. */
 const OLDER: readonly string[] = [
   'platform: a remote error',
+  'calls: retries of get',
   'calls: retries of get that are none',
   'setting an alarm',
   // The name of a type in a message.

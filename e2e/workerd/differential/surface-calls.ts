@@ -51,10 +51,15 @@ function ownOf(error: Untyped): unknown {
     error.constructor.name,
     own.sort().map((name) => {
       const { value, enumerable } = Object.getOwnPropertyDescriptor(error, name)!;
-      return [name, value instanceof Error ? ownOf(value) : value, enumerable];
+      return [name, inside(value), enumerable];
     }),
   ];
 }
+
+const inside = (value: Untyped): unknown => {
+  if (Array.isArray(value)) return value.map(inside);
+  return value instanceof Error ? ownOf(value) : value;
+};
 
 const thrown = async (call: () => unknown): Promise<unknown> => {
   try {
@@ -195,7 +200,21 @@ export const CALLS: Questions = {
   },
   'retries of get': async ({ env }) => {
     const id = env.Surface.idFromName('with options');
-    const all = [{}, { maxRetries: 2, timeoutMs: 1000 }, { maxRetries: -1 }, undefined, null];
+    const all = [
+      {},
+      undefined,
+      null,
+      { maxRetries: 0, timeoutMs: 500 },
+      { maxRetries: 10, timeoutMs: 60_000 },
+      { maxRetries: -1 },
+      { maxRetries: 11 },
+      { maxRetries: 1.5 },
+      { maxRetries: '3' },
+      { timeoutMs: 499 },
+      { timeoutMs: 60_001 },
+      { timeoutMs: null },
+      { unknown: 1 },
+    ];
     return all.map((retry) => refusal(() => env.Surface.get(id, { retry })));
   },
   'retries of get that are none': ({ env }) =>

@@ -1,5 +1,6 @@
 // Tells of every commit of an object, of whichever tab, as soon as it is durable.
 
+import { addressOf } from '../calls/stubs/known-stubs.ts';
 import { storageError } from '../contract/errors.ts';
 import type { StorageHandle } from '../contract/storage.ts';
 
@@ -9,9 +10,11 @@ import type { StorageHandle } from '../contract/storage.ts';
  */
 const EVERY_COMMIT = 'SELECT total_changes(), random()';
 
-/** Of a stub, each name is callable, and none is there. @throws INVALID_ARGUMENT */
+/** Of a stub, every name is callable. @throws INVALID_ARGUMENT */
 export function mustBeHandle(caller: string, value: unknown): void {
-  if (typeof value === 'object' && value !== null && 'history' in value) return;
+  if (typeof value === 'object' && value !== null && 'history' in value && !addressOf(value)) {
+    return;
+  }
   const text = `${caller}: takes a handle: of openStorage() or connect().storage().`;
   throw storageError('INVALID_ARGUMENT', text);
 }

@@ -2,7 +2,7 @@
 // Both that form and V8's own (class, message, stack, cause) are read.
 //
 // The class is chosen by `name`, as on workerd: an error whose name is not that of a built-in class comes
-// back as an Error with that name. In workerd's form, all properties but `message` and `stack` come back enumerable.
+// back as an Error with that name. In workerd's form, all properties but `message` come back enumerable.
 
 import { corrupt } from './byte-reader.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
@@ -70,8 +70,7 @@ export function readHostError(reader: ValueReader, onCreated: (error: object) =>
     throw corrupt('the properties of an error are not an object');
   }
   for (const property of Object.keys(properties)) {
-    const value = (properties as Record<string, unknown>)[property];
-    define(error, property, value, property !== 'stack');
+    define(error, property, (properties as Record<string, unknown>)[property], true);
   }
   return error;
 }

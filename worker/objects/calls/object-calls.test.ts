@@ -140,7 +140,7 @@ describe('which members are public', () => {
   test('[STUB2] members of every object stay local', async () => {
     expect([String(room), JSON.stringify(room)]).toEqual([
       '[object DurableObject]',
-      '{"id":{"name":"a"},"name":"a"}',
+      '{"name":"a","id":{"name":"a"}}',
     ]);
     expect(room).not.toHaveProperty('then');
   });

@@ -1,10 +1,11 @@
 // The namespace of a class in `env`: ids and stubs of its objects. No method waits for anything.
 
-import { checkArgumentCount, convertOptions, convertString } from '../../contract/arguments.ts';
+import { checkArgumentCount, convertString } from '../../contract/arguments.ts';
 import { storageError } from '../../contract/errors.ts';
 import type { DurableObjectJurisdiction } from '../../contract/object.ts';
 import { DurableObjectId, type ObjectIdFactory } from '../../contract/object-id.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
+import { checkGetOptions } from './get-options.ts';
 import { setNamespace } from './known-stubs.ts';
 import { createStub, type ObjectCaller } from './stub.ts';
 
@@ -105,17 +106,6 @@ export class DurableObjectNamespace extends Shell {
 }
 
 refuseToClone(DurableObjectNamespace);
-
-/** The options have no effect here. @throws INVALID_ARGUMENT, and RangeError as on workerd */
-function checkGetOptions(operation: string, options: unknown): void {
-  const { routingMode, retry } = convertOptions(operation, options);
-  convertOptions(`${operation}: retry`, retry);
-  if (routingMode !== undefined && routingMode !== 'primary-only') {
-    throw new RangeError(
-      `unknown routingMode: ${String(routingMode)}; omit it, or use primary-only.`,
-    );
-  }
-}
 
 function checked(jurisdiction: unknown): string {
   if (JURISDICTIONS.has(jurisdiction)) return jurisdiction as string;
