@@ -214,6 +214,13 @@ export async function callAll(lines: Untyped): Promise<Record<string, unknown>> 
     await until(async () => (await line.heard()).length > 0);
     seen[`${kind}: what the object heard`] = await line.heard();
   }
+  for (const kind of ['plain', 'kept']) {
+    const { socket, heard, closed } = await dial(lines.getByName(`${kind} in a hurry`), kind);
+    // They arrive together, and each is answered before the close is heard.
+    for (const message of ['words', 'state', 'state']) socket.send(message);
+    socket.close(4000, 'mine');
+    seen[`${kind}: messages right before a close`] = [await closed, heard, socket.readyState];
+  }
   const line = lines.getByName('ended');
   const { socket, closed } = await dial(line, 'kept');
   socket.send('end');

@@ -5,6 +5,7 @@ import { CACHES } from './surface-caches.ts';
 import { bodiless, CALLS, CHUNKS, ERRORS, NO_CHUNKS, receiver, streamOf } from './surface-calls.ts';
 import { FACTS } from './surface-facts.ts';
 import { PLATFORM } from './surface-platform.ts';
+import { SOCKETS } from './surface-sockets.ts';
 import { FIXED, filled, fixed, identity, STREAMS } from './surface-streams.ts';
 
 interface Bases {
@@ -19,6 +20,7 @@ const QUESTIONS: Readonly<Record<string, Questions>> = {
   calls: CALLS,
   facts: FACTS,
   platform: PLATFORM,
+  sockets: SOCKETS,
 };
 
 /** The class `Surface`. */

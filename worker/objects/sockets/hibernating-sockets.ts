@@ -97,9 +97,10 @@ export class HibernatingSockets {
       return;
     }
     const { code, reason, wasClean } = event;
-    const handled = this.#event(socket, (handlers, shown) =>
-      handlers.webSocketClose?.(shown, code, reason, wasClean),
-    );
+    const handled = this.#event(socket, (handlers, shown) => {
+      socket.end.hearClose();
+      return handlers.webSocketClose?.(shown, code, reason, wasClean);
+    });
     void handled.then(() => {
       this.#sockets.delete(socket);
       // A close is answered: by the handler, or otherwise here.

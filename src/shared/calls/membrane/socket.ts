@@ -65,7 +65,7 @@ class ExportedSocket implements Exported {
   }
 
   release(): void {
-    if (this.#end.readyState !== 3) this.#end.break();
+    if (!this.#end.isOver) this.#end.break();
     this.#wake();
   }
 
@@ -90,7 +90,7 @@ function socketOf(imported: Imported): WebSocket {
     imported
       .askWith(event, (payload) => ({ op: 'write', payload }))
       .then(
-        () => far.readyState === 3 && release(),
+        () => far.isOver && release(),
         () => far.break(),
       );
   });
@@ -104,7 +104,7 @@ async function pullAll(imported: Imported, far: SocketEnd, release: () => void):
       const payload = await imported.ask({ op: 'pull' });
       if (payload === null) return;
       for (const event of imported.read(payload) as SocketEvent[]) far.send(event);
-      if (far.readyState === 3) release();
+      if (far.isOver) release();
     }
   } catch {
     far.break(); // the connection is lost

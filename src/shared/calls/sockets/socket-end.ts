@@ -27,6 +27,7 @@ export class SocketEnd {
   #isLost = false;
   #hasSentClose = false;
   #hasReceivedClose = false;
+  #hasHeardClose = false;
 
   /** Two ends, connected with each other. */
   static pair(): readonly [SocketEnd, SocketEnd] {
@@ -54,9 +55,21 @@ export class SocketEnd {
     return this.#other?.isTaken === true;
   }
 
+  /** As the holder knows it: a close that has arrived behind messages changes it once its own event comes. */
   get readyState(): ReadyState {
-    if (this.#isClosing && this.#hasReceivedClose) return 3;
-    return this.#isClosing || this.#hasReceivedClose ? 2 : 1;
+    const isEnded = this.#hasHeardClose || this.#isLost;
+    if (this.#isClosing && isEnded) return 3;
+    return this.#isClosing || isEnded ? 2 : 1;
+  }
+
+  /** Both ends have sent a close. */
+  get isOver(): boolean {
+    return this.#isClosing && this.#hasReceivedClose;
+  }
+
+  /** The event of the other end's close begins. */
+  hearClose(): void {
+    this.#hasHeardClose = true;
   }
 
   /**

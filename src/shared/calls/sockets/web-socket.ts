@@ -21,6 +21,12 @@ const ATTACHMENT_BYTES_MAX = 16_384;
 /** From this compatibility date on, binary messages arrive as Blobs by default (workerd). */
 const BLOB_DATE = '2026-03-17';
 
+/** From this compatibility date on, a close is answered before listeners hear of it (workerd). */
+const ANSWER_DATE = '2026-04-07';
+
+/** When a close of the other end is answered, unless a listener has done it. */
+type Answers = 'first' | 'last' | 'never';
+
 /** The class of binary messages that arrive. */
 type BinaryType = 'arraybuffer' | 'blob';
 
@@ -73,6 +79,7 @@ export class WebSocket extends EventTarget {
   readonly #attachment: Attachment;
   readonly #listeners = new WeakMap<EventListenerOrEventListenerObject, EventListener>();
   #state: State = { kind: 'new' };
+  #answers: Answers = 'last';
   /** A listener has thrown. */
   #hasFailed = false;
   /** A Blob is read before it is sent; later messages wait for it. */
@@ -154,13 +161,24 @@ export class WebSocket extends EventTarget {
     return 'WebSocket';
   }
 
-  /** Starts firing events. @throws TypeError after `ctx.acceptWebSocket()` */
-  accept(): void {
+  /**
+   * Starts firing events. `allowHalfOpen`: a close of the other end is not answered, so more can be sent before `close()`.
+   *
+   * @throws TypeError after `ctx.acceptWebSocket()`
+   */
+  accept(options?: { readonly allowHalfOpen?: boolean } | null): void {
+    if (options !== undefined && Object(options) !== options && options !== null) {
+      throw new TypeError(
+        "Failed to execute 'accept' on 'WebSocket': parameter 1 is not of type 'AcceptOptions'.",
+      );
+    }
     if (this.#state.kind === 'hibernatable') {
       throw new TypeError("Can't accept() WebSocket after enabling hibernation.");
     }
     if (this.#state.kind === 'accepted') return;
     const owner = currentContext();
+    if (options?.allowHalfOpen) this.#answers = 'never';
+    else if ((owner?.compatibilityDate ?? '') >= ANSWER_DATE) this.#answers = 'first';
     // The open socket keeps its object in memory, and ends with it.
     const release = owner?.retain(() => this.#end.break()) ?? NOTHING;
     this.#state = { kind: 'accepted', owner, release };
@@ -186,11 +204,10 @@ export class WebSocket extends EventTarget {
 
   /** Closes the socket; nothing can be sent afterwards. @throws InvalidAccessError, SyntaxError */
   close(code?: number, reason?: string): void {
-    const owner = this.#mustBeAccepted();
+    this.#mustBeAccepted();
     const checked = checkClose(code, reason);
     if (this.#end.isClosing) return;
-    this.#end.announceClose();
-    this.#leave(owner, '', () => this.#end.send({ type: 'close', ...checked, wasClean: true }));
+    this.#leaveClose(checked.code, checked.reason);
     this.#settle();
   }
 
@@ -238,6 +255,13 @@ export class WebSocket extends EventTarget {
     this.#sending = sending;
   }
 
+  /** After the messages that were sent before. */
+  #leaveClose(code: number, reason: string): void {
+    this.#end.announceClose();
+    const close = { type: 'close', code, reason, wasClean: true } as const;
+    this.#leave(this.#mustBeAccepted(), '', () => this.#end.send(close));
+  }
+
   #fire(event: SocketEvent): void {
     if (this.#hasFailed) {
       this.#settle();
@@ -249,10 +273,14 @@ export class WebSocket extends EventTarget {
       this.dispatchEvent(new MessageEvent('message', { data: isBlob ? new Blob([data]) : data }));
       return;
     }
-    this.dispatchEvent(closeEvent(event));
-    // If no listener has answered the close, it is answered here.
     const { code, reason } = event;
-    if (!this.#end.isClosing) this.#end.send({ type: 'close', code, reason, wasClean: true });
+    const answer = () => {
+      if (!this.#end.isClosing) this.#leaveClose(code, reason);
+    };
+    this.#end.hearClose();
+    if (this.#answers === 'first') answer();
+    this.dispatchEvent(closeEvent(event));
+    if (this.#answers === 'last') answer();
     this.#settle();
   }
 
