@@ -358,8 +358,8 @@ export interface ObjectWebSocket extends EventTarget, SocketLike {
     listener: EventListenerOrEventListenerObject | null,
     options?: boolean | EventListenerOptions,
   ): void;
-  /** Begins to fire events. */
-  accept(): void;
+  /** Begins to fire events. `allowHalfOpen`: only code answers a close, and may send before it does. */
+  accept(options?: { allowHalfOpen?: boolean }): void;
   /** Keeps a value of at most 16,384 bytes with the socket, across eviction of its object. */
   serializeAttachment(value: unknown): void;
   /** The last attachment; null when there was none. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
 import type { DurableObjectStub, Namespace } from '../../../src/shared/contract/object.ts';
-import { DurableObject } from '../../realm/library/library.ts';
+import { DurableObject, RpcTarget } from '../../realm/library/library.ts';
 import { createCalledHost, failure } from '../../testing/called-host.ts';
 import type { TestHost } from '../../testing/test-host.ts';
 import { Namespaces } from './namespaces.ts';
@@ -38,6 +38,12 @@ class Room extends Base {
   }
   get getter(): string {
     return 'got';
+  }
+  toJSON(...given: unknown[]): unknown {
+    return ['of the class', given.length];
+  }
+  target(): RpcTarget {
+    return new RpcTarget();
   }
   alarm(): void {}
   fail(): never {
@@ -143,6 +149,15 @@ describe('which members are public', () => {
       '{"name":"a","id":{"name":"a"}}',
     ]);
     expect(room).not.toHaveProperty('then');
+  });
+
+  test('[STUB47] toJSON is a method like others, and no call of JSON.stringify', async () => {
+    expect(await room.toJSON()).toEqual(['of the class', 0]);
+    expect(await room.toJSON(1, 2)).toEqual(['of the class', 2]);
+    await room.note('before');
+    const target = await room.target();
+    expect(JSON.stringify({ room, target })).toBe('{"room":{"name":"a","id":{"name":"a"}}}');
+    expect(await room.notes()).toEqual(['before']);
   });
 
   test('[STUB1] a getter is read by awaiting it, a method so read can be called', async () => {

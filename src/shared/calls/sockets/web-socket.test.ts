@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runTask } from '../io/current-context.ts';
+import type { IoContext } from '../io/io-context.ts';
 import { undoAll } from '../io/replace-global.ts';
 import { installSocketClasses, installSocketResponse } from './install.ts';
 import { socketParts, type WebSocket, WebSocketPair } from './web-socket.ts';
@@ -24,6 +26,17 @@ function open(): [WebSocket, WebSocket] {
   a.accept();
   b.accept();
   return [a, b];
+}
+
+/** The code of a class with this compatibility date. */
+function ofDate(compatibilityDate: string): IoContext {
+  const context: Partial<IoContext> = {
+    compatibilityDate,
+    entrance: () => async (task) => task(),
+    retain: () => () => {},
+    send: async (start) => start(),
+  };
+  return context as IoContext;
 }
 
 /** Class and name of the error. */
@@ -88,6 +101,71 @@ describe('a pair of sockets', () => {
     a.close(1000, 'bye');
     await later();
     expect(atA).toEqual([[4005, 'mine', true]]);
+  });
+
+  test('[WS3] in a class of the newest dates, the answer comes before the listener', async () => {
+    const { 0: a, 1: b } = new WebSocketPair();
+    const atA = heard(a);
+    const states: number[] = [];
+    b.addEventListener('close', () => {
+      states.push(b.readyState);
+      b.close(4005, 'mine');
+    });
+    runTask(ofDate('2026-04-07'), () => b.accept());
+    a.accept();
+    a.close(4001, 'done');
+    await later();
+    expect([atA, states]).toEqual([[[4001, 'done', true]], [3]]);
+    const { 0: c, 1: d } = new WebSocketPair();
+    d.addEventListener('close', () => states.push(d.readyState));
+    runTask(ofDate('2026-04-06'), () => d.accept());
+    c.accept();
+    c.close();
+    await later();
+    expect(states).toEqual([3, 2]);
+  });
+
+  test('[WS23] a half-open socket sends after a close, until its own', async () => {
+    const { 0: a, 1: b } = new WebSocketPair();
+    const [atA, atB] = [heard(a), heard(b)];
+    a.accept();
+    b.accept({ allowHalfOpen: true });
+    a.close(4001, 'done');
+    await later();
+    expect([a.readyState, b.readyState]).toEqual([2, 2]);
+    b.send('still open');
+    b.close(4002, 'mine');
+    expect(thrown(() => b.send('late'))).toBe('TypeError TypeError');
+    await later();
+    expect([atA, atB]).toEqual([['still open', [4002, 'mine', true]], [[4001, 'done', true]]]);
+    expect([a.readyState, b.readyState]).toEqual([3, 3]);
+    const [c, d] = open();
+    expect(thrown(() => new WebSocketPair()[0].accept(5 as never))).toBe('TypeError TypeError');
+    c.close();
+    await later();
+    expect(d.readyState).toBe(3);
+  });
+
+  test('[WS24] a message before a close meets an open socket, and its answer arrives', async () => {
+    const [a, b] = open();
+    const atA = heard(a);
+    const states: unknown[] = [];
+    b.addEventListener('message', (event) => {
+      const { data } = event as MessageEvent;
+      states.push([data, b.readyState]);
+      b.send(new Blob([`to ${data}`])); // read before it is sent, so what follows may overtake it
+    });
+    b.addEventListener('close', () => states.push(b.readyState));
+    a.send('one');
+    a.send('two');
+    a.close(4001, 'done');
+    await later();
+    expect(states).toEqual([['one', 1], ['two', 1], 2]);
+    const texts = atA.slice(0, 2).map((data) => new TextDecoder().decode(data as ArrayBuffer));
+    expect([texts, atA[2]]).toEqual([
+      ['to one', 'to two'],
+      [4001, 'done', true],
+    ]);
   });
 
   test('[WS22] nothing is sent over a lost connection, and that is no error', async () => {
