@@ -9,8 +9,6 @@ export const NEWEST = createRequire(import.meta.url)('workerd-now').default as s
 
 /** Of both versions. */
 const BOTH: readonly string[] = [
-  // The stack of an error that is a value is listed here.
-  'calls: an error: as a result',
   'platform: an unknown method',
   'platform: a received stream read into a buffer',
   'platform: a remote error of another object',

@@ -350,7 +350,8 @@ class Decoder implements ValueReader {
     const onCreated = (object: object) => {
       this.#objects[number] = object;
     };
-    if (tag === HOST_TAG.error) return readHostError(this, onCreated);
+    // As on workerd, a stored error lists its stack, and an error in a message does not.
+    if (tag === HOST_TAG.error) return readHostError(this, onCreated, this.#resolve === undefined);
     const object =
       tag === HOST_TAG.reference && this.#resolve !== undefined
         ? this.#resolve(this.readValue() as Record<string, unknown>)

@@ -2,7 +2,8 @@
 // Both that form and V8's own (class, message, stack, cause) are read.
 //
 // The class is chosen by `name`, as on workerd: an error whose name is not that of a built-in class comes
-// back as an Error with that name. In workerd's form, all properties but `message` come back enumerable.
+// back as an Error with that name. In workerd's form, all properties but `message`, and `stack` of an error in a message,
+// come back enumerable.
 
 import { corrupt } from './byte-reader.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
@@ -55,7 +56,11 @@ export function writeError(error: Error, writer: ValueWriter): void {
 }
 
 /** Reads workerd's form. `onCreated` gets the error before its properties, which may refer to it. */
-export function readHostError(reader: ValueReader, onCreated: (error: object) => void): object {
+export function readHostError(
+  reader: ValueReader,
+  onCreated: (error: object) => void,
+  listsStack: boolean,
+): object {
   const kind = reader.input.varint();
   const name = kind === 0 ? reader.readValue() : undefined;
   const message = reader.input.taggedString();
@@ -70,7 +75,8 @@ export function readHostError(reader: ValueReader, onCreated: (error: object) =>
     throw corrupt('the properties of an error are not an object');
   }
   for (const property of Object.keys(properties)) {
-    define(error, property, (properties as Record<string, unknown>)[property], true);
+    const value = (properties as Record<string, unknown>)[property];
+    define(error, property, value, property !== 'stack' || listsStack);
   }
   return error;
 }

@@ -14,7 +14,7 @@ import {
   VALUE_FRAME_BYTES_MAX,
 } from '../contract/limits.ts';
 import { corrupt } from './byte-reader.ts';
-import { deserialize } from './decode.ts';
+import { deserialize, deserializeWith } from './decode.ts';
 import { isArray, serialize } from './encode.ts';
 import { isNode, isNodeBuffer } from './node-buffer.ts';
 
@@ -46,7 +46,8 @@ export function encodeValue(operation: string, key: string, value: unknown): Uin
  * @throws DataCloneError
  */
 export function structuredCopy(value: unknown): unknown {
-  return isNode ? deserialize(serialize(value)) : structuredClone(value);
+  // As a message, whose errors do not list their stacks; it has no references.
+  return isNode ? deserializeWith(serialize(value), Object) : structuredClone(value);
 }
 
 function contentSize(value: unknown): number | undefined {

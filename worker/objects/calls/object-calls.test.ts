@@ -160,6 +160,16 @@ describe('which members are public', () => {
     expect(await room.notes()).toEqual(['before']);
   });
 
+  test('[STUB7] an error as a value, or in an error, does not list its stack', async () => {
+    const deep = Object.assign(new RangeError('deep'), { place: 1 });
+    const copy = (await room.echo([deep])) as Error[];
+    expect([JSON.stringify(copy), copy[0]!.stack]).toEqual(['[{"place":1}]', deep.stack]);
+    const thrown = await failure(room.failWith(Object.assign(new Error('thrown'), { deep })));
+    expect(JSON.stringify({ ...thrown, durableObjectId: 'id' })).toBe(
+      '{"deep":{"place":1},"remote":true,"durableObjectId":"id"}',
+    );
+  });
+
   test('[STUB1] a getter is read by awaiting it, a method so read can be called', async () => {
     expect(await room.getter).toBe('got');
     const echo = (await (room.echo as unknown)) as (value: number) => Promise<number>;
