@@ -19,6 +19,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/page/leader/worker-start.ts policy': 'a page has one policy of a name',
   'src/page/leader/worker-start.ts scripts': BY_OBJECT,
   'src/shared/calls/http/body.ts contents': BY_OBJECT,
+  'src/shared/calls/http/body.ts received': BY_OBJECT,
   'src/shared/calls/http/body.ts streamsTaken': 'a fact about the engine, tested once',
   'src/page/storage/objects-client.ts known': BY_OBJECT,
   'src/shared/calls/io/async-frame.ts current': `${REALM}: the frame of the code that runs`,

@@ -54,7 +54,7 @@ const BOTH: readonly string[] = [
 const OLDER: readonly string[] = [
   'platform: a remote error',
   'calls: retries of get',
-  'calls: retries of get that are none',
+  'calls: other values as retries of get',
   'setting an alarm',
   // The name of a type in a message.
   'kv: values of other types',

@@ -1,4 +1,4 @@
-// The worker of entries.ts and the one that it is bound to, asked everything in workerd.
+// The worker of entries.ts and the worker that it is bound to, asked everything in workerd.
 
 import { startInWorkerd } from '../workerd.ts';
 import { entriesAll, OTHER_ENV, SERVICES } from './entries.ts';

@@ -1,4 +1,4 @@
-// A worker with entry points of every kind, and another one that it is bound to. Its default entry point asks all
+// A worker with entry points of every kind, and another worker that it is bound to. Its default entry point asks all
 // questions, each in an event of its own.
 
 interface Bases {

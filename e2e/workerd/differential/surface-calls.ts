@@ -107,7 +107,7 @@ const BODILESS: Readonly<Record<string, () => Response>> = {
 /** The answer of the class to a request of this kind. */
 export const bodiless = (kind: string): Response => BODILESS[kind]!();
 
-/** What `this` is in a callback. */
+/** The kind of `this` in a callback. */
 function receiver(given: unknown): string {
   if (given === undefined) return 'undefined';
   return given === scope ? 'global' : typeof given;
@@ -190,7 +190,7 @@ export const CALLS: Questions = {
       refusal(() => env.Surface.getByName('with options', options)),
     ]);
   },
-  'options of get that are none': ({ env }) => {
+  'other values as options of get': ({ env }) => {
     const id = env.Surface.idFromName('with options');
     const all = [{ routingMode: 'other' }, { routingMode: null }, 5, 'text', true];
     return all.map((options) => [
@@ -217,7 +217,7 @@ export const CALLS: Questions = {
     ];
     return all.map((retry) => refusal(() => env.Surface.get(id, { retry })));
   },
-  'retries of get that are none': ({ env }) =>
+  'other values as retries of get': ({ env }) =>
     refusal(() => env.Surface.getByName('with options', { retry: 5 })),
 
   ...Object.fromEntries(
@@ -270,7 +270,7 @@ export const CALLS: Questions = {
       [...(await form.formData())],
     ];
   },
-  'a body of what is no chunk': async ({ peer }) =>
+  'a body of other values': async ({ peer }) =>
     Promise.all(
       Object.keys(NO_CHUNKS).map(async (kind) => {
         const read = async () => (await peer.fetch(`http://surface/chunks/${kind}`)).text();
@@ -334,7 +334,7 @@ export const CALLS: Questions = {
     }),
     await (await peer.function())(),
   ],
-  'a timer of what is no function': async () => {
+  'a timer of other values': async () => {
     const { setTimeout: timeout, setInterval: interval } = scope;
     const all = [
       () => timeout('code', 0),
@@ -346,7 +346,7 @@ export const CALLS: Questions = {
     ];
     return Promise.all(all.map((call) => attempt(call)));
   },
-  'a wait with what are no options': async () => {
+  'a wait with other values as options': async () => {
     const all = [5, 'text', null, undefined, {}];
     return Promise.all(all.map((options) => attempt(() => scope.scheduler.wait(1, options))));
   },

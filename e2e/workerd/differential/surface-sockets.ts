@@ -74,7 +74,7 @@ export const SOCKETS: Questions = {
     await soon();
     return [heard, states()];
   },
-  'options that are none': () =>
+  'other values as options': () =>
     Promise.all(
       [5, 'text', true, Symbol.iterator].map((given) => attempt(() => pairOf(given) && 'none')),
     ),

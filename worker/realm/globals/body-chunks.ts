@@ -6,7 +6,7 @@
 import { bytesOf, holderOf, isReceived } from '../../../src/shared/calls/http/body.ts';
 import { READERS } from '../../../src/shared/calls/http/overlay.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
-import { noteSource, replaceMember, sourceOf } from './body-lengths.ts';
+import { noteSource, replaceMember, bodySource } from './body-lengths.ts';
 
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
 type Message = Request | Response;
@@ -17,7 +17,7 @@ export function installBodyChunks(
   isObjectCode: () => boolean,
 ): () => void {
   const chunksOf = (message: Message, prototype: Message): ReadableStream | undefined => {
-    const source = sourceOf(message);
+    const source = bodySource(message);
     if (!(source instanceof ReadableStream && (isReceived(source) || isObjectCode()))) {
       return undefined;
     }
@@ -54,7 +54,7 @@ export function installBodyChunks(
         (native) =>
           function (this: Message) {
             const copy: Message = native.call(this);
-            const source = sourceOf(this);
+            const source = bodySource(this);
             return source instanceof ReadableStream ? noteSource(copy, source) : copy;
           },
       ),

@@ -20,8 +20,8 @@ export function noteSource<M extends Message>(message: M, body: BodyInit | null 
   return message;
 }
 
-/** Undefined if it has no body, or is no message of this scope. */
-export function sourceOf(message: Message): BodyInit | undefined {
+/** Undefined if it has no body, or is not a message of this scope. */
+export function bodySource(message: Message): BodyInit | undefined {
   return sources.get(message);
 }
 
