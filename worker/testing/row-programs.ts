@@ -123,8 +123,13 @@ const tableCase: fc.Arbitrary<TableCase> = fc
     }
     const ending = kind === 'keyed' ? ' WITHOUT ROWID' : '';
     const integer = { name: 'a', type: 'INTEGER', collation: 'BINARY' as const };
-    const isAliasOfTerms =
-      kind === 'rowid' && distinct.length === 1 && distinct[0]!.column.type === 'INTEGER';
+    // Without a rowid, it has the collation of the column, whatever the key says (sqlite/src/build.c, sqlite3AddPrimaryKey).
+    const isInteger = distinct.length === 1 && distinct[0]!.column.type === 'INTEGER';
+    const isAliasOfTerms = kind === 'rowid' && isInteger;
+    const collationOf = ({ column, collation }: (typeof distinct)[number]) => {
+      if (isAliasOfTerms) return 'BINARY';
+      return isInteger ? column.collation : (collation ?? column.collation);
+    };
     return {
       create: [
         `CREATE TABLE t (${definitions.join(', ')})${ending}`,
@@ -132,10 +137,7 @@ const tableCase: fc.Arbitrary<TableCase> = fc
       ],
       columns: all,
       key: hasKey
-        ? distinct.map(({ column, collation }) => ({
-            column,
-            collation: isAliasOfTerms ? 'BINARY' : (collation ?? column.collation),
-          }))
+        ? distinct.map((one) => ({ column: one.column, collation: collationOf(one) }))
         : kind === 'alias'
           ? [{ column: integer, collation: 'BINARY' }]
           : [],
