@@ -38,7 +38,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'src/tools/socket': { on: ['src/shared'] },
   'src/tools/solid': { on: ['src/tools/observed', 'src/shared/contract'] },
   'src/tools/svelte': { on: ['src/tools/observed', 'src/shared/contract'] },
-  'src/tools/vitest': { on: ['src/tools/vite'] },
+  'src/tools/vitest': { on: ['src/tools/vite', 'src/shared/contract'] },
   'src/tools/vue': { on: ['src/tools/observed', 'src/shared/contract'] },
   'src/tools/undo': { on: ['src/shared'] },
   'src/tools/migrate': { on: ['src/shared/contract'] },

@@ -9,9 +9,9 @@ const USAGE = `Usage: ctx-storage dev [options]
 Runs the worker of a wrangler file in Node, without workerd, and starts it again after each change of its code.
 
   --config <file>    the wrangler file (default: wrangler.jsonc, .json or .toml in this folder)
-  --env <name>       one of its environments
-  --port <number>    port to listen on; 0 takes any free one (default: 8787)
-  --host <name>      address to listen on (default: 127.0.0.1)
+  --env <name>       one of its environments (default: CLOUDFLARE_ENV)
+  --port <number>    port to listen on; 0 takes any free one (default: dev.port of the file, or 8787)
+  --host <name>      address to listen on (default: dev.ip of the file, or 127.0.0.1)
   --persist <folder> where the data are kept (default: .ctx-storage)
   --bindings <file>  a module whose default export has members of env that do not exist here, such as AI
 `;
@@ -43,11 +43,10 @@ export function devCommand({ serve, stopped }: DevSetup): Subcommand {
 
 function optionsOf(args: readonly string[]): Omit<DevOptions, 'print'> {
   const { port, env, ...options } = parsed(args);
-  const number = Number(port);
-  if (!/^\d+$/.test(port) || number > 65_535) {
+  if (port !== undefined && (!/^\d+$/.test(port) || Number(port) > 65_535)) {
     throw new UsageError(`--port is "${port}"; it must be from 0 to 65535.`);
   }
-  return { ...options, port: number, environment: env };
+  return { ...options, port: port === undefined ? undefined : Number(port), environment: env };
 }
 
 function parsed(args: readonly string[]) {
@@ -57,8 +56,8 @@ function parsed(args: readonly string[]) {
       options: {
         config: { type: 'string' },
         env: { type: 'string' },
-        port: { type: 'string', default: '8787' },
-        host: { type: 'string', default: '127.0.0.1' },
+        port: { type: 'string' },
+        host: { type: 'string' },
         persist: { type: 'string', default: '.ctx-storage' },
         bindings: { type: 'string' },
       },

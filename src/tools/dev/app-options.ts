@@ -2,9 +2,9 @@
 //
 // Invariant: a member of `env` that does not exist here fails the start, by its name, unless the user gives one.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import type { EnvBinding } from '../../shared/contract/env-binding.ts';
+import { readMigrations } from '../vite/migration-files.ts';
 import { flagsOf } from '../vite/worker-module.ts';
 import type { ObjectsConfig } from '../vite/wrangler-config.ts';
 import { type MemberCall, WAYS_OUT } from '../vite/wrangler-products.ts';
@@ -46,17 +46,18 @@ export function configuredEnv(
   { folder, secrets, assets }: Surroundings,
 ): ConfiguredEnv {
   const { scriptName, members } = config;
-  const made = Object.entries(members).map(([name, { make, options, migrationsDir }]) => {
-    const migrations = migrationsDir && { migrations: migrationsIn(join(folder, migrationsDir)) };
-    return [name, makers[make]({ ...options, ...(migrations || {}) } as never)];
+  const made = Object.entries(members).map(([name, { make, options, migrations: place }]) => {
+    const migrations = place && readMigrations(resolve(folder, place.folder), place.pattern);
+    return [name, makers[make]({ ...options, ...(migrations && { migrations }) } as never)];
   });
+  const bindings = {
+    ...config.bindings,
+    ...Object.fromEntries(made),
+    ...(assets !== undefined && config.assets?.binding && { [config.assets.binding]: assets }),
+  };
   return {
     env: { ...config.vars, ...secrets },
-    bindings: {
-      ...config.bindings,
-      ...Object.fromEntries(made),
-      ...(assets !== undefined && config.assets?.binding && { [config.assets.binding]: assets }),
-    },
+    bindings,
     ...(scriptName !== undefined && { scriptName }),
   };
 }
@@ -98,17 +99,4 @@ export function appArguments(
       ...flagsOf(config),
     },
   };
-}
-
-/** The texts of a database's migrations, by their files; none if the folder is missing. */
-function migrationsIn(folder: string): Record<string, string> {
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw error;
-  }
-  const files = names.filter((name) => name.endsWith('.sql'));
-  return Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }

@@ -12,8 +12,8 @@ import { type KindOf, moduleOfFile } from '../vite/module-rules.ts';
 import type { LoadedCode } from './app-options.ts';
 
 export interface CodeFiles {
-  /** The main module. */
-  readonly main: string;
+  /** The main module. Undefined: it exports nothing. */
+  readonly main: string | undefined;
   /** The module with the user's own members of `env`. */
   readonly given: string | undefined;
   /** Where the bundles go. */
@@ -82,7 +82,9 @@ export async function bundleCode(
   const building = await context({
     stdin: {
       contents: [
-        `export * as main from ${JSON.stringify(main)};`,
+        main === undefined
+          ? 'export const main = {};'
+          : `export * as main from ${JSON.stringify(main)};`,
         given === undefined
           ? 'export const given = {};'
           : `export { default as given } from ${JSON.stringify(given)};`,

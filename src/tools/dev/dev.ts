@@ -7,8 +7,7 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { parseEnv } from 'node:util';
-import { devVarsFile } from '../vite/dev-vars.ts';
+import { environmentOf, processVariables, secretsIn } from '../vite/dev-vars.ts';
 import { kindsBy } from '../vite/module-rules.ts';
 import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
@@ -49,9 +48,12 @@ export interface DevHost {
 export interface DevOptions {
   /** The wrangler file. @default the one in the current folder */
   readonly config?: string | undefined;
+  /** @default CLOUDFLARE_ENV; without it, the top of the file */
   readonly environment?: string | undefined;
-  readonly port: number;
-  readonly host: string;
+  /** @default that of the wrangler file, or 8787 */
+  readonly port?: number | undefined;
+  /** @default that of the wrangler file, or 127.0.0.1 */
+  readonly host?: string | undefined;
   /** The folder of the data. */
   readonly persist: string;
   /** The module with the user's own members of `env`. */
@@ -66,10 +68,15 @@ export async function dev(
 ): Promise<DevServer> {
   const path = configOf(options.config);
   const text = readFileSync(path, 'utf8');
-  const config = parseWranglerConfig(text, path, 'all', options.environment);
+  const environment = environmentOf(options.environment, variablesOf(options));
+  const config = parseWranglerConfig(text, path, 'all', environment);
+  for (const warning of config.warnings) options.print(`${path}: ${warning}\n`);
   const folder = dirname(path);
   const host = await loadHost();
-  const main = mainOf(config, path, 'write one that exports nothing.');
+  const isOnlyAssets = config.assets !== undefined && config.classes.length === 0;
+  const main = isOnlyAssets
+    ? config.main
+    : mainOf(config, path, 'write one that exports nothing.');
   const releaseGlobals = host.holdGlobals();
   const build = config.build && new CustomBuild(config.build, folder, options.print);
   await build?.run(); // it may make the folder of the assets
@@ -84,8 +91,10 @@ export async function dev(
   };
   try {
     await app.mustHaveStarted();
+    const { port = 8787, ip = '127.0.0.1' } = config.dev;
     const server = await serveHttp({
-      ...options,
+      port: options.port ?? port,
+      host: options.host ?? (ip === '*' ? '0.0.0.0' : ip),
       closeMs: CLOSE_MS,
       app: () => app.running(),
       report: (error) => console.error('Uncaught', error),
@@ -120,7 +129,8 @@ function configOf(given: string | undefined): string {
 
 /** The project, as its wrangler file says. */
 interface Project extends Pick<Surroundings, 'folder' | 'assets'> {
-  readonly main: string;
+  /** Undefined: assets are all that there is. */
+  readonly main: string | undefined;
 }
 
 class App {
@@ -132,6 +142,7 @@ class App {
   #isBuilt = false;
   /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
   #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
+  readonly #printed = new Set<string>();
   /** Ends the wait for the latest code, which may never be loaded. */
   #waiting = new AbortController();
 
@@ -172,7 +183,7 @@ class App {
     });
     const end = await bundleCode(
       {
-        main: resolve(this.#project.folder, this.#project.main),
+        main: this.#project.main && resolve(this.#project.folder, this.#project.main),
         given: bindings && resolve(bindings),
         kindOf: kindsBy(this.#config.rules, this.#project.folder),
         define: this.#config.define,
@@ -197,7 +208,7 @@ class App {
       const living = await before.catch(() => undefined);
       await living?.close();
       if (built.kind === 'failure') throw mistake(built.message);
-      const secrets = secretsIn(this.#project.folder, this.#options.environment);
+      const secrets = this.#secrets();
       const env = configuredEnv(this.#config, this.#host.makers, { ...this.#project, secrets });
       this.#host.provideEnv(env.env, env);
       const code = await this.#loaded(built.load, signal);
@@ -210,11 +221,24 @@ class App {
     );
   }
 
+  /** Each problem with them is printed once. */
+  #secrets(): NodeJS.Dict<string> {
+    const { environment, print } = this.#options;
+    const { folder } = this.#project;
+    const place = { folder, environment, process: variablesOf(this.#options) };
+    const { secrets, warnings } = secretsIn(place, this.#config);
+    for (const warning of warnings) {
+      if (!this.#printed.has(warning)) print(`${warning}\n`);
+      this.#printed.add(warning);
+    }
+    return secrets;
+  }
+
   async #loaded(load: () => Promise<LoadedCode>, signal: AbortSignal): Promise<LoadedCode> {
     const ended = () => mistake('The code changed while it was loaded, or the server has ended.');
     if (signal.aborted) throw ended();
     const report =
-      `${this.#project.main} is still being loaded after ${LOAD_REPORT_SECONDS} s, so a top-level await has not ended. ` +
+      `${this.#config.main} is still being loaded after ${LOAD_REPORT_SECONDS} s, so a top-level await has not ended. ` +
       'Requests wait for its end, or for the next change of the code.\n';
     const timer = setTimeout(() => this.#options.print(report), LOAD_REPORT_SECONDS * 1000);
     const abandoned = once(signal, 'abort').then(() => Promise.reject(ended()));
@@ -222,7 +246,10 @@ class App {
   }
 
   #start(code: LoadedCode, env: ConfiguredEnv): Promise<RunningApp> {
-    const { classes, options } = appArguments(this.#config, code, this.#host.makers, env);
+    const { assets, main } = this.#project;
+    const whole =
+      main === undefined ? { ...code, main: { default: { fetch: assets!.fetch } } } : code;
+    const { classes, options } = appArguments(this.#config, whole, this.#host.makers, env);
     const directory = join(resolve(this.#options.persist), 'objects');
     return this.#host.start(classes, { ...options, directory });
   }
@@ -245,10 +272,9 @@ function assetsOf({ assets }: ObjectsConfig, path: string): Assets | undefined {
   });
 }
 
-/** The secrets of local runs. */
-function secretsIn(folder: string, environment: string | undefined): NodeJS.Dict<string> {
-  const file = devVarsFile(folder, environment);
-  return file === undefined ? {} : parseEnv(readFileSync(file, 'utf8'));
+/** Like wrangler, reads the `.env` files of the current folder. */
+function variablesOf({ environment }: DevOptions): NodeJS.Dict<string> {
+  return processVariables(process.cwd(), environment);
 }
 
 /** Relative names are files beside the configuration. */

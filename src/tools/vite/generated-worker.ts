@@ -24,6 +24,7 @@ export class GeneratedWorker {
   readonly #folder: string;
   readonly #library: string;
   readonly #varNames: readonly string[];
+  readonly #environment: string | undefined;
   readonly #history: HistoryLimits | undefined;
 
   /** `library` is the module from which the worker imports `serve`; `varNames` are the variables in `env`. */
@@ -32,6 +33,7 @@ export class GeneratedWorker {
     folder: string,
     library: string,
     varNames: readonly string[],
+    environment: string | undefined,
     history: HistoryLimits | undefined,
     hasUnenv: boolean,
   ) {
@@ -42,13 +44,13 @@ export class GeneratedWorker {
     this.#folder = folder;
     this.#library = library;
     this.#varNames = varNames;
+    this.#environment = environment;
     this.#history = history;
   }
 
   /** Reads the configuration and writes the files. @throws Error that names the file and the mistake */
   write(): ObjectsConfig {
-    const text = readFileSync(this.configPath, 'utf8');
-    const config = parseWranglerConfig(text, this.configPath, this.#varNames);
+    const config = readConfig(this.configPath, this.#varNames, this.#environment);
     const mainName = mainOf(config, this.configPath, 'pass config: false to ctxStorage().');
     const main = resolve(dirname(this.configPath), mainName);
     if (!existsSync(main)) {
@@ -73,6 +75,18 @@ export class GeneratedWorker {
     writeChanged(this.startPath, startModule(WORKER_FILE));
     return config;
   }
+}
+
+/** Settings of wrangler files in place of which Vite has its own, or that no page can have. */
+const UNUSED = ['alias', 'assets', 'build', 'define', 'dev', 'secrets'];
+
+/** @throws Error that names the file and the mistake */
+export function readConfig(
+  path: string,
+  varNames: readonly string[],
+  environment: string | undefined,
+): ObjectsConfig {
+  return parseWranglerConfig(readFileSync(path, 'utf8'), path, varNames, environment, UNUSED);
 }
 
 function specifier(from: string, to: string): string {

@@ -10,13 +10,14 @@
 // The worker and its starter are files in Vite's cache folder, so that Vite handles them like any worker
 // of a page, in development and in a build.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
 import { checkHistoryLimits, type HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { decoratorsPlugin } from './decorators.ts';
-import { GeneratedWorker } from './generated-worker.ts';
+import { environmentOf, processVariables } from './dev-vars.ts';
+import { GeneratedWorker, readConfig } from './generated-worker.ts';
 import { inspectorRoute } from './inspector-route.ts';
 import { linkedFiles } from './linked-files.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
@@ -32,7 +33,7 @@ import {
   UNENV_VERSION,
 } from './platform-modules.ts';
 import { preloads } from './preloads.ts';
-import { type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
+import type { ObjectsConfig } from './wrangler-config.ts';
 
 export interface CtxStorageOptions {
   /**
@@ -40,6 +41,8 @@ export interface CtxStorageOptions {
    * @default wrangler.jsonc or wrangler.json, if one exists
    */
   readonly config?: string | false;
+  /** One of its environments. @default CLOUDFLARE_ENV; without it, the top of the file */
+  readonly environment?: string;
   /** The module that `cloudflare:workers` resolves to. @default 'ctx-storage/worker' */
   readonly workerEntry?: string;
   /**
@@ -64,7 +67,13 @@ const SCRIPT = /\.[cm]?[jt]sx?$/;
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 
 /** Files of a wrangler project that no page needs: secrets, variables, data of local runs. */
-const DENIED = ['.dev.vars', '.dev.vars.*', 'wrangler.{json,jsonc,toml}', '**/.wrangler/**'];
+const DENIED = [
+  '.dev.vars',
+  '.dev.vars.*',
+  'wrangler.{json,jsonc,toml}',
+  '**/.wrangler/**',
+  '**/.ctx-storage/**',
+];
 
 /** The files that Vite denies by default: a list of one's own replaces its list. */
 const DENIED_BY_VITE = [
@@ -86,6 +95,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const importer = () => join(root, 'index.html');
   let apis: NodeApis = 'none';
   let isServed = false;
+  let environment: string | undefined;
   let kinds = kindsBy([], '');
   const kindOf: KindOf = (path) => kinds(path);
   /** For pages, and for workers of a build. In development, one server serves both: pages get Node's modules too. */
@@ -107,9 +117,11 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
     applyToEnvironment: isNotWorkerd,
     config(user, { command }) {
       isServed = command === 'serve';
-      const path = findConfig(resolve(user.root ?? ''), options.config);
+      const folder = resolve(user.root ?? '');
+      environment = environmentOf(options.environment, processVariables(folder, undefined));
+      const path = findConfig(folder, options.config);
       // Vite takes the modules that pre-bundling leaves out before it resolves its configuration.
-      if (path !== undefined) ({ nodeApis: apis } = readConfig(path, vars));
+      if (path !== undefined) ({ nodeApis: apis } = readConfig(path, vars, environment));
       const names = [...NODE_NAMES, ...nodeNames(apis)];
       return {
         // Vite adds it to the user's list.
@@ -128,7 +140,15 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       if (configPath === undefined) return;
       const folder = join(config.cacheDir, 'ctx-storage');
       const unenv = isInstalled(UNENV, root);
-      worker = new GeneratedWorker(configPath, folder, LIBRARY, vars, history, unenv);
+      worker = new GeneratedWorker(
+        configPath,
+        folder,
+        LIBRARY,
+        vars,
+        environment,
+        history,
+        unenv,
+      );
       const written = worker.write();
       kinds = kindsBy(written.rules, dirname(configPath));
       for (const warning of warningsOf(written, unenv))
@@ -166,8 +186,9 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
 }
 
 /** Parts of the configuration that objects in a page lack. */
-function warningsOf({ missing, otherVars, nodeApis }: ObjectsConfig, hasUnenv: boolean): string[] {
-  const warnings: string[] = [];
+function warningsOf(config: ObjectsConfig, hasUnenv: boolean): string[] {
+  const { missing, otherVars, nodeApis } = config;
+  const warnings = [...config.warnings];
   if (missing.length > 0) {
     const names = missing.map(({ name, section }) => `${name} (${section})`).join(', ');
     warnings.push(
@@ -234,10 +255,6 @@ function isInstalled(name: string, root: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return false;
     throw error;
   }
-}
-
-function readConfig(path: string, vars: readonly string[]): ObjectsConfig {
-  return parseWranglerConfig(readFileSync(path, 'utf8'), path, vars);
 }
 
 function findConfig(root: string, given: string | false | undefined): string | undefined {

@@ -4,6 +4,7 @@
 // Invariant: everything from a configuration or a path appears in them as a JSON string, never as code.
 
 import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
+import type { MigrationPlace } from './migration-files.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
 
 /** Specifiers in the generated modules. */
@@ -16,8 +17,8 @@ export interface ModulePaths {
   readonly env: string;
   /** The module that exports the classes. */
   readonly main: string;
-  /** The folder of a database's migrations, which the configuration names. */
-  folderOf(migrationsDir: string): string;
+  /** A folder of a database's migrations, which the configuration names. */
+  folderOf(folder: string): string;
   /** How messages name it, and the configuration. */
   readonly mainName: string;
   readonly configName: string;
@@ -82,12 +83,16 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     `  throw new TypeError(name + ${JSON.stringify(missing)});`,
     '}',
     '',
+    'function named(texts, start) {',
+    '  return Object.fromEntries(Object.entries(texts).map(([path, sql]) => [path.slice(start), sql]));',
+    '}',
+    '',
     'serve({',
     ...classes,
     '}, {',
     '  ...options,',
     '  exports: main,',
-    ...optionLines(config, (dir) => paths.folderOf(dir)),
+    ...optionLines(config, (folder) => paths.folderOf(folder)),
     '});',
     '',
   ].join('\n');
@@ -108,12 +113,12 @@ export function makerImports({ members, crons }: ObjectsConfig, bindings: string
  */
 export function optionLines(
   { members, services, crons }: ObjectsConfig,
-  folderOf?: (migrationsDir: string) => string,
+  folderOf?: (folder: string) => string,
 ): string[] {
-  const made = Object.entries(members).map(([name, { make, options, migrationsDir }]) => {
+  const made = Object.entries(members).map(([name, { make, options, migrations }]) => {
     const given = JSON.stringify(options);
-    const folder = migrationsDir && folderOf?.(migrationsDir);
-    const whole = folder ? `{ ...${given}, migrations: ${textsIn(folder)} }` : given;
+    const texts = migrations && folderOf && textsIn(folderOf(migrations.folder), migrations);
+    const whole = texts ? `{ ...${given}, migrations: ${texts} }` : given;
     return `    ${JSON.stringify(name)}: ${make}(${whole}),`;
   });
   return [
@@ -123,10 +128,11 @@ export function optionLines(
   ];
 }
 
-/** The SQL files of a folder by their paths, as Vite replaces it, also when one is added. */
-function textsIn(folder: string): string {
-  const pattern = JSON.stringify(`${folder}/*.sql`);
-  return `import.meta.glob(${pattern}, { query: '?raw', import: 'default', eager: true })`;
+/** The SQL files of a folder by their names in it, as Vite replaces the call, also when one is added. */
+function textsIn(folder: string, { pattern }: MigrationPlace): string {
+  const files = JSON.stringify(`${folder}/${pattern}`);
+  const texts = `import.meta.glob(${files}, { query: '?raw', import: 'default', eager: true })`;
+  return `named(${texts}, ${folder.length + 1})`;
 }
 
 /** The function that starts the worker, in the form that bundlers recognize. */

@@ -11,8 +11,10 @@ import {
 } from 'jsonc-parser';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import * as v from 'valibot';
+import { migrationPlace } from './migration-files.ts';
 import type { ModuleRule } from './module-rules.ts';
 import { type NodeApis, nodeApis } from './node-apis.ts';
+import { environmentIn, hasSetting, unreadSettings } from './unread-settings.ts';
 import {
   type MemberCall,
   type MissingMember,
@@ -70,8 +72,14 @@ export interface ObjectsConfig {
   readonly crons: readonly string[];
   /** The section of static assets; undefined: there are none. */
   readonly assets: Products['assets'];
+  /** `secrets.required`; undefined: the file has no section `secrets`. */
+  readonly requiredSecrets: readonly string[] | undefined;
+  /** Where a development server listens. */
+  readonly dev: { readonly ip?: string | undefined; readonly port?: number | undefined };
   /** Members of `env` that do not exist here. */
   readonly missing: readonly MissingMember[];
+  /** Settings without an effect, by name. */
+  readonly warnings: readonly string[];
 }
 
 const FORM = { allowTrailingComma: true };
@@ -81,6 +89,7 @@ type Path = readonly (string | number)[];
 const Names = v.optional(v.array(v.string()), []);
 
 const Migration = v.object({
+  tag: v.optional(v.string()),
   new_sqlite_classes: Names,
   new_classes: Names,
   renamed_classes: v.optional(v.array(v.object({ from: v.string(), to: v.string() })), []),
@@ -123,7 +132,9 @@ const CompatibilityDate = v.pipe(
   ),
 );
 
-const WranglerFile = v.looseObject({
+const Port = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
+
+const WranglerFile = v.object({
   name: v.optional(v.string()),
   main: v.optional(v.string()),
   compatibility_date: v.optional(CompatibilityDate),
@@ -139,21 +150,19 @@ const WranglerFile = v.looseObject({
   build: v.optional(v.pipe(Section, Build)),
   define: v.optional(v.pipe(Section, Texts), {}),
   alias: v.optional(v.pipe(Section, Texts), {}),
+  secrets: v.optional(v.pipe(Section, v.object({ required: Names }))),
+  dev: v.optional(
+    v.pipe(Section, v.object({ ip: v.optional(v.string()), port: v.optional(Port) })),
+    {},
+  ),
   ...PRODUCT_SECTIONS,
 });
 
 type WranglerFile = v.InferOutput<typeof WranglerFile>;
 
-/** Sections that an environment does not inherit from the top of the file, as wrangler does it. */
-const NOT_INHERITED = [
-  'vars',
-  'durable_objects',
-  'define',
-  ...Object.keys(PRODUCT_SECTIONS),
-].filter((section) => section !== 'triggers' && section !== 'assets');
-
 /**
- * `varNames` are the variables that a page may have, or 'all'. `environment`: one of the section `env`.
+ * `varNames` are the variables that a page may have, or 'all'. `environment`: one of the section `env`. `unused`: settings
+ * that the caller does not use, as paths.
  *
  * @throws Error that names the file, the invalid entry and, in JSON, the line
  */
@@ -162,11 +171,12 @@ export function parseWranglerConfig(
   path: string,
   varNames: readonly string[] | 'all' = [],
   environment?: string,
+  unused: readonly string[] = [],
 ): ObjectsConfig {
   const isToml = path.endsWith('.toml');
   const tree = isToml ? undefined : parseJson(text, path);
   const whole = isToml ? tomlIn(text, path) : (parse(text, [], FORM) as Fields);
-  const chosen = environment === undefined ? whole : environmentOf(whole, environment, path);
+  const { fields: chosen, warnings } = environmentIn(whole, environment, path);
   const wrong = (at: Path, message: string) => {
     const place = tree && chosen === whole ? `:${placeOf(text, offsetOf(tree, at))}` : '';
     return new Error(`${path}${place}: ${message}`);
@@ -178,7 +188,16 @@ export function parseWranglerConfig(
     throw wrong(at, `${at.join('.') || 'the file'}: ${issue.message}.`);
   }
   const file = result.output;
-  const repeated = repeatedName(file);
+  const all = { ...chosen, ...file };
+  for (const [index, database] of file.d1_databases.entries()) {
+    const { migrations_dir: folder, migrations_pattern: pattern } = database;
+    try {
+      migrationPlace(folder, pattern);
+    } catch (error) {
+      throw wrong(['d1_databases', index, 'migrations_pattern'], (error as Error).message);
+    }
+  }
+  const repeated = repeatedName(all);
   if (repeated !== undefined) {
     const { name, first, second } = repeated;
     throw wrong(
@@ -202,14 +221,17 @@ export function parseWranglerConfig(
     if (!storage.has(className)) storage.set(className, 'sql');
   }
   const names = varNames === 'all' ? Object.keys(file.vars) : varNames;
-  const missing = names.find((name) => !Object.hasOwn(file.vars, name));
-  if (missing !== undefined) {
+  const wanted = names.find((name) => !Object.hasOwn(file.vars, name));
+  if (wanted !== undefined) {
     throw wrong(
       ['vars'],
-      `the option vars of ctxStorage() names ${missing}, which is no variable here.`,
+      `the option vars of ctxStorage() names ${wanted}, which is no variable here.`,
     );
   }
   const vars = Object.entries(file.vars);
+  const missing = missingMembers(all, file.name);
+  const notUsed = unused.filter((setting) => hasSetting(chosen, setting));
+  const named = new Set(missing.map(({ section }) => section).filter((name) => !(name in file)));
   return {
     scriptName: file.name,
     main: file.main,
@@ -229,7 +251,13 @@ export function parseWranglerConfig(
     otherServices: servicesTo(file, (service) => service !== file.name),
     crons: file.triggers.crons,
     assets: file.assets,
-    missing: missingMembers(file, file.name),
+    requiredSecrets: file.secrets?.required,
+    dev: file.dev,
+    missing,
+    warnings: [
+      ...warnings,
+      ...unreadSettings(chosen, file, [...notUsed, ...typesOfScripts(file)], named),
+    ],
   };
 }
 
@@ -260,22 +288,6 @@ function tomlIn(text: string, path: string): Fields {
   }
 }
 
-/** The file as the environment has it. */
-function environmentOf(file: Fields, name: string, path: string): Fields {
-  const environments = (file.env ?? {}) as Record<string, Fields>;
-  const own = Object.hasOwn(environments, name) ? environments[name] : undefined;
-  if (own === undefined) {
-    const known = Object.keys(environments).join(', ') || 'none';
-    throw new Error(`${path}: there is no environment "${name}"; there are: ${known}.`);
-  }
-  const inherited = Object.entries(file).filter(([section]) => !NOT_INHERITED.includes(section));
-  return {
-    ...Object.fromEntries(inherited),
-    ...(typeof file.name === 'string' && { name: `${file.name}-${name}` }),
-    ...own,
-  };
-}
-
 function buildOf(build: WranglerFile['build']): ProjectBuild | undefined {
   if (build?.command === undefined) return undefined;
   const { command, cwd = '.', watch_dir: watched } = build;
@@ -285,6 +297,11 @@ function buildOf(build: WranglerFile['build']): ProjectBuild | undefined {
 // Vite handles JavaScript modules itself.
 function isOfFiles(rule: v.InferOutput<typeof Rule>): rule is ModuleRule & typeof rule {
   return rule.type !== 'ESModule' && rule.type !== 'CommonJS';
+}
+
+/** Rules of these types change nothing. */
+function typesOfScripts({ rules }: WranglerFile): string[] {
+  return rules.filter((rule) => !isOfFiles(rule)).map(({ type }) => `rules of the type ${type}`);
 }
 
 function parseJson(text: string, path: string): Node {

@@ -3,6 +3,7 @@
 // Invariant: a member that does not exist here is named, with its section.
 
 import * as v from 'valibot';
+import { type MigrationPlace, migrationPlace } from './migration-files.ts';
 
 // valibot accepts arrays as objects.
 export const Section = v.custom<object>(
@@ -23,9 +24,17 @@ const text = v.optional(v.string());
 const number = v.optional(v.number());
 
 export const PRODUCT_SECTIONS = {
-  kv_namespaces: list({ binding, id: text }),
-  d1_databases: list({ binding, database_id: text, database_name: text, migrations_dir: text }),
-  r2_buckets: list({ binding, bucket_name: text }),
+  kv_namespaces: list({ binding, id: text, preview_id: text }),
+  d1_databases: list({
+    binding,
+    database_id: text,
+    preview_database_id: text,
+    database_name: text,
+    migrations_dir: text,
+    migrations_pattern: text,
+    migrations_table: text,
+  }),
+  r2_buckets: list({ binding, bucket_name: text, preview_bucket_name: text }),
   queues: v.optional(
     group({
       producers: list({ binding, queue: v.string(), delivery_delay: number }),
@@ -34,7 +43,6 @@ export const PRODUCT_SECTIONS = {
         max_batch_size: number,
         max_batch_timeout: number,
         max_retries: number,
-        max_concurrency: v.nullish(v.number()),
         retry_delay: number,
         dead_letter_queue: text,
       }),
@@ -73,8 +81,8 @@ export type Products = v.InferOutput<typeof Products>;
 export interface MemberCall {
   readonly make: 'kv' | 'd1' | 'r2' | 'queue' | 'rateLimit';
   readonly options: object;
-  /** Of a D1 database: the folder of its migrations, as written. */
-  readonly migrationsDir?: string;
+  /** Of a D1 database. */
+  readonly migrations?: MigrationPlace;
 }
 
 /** A member of `env` that does not exist here. */
@@ -93,14 +101,20 @@ export interface OwnService {
 export function memberCalls(products: Products): Record<string, MemberCall> {
   const { kv_namespaces, d1_databases, r2_buckets, ratelimits } = products;
   return Object.fromEntries<MemberCall>([
-    ...kv_namespaces.map(({ binding, id }) => entry(binding, 'kv', { id })),
-    ...d1_databases.map(
-      ({ binding, database_id, database_name, migrations_dir: migrationsDir = 'migrations' }) => {
-        const [name, call] = entry(binding, 'd1', { id: database_id ?? database_name });
-        return [name, { ...call, migrationsDir }] as const;
-      },
+    ...kv_namespaces.map(({ binding, id, preview_id }) =>
+      entry(binding, 'kv', { id: preview_id ?? id }),
     ),
-    ...r2_buckets.map(({ binding, bucket_name: id }) => entry(binding, 'r2', { id })),
+    ...d1_databases.map((database) => {
+      const { binding, preview_database_id, database_id, database_name } = database;
+      const { migrations_dir, migrations_pattern, migrations_table: migrationsTable } = database;
+      const id = preview_database_id ?? database_id ?? database_name;
+      const [name, call] = entry(binding, 'd1', { id, migrationsTable });
+      const migrations = migrationPlace(migrations_dir, migrations_pattern);
+      return [name, { ...call, migrations }] as const;
+    }),
+    ...r2_buckets.map(({ binding, bucket_name, preview_bucket_name }) =>
+      entry(binding, 'r2', { id: preview_bucket_name ?? bucket_name }),
+    ),
     ...ratelimits.map(({ name, namespace_id: id, simple }) =>
       entry(name, 'rateLimit', { id, ...simple }),
     ),
@@ -167,8 +181,8 @@ const BY_NAME: ReadonlySet<string> = new Set([
 /** In these, each key is a name in `env`. */
 const BY_KEY: ReadonlySet<string> = new Set(['data_blobs', 'text_blobs', 'vars', 'wasm_modules']);
 
-/** Sections of other things, with keys of the author's choice. */
-const WITHOUT_MEMBERS: ReadonlySet<string> = new Set(['alias', 'define', 'env']);
+/** Sections of other things, with keys of the author's choice, or of the members of other deployments. */
+const WITHOUT_MEMBERS: ReadonlySet<string> = new Set(['alias', 'define', 'env', 'previews']);
 
 /** The namespace in which wrangler puts the files of the section `site`. */
 const SITE = '__STATIC_CONTENT';

@@ -3,10 +3,13 @@
 // For each test file, a generated setup starts a host in memory with the Worker of the configuration.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Plugin } from 'vite';
-import { devVarsFile } from '../vite/dev-vars.ts';
+import { statementsIn } from '../../shared/contract/d1-migrations.ts';
+import { environmentOf, processVariables, secretsIn } from '../vite/dev-vars.ts';
+import type { Variables } from '../vite/dot-env.ts';
+import { readMigrations } from '../vite/migration-files.ts';
 import { kindsBy, moduleRules } from '../vite/module-rules.ts';
 import { flagsOf, makerImports, optionLines } from '../vite/worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
@@ -25,7 +28,7 @@ export interface CloudflareTestOptions {
   readonly wrangler?: {
     /** The wrangler file, from Vite's root. @default wrangler.jsonc, .json or .toml there */
     readonly configPath?: string;
-    /** One of its environments. */
+    /** One of its environments. @default CLOUDFLARE_ENV; without it, the top of the file */
     readonly environment?: string;
   };
   /** More of what the wrangler file says, as options of miniflare. */
@@ -51,7 +54,7 @@ export function cloudflareTest(options: CloudflareTestOptions = {}): Plugin[] {
     enforce: 'pre',
     config(user) {
       const root = resolve(user.root ?? '');
-      const { setup, rules, folder } = writeSetup(root, options);
+      const { setup, rules, folder, secrets } = writeSetup(root, options);
       kindOf = kindsBy(rules, folder);
       const test = testOptions(user);
       // Before the project's own, which may use `env`. Returned, it would come after them.
@@ -59,6 +62,7 @@ export function cloudflareTest(options: CloudflareTestOptions = {}): Plugin[] {
       return {
         test: {
           sequence: { setupFiles: 'list' },
+          provide: { [basename(setup)]: secrets },
           server: { deps: { inline: [/\.ctx-storage\/setup-/] } },
         },
       } as object;
@@ -88,15 +92,32 @@ interface Written extends Pick<ObjectsConfig, 'rules'> {
   readonly setup: string;
   /** Of the configuration. */
   readonly folder: string;
+  readonly secrets: Variables;
 }
+
+/** Settings of wrangler files that concern the bundle, the server, or files that a test reads itself. */
+const UNUSED = [
+  'alias',
+  'assets',
+  'build',
+  'd1_databases.migrations_dir',
+  'd1_databases.migrations_pattern',
+  'd1_databases.migrations_table',
+  'define',
+  'dev',
+];
 
 function writeSetup(root: string, options: CloudflareTestOptions): Written {
   const { configPath, environment } = options.wrangler ?? {};
   const { miniflare = {} } = options;
   const path = configOf(root, configPath);
-  const read = parseWranglerConfig(readFileSync(path, 'utf8'), path, 'all', environment);
+  const text = readFileSync(path, 'utf8');
+  const process = processVariables(root, environment);
+  const read = parseWranglerConfig(text, path, 'all', environmentOf(environment, process), UNUSED);
   const config = withMiniflare(read, miniflare);
   const folder = dirname(path);
+  const { secrets, warnings } = secretsIn({ folder, environment, process }, config);
+  for (const warning of [...config.warnings, ...warnings]) console.warn(`${path}: ${warning}`);
   const main =
     options.main === undefined
       ? config.main && resolve(folder, config.main)
@@ -110,10 +131,10 @@ function writeSetup(root: string, options: CloudflareTestOptions): Written {
     ...worker,
     scriptPath: resolve(root, worker.scriptPath),
   }));
-  const secrets = devVarsFile(folder, environment);
   const given = miniflare.bindings ?? {};
-  writeFileSync(setup, setupModule(config, { main, doubles, workers, secrets, given }));
-  return { setup, rules: config.rules, folder };
+  const provided = basename(setup);
+  writeFileSync(setup, setupModule(config, { main, doubles, workers, provided, given }));
+  return { setup, rules: config.rules, folder, secrets };
 }
 
 /** Projects of one root differ in the file or in the options; their modules must not replace each other. */
@@ -140,15 +161,18 @@ interface Additions {
   readonly main: string | undefined;
   readonly doubles: string | undefined;
   readonly workers: readonly AuxiliaryWorker[];
-  /** The file of the secrets. */
-  readonly secrets: string | undefined;
+  /**
+   * The name under which Vitest provides the secrets: the module lies in a folder that is cached and shared, so it contains
+   * none.
+   */
+  readonly provided: string;
   /** Values in place of variables and secrets. */
   readonly given: Readonly<Record<string, unknown>>;
 }
 
 /** The modules are imported after `prepare`: they read `env` while they are evaluated. */
 function setupModule(config: ObjectsConfig, additions: Additions): string {
-  const { main, doubles, workers, secrets, given } = additions;
+  const { main, doubles, workers, provided, given } = additions;
   const options = {
     bindings: config.bindings,
     bindsClassNames: false,
@@ -159,8 +183,7 @@ function setupModule(config: ObjectsConfig, additions: Additions): string {
   };
   const missing = Object.fromEntries(config.missing.map(({ name, section }) => [name, section]));
   return [
-    ...(secrets === undefined ? [] : SECRET_IMPORTS),
-    "import { afterAll } from 'vitest';",
+    "import { afterAll, inject } from 'vitest';",
     `import host from ${JSON.stringify(RUNTIME)};`,
     ...makerImports(config, 'ctx-storage/bindings'),
     '',
@@ -171,7 +194,7 @@ function setupModule(config: ObjectsConfig, additions: Additions): string {
     '  options: {',
     '  ...options,',
     ...optionLines(config),
-    ...(secrets === undefined ? [] : [secretsLine(secrets, given)]),
+    `  env: { ...options.env, ...inject(${JSON.stringify(provided)}), ...${JSON.stringify(given)} },`,
     '  },',
     '});',
     'await host.start({',
@@ -186,17 +209,6 @@ function setupModule(config: ObjectsConfig, additions: Additions): string {
   ].join('\n');
 }
 
-const SECRET_IMPORTS = [
-  "import { readFileSync } from 'node:fs';",
-  "import { parseEnv } from 'node:util';",
-];
-
-/** The module reads the file itself: it lies in a folder that is cached and shared, so it contains no secret. */
-function secretsLine(file: string, given: object): string {
-  const read = `parseEnv(readFileSync(${JSON.stringify(file)}, 'utf8'))`;
-  return `  env: { ...options.env, ...${read}, ...${JSON.stringify(given)} },`;
-}
-
 function moduleAt(path: string | undefined): string {
   return path === undefined ? '{}' : `await import(${JSON.stringify(path)})`;
 }
@@ -207,10 +219,16 @@ function workerLine({ name, scriptPath, bindings = {}, serviceBindings }: Auxili
   return `    ${JSON.stringify(name)}: { exports: ${moduleAt(scriptPath)}, ...${text} },`;
 }
 
-/** The migrations in a folder, for `applyD1Migrations`: each file in the order of its number. @throws Error of the system */
-export function readD1Migrations(folder: string): { name: string; queries: string[] }[] {
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  const numberOf = (name: string) => Number.parseInt(name, 10) || 0;
-  names.sort((a, b) => numberOf(a) - numberOf(b) || (a < b ? -1 : 1));
-  return names.map((name) => ({ name, queries: [readFileSync(join(folder, name), 'utf8')] }));
+/**
+ * The migrations in a folder, for `applyD1Migrations`: each file in the order of its number. `pattern`: of files in the
+ * folder, as `migrations_pattern` of the wrangler file without the folder.
+ *
+ * @throws Error of the system
+ */
+export async function readD1Migrations(
+  folder: string,
+  pattern = '*.sql',
+): Promise<{ name: string; queries: string[] }[]> {
+  const files = readMigrations(folder, pattern);
+  return Object.entries(files).map(([name, text]) => ({ name, queries: statementsIn(text) }));
 }

@@ -13,6 +13,12 @@ import {
 /** Asks the database's object. */
 type Ask = (queries: readonly D1Query[], asksBookmark: boolean) => Promise<D1Answer>;
 
+/** In their order, and the table that names those that are applied. */
+interface D1Migrations {
+  readonly files: readonly D1Migration[];
+  readonly table: string;
+}
+
 const CONSTRAINTS: ReadonlySet<string> = new Set(['first-primary', 'first-unconstrained']);
 
 export class D1Database {
@@ -22,7 +28,7 @@ export class D1Database {
   constructor(
     objects: DurableObjectNamespace<D1Object>,
     name: string,
-    migrations: readonly D1Migration[],
+    migrations: D1Migrations,
   ) {
     this.#ask = askerOf(objects, name, migrations);
     this.#runner = { run: async (queries) => rowsIn(await this.#ask(queries, false)) };
@@ -102,11 +108,11 @@ export class D1DatabaseSession {
 function askerOf(
   objects: DurableObjectNamespace<D1Object>,
   name: string,
-  migrations: readonly D1Migration[],
+  { files, table }: D1Migrations,
 ): Ask {
   const id = objects.idFromName(name);
   const migrate = async () => {
-    if (migrations.length > 0) await objects.get(id).migrate(migrations);
+    if (files.length > 0) await objects.get(id).migrate(files, table);
   };
   let migrated: Promise<void> | undefined;
   return async (queries, asksBookmark) => {

@@ -2,6 +2,7 @@
 //
 // Invariant: the statements of a call take effect together or not at all.
 
+import { statementsIn } from '../../../src/shared/contract/d1-migrations.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { withoutLastComments } from '../../../src/shared/contract/last-comments.ts';
 import { DurableObject } from '../../realm/library/base-classes.ts';
@@ -49,9 +50,9 @@ type Counts = { changes: number; lastRowId: number };
 
 const COUNTS = 'SELECT total_changes() AS changes, last_insert_rowid() AS lastRowId';
 
-/** In the form that wrangler makes. */
-const MIGRATIONS = `
-  CREATE TABLE IF NOT EXISTS d1_migrations(
+/** In the form that wrangler makes; `table` is quoted. */
+const migrationTable = (table: string) => `
+  CREATE TABLE IF NOT EXISTS ${table}(
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT UNIQUE,
     applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL);`;
@@ -71,21 +72,23 @@ export class D1Object extends DurableObject {
   }
 
   /**
-   * Applies those that are not applied. Each takes effect with its row, or fails with neither.
+   * Applies those that are not applied. Each takes effect with its row in the table `tableName`, or fails with neither.
    *
    * @throws MIGRATION_FAILED that names the file
    */
-  migrate(migrations: readonly D1Migration[]): void {
-    this.#sql.exec(MIGRATIONS);
-    const rows = this.#sql.exec<{ name: string }>('SELECT name FROM d1_migrations').toArray();
+  migrate(migrations: readonly D1Migration[], tableName: string): void {
+    const table = `"${tableName.replaceAll('"', '""')}"`;
+    this.#sql.exec(migrationTable(table));
+    const rows = this.#sql.exec<{ name: string }>(`SELECT name FROM ${table}`).toArray();
     const applied = new Set(rows.map(({ name }) => name));
     for (const { name, sql } of migrations) {
       if (applied.has(name)) continue;
       try {
         this.ctx.storage.transactionSync(() => {
-          const statements = withoutLastComments(sql);
-          if (statements !== '') this.#sql.exec(statements);
-          this.#sql.exec('INSERT INTO d1_migrations(name) VALUES (?)', name);
+          for (const statement of statementsIn(sql).map(withoutLastComments)) {
+            if (statement !== '') this.#sql.exec(statement);
+          }
+          this.#sql.exec(`INSERT INTO ${table}(name) VALUES (?)`, name);
         });
       } catch (error) {
         throw storageError(
