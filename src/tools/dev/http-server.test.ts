@@ -245,6 +245,105 @@ test('[DEV32] a server for every host gives its inspector only to names that no 
   await open.close();
 });
 
+/** A server whose scheduled handler fails for the cron `bad`; `events` are those that it got. */
+async function serveCrons(host?: string) {
+  const events: (string | number)[][] = [];
+  const scheduled = (controller: { cron: string; scheduledTime: number; noRetry(): void }) => {
+    events.push([controller.cron, controller.scheduledTime]);
+    if (controller.cron === 'final') controller.noRetry();
+    if (controller.cron === 'bad') throw new Error('bad');
+  };
+  const handlers = { scheduled, fetch: () => new Response('fetched') };
+  const served = await serveApp(handlers, {}, 5000, host);
+  return { served, events, port: Number(new URL(served.address).port) };
+}
+
+/** The status of the answer to a GET that sends exactly these headers. */
+async function statusOf(port: number, path: string, headers: Record<string, string>) {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const socket = connect(port, '127.0.0.1');
+  socket.write([`GET ${path} HTTP/1.1`, 'Connection: close', ...lines, '', ''].join('\r\n'));
+  return Number((await received(socket)).slice(9, 12));
+}
+
+test.each(['/cdn-cgi/handler/scheduled', '/cdn-cgi/local/scheduled'])(
+  '[DEV34] %s runs the event of its cron and time, and answers with the outcome, as text or as JSON',
+  async (path) => {
+    const { served, events } = await serveCrons();
+    const ask = async (query: string) => {
+      const response = await fetch(served.address + path + query);
+      return [response.status, response.headers.get('content-type'), await response.text()];
+    };
+    const [text, json] = ['text/plain;charset=UTF-8', 'application/json'];
+    expect(await ask('?cron=a&time=1000')).toEqual([200, text, 'ok']);
+    const final = '{"outcome":"ok","noRetry":true}';
+    expect(await ask('?cron=final&time=-5&format=json')).toEqual([200, json, final]);
+    const bad = '{"outcome":"exception","noRetry":false}';
+    expect(await ask('?cron=bad&time=7&format=json')).toEqual([500, json, bad]);
+    expect(await ask('?time=soon')).toEqual([400, text, expect.stringContaining('time is "soon"')]);
+    expect(events).toEqual([
+      ['a', 1000],
+      ['final', -5],
+      ['bad', 7],
+    ]);
+    const before = Date.now();
+    await ask('');
+    expect(events[3]![0]).toBe('');
+    expect(events[3]![1]).toBeGreaterThanOrEqual(before);
+    await served.close();
+  },
+);
+
+test('[DEV35] a page of another origin cannot run a scheduled event; curl, the address bar and pages of the server can', async () => {
+  const { served, events, port } = await serveCrons('0.0.0.0');
+  const path = '/cdn-cgi/handler/scheduled';
+  const host = `localhost:${port}`;
+  const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
+  const refused = [
+    // An image, a link, a form and a frame of another site, or of another port of this machine.
+    { host, ...browser, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
+    { host, ...browser, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+    { host, ...browser, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' },
+    { host, ...browser, origin: 'http://stranger.example' },
+    // To these addresses, a browser sends nothing that names the page.
+    { host: `192.168.0.7:${port}`, ...browser },
+    { host: `stranger.example:${port}`, ...browser },
+    { host: `127.0.0.1.stranger.example:${port}`, ...browser },
+  ];
+  for (const headers of refused) {
+    expect([headers, await statusOf(port, path, headers)]).toEqual([headers, 403]);
+  }
+  expect(events).toEqual([]);
+  const allowed = [
+    { host, 'user-agent': 'curl/8.5.0' },
+    { host: `192.168.0.7:${port}`, 'user-agent': 'curl/8.5.0' },
+    { host, ...browser, 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' },
+    { host, ...browser, 'sec-fetch-site': 'same-origin' },
+    // A test's own client names a browser, and is none.
+    { host: `127.0.0.1:${port}`, ...browser },
+    { host, ...browser, origin: `http://${host}` },
+  ];
+  for (const headers of allowed) {
+    expect([headers, await statusOf(port, path, headers)]).toEqual([headers, 200]);
+  }
+  expect(events).toHaveLength(allowed.length);
+  // Other paths are the worker's.
+  expect(await statusOf(port, '/x', refused[0]!)).toBe(200);
+  await served.close();
+});
+
+test('[DEV36] names under .localhost reach the server, and names that only contain it do not', async () => {
+  const { served, port } = await serveCrons();
+  const status = (name: string) => statusOf(port, '/', { host: `${name}:${port}` });
+  for (const name of ['localhost', 'shop.localhost', 'a.b.localhost']) {
+    expect([name, await status(name)]).toEqual([name, 200]);
+  }
+  for (const name of ['localhost.example', 'xlocalhost', 'shop.localhost.example']) {
+    expect([name, await status(name)]).toEqual([name, 403]);
+  }
+  await served.close();
+});
+
 test('[DEV26] a server that ends lets requests and waitUntil go on, for as long as it is told', async () => {
   const ended: string[] = [];
   let begun = 0;

@@ -19,8 +19,11 @@ import { write } from './outgoing-response.ts';
 const INSPECTOR = '/__ctx-storage';
 const INSPECTOR_SCRIPT = 'dev-inspector.js';
 
-/** As wrangler has it. */
-const SCHEDULED = '/cdn-cgi/handler/scheduled';
+/** As versions of wrangler have it. */
+const SCHEDULED: ReadonlySet<string> = new Set([
+  '/cdn-cgi/handler/scheduled',
+  '/cdn-cgi/local/scheduled',
+]);
 
 /** How often a server that ends looks whether work goes on, in milliseconds. */
 const LOOK_MS = 20;
@@ -103,7 +106,8 @@ function refusals(host: string): (incoming: IncomingMessage) => Promise<Response
   const refusal = async (status: number, text: string) => new Response(text, { status });
   return (incoming) => {
     // A stranger's name that leads here (DNS rebinding) would let its pages read the answers.
-    if (!isOfEveryName && !names.has(nameOf(incoming.headers.host ?? '')))
+    const name = nameOf(incoming.headers.host ?? '');
+    if (!isOfEveryName && !names.has(name) && !isLocalhost(name))
       return refusal(403, 'The name of this host is not allowed; start with --host.\n');
     if (urlOf(incoming) === null) return refusal(400, 'The address of the request is no URL.\n');
     return undefined;
@@ -152,13 +156,44 @@ async function answer(incoming: IncomingMessage, options: ServerOptions): Promis
   }
   const request = requestOf(incoming);
   const { pathname, searchParams } = new URL(request.url);
-  if (pathname === SCHEDULED) {
-    const { worker } = await app();
-    const { outcome } = await worker.scheduled({ cron: searchParams.get('cron') ?? '' });
-    return new Response(outcome, { status: outcome === 'ok' ? 200 : 500 });
+  if (SCHEDULED.has(pathname)) {
+    if (!isOfNoOtherPage(incoming)) return new Response(OTHER_PAGE, { status: 403 });
+    return scheduled((await app()).worker, searchParams);
   }
   const file = inspectorFile(pathname, scripts) ?? (await assets?.before(request));
   return file ?? fetchFrom(options, request);
+}
+
+const OTHER_PAGE =
+  'A page of another origin may not run a scheduled event. Use curl, or a page of this server.\n';
+
+/** Runs the event of the parameters `cron` and `time`, in milliseconds. */
+async function scheduled(worker: EntryHandle, parameters: URLSearchParams): Promise<Response> {
+  const [cron, time] = [parameters.get('cron'), parameters.get('time')];
+  if (time && Number.isNaN(Number.parseInt(time, 10))) {
+    return new Response(`time is "${time}"; give milliseconds since 1970.\n`, { status: 400 });
+  }
+  const result = await worker.scheduled({
+    ...(cron !== null && { cron }),
+    ...(time && { scheduledTime: Number.parseInt(time, 10) }),
+  });
+  const status = result.outcome === 'ok' ? 200 : 500;
+  return parameters.get('format') === 'json'
+    ? Response.json(result, { status })
+    : new Response(result.outcome, { status });
+}
+
+/**
+ * A browser says of each request to this machine which page made it, and no page can hide that. To an address elsewhere it
+ * says nothing, so there a browser is refused.
+ */
+function isOfNoOtherPage({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin' || site === 'none';
+  const { host = '', origin, 'user-agent': program = '' } = headers;
+  if (origin !== undefined && origin !== `http://${host}`) return false;
+  const name = nameOf(host);
+  return isLocalhost(name) || isLoopback(name) || !program.startsWith('Mozilla/');
 }
 
 /**
@@ -240,6 +275,15 @@ function isOfOwnPage({ headers }: IncomingMessage, listening: string): boolean {
 function isNoStrangers(name: string): boolean {
   if (name.startsWith('[') || isIP(name) !== 0 || !name.includes('.')) return true;
   return name.endsWith('.localhost') || name.endsWith('.local');
+}
+
+/** No other machine can have this name. */
+function isLocalhost(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost');
+}
+
+function isLoopback(name: string): boolean {
+  return name === '[::1]' || (isIP(name) === 4 && name.startsWith('127.'));
 }
 
 /** Of a header `Host`, without the port. */
