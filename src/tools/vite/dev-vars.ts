@@ -1,7 +1,7 @@
 // The values of local runs that are not in the wrangler file: the secrets in `.dev.vars` or `.env`, and the variables of
 // the process, as wrangler reads them.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expandVariables, parseDotEnv, type Variables } from './dot-env.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
@@ -96,17 +96,21 @@ function variablesIn(
 function dotEnvIn(folder: string, environment: string | undefined): Variables {
   const suffixes = environment === undefined ? [''] : ['', `.${environment}`];
   const names = suffixes.flatMap((suffix) => [`.env${suffix}`, `.env${suffix}.local`]);
-  const contents = names.map((name) => contentOf(join(folder, name)) ?? '');
+  const contents = names.map((name) => contentOf(join(folder, name), MISSING_OR_FOLDER) ?? '');
   return Object.assign({}, ...contents.map(parseDotEnv));
 }
 
-/** Undefined: there is no such file. A folder may have this name, such as the `.env` of Python. */
-function contentOf(path: string): string | undefined {
+const MISSING: ReadonlySet<string | undefined> = new Set(['ENOENT']);
+
+/** Environments of Python are folders with the name `.env`. */
+const MISSING_OR_FOLDER: typeof MISSING = new Set(['ENOENT', 'EISDIR']);
+
+/** Undefined: there is no such file. */
+function contentOf(path: string, missing = MISSING): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'EISDIR') return undefined;
+    if (missing.has((error as NodeJS.ErrnoException).code)) return undefined;
     throw error;
   }
 }
@@ -116,7 +120,7 @@ function unreadFile({ folder, environment, process }: SecretPlace): string | und
   const chosen = environment === undefined ? process.CLOUDFLARE_ENV : undefined;
   if (!chosen) return undefined;
   const names = [`.dev.vars.${chosen}`, `.env.${chosen}`, `.env.${chosen}.local`];
-  const unread = names.filter((name) => contentOf(join(folder, name)) !== undefined);
+  const unread = names.filter((name) => existsSync(join(folder, name)));
   if (unread.length === 0) return undefined;
   return (
     `${unread.join(', ')}: not read, because CLOUDFLARE_ENV chooses an environment of the wrangler file only; ` +

@@ -25,13 +25,13 @@ export function migrationPlace(
   if (pattern === undefined) return { folder: normal(folder ?? FOLDER), pattern: '*.sql' };
   if (folder === undefined) {
     throw new Error(
-      `migrations_pattern is ${JSON.stringify(pattern)}, and migrations_dir is missing; name the folder with which the pattern begins.`,
+      `${JSON.stringify(pattern)} needs migrations_dir: name the folder with which it begins.`,
     );
   }
   const prefix = normal(folder) === '.' ? '' : `${normal(folder)}/`;
   if (!normal(pattern).startsWith(prefix)) {
     throw new Error(
-      `migrations_pattern is ${JSON.stringify(pattern)}, and must begin with migrations_dir, ${JSON.stringify(prefix)}.`,
+      `${JSON.stringify(pattern)} must begin with migrations_dir, ${JSON.stringify(prefix)}.`,
     );
   }
   const inFolder = normal(pattern).slice(prefix.length);
@@ -89,7 +89,7 @@ function pathsOf(pattern: string): Segment[][] {
   const unknown = /^[!#]|[?*+@!]\(|\{[^{},]*\.\.[^{},]*\}|\[\[?[:.=]/.exec(pattern);
   if (unknown !== null) {
     throw new Error(
-      `migrations_pattern has ${JSON.stringify(unknown[0])}; only *, **, ?, [a-z] and {a,b} are known here.`,
+      `${JSON.stringify(pattern)} has ${JSON.stringify(unknown[0])}; only *, **, ?, [a-z] and {a,b} are known here.`,
     );
   }
   return withoutBraces(pattern).map((path) => path.split('/').map(segmentOf));

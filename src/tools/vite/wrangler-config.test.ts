@@ -46,7 +46,10 @@ describe('wrangler.jsonc', () => {
       otherServices: {},
       crons: [],
       assets: undefined,
+      requiredSecrets: undefined,
+      dev: {},
       missing: [],
+      warnings: ['routes: these settings have no effect here.'],
     });
   });
 
@@ -156,7 +159,7 @@ describe('wrangler.jsonc', () => {
     expect(config.members).toEqual({
       CACHE: { make: 'kv', options: { id: '1' } },
       NEW: { make: 'kv', options: {} },
-      DB: { make: 'd1', options: { id: '2' }, migrationsDir: 'sql' },
+      DB: { make: 'd1', options: { id: '2' }, migrations: { folder: 'sql', pattern: '*.sql' } },
       FILES: { make: 'r2', options: { id: 'files' } },
       MAIL: {
         make: 'queue',
@@ -191,6 +194,64 @@ describe('wrangler.jsonc', () => {
     expect(() => parseWranglerConfig(text, 'wrangler.jsonc', [], 'dev')).toThrow(
       'there is no environment "dev"; there are: live, own.',
     );
+  });
+
+  test('[VITE24] an environment that the file lacks is the top of the file, if it has no environments', () => {
+    const text = '{ "name": "shop", "vars": { "A": "top" } }';
+    const config = parseWranglerConfig(text, 'wrangler.jsonc', 'all', 'live');
+    expect(config).toMatchObject({ scriptName: 'shop-live', vars: { A: 'top' } });
+    expect(config.warnings).toEqual([
+      'there is no environment "live", so the top of the file is used.',
+    ]);
+  });
+
+  test('[VITE27] settings without an effect are named: unread ones, those not inherited, and those of the whole file in an environment', () => {
+    const text = `{
+      "$schema": "x", "name": "shop", "main": "a.ts", "mian": "b.ts",
+      "migrations": [{ "tag": "v1", "new_sqlite_classes": ["A"], "transferred_classes": [] }],
+      "kv_namespaces": [{ "binding": "A", "remote": true }, { "binding": "B", "remote": false }],
+      "ai": { "binding": "AI", "staging": true }, "previews": { "ai": { "binding": "OTHER" } },
+      "rules": [{ "type": "ESModule", "globs": [] }, { "type": "Text", "globs": [] }],
+      "define": { "A": "1" }, "observability": { "enabled": true },
+      "env": { "live": { "alias": { "a": "b" }, "vars": { "remote": true }, "kv_namespaces": [] } }
+    }`;
+    const warnings = (...rest: [environment?: string, unused?: string[]]) =>
+      parseWranglerConfig(text, 'wrangler.jsonc', 'all', ...rest).warnings;
+    const unread =
+      'mian, migrations.transferred_classes, observability, previews, rules of the type ESModule';
+    const no = 'these settings have no effect here.';
+    expect(warnings()).toEqual([`kv_namespaces.remote, ${unread}: ${no}`]);
+    const unused = warnings(undefined, ['define', 'kv_namespaces.binding', 'assets']);
+    expect(unused[0]).toMatch(/^define, kv_namespaces\.binding, kv_namespaces\.remote, /);
+    expect(warnings('live')).toEqual([
+      'ai, define: the environment "live" does not inherit these settings from the top of the file; repeat them in it.',
+      'env.live.alias: these settings have an effect at the top of the file only.',
+      `${unread}: ${no}`,
+    ]);
+    expect(parseWranglerConfig(text, 'wrangler.jsonc', 'all', 'live').alias).toEqual({});
+  });
+
+  test('[VITE28] migrations of a D1 database are in the folder, by the pattern, and in the table of its entry; preview ids come first', () => {
+    const database = (fields: object) =>
+      parse(JSON.stringify({ d1_databases: [{ binding: 'DB', database_id: '1', ...fields }] }))
+        .members.DB;
+    const at = (folder: string, pattern: string) => ({ migrations: { folder, pattern } });
+    expect(database({})).toMatchObject(at('migrations', '*.sql'));
+    expect(database({ migrations_dir: './sql/' })).toMatchObject(at('sql', '*.sql'));
+    expect(database({ migrations_dir: '/abs/sql' })).toMatchObject(at('/abs/sql', '*.sql'));
+    const drizzle = { migrations_dir: 'drizzle', migrations_pattern: './drizzle/*/migration.sql' };
+    expect(database(drizzle)).toMatchObject(at('drizzle', '*/migration.sql'));
+    const here = { migrations_dir: '.', migrations_pattern: 'a/*.sql' };
+    expect(database(here)).toMatchObject(at('.', 'a/*.sql'));
+    expect(database({ migrations_table: 'mine', preview_database_id: '2' })).toMatchObject({
+      options: { id: '2', migrationsTable: 'mine' },
+    });
+    const wrong: [object, RegExp][] = [
+      [{ migrations_pattern: 'a/*.sql' }, /:1:\d+: d1_databases\.0\.migrations_pattern: .*migrations_dir/],
+      [{ migrations_dir: 'a', migrations_pattern: 'b/*.sql' }, /"b\/\*\.sql" must begin with .*"a\/"/],
+      [{ migrations_dir: 'a', migrations_pattern: 'a/+(b).sql' }, /has "\+\("; only/],
+    ];
+    for (const [fields, message] of wrong) expect(() => database(fields)).toThrow(message);
   });
 
   test('[VITE24] TOML is read as JSON is, and a mistake in it has its place', () => {

@@ -194,7 +194,8 @@ export function parseWranglerConfig(
     try {
       migrationPlace(folder, pattern);
     } catch (error) {
-      throw wrong(['d1_databases', index, 'migrations_pattern'], (error as Error).message);
+      const at = ['d1_databases', index, 'migrations_pattern'];
+      throw wrong(at, `${at.join('.')}: ${(error as Error).message}`);
     }
   }
   const repeated = repeatedName(all);

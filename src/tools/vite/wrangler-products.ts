@@ -37,7 +37,7 @@ export const PRODUCT_SECTIONS = {
   r2_buckets: list({ binding, bucket_name: text, preview_bucket_name: text }),
   queues: v.optional(
     group({
-      producers: list({ binding, queue: v.string(), delivery_delay: number }),
+      producers: list({ binding, queue: text, delivery_delay: number }),
       consumers: list({
         queue: v.string(),
         max_batch_size: number,
@@ -125,7 +125,7 @@ export function memberCalls(products: Products): Record<string, MemberCall> {
 /** A queue that is consumed, and to which this worker sends nothing, is a member with its own name. */
 function queuesOf({ queues: { producers, consumers } }: Products) {
   const consumerOf = new Map(consumers.map((consumer) => [consumer.queue, consumer]));
-  const sent = producers.map(({ binding, queue, delivery_delay: deliveryDelay }) => {
+  const sent = producers.map(({ binding, queue = binding, delivery_delay: deliveryDelay }) => {
     const consumer = consumerOf.get(queue);
     consumerOf.delete(queue); // it has one consumer, whichever binding sends to it
     return { binding, queue, deliveryDelay, consumer };

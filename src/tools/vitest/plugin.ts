@@ -117,7 +117,9 @@ function writeSetup(root: string, options: CloudflareTestOptions): Written {
   const config = withMiniflare(read, miniflare);
   const folder = dirname(path);
   const { secrets, warnings } = secretsIn({ folder, environment, process }, config);
-  for (const warning of [...config.warnings, ...warnings]) console.warn(`${path}: ${warning}`);
+  for (const warning of [...config.warnings, ...warnings, ...missingMembers(config, options)]) {
+    console.warn(`${path}: ${warning}`);
+  }
   const main =
     options.main === undefined
       ? config.main && resolve(folder, config.main)
@@ -135,6 +137,13 @@ function writeSetup(root: string, options: CloudflareTestOptions): Written {
   const provided = basename(setup);
   writeFileSync(setup, setupModule(config, { main, doubles, workers, provided, given }));
   return { setup, rules: config.rules, folder, secrets };
+}
+
+/** Members of `env` whose use fails, as a warning. */
+function missingMembers({ missing }: ObjectsConfig, { doubles }: CloudflareTestOptions): string[] {
+  if (missing.length === 0 || doubles !== undefined) return [];
+  const names = missing.map(({ name, section }) => `${name} (${section})`).join(', ');
+  return [`${names}: not here, so tests that use it fail; give it by the module of the option doubles.`];
 }
 
 /** Projects of one root differ in the file or in the options; their modules must not replace each other. */

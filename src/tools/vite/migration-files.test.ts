@@ -1,0 +1,71 @@
+// The files that a pattern of migrations matches, compared with the package `minimatch`, with which wrangler finds them.
+
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { migrationPlace, readMigrations } from './migration-files.ts';
+
+const { Minimatch } = createRequire(import.meta.url)('minimatch') as {
+  readonly Minimatch: new (pattern: string, options: object) => { match(path: string): boolean };
+};
+
+const FILES = [
+  ...['0001_a.sql', '2_b.sql', '10_c.sql', '.0003_h.sql', 'b.sql', 'a.sql', 'x.SQL', '1.5.sql', '-1.sql'],
+  ...['0001_a/migration.sql', '0002_b/migration.sql', '0002_b/snapshot.json', '3_b/.hidden.sql'],
+  ...['.git/migration.sql', 'deep/1/2/z.sql', 'deep/1/y.sql', 'a{b}.sql', 'a(b).sql', '[x].sql', 'v1,2.sql'],
+];
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ctx-storage-migrations-'));
+  for (const file of FILES) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), `text of ${file}`);
+  }
+  symlinkSync(join(folder, '0001_a.sql'), join(folder, '0009_link.sql'));
+  symlinkSync(join(folder, '0001_a'), join(folder, '0009_folder'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const found = (pattern: string) => Object.keys(readMigrations(folder, pattern));
+
+test('[VITE29] migrations are found in their order, with their texts; hidden files and links are none', () => {
+  const order = ['-1.sql', '0001_a.sql', '1.5.sql', '2_b.sql', '10_c.sql'];
+  const others = ['[x].sql', 'a(b).sql', 'a.sql', 'a{b}.sql', 'b.sql', 'v1,2.sql'];
+  expect(found('*.sql')).toEqual([...order, ...others]);
+  expect(readMigrations(folder, '*/migration.sql')).toEqual({
+    '0001_a/migration.sql': 'text of 0001_a/migration.sql',
+    '0002_b/migration.sql': 'text of 0002_b/migration.sql',
+  });
+  expect(found('deep/**/*.sql')).toEqual(['deep/1/2/z.sql', 'deep/1/y.sql']);
+  expect(found('.*.sql')).toEqual(['.0003_h.sql']);
+  expect(readMigrations(join(folder, 'nowhere'), '*.sql')).toEqual({});
+});
+
+const PARTS = [
+  ...['*', '*', '**', '**/', '?', '/', '.sql', '.sql', 'migration', 'a', 'b', 'deep', '0001_a', '.', ','],
+  ...['{a,b}', '{a,{b,c}}', '{0001_a,0002_b}', '[ab]', '[!a]', '[0-9]', '[^.]', '{', '}', '_', '1', '[', ']'],
+  ...['{x}', '+', '$', '^', '(', ')'],
+];
+
+test('[VITE29] random patterns match the files that minimatch matches', () => {
+  const pattern = fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 7 });
+  fc.assert(
+    fc.property(pattern, (parts) => {
+      const given = `d/${parts.join('')}`;
+      let place: ReturnType<typeof migrationPlace>;
+      try {
+        place = migrationPlace('d', given);
+      } catch {
+        return; // another folder, or a form that is refused
+      }
+      const matcher = new Minimatch(place.pattern, { dot: false });
+      const expected = FILES.filter((file) => matcher.match(file));
+      expect(found(place.pattern).sort()).toEqual(expected.sort());
+    }),
+    { numRuns: 2000 },
+  );
+});
