@@ -172,6 +172,58 @@ test('[BDB3] a migration that fails is undone and named, and those before it are
   rmSync(directory, { recursive: true });
 });
 
+test('[BDB3] a migration of drizzle-kit has the name of its folder, and the table of migrations may have another name', async () => {
+  const migrations = {
+    '../drizzle/10_b/migration.sql': 'INSERT INTO t VALUES (1)',
+    '../drizzle/9_a/migration.sql': 'CREATE TABLE t(a)',
+    'nested/1_c.sql': 'INSERT INTO t VALUES (2)',
+  };
+  const host = await hostOf(
+    ({ DB }) => DB.prepare('SELECT name FROM "my ""table" ORDER BY id').raw(),
+    { bindings: { DB: d1({ migrations, migrationsTable: 'my "table' }) } },
+  );
+  const names = ['9_a/migration.sql', '10_b/migration.sql', 'nested/1_c.sql'];
+  expect(await host.ask()).toEqual(names.map((name) => [name]));
+  await host.close();
+});
+
+test('[BDB5] a migration of 5 MB, with a trigger and in a transaction, takes effect: only a statement is limited', async () => {
+  const rows = Array.from({ length: 80_000 }, (_, row) => `INSERT INTO t VALUES ('row ${row}; of the seed, as text ');`);
+  const file = [
+    'PRAGMA defer_foreign_keys = true;',
+    'BEGIN TRANSACTION;',
+    'CREATE TABLE t(a); -- the rows',
+    'CREATE TRIGGER twice AFTER INSERT ON t WHEN new.a = 0 BEGIN INSERT INTO t VALUES (1); INSERT INTO t VALUES (2); END;',
+    ...rows,
+    'INSERT INTO t VALUES (0);',
+    'COMMIT;',
+  ].join('\n');
+  expect(file.length).toBeGreaterThan(4_500_000);
+  const count = ({ DB }: Untyped) => DB.prepare('SELECT count(*) AS n FROM t').first('n');
+  const host = await hostOf(count, { bindings: { DB: d1({ migrations: { '1.sql': file } }) } });
+  expect(await host.ask()).toBe(80_003);
+  await host.close();
+});
+
+test('[BDB5] a migration with two transactions, or with a statement that is too long, is MIGRATION_FAILED', async () => {
+  const failing = async (file: string) => {
+    const migrations = { '1.sql': file };
+    const host = await hostOf(({ DB }) => DB.exec('SELECT 1'), { bindings: { DB: d1({ migrations }) } });
+    const error = await host.ask().catch((reason) => reason);
+    await host.close();
+    return [error.code, error.message];
+  };
+  const one = 'BEGIN TRANSACTION;\nSELECT 1;\nCOMMIT;\n';
+  expect(await failing(one + one)).toEqual([
+    'MIGRATION_FAILED',
+    expect.stringContaining('several transactions'),
+  ]);
+  expect(await failing(`SELECT 1; SELECT '${'x'.repeat(100_000)}'; SELECT 2`)).toEqual([
+    'MIGRATION_FAILED',
+    expect.stringContaining('100000'),
+  ]);
+});
+
 test('[BDB4] a handle of the object restores a session’s bookmark', async () => {
   const asked: ((env: Untyped) => unknown)[] = [
     async ({ DB }) => {

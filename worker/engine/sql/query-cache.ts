@@ -8,6 +8,9 @@ import type { Query } from './query.ts';
 /** Like workerd's statement cache; counted in UTF-16 units of the texts. */
 export const CACHED_TEXT_UNITS_MAX = 1024 * 1024;
 
+/** An eviction leaves so many: one of a query alone would sort all others for each new text. */
+const LEFT_TEXT_UNITS = CACHED_TEXT_UNITS_MAX * 0.9;
+
 /** A program of as many takes 200 kB. */
 const CACHED_INSTRUCTIONS_MAX = 10_000;
 
@@ -49,7 +52,7 @@ export class QueryCache {
     const idle = [...this.#queries.values()].filter((query) => !query.busy && query !== newest);
     idle.sort((a, b) => a.lastUse - b.lastUse);
     for (const query of idle) {
-      if (this.#textUnits <= CACHED_TEXT_UNITS_MAX) return;
+      if (this.#textUnits <= LEFT_TEXT_UNITS) return;
       this.#queries.delete(query.text);
       this.#textUnits -= query.text.length;
       query.finalize();
