@@ -19,6 +19,37 @@ interface Attribute {
   raw: Bytes | undefined;
 }
 
+/** The attributes of a tag, in their order. A name may come twice: the first is read and set. */
+class Attributes {
+  readonly #all = new Set<Attribute>();
+  readonly #byKey = new Map<string, Attribute[]>();
+
+  [Symbol.iterator](): Iterator<Attribute> {
+    return this.#all.values();
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  add(attribute: Attribute): void {
+    this.#all.add(attribute);
+    const same = this.#byKey.get(attribute.key);
+    if (same === undefined) this.#byKey.set(attribute.key, [attribute]);
+    else same.push(attribute);
+  }
+
+  find(key: string): Attribute | undefined {
+    return this.#byKey.get(key)?.[0];
+  }
+
+  /** False: there is none. */
+  remove(key: string): boolean {
+    for (const attribute of this.#byKey.get(key) ?? []) this.#all.delete(attribute);
+    return this.#byKey.delete(key);
+  }
+}
+
 /** Runs when the element's end tag comes. */
 export interface EndTagWork {
   readonly name: string | undefined;
@@ -39,7 +70,7 @@ export class EditedStartTag {
   #name: Bytes;
   #endName: string | undefined;
   #endMutations: Mutations | undefined;
-  #attributes: Attribute[] | undefined;
+  #attributes: Attributes | undefined;
   #isSelfClosing: boolean;
   #isChanged = false;
 
@@ -66,7 +97,7 @@ export class EditedStartTag {
 
   get attributes(): readonly (readonly [name: string, value: string])[] {
     const { charset } = this;
-    return this.#list().map(({ name, value }) => [
+    return [...this.#list()].map(({ name, value }) => [
       lowerCased(charset.decode(name)),
       charset.decode(value),
     ]);
@@ -84,7 +115,7 @@ export class EditedStartTag {
     const found = this.#find(name);
     if (found === undefined) {
       const written = this.charset.encode(lowerCased(name));
-      this.#list().push({ name: written, key: byteText(written), value: encoded, raw: undefined });
+      this.#list().add({ name: written, key: byteText(written), value: encoded, raw: undefined });
     } else {
       found.value = encoded;
       found.raw = undefined;
@@ -94,11 +125,7 @@ export class EditedStartTag {
   }
 
   removeAttribute(name: string): void {
-    const key = this.#keyOf(name);
-    const list = this.#list();
-    const kept = list.filter((attribute) => attribute.key !== key);
-    if (kept.length < list.length) this.#isChanged = true;
-    this.#attributes = kept;
+    if (this.#list().remove(this.#keyOf(name))) this.#isChanged = true;
     this.changeCount++;
   }
 
@@ -171,7 +198,7 @@ export class EditedStartTag {
         ascii('"');
       }
     }
-    if (this.#isSelfClosing) ascii(attributes.length > 0 ? ' />' : '/>');
+    if (this.#isSelfClosing) ascii(attributes.size > 0 ? ' />' : '/>');
     else ascii('>');
   }
 
@@ -197,18 +224,17 @@ export class EditedStartTag {
   }
 
   #find(name: string): Attribute | undefined {
-    const key = this.#keyOf(name);
-    return this.#list().find((attribute) => attribute.key === key);
+    return this.#list().find(this.#keyOf(name));
   }
 
-  #list(): Attribute[] {
+  #list(): Attributes {
+    if (this.#attributes !== undefined) return this.#attributes;
     const view = (range: Range) => this.#queue.view(range);
-    this.#attributes ??= this.token.attributes.map(({ name, value, raw }) => ({
-      name: view(name),
-      key: lowerCased(byteText(view(name))),
-      value: view(value),
-      raw: view(raw),
-    }));
+    this.#attributes = new Attributes();
+    for (const { name, value, raw } of this.token.attributes) {
+      const key = lowerCased(byteText(view(name)));
+      this.#attributes.add({ name: view(name), key, value: view(value), raw: view(raw) });
+    }
     return this.#attributes;
   }
 }

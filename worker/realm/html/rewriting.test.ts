@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type * as contract from '../../../src/shared/contract/html-rewriter.ts';
 import { HTMLRewriter } from '../modules/html-rewriter.ts';
 
 /** Pieces of HTML, of which the random documents are made, besides any bytes. */
@@ -158,6 +159,27 @@ describe('hostile documents', () => {
     ['elements that open and close', '<a><b><c></c></b></a>'.repeat(30_000), 65_536],
   ] as const)('[HTML4] %s', { tags: 'long' }, async ([, html, chunkSize]) => {
     expect(await passed(html, chunkSize)).toBe(html.length);
+  });
+
+  test('[HTML4] a handler that reads, sets and removes each of 30,000 attributes', async () => {
+    const names = Array.from({ length: 30_000 }, (_, count) => `a${count}`);
+    const html = `<p ${names.map((name) => `${name}=${name}`).join(' ')} A0=second>`;
+    let wrong = 0;
+    const element = (tag: contract.Element) => {
+      for (const name of names) {
+        if (tag.getAttribute(name.toUpperCase()) !== name || !tag.hasAttribute(name)) wrong += 1;
+        if (tag.getAttribute(`no-${name}`) !== null) wrong += 1;
+        tag.setAttribute(`new-${name}`, name);
+      }
+      for (const name of names) {
+        if (name !== 'a1') tag.removeAttribute(name);
+        if (name !== 'a2') tag.removeAttribute(`new-${name}`);
+      }
+      tag.setAttribute('a0', 'last');
+    };
+    const chunks = await chunksOf(new HTMLRewriter().on('p', { element }).transform(new Response(html)));
+    expect(Buffer.concat(chunks as Uint8Array[]).toString()).toBe('<p a1=a1 new-a2="a2" a0="last">');
+    expect(wrong).toBe(0);
   });
 
   test('[HTML5] a tag, comment or doctype of more than 3 MiB is an error, text of any size is not', async () => {
