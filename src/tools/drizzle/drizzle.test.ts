@@ -63,7 +63,7 @@ test('[DRIZZLE3] the journal has the order, and a folder without its files is re
     migrate(db, files).catch((error) => [error.code, error.message]);
   expect(await refused({})).toEqual([
     'INVALID_ARGUMENT',
-    'migrate: the files have no meta/_journal.json.',
+    'migrate: the files have neither meta/_journal.json nor folders with a migration.sql.',
   ]);
   expect(await refused({ 'a/meta/_journal.json': '{}' })).toEqual([
     'INVALID_ARGUMENT',
@@ -73,6 +73,33 @@ test('[DRIZZLE3] the journal has the order, and a folder without its files is re
   expect(await refused(without)).toEqual([
     'INVALID_ARGUMENT',
     'migrate: /out/0000_a.sql is missing, which the journal names.',
+  ]);
+});
+
+test('[DRIZZLE5] without a journal, each folder of drizzle-kit 1 is a migration, by its name', async () => {
+  const db = drizzle(await handleOf('folders'));
+  const first = { 'drizzle/20260101000000_one/migration.sql': 'CREATE TABLE one(x)' };
+  const files = {
+    './drizzle/20260102000000_two/migration.sql':
+      'ALTER TABLE one RENAME TO two;--> statement-breakpoint\nINSERT INTO two VALUES (1)',
+    './drizzle/20260102000000_two/snapshot.json': '{}',
+    // Drizzle reads the folders of its folder only.
+    './drizzle/20260102000000_two/old/migration.sql': 'no statement',
+    ...Object.fromEntries(Object.entries(first).map(([path, text]) => [`./${path}`, text])),
+  };
+  expect(await migrate(db, first)).toEqual(['20260101000000_one']);
+  expect(await migrate(db, files)).toEqual(['20260102000000_two']);
+  expect(await migrate(db, files)).toEqual([]);
+  expect(await db.$client.sql.exec('SELECT x FROM two').toArray()).toEqual([{ x: 1 }]);
+  const refused = (others: Record<string, string>) =>
+    migrate(db, { ...files, ...others }).catch((error) => [error.code, error.message]);
+  expect(await refused({ './drizzle/meta/_journal.json': '{"entries":[]}' })).toEqual([
+    'INVALID_ARGUMENT',
+    'migrate: the files have ./drizzle/meta/_journal.json, and folders of drizzle-kit 1; run drizzle-kit up.',
+  ]);
+  expect(await refused({ './other/1_a/migration.sql': '' })).toEqual([
+    'INVALID_ARGUMENT',
+    'migrate: ./other/ and ./drizzle/ both have migrations; give the files of one folder.',
   ]);
 });
 

@@ -1,6 +1,7 @@
 // The migrations of drizzle-kit's folder as migrations of this package.
 //
-// Invariant: names and order are those of the folder's journal.
+// Invariant: names and order are those of the folder's journal; without a journal, as drizzle-kit 1 makes it, those of its
+// folders, each of which has a migration.
 //
 // drizzle-kit turns foreign keys off to make a table again, and SQLite ignores that in a transaction: dropping the old
 // table would delete or change the rows that refer to it. Such a migration is refused.
@@ -21,13 +22,14 @@ export interface MigratableDatabase {
 }
 
 const JOURNAL = 'meta/_journal.json';
+const MIGRATION = /^(?<folder>.*\/|)(?<name>[^/]+)\/migration\.sql$/s;
 const BREAKPOINT = '--> statement-breakpoint';
 
 /**
  * Makes the migrations of drizzle-kit's folder that the object has not had, with the rules of `migrate` of
  * `ctx-storage/migrate`. Resolves to the names of the migrations that this call made.
  *
- * @throws StorageError `INVALID_ARGUMENT` if the journal or a file of it is missing; as `migrate` of
+ * @throws StorageError `INVALID_ARGUMENT` if there are no migrations, or a file of the journal is missing; as `migrate` of
  *   `ctx-storage/migrate`
  */
 export async function migrate(db: MigratableDatabase, files: MigrationFiles): Promise<string[]> {
@@ -35,15 +37,45 @@ export async function migrate(db: MigratableDatabase, files: MigrationFiles): Pr
 }
 
 function migrationsOf(files: MigrationFiles): Migration<MigratableStorage>[] {
-  const path = Object.keys(files).find((each) => each.endsWith(JOURNAL));
-  if (path === undefined) throw invalid(`the files have no ${JOURNAL}`);
+  const journal = Object.keys(files).find((each) => each.endsWith(JOURNAL));
+  const inFolders = textsInFolders(files);
+  if (journal !== undefined && inFolders.size > 0) {
+    throw invalid(`the files have ${journal}, and folders of drizzle-kit 1; run drizzle-kit up`);
+  }
+  const texts = journal === undefined ? inFolders : textsOfJournal(files, journal);
+  if (texts.size === 0 && journal === undefined) {
+    throw invalid(`the files have neither ${JOURNAL} nor folders with a migration.sql`);
+  }
+  return [...texts].map(([name, text]) => ({ name, up: (storage) => perform(storage, text) }));
+}
+
+function textsOfJournal(files: MigrationFiles, path: string): Map<string, string> {
   const folder = path.slice(0, -JOURNAL.length);
-  return tagsIn(files[path]!, path).map((name) => {
+  const named = tagsIn(files[path]!, path).map((name): [string, string] => {
     const text = files[`${folder}${name}.sql`];
     if (text === undefined)
       throw invalid(`${folder}${name}.sql is missing, which the journal names`);
-    return { name, up: (storage) => perform(storage, text) };
+    return [name, text];
   });
+  return new Map(named);
+}
+
+/** By the names of the folders, which begin with a time. Folders in other folders are not read, as by drizzle-kit. */
+function textsInFolders(files: MigrationFiles): Map<string, string> {
+  const found = Object.entries(files).flatMap(([path, text]) => {
+    const { folder, name } = MIGRATION.exec(path)?.groups ?? {};
+    return name === undefined ? [] : [{ folder: folder!, name, text }];
+  });
+  found.sort((a, b) => a.folder.length - b.folder.length || a.name.localeCompare(b.name));
+  const [first] = found;
+  const other = found.find(({ folder }) => !folder.startsWith(first!.folder));
+  if (other !== undefined) {
+    throw invalid(
+      `${first!.folder} and ${other.folder} both have migrations; give the files of one folder`,
+    );
+  }
+  const ofFolder = found.filter(({ folder }) => folder === first!.folder);
+  return new Map(ofFolder.map(({ name, text }) => [name, text]));
 }
 
 function tagsIn(journal: string, path: string): string[] {

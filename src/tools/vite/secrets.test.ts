@@ -26,6 +26,8 @@ const SECRET_FILES = [
   '.dev.vars.production',
   'packages/app/.dev.vars',
   '.wrangler/state/v3/d1/data.sqlite',
+  '.ctx-storage/objects/a/log-00000001',
+  'packages/app/.ctx-storage/bundle/worker-1.mjs',
   'wrangler.jsonc',
 ];
 
@@ -36,6 +38,7 @@ const LINKS: Readonly<Record<string, string>> = {
   'public/icon.svg': '.dev.vars',
   'public/chain.txt': 'notes.txt',
   data: '.wrangler',
+  objects: '.ctx-storage',
 };
 
 const LINKED_FILES = [
@@ -45,6 +48,7 @@ const LINKED_FILES = [
   'public/icon.svg',
   'chain.txt',
   'data/state/v3/d1/data.sqlite',
+  'objects/objects/a/log-00000001',
 ];
 
 const CONFIG = {
