@@ -1,9 +1,10 @@
 // `npx ctx-storage dev` of the packed package: the first things that a project's author does.
 
 import { get } from 'node:http';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { CODE, DevProject, textOf } from './dev-project.ts';
+import { CODE, CONFIG, DevProject, textOf } from './dev-project.ts';
 
 let project: DevProject;
 
@@ -82,4 +83,38 @@ test('[DEV4] WebSockets reach the objects, and are closed from both sides', asyn
   const refused = new WebSocket(`${address.replace('http', 'ws')}/keys`);
   const answer = new Promise<Error>((resolve) => refused.once('error', resolve));
   expect(String(await answer)).toContain('Unexpected server response: 200');
+});
+
+test('[DEV38] [DEV39] .env gives secrets and chooses the environment; settings without an effect are named', async () => {
+  project.write('.env', 'TOKEN=of env\nCLOUDFLARE_ENV=staging\n');
+  const { address, output } = await project.start();
+  expect(await textOf(`${address}/vars`)).toBe('["hi","of env",null]');
+  expect(output()).toMatch(
+    /wrangler\.jsonc: d1_databases, .*: the environment "staging" does not inherit/,
+  );
+});
+
+test('[DEV40] an error that ends the start is printed once', async () => {
+  project.write('wrangler.jsonc', JSON.stringify({ ...CONFIG, ai: { binding: 'AI' } }));
+  const ended = await project.start().catch((error: Error) => error.message);
+  expect(ended).toMatch(
+    /^It ended with 2: ctx-storage: dev: AI \(section ai\) does not exist here\./,
+  );
+  expect(String(ended).split('AI (section ai)')).toHaveLength(2);
+});
+
+test('[DEV41] a project without a main module serves its assets; folders may be absolute', async () => {
+  project.write('files/index.html', 'home');
+  const assets = { directory: join(project.folder, 'files') };
+  project.write('wrangler.jsonc', JSON.stringify({ name: 'site', assets }));
+  const { address, child } = await project.start();
+  expect(await textOf(address)).toBe('home');
+  expect((await fetch(`${address}/nowhere`)).status).toBe(404);
+  await project.end(child);
+  const migrations = { migrations_dir: join(project.folder, 'drizzle') };
+  const pattern = `${migrations.migrations_dir}/*/migration.sql`;
+  const database = { ...CONFIG.d1_databases[0], ...migrations, migrations_pattern: pattern };
+  project.write('wrangler.jsonc', JSON.stringify({ ...CONFIG, d1_databases: [database] }));
+  project.write('drizzle/1_a/migration.sql', 'CREATE TABLE item(name TEXT);');
+  expect(await textOf(`${(await project.start()).address}/all`)).toContain('["kv",1,');
 });

@@ -188,7 +188,10 @@ test('[BDB3] a migration of drizzle-kit has the name of its folder, and the tabl
 });
 
 test('[BDB5] a migration of 5 MB, with a trigger and in a transaction, takes effect: only a statement is limited', async () => {
-  const rows = Array.from({ length: 80_000 }, (_, row) => `INSERT INTO t VALUES ('row ${row}; of the seed, as text ');`);
+  const rows = Array.from(
+    { length: 80_000 },
+    (_, row) => `INSERT INTO t VALUES ('row ${row}; of the seed, as text ');`,
+  );
   const file = [
     'PRAGMA defer_foreign_keys = true;',
     'BEGIN TRANSACTION;',
@@ -208,7 +211,9 @@ test('[BDB5] a migration of 5 MB, with a trigger and in a transaction, takes eff
 test('[BDB5] a migration with two transactions, or with a statement that is too long, is MIGRATION_FAILED', async () => {
   const failing = async (file: string) => {
     const migrations = { '1.sql': file };
-    const host = await hostOf(({ DB }) => DB.exec('SELECT 1'), { bindings: { DB: d1({ migrations }) } });
+    const host = await hostOf(({ DB }) => DB.exec('SELECT 1'), {
+      bindings: { DB: d1({ migrations }) },
+    });
     const error = await host.ask().catch((reason) => reason);
     await host.close();
     return [error.code, error.message];

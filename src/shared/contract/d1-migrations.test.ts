@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import { compareMigrations, statementsIn } from './d1-migrations.ts';
 
-const trigger = 'CREATE TRIGGER t AFTER INSERT ON a BEGIN\n  DELETE FROM b; SELECT CASE 1 WHEN 1 THEN 2 END;\nEND';
+const trigger =
+  'CREATE TRIGGER t AFTER INSERT ON a BEGIN\n  DELETE FROM b; SELECT CASE 1 WHEN 1 THEN 2 END;\nEND';
 
 describe('statements', () => {
   test.each<[string, string[]]>([
@@ -13,12 +14,15 @@ describe('statements', () => {
     ['SELECT 1;;\n;SELECT 2;\n', ['SELECT 1', 'SELECT 2']],
     ['-- one;\nSELECT 1; /* ; */ -- ;\n', ['-- one;\nSELECT 1']],
     ['SELECT 1; /* open ; ', ['SELECT 1']],
-    ["SELECT ';', \";\", `;`, [;]; SELECT 2;", ["SELECT ';', \";\", `;`, [;]", 'SELECT 2']],
+    ['SELECT \';\', ";", `;`, [;]; SELECT 2;', ['SELECT \';\', ";", `;`, [;]', 'SELECT 2']],
     ["SELECT 'it''s; one'; SELECT 2;", ["SELECT 'it''s; one'", 'SELECT 2']],
     ["SELECT 'open; SELECT 2;", ["SELECT 'open; SELECT 2;"]],
     ['SELECT 1; SELECT "open;', ['SELECT 1', 'SELECT "open;']],
     [`${trigger}; SELECT 2;`, [trigger, 'SELECT 2']],
-    [`${trigger.replace('CREATE', 'create temporary')}; SELECT 2;`, [trigger.replace('CREATE', 'create temporary'), 'SELECT 2']],
+    [
+      `${trigger.replace('CREATE', 'create temporary')}; SELECT 2;`,
+      [trigger.replace('CREATE', 'create temporary'), 'SELECT 2'],
+    ],
     [`EXPLAIN QUERY PLAN ${trigger}; SELECT 2;`, [`EXPLAIN QUERY PLAN ${trigger}`, 'SELECT 2']],
     [`${trigger} ; ; SELECT 2;`, [trigger, 'SELECT 2']],
     ['CREATE TABLE trigger_a(end); SELECT 2', ['CREATE TABLE trigger_a(end)', 'SELECT 2']],
@@ -54,8 +58,28 @@ describe('statements', () => {
 });
 
 test('[BDB3] migrations are ordered by the numbers of their folders and files, then by name, those without a number last', () => {
-  const names = ['b.sql', '10_a.sql', '2_b/z.sql', '2_b/10.sql', '2_b/9.sql', '2_a.sql', 'a.sql', '0x1.sql', '002_b.sql'];
+  const names = [
+    'b.sql',
+    '10_a.sql',
+    '2_b/z.sql',
+    '2_b/10.sql',
+    '2_b/9.sql',
+    '2_a.sql',
+    'a.sql',
+    '0x1.sql',
+    '002_b.sql',
+  ];
   expect(names.sort(compareMigrations)).toEqual([
-    ...['0x1.sql', '002_b.sql', '2_a.sql', '2_b/9.sql', '2_b/10.sql', '2_b/z.sql', '10_a.sql', 'a.sql', 'b.sql'],
+    ...[
+      '0x1.sql',
+      '002_b.sql',
+      '2_a.sql',
+      '2_b/9.sql',
+      '2_b/10.sql',
+      '2_b/z.sql',
+      '10_a.sql',
+      'a.sql',
+      'b.sql',
+    ],
   ]);
 });

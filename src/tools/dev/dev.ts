@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { environmentOf, processVariables, secretsIn } from '../vite/dev-vars.ts';
+import { migrationHint } from '../vite/migration-files.ts';
 import { kindsBy } from '../vite/module-rules.ts';
 import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
@@ -70,13 +71,13 @@ export async function dev(
   const text = readFileSync(path, 'utf8');
   const environment = environmentOf(options.environment, variablesOf(options));
   const config = parseWranglerConfig(text, path, 'all', environment);
-  for (const warning of config.warnings) options.print(`${path}: ${warning}\n`);
   const folder = dirname(path);
+  for (const warning of [...config.warnings, ...migrationHints(config, folder)]) {
+    options.print(`${path}: ${warning}\n`);
+  }
   const host = await loadHost();
   const isOnlyAssets = config.assets !== undefined && config.classes.length === 0;
-  const main = isOnlyAssets
-    ? config.main
-    : mainOf(config, path, 'write one that exports nothing.');
+  const main = isOnlyAssets ? config.main : mainOf(config, path, 'write one that exports nothing.');
   const releaseGlobals = host.holdGlobals();
   const build = config.build && new CustomBuild(config.build, folder, options.print);
   await build?.run(); // it may make the folder of the assets
@@ -116,6 +117,14 @@ export async function dev(
   }
 }
 
+function migrationHints({ members }: ObjectsConfig, folder: string): string[] {
+  return Object.entries(members).flatMap(([name, { migrations }]) => {
+    if (migrations === undefined) return [];
+    const hint = migrationHint(resolve(folder, migrations.folder), migrations.pattern);
+    return hint === undefined ? [] : [`${name}: ${hint}`];
+  });
+}
+
 function configOf(given: string | undefined): string {
   const names = given === undefined ? CONFIG_NAMES : [given];
   const found = names.find((name) => existsSync(name));
@@ -140,6 +149,7 @@ class App {
   readonly #host: DevHost;
   /** The latest code was built and loaded. */
   #isBuilt = false;
+  #isFirst = true;
   /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
   #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
   readonly #printed = new Set<string>();
@@ -200,6 +210,8 @@ class App {
   async #replace(built: Built): Promise<void> {
     const { print } = this.#options;
     const before = this.#running;
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
     this.#isBuilt = false;
     this.#waiting.abort();
     const { signal } = (this.#waiting = new AbortController());
@@ -217,7 +229,11 @@ class App {
     })();
     await this.#running.then(
       () => print('Ready.\n'),
-      (error: Error) => signal.aborted || print(`${error.message}\n`),
+      (error: Error) => {
+        // `mustHaveStarted` throws it, which ends the program.
+        const isFatal = isFirst && this.#isBuilt;
+        if (!signal.aborted && !isFatal) print(`${error.message}\n`);
+      },
     );
   }
 

@@ -91,13 +91,49 @@ test.each(FILES)('[DEV37] the file %j has the variables that dotenv reads', (fil
 
 /** Parts of files, of which many random orders are no good lines. */
 const PARTS = [
-  ...['A', 'B', 'KEY', 'export', 'export ', ' ', '\t', '\n', '\n\n', '\r\n', '\r', '=', '=', ':', ': ', '#'],
-  ...['"', "'", '`', '\\', '\\n', '\\"', "\\'", '\\r', '$', 'x', 'y z', '\u2028', '\uFEFF', 'é', '.', '-'],
+  ...[
+    'A',
+    'B',
+    'KEY',
+    'export',
+    'export ',
+    ' ',
+    '\t',
+    '\n',
+    '\n\n',
+    '\r\n',
+    '\r',
+    '=',
+    '=',
+    ':',
+    ': ',
+    '#',
+  ],
+  ...[
+    '"',
+    "'",
+    '`',
+    '\\',
+    '\\n',
+    '\\"',
+    "\\'",
+    '\\r',
+    '$',
+    'x',
+    'y z',
+    '\u2028',
+    '\uFEFF',
+    'é',
+    '.',
+    '-',
+  ],
   ...['"a"', "'b'", '=1\n', '="', "='", '\n#', '# c\n', '__proto__'],
 ];
 
 test('[DEV37] random files have the variables that dotenv reads', () => {
-  const file = fc.array(fc.constantFrom(...PARTS), { maxLength: 14 }).map((parts) => parts.join(''));
+  const file = fc
+    .array(fc.constantFrom(...PARTS), { maxLength: 14 })
+    .map((parts) => parts.join(''));
   fc.assert(
     fc.property(file, (text) => {
       expect(parseDotEnv(text)).toEqual(dotenv.parse(text));

@@ -6,16 +6,34 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migrationPlace, readMigrations } from './migration-files.ts';
+import { migrationHint, migrationPlace, readMigrations } from './migration-files.ts';
 
 const { Minimatch } = createRequire(import.meta.url)('minimatch') as {
   readonly Minimatch: new (pattern: string, options: object) => { match(path: string): boolean };
 };
 
 const FILES = [
-  ...['0001_a.sql', '2_b.sql', '10_c.sql', '.0003_h.sql', 'b.sql', 'a.sql', 'x.SQL', '1.5.sql', '-1.sql'],
+  ...[
+    '0001_a.sql',
+    '2_b.sql',
+    '10_c.sql',
+    '.0003_h.sql',
+    'b.sql',
+    'a.sql',
+    'x.SQL',
+    '1.5.sql',
+    '-1.sql',
+  ],
   ...['0001_a/migration.sql', '0002_b/migration.sql', '0002_b/snapshot.json', '3_b/.hidden.sql'],
-  ...['.git/migration.sql', 'deep/1/2/z.sql', 'deep/1/y.sql', 'a{b}.sql', 'a(b).sql', '[x].sql', 'v1,2.sql'],
+  ...[
+    '.git/migration.sql',
+    'deep/1/2/z.sql',
+    'deep/1/y.sql',
+    'a{b}.sql',
+    'a(b).sql',
+    '[x].sql',
+    'v1,2.sql',
+  ],
 ];
 
 let folder: string;
@@ -45,9 +63,45 @@ test('[VITE29] migrations are found in their order, with their texts; hidden fil
   expect(readMigrations(join(folder, 'nowhere'), '*.sql')).toEqual({});
 });
 
+test('[VITE29] folders of drizzle-kit that the pattern does not match are told', () => {
+  expect(migrationHint(folder, '*.txt')).toMatch(/add \*\/migration\.sql as migrations_pattern\.$/);
+  expect(migrationHint(folder, '*.sql')).toBe(undefined);
+  expect(migrationHint(join(folder, 'deep'), '*.txt')).toBe(undefined);
+});
+
 const PARTS = [
-  ...['*', '*', '**', '**/', '?', '/', '.sql', '.sql', 'migration', 'a', 'b', 'deep', '0001_a', '.', ','],
-  ...['{a,b}', '{a,{b,c}}', '{0001_a,0002_b}', '[ab]', '[!a]', '[0-9]', '[^.]', '{', '}', '_', '1', '[', ']'],
+  ...[
+    '*',
+    '*',
+    '**',
+    '**/',
+    '?',
+    '/',
+    '.sql',
+    '.sql',
+    'migration',
+    'a',
+    'b',
+    'deep',
+    '0001_a',
+    '.',
+    ',',
+  ],
+  ...[
+    '{a,b}',
+    '{a,{b,c}}',
+    '{0001_a,0002_b}',
+    '[ab]',
+    '[!a]',
+    '[0-9]',
+    '[^.]',
+    '{',
+    '}',
+    '_',
+    '1',
+    '[',
+    ']',
+  ],
   ...['{x}', '+', '$', '^', '(', ')'],
 ];
 

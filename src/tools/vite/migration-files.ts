@@ -50,6 +50,14 @@ export function readMigrations(folder: string, pattern: string): Record<string, 
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
+/** A hint, if no file matches the pattern, and drizzle-kit 1 has made the migrations. */
+export function migrationHint(folder: string, pattern: string): string | undefined {
+  const ofDrizzle = '*/migration.sql';
+  const isEmpty = Object.keys(readMigrations(folder, pattern)).length === 0;
+  if (!isEmpty || Object.keys(readMigrations(folder, ofDrizzle)).length === 0) return undefined;
+  return `no file of ${folder} matches ${pattern}, but folders of drizzle-kit do; add ${ofDrizzle} as migrations_pattern.`;
+}
+
 /** The names of one level, or `**`: folders of any depth. */
 type Segment = RegExp | '**';
 

@@ -140,15 +140,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       if (configPath === undefined) return;
       const folder = join(config.cacheDir, 'ctx-storage');
       const unenv = isInstalled(UNENV, root);
-      worker = new GeneratedWorker(
-        configPath,
-        folder,
-        LIBRARY,
-        vars,
-        environment,
-        history,
-        unenv,
-      );
+      worker = new GeneratedWorker(configPath, folder, LIBRARY, vars, environment, history, unenv);
       const written = worker.write();
       kinds = kindsBy(written.rules, dirname(configPath));
       for (const warning of warningsOf(written, unenv))

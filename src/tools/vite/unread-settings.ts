@@ -126,7 +126,9 @@ export function unreadSettings(
   );
   const all = new Set([...notIn(others, read), ...unused]);
   const names = [...all].filter((path) => !LABELS.has(path));
-  return names.length === 0 ? [] : [`${names.sort().join(', ')}: these settings have no effect here.`];
+  return names.length === 0
+    ? []
+    : [`${names.sort().join(', ')}: these settings have no effect here.`];
 }
 
 /** Paths of the members that `read` lacks, without the numbers of lists. */

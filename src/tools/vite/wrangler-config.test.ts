@@ -247,8 +247,14 @@ describe('wrangler.jsonc', () => {
       options: { id: '2', migrationsTable: 'mine' },
     });
     const wrong: [object, RegExp][] = [
-      [{ migrations_pattern: 'a/*.sql' }, /:1:\d+: d1_databases\.0\.migrations_pattern: .*migrations_dir/],
-      [{ migrations_dir: 'a', migrations_pattern: 'b/*.sql' }, /"b\/\*\.sql" must begin with .*"a\/"/],
+      [
+        { migrations_pattern: 'a/*.sql' },
+        /:1:\d+: d1_databases\.0\.migrations_pattern: .*migrations_dir/,
+      ],
+      [
+        { migrations_dir: 'a', migrations_pattern: 'b/*.sql' },
+        /"b\/\*\.sql" must begin with .*"a\/"/,
+      ],
       [{ migrations_dir: 'a', migrations_pattern: 'a/+(b).sql' }, /has "\+\("; only/],
     ];
     for (const [fields, message] of wrong) expect(() => database(fields)).toThrow(message);

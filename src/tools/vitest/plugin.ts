@@ -143,7 +143,9 @@ function writeSetup(root: string, options: CloudflareTestOptions): Written {
 function missingMembers({ missing }: ObjectsConfig, { doubles }: CloudflareTestOptions): string[] {
   if (missing.length === 0 || doubles !== undefined) return [];
   const names = missing.map(({ name, section }) => `${name} (${section})`).join(', ');
-  return [`${names}: not here, so tests that use it fail; give it by the module of the option doubles.`];
+  return [
+    `${names}: not here, so tests that use it fail; give it by the module of the option doubles.`,
+  ];
 }
 
 /** Projects of one root differ in the file or in the options; their modules must not replace each other. */

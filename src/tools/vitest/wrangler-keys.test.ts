@@ -39,7 +39,8 @@ const hooksOf = (plugin: object) => plugin as Record<'config' | 'configResolved'
 
 const vite: Program = (file, environment) => {
   writeFileSync(path, JSON.stringify(file));
-  const chosen = environment === undefined ? file : (file.env as Record<string, Fields>)[environment]!;
+  const chosen =
+    environment === undefined ? file : (file.env as Record<string, Fields>)[environment]!;
   const vars = Object.keys(chosen.vars ?? {});
   const plugins = ctxStorage({ vars, ...(environment !== undefined && { environment }) });
   const starter = hooksOf(plugins.find(({ name }) => name === 'ctx-storage:start')!);
@@ -76,7 +77,10 @@ const kinds = new Map(Object.entries(KEYS.keys));
 
 /** Settings that have no settings in them. */
 const LEAVES = [...kinds.keys()].filter(
-  (key) => ![...kinds.keys()].some((other) => other !== key && /^[.[]/.test(other.slice(key.length)) && other.startsWith(key)),
+  (key) =>
+    ![...kinds.keys()].some(
+      (other) => other !== key && /^[.[]/.test(other.slice(key.length)) && other.startsWith(key),
+    ),
 );
 
 /** They mean nothing in a local run: an address for editors, and a name for a deployment to compare. */
@@ -153,21 +157,35 @@ function isReadOrNamed(program: Program, key: string, environment: string | unde
     }
   });
   const told = taken.slice(1).flatMap((each) => each.told);
-  const words = told.join(' ').replaceAll(/\.\d+/g, '').split(/[\s,:;()"]+/);
+  const words = told
+    .join(' ')
+    .replaceAll(/\.\d+/g, '')
+    .split(/[\s,:;()"]+/);
   if (namesOf(key).some((name) => words.includes(name))) return true;
   // An error may have the place of the setting as a line, and its last name.
   const isRefused = taken.slice(1).every(({ read }) => read === undefined);
   if (isRefused && words.includes(key.replace(/^.*\./, ''))) return true;
-  const read = taken.filter(({ read }) => read !== undefined).map(({ read }) => JSON.stringify(read));
+  const read = taken
+    .filter(({ read }) => read !== undefined)
+    .map(({ read }) => JSON.stringify(read));
   return new Set(read).size > 1;
 }
 
-test.for(Object.keys(PROGRAMS).flatMap((name) => [[name, undefined], [name, 'e']] as const))(
+test.for(
+  Object.keys(PROGRAMS).flatMap(
+    (name) =>
+      [
+        [name, undefined],
+        [name, 'e'],
+      ] as const,
+  ),
+)(
   '[VITE27] each setting of wrangler’s schema is read by %s or named, at the top of the file and in an environment: %s',
   { tags: 'long' },
   ([name, environment]) => {
     const keys = LEAVES.filter(
-      (key) => environment === undefined || KEYS.ofEnvironments.includes(/^\w+/.exec(key)?.[0] ?? ''),
+      (key) =>
+        environment === undefined || KEYS.ofEnvironments.includes(/^\w+/.exec(key)?.[0] ?? ''),
     );
     expect(keys.length).toBeGreaterThan(200);
     const silent = keys.filter((key) => !isReadOrNamed(PROGRAMS[name]!, key, environment));

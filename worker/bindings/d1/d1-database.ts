@@ -25,11 +25,7 @@ export class D1Database {
   readonly #ask: Ask;
   readonly #runner: D1Runner;
 
-  constructor(
-    objects: DurableObjectNamespace<D1Object>,
-    name: string,
-    migrations: D1Migrations,
-  ) {
+  constructor(objects: DurableObjectNamespace<D1Object>, name: string, migrations: D1Migrations) {
     this.#ask = askerOf(objects, name, migrations);
     this.#runner = { run: async (queries) => rowsIn(await this.#ask(queries, false)) };
   }

@@ -177,8 +177,12 @@ describe('hostile documents', () => {
       }
       tag.setAttribute('a0', 'last');
     };
-    const chunks = await chunksOf(new HTMLRewriter().on('p', { element }).transform(new Response(html)));
-    expect(Buffer.concat(chunks as Uint8Array[]).toString()).toBe('<p a1=a1 new-a2="a2" a0="last">');
+    const chunks = await chunksOf(
+      new HTMLRewriter().on('p', { element }).transform(new Response(html)),
+    );
+    expect(Buffer.concat(chunks as Uint8Array[]).toString()).toBe(
+      '<p a1=a1 new-a2="a2" a0="last">',
+    );
     expect(wrong).toBe(0);
   });
 
