@@ -1,4 +1,4 @@
-// The statements of migration files. The expected values are those of wrangler 4.164 for the same files.
+// The statements of migration files. Wrangler 4.164 gives the expected values for the same files.
 
 import { describe, expect, test } from 'vitest';
 import { compareMigrations, statementsIn } from './d1-migrations.ts';

@@ -51,7 +51,7 @@ function withoutTransaction(sql: string): string {
   );
 }
 
-/** Space and comments; texts in quotes; semicolons; words; anything else. Absent ends are those of the text. */
+/** Space and comments; texts in quotes; semicolons; words; anything else. Where an end is missing, the text ends. */
 const TOKENS =
   /(?<space>[ \r\t\n\f]+|--[^\n]*\n?|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?)|(?<end>;)|(?<word>[\w$\u0080-\uffff]+)|'[^']*'?|"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|[^ \r\t\n\f;\w$\u0080-\uffff'"`[/-]+|[/-]/g;
 

@@ -245,7 +245,7 @@ test('[DEV32] a server for every host gives its inspector only to names that no 
   await open.close();
 });
 
-/** A server whose scheduled handler fails for the cron `bad`; `events` are those that it got. */
+/** A server whose scheduled handler fails for the cron `bad`; `events` are all that it got. */
 async function serveCrons(host?: string) {
   const events: (string | number)[][] = [];
   const scheduled = (controller: { cron: string; scheduledTime: number; noRetry(): void }) => {
@@ -319,7 +319,7 @@ test('[DEV35] a page of another origin cannot run a scheduled event; curl, the a
     { host: `192.168.0.7:${port}`, 'user-agent': 'curl/8.5.0' },
     { host, ...browser, 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' },
     { host, ...browser, 'sec-fetch-site': 'same-origin' },
-    // A test's own client names a browser, and is none.
+    // The client of a test may have the name of a browser.
     { host: `127.0.0.1:${port}`, ...browser },
     { host, ...browser, origin: `http://${host}` },
   ];

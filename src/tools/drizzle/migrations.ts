@@ -1,7 +1,7 @@
 // The migrations of drizzle-kit's folder as migrations of this package.
 //
-// Invariant: names and order are those of the folder's journal; without a journal, as drizzle-kit 1 makes it, those of its
-// folders, each of which has a migration.
+// Invariant: names and order are those of the folder's journal; drizzle-kit 1 makes no journal, but a folder
+// for each migration, whose name has the order.
 //
 // drizzle-kit turns foreign keys off to make a table again, and SQLite ignores that in a transaction: dropping the old
 // table would delete or change the rows that refer to it. Such a migration is refused.

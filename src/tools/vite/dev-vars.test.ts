@@ -1,4 +1,4 @@
-// The secrets of local runs. The expected values are those that wrangler 4.164 gives for the same files.
+// The secrets of local runs. Wrangler 4.164 gives the expected values for the same files.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

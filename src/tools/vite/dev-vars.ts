@@ -27,7 +27,7 @@ export interface LocalSecrets {
   readonly warnings: readonly string[];
 }
 
-/** The variables of this process and those that the `.env` files of a folder add to them. */
+/** The variables of this process; the `.env` files of a folder add to them. */
 export function processVariables(
   folder: string,
   environment: string | undefined,

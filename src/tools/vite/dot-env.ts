@@ -1,5 +1,5 @@
-// The format of `.env` and `.dev.vars`: names and values in a text, and references of values to others. The answers are
-// those of the packages `dotenv` and `dotenv-expand`, with which wrangler reads these files.
+// The format of `.env` and `.dev.vars`: names and values in a text, and references of values to others. The packages
+// `dotenv` and `dotenv-expand`, with which wrangler reads these files, give the same answers.
 //
 // Invariant: the time to parse a text is linear in its length.
 
@@ -11,7 +11,7 @@ const QUOTES: ReadonlySet<string | undefined> = new Set(["'", '"', '`']);
 const SPACE = /\s*/y;
 const KEY = /[\w.-]*/y;
 const BARE_VALUE = /[^\n#]*/y;
-const LINE_END = /$/gm;
+const LINE = /.*/y;
 /** Only space or a comment follows in the line. */
 const ENDS_LINE = /[^\S\n\u2028\u2029]*(?:[#\n\u2028\u2029]|$)/y;
 
@@ -41,8 +41,7 @@ class Text {
   }
 
   skipLine(): void {
-    LINE_END.lastIndex = this.#at;
-    this.#at = LINE_END.exec(this.#text)!.index + 1;
+    this.#at = this.#endOf(LINE, this.#at) + 1;
   }
 
   /** Reads blank lines, a key and the sign behind it. Undefined: the line has no key, and only blank lines are read. */

@@ -50,7 +50,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const found = (pattern: string) => Object.keys(readMigrations(folder, pattern));
 
-test('[VITE29] migrations are found in their order, with their texts; hidden files and links are none', () => {
+test('[VITE29] migrations are found in their order, with their texts; hidden files and links are left out', () => {
   const order = ['-1.sql', '0001_a.sql', '1.5.sql', '2_b.sql', '10_c.sql'];
   const others = ['[x].sql', 'a(b).sql', 'a.sql', 'a{b}.sql', 'b.sql', 'v1,2.sql'];
   expect(found('*.sql')).toEqual([...order, ...others]);

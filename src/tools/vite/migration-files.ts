@@ -1,4 +1,4 @@
-// The files of a D1 database's migrations: those of a folder that match `migrations_pattern`, found as wrangler finds them.
+// The files of a D1 database's migrations: wrangler finds the same files in a folder by `migrations_pattern`.
 //
 // Invariant: hidden files and folders, and links, are no migrations. Names are paths in the folder, with `/`.
 

@@ -1,5 +1,5 @@
-// The settings of a wrangler file that have no effect here, as warnings by name: those that nothing reads, those that an
-// environment does not inherit, and those in a place where wrangler does not read them either.
+// The settings of a wrangler file that have no effect here, as warnings by name: nothing reads them, an environment does
+// not inherit them, or wrangler does not read them in their place either.
 //
 // Invariant: each setting of the file is read, or is in a warning or an error.
 

@@ -13,7 +13,7 @@ import {
 /** Asks the database's object. */
 type Ask = (queries: readonly D1Query[], asksBookmark: boolean) => Promise<D1Answer>;
 
-/** In their order, and the table that names those that are applied. */
+/** In their order, and the table with the names of the applied ones. */
 interface D1Migrations {
   readonly files: readonly D1Migration[];
   readonly table: string;

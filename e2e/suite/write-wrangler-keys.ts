@@ -1,10 +1,10 @@
-// Writes wrangler-keys.json: the settings of wrangler's configuration file, from the schema in the package `wrangler`.
+// Writes src/testing/wrangler-keys.json: the settings of wrangler's configuration file, from the schema in the package `wrangler`.
 //
-//   npx tsx src/testing/write-wrangler-keys.ts <folder of the package wrangler>
+//   npx tsx e2e/suite/write-wrangler-keys.ts <folder of the package wrangler>
 //
 // A path has `[]` for each element of a list, and `*` for a name of the author's choice. A setting's kind is its type, or its
-// possible values; `!` follows where the setting is required. Settings of `previews` are those of the file again, and those
-// of `env` too, so only the latter's names are listed.
+// possible values; `!` follows where the setting is required. `previews` and `env` have the settings of the
+// file again; only the names of the latter are listed.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -72,6 +72,6 @@ const keys = Object.fromEntries([...kinds].map(([path, all]) => [path, [...all].
 const ofEnvironments = Object.keys(definitions.RawEnvironment!.properties!);
 const { version } = read('package.json') as { version: string };
 writeFileSync(
-  new URL('wrangler-keys.json', import.meta.url),
+  new URL('../../src/testing/wrangler-keys.json', import.meta.url),
   `${JSON.stringify({ version, ofEnvironments, keys }, null, 2)}\n`,
 );
