@@ -118,7 +118,10 @@ export class DevProject {
     this.#running.add(child);
     let output = '';
     return new Promise((resolve, reject) => {
-      child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${output}`)));
+      child.once('exit', (code) => {
+        this.#running.delete(child);
+        reject(new Error(`It ended with ${code}: ${output}`));
+      });
       for (const stream of [child.stdout, child.stderr]) {
         stream.setEncoding('utf8').on('data', (text: string) => {
           output += text;

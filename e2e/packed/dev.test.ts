@@ -90,7 +90,7 @@ test('[DEV38] [DEV39] .env gives secrets and chooses the environment; settings w
   const { address, output } = await project.start();
   expect(await textOf(`${address}/vars`)).toBe('["hi","of env",null]');
   expect(output()).toMatch(
-    /wrangler\.jsonc: d1_databases, .*: the environment "staging" does not inherit/,
+    /wrangler\.jsonc: durable_objects, .*: the environment "staging" does not inherit/,
   );
 });
 
