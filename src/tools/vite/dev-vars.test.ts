@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references in files of variables look like templates.
+
 // The secrets of local runs. Wrangler 4.164 gives the expected values for the same files.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

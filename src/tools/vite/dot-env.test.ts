@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references in files of variables look like templates.
+
 // The format of `.env` files, compared with the package `dotenv`, of which Playwright has a copy.
 
 import { createRequire } from 'node:module';
