@@ -7,6 +7,7 @@
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
 import { PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';
 import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
+import { Fetcher, INTERNAL, setFetch } from '../../../src/shared/calls/stubs/fetcher.ts';
 import { setFixed } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import { facetClassOf } from '../../../src/shared/calls/stubs/loopback.ts';
 import type { Party } from '../../../src/shared/calls/stubs/party.ts';
@@ -255,42 +256,22 @@ refuseToClone(DurableObjectFacets);
 /**
  * The stub of a facet, for the object that it belongs to: every member but `fetch` is one of the facet.
  *
- * It is valid as long as the instance that made it, so it cannot be stored or sent.
+ * It is valid as long as the instance that made it, so it cannot be stored or sent. `callerNow` carries one call of the
+ * code that is running.
  */
-class ServiceStub {
-  readonly #fetch: (input: Request | string | URL, init?: RequestInit) => Promise<Response>;
-
-  constructor(fetch: ServiceStub['fetch']) {
-    this.#fetch = fetch;
-    // Bound, because it is called on the proxy.
-    const value = this.fetch.bind(this);
-    Object.defineProperty(this, 'fetch', { value });
-  }
-
-  get [Symbol.toStringTag](): string {
-    return 'Fetcher';
-  }
-
-  async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
-    return this.#fetch(input, init);
-  }
-}
-
-refuseToClone(ServiceStub);
-
-/** `callerNow` carries one call of the code that is running. */
 export function createFacetStub(callee: Callee, callerNow: () => ObjectCaller): object {
   const remote: Remote = {
     get: (path) => callerNow().get(callee, path),
     call: (path, parameters) => callerNow().call(callee, path, parameters),
   };
-  const stub = new Proxy(new ServiceStub((input, init) => callerNow().fetch(callee, input, init)), {
+  const stub = new Proxy(new Fetcher(INTERNAL), {
     has: (target, name) => isIn(target, name),
     get(target, name) {
-      if (name === 'fetch' || !isRemote(name)) return Reflect.get(target, name);
+      if (name in target || !isRemote(name)) return Reflect.get(target, name);
       return remoteMember(remote, [name]);
     },
   });
+  setFetch(stub, (...request) => callerNow().fetch(callee, ...request));
   setFixed(stub, 'Stubs pointing to Durable Object facets are not serializable.');
   return stub;
 }

@@ -20,7 +20,7 @@ export type {
   ObjectWebSocketEventMap,
 } from '../../../src/shared/contract/object.ts';
 export { RpcTarget } from '../../../src/shared/contract/rpc-target.ts';
-export type { ExecutionContext, ServiceStub } from '../../../src/shared/contract/service.ts';
+export type { ExecutionContext } from '../../../src/shared/contract/service.ts';
 export type {
   DurableObjectStorage,
   ListOptions,
@@ -45,3 +45,4 @@ export {
   withEnvAndExports,
   withExports,
 } from './running-object.ts';
+export { RpcPromise, RpcProperty, ServiceStub } from './stub-classes.ts';

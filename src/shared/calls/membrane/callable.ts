@@ -15,6 +15,7 @@ import { addRpcStub, isMember, isRpcStub } from '../stubs/known-stubs.ts';
 import type { Party } from '../stubs/party.ts';
 import { withCallers } from '../stubs/remote-error.ts';
 import { isIn, isRemote } from '../stubs/remote-name.ts';
+import { RpcStub } from '../stubs/rpc-classes.ts';
 import {
   DISPOSE,
   disposed,
@@ -210,6 +211,7 @@ function stubOf(imported: Imported, isDisposed = imported.isDisposed): object {
       return isRemote(name) ? remoteMember(remote, [name], self) : Reflect.get(target, name);
     },
     has: (target, name) => name === DISPOSE || isIn(target, name),
+    getPrototypeOf: () => RpcStub.prototype,
   });
   addRpcStub(stub);
   disposals.set(stub, () => isDisposed);

@@ -3,12 +3,13 @@
 
 import { refuseToClone } from '../../values/object-kind.ts';
 import type { EntryAddress } from '../../wire/address.ts';
+import { Fetcher } from './fetcher.ts';
 import { unsendable, type WriteProps, withProps } from './loopback.ts';
 import { eventsOf, serviceMembers, serviceStub } from './service-stub.ts';
 import type { ObjectCaller } from './stub.ts';
 
-class LoopbackServiceStub {
-  get [Symbol.toStringTag](): string {
+class LoopbackServiceStub extends Fetcher {
+  override get [Symbol.toStringTag](): string {
     return 'LoopbackServiceStub';
   }
 }

@@ -10,6 +10,7 @@ import { currentFrame, reactInFrame } from '../io/async-frame.ts';
 import { callMember, type Path, readMember } from './invoke.ts';
 import { addMember } from './known-stubs.ts';
 import { isIn, isRemote } from './remote-name.ts';
+import { RpcPromise, RpcProperty } from './rpc-classes.ts';
 
 /** Symbol.dispose, under the name that compilers use where the engine lacks it. */
 export const DISPOSE: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
@@ -35,6 +36,7 @@ export function remoteMember(remote: Remote, path: Path, owner?: object): object
         ? remoteMember(remote, [...path, name], owner)
         : Reflect.get(target, name);
     },
+    getPrototypeOf: () => RpcProperty.prototype,
   });
   addMember(member, owner);
   return member;
@@ -66,6 +68,7 @@ export function rpcPromise(value: Promise<unknown>): object {
       if (own !== undefined) return own;
       return isRemote(name) ? remoteMember(result, [name]) : Reflect.get(target, name);
     },
+    getPrototypeOf: () => RpcPromise.prototype,
   });
 }
 

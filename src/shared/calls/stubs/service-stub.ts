@@ -2,21 +2,13 @@
 //
 // A stub holds no connection and no instance: each call reaches code that is constructed for it.
 
-import { refuseToClone } from '../../values/object-kind.ts';
 import type { EntryAddress } from '../../wire/address.ts';
 import { Bond } from './bond.ts';
+import { Fetcher, INTERNAL, setFetch } from './fetcher.ts';
 import { setAddress, setCaller } from './known-stubs.ts';
 import { isIn, isRemote } from './remote-name.ts';
 import { remoteMember } from './rpc-promise.ts';
 import { type Callee, type ObjectCaller, remoteOf } from './stub.ts';
-
-class Fetcher {
-  get [Symbol.toStringTag](): string {
-    return 'Fetcher';
-  }
-}
-
-refuseToClone(Fetcher);
 
 /** The stub of a service binding, or of an export with props. `sendsEvents`: as an `EntryHandle`. */
 export function serviceStub(
@@ -24,7 +16,7 @@ export function serviceStub(
   caller: ObjectCaller,
   sendsEvents = false,
 ): object {
-  const own = Object.assign(new Fetcher(), sendsEvents && eventsOf(address, caller));
+  const own = Object.assign(new Fetcher(INTERNAL), sendsEvents && eventsOf(address, caller));
   const stub = serviceMembers(own, address, caller);
   setAddress(stub, address);
   setCaller(stub, caller);
@@ -33,7 +25,11 @@ export function serviceStub(
 
 /** The same, for code outside of the worker: `scheduled` and `queue` send an event. */
 export function entryHandle(address: EntryAddress, caller: ObjectCaller): object {
-  return serviceMembers(Object.assign(new Fetcher(), eventsOf(address, caller)), address, caller);
+  return serviceMembers(
+    Object.assign(new Fetcher(INTERNAL), eventsOf(address, caller)),
+    address,
+    caller,
+  );
 }
 
 /** The members that send events other than requests and calls. */
@@ -50,14 +46,12 @@ export function eventsOf(address: EntryAddress, caller: ObjectCaller): object {
 export function serviceMembers(own: object, address: EntryAddress, caller: ObjectCaller): object {
   const callee: Callee = { address, bond: new Bond() };
   const remote = remoteOf(callee, caller);
-  const fetch = async (...request: [Request | string | URL, RequestInit?]) =>
-    caller.fetch(callee, request[0], request[1]);
-  Object.defineProperty(own, 'fetch', { value: fetch });
-  return new Proxy(own, {
+  const stub = new Proxy(own, {
     has: (target, name) => isIn(target, name),
     get(target, name) {
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
       return remoteMember(remote, [name]);
     },
   });
+  return setFetch(stub, (...request) => caller.fetch(callee, ...request));
 }

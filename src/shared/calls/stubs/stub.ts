@@ -10,6 +10,7 @@ import type { EntryEvent } from '../../wire/protocol.ts';
 import type { Enter } from '../io/io-context.ts';
 import { Bond } from './bond.ts';
 import { Breakage } from './breakage.ts';
+import { Fetcher, INTERNAL, setFetch } from './fetcher.ts';
 import { type AskFollowed, setFollowed } from './followed-calls.ts';
 import type { Path } from './invoke.ts';
 import { type CallLive, setAddress, setCaller, setLiveCalls } from './known-stubs.ts';
@@ -61,27 +62,23 @@ export function currentCaller(current: () => ObjectCaller): ObjectCaller {
   };
 }
 
-class DurableObjectStub {
+class DurableObjectStub extends Fetcher {
   /** Absent of a received stub, like `name`: there, they are members of the class. */
   declare readonly id: DurableObjectId;
   declare readonly name: string | undefined;
-  readonly #fetch: ObjectCaller['fetch'];
-  readonly #callee: Callee;
 
-  constructor(id: DurableObjectId | null, callee: Callee, caller: ObjectCaller) {
-    if (id !== null) Object.assign(this, { name: id.name, id });
-    this.#callee = callee;
-    this.#fetch = (...request) => caller.fetch(...request);
-    // Bound, because it is called on the proxy.
-    Object.defineProperty(this, 'fetch', { value: this.fetch.bind(this) });
+  constructor(id: DurableObjectId | null) {
+    super(INTERNAL);
+    if (id === null) return;
+    const options = { enumerable: true, configurable: true };
+    Object.defineProperties(this, {
+      name: { value: id.name, ...options },
+      id: { value: id, ...options },
+    });
   }
 
-  get [Symbol.toStringTag](): string {
+  override get [Symbol.toStringTag](): string {
     return 'DurableObject';
-  }
-
-  async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
-    return this.#fetch(this.#callee, input, init);
   }
 }
 
@@ -121,14 +118,14 @@ function stubOf(
   const remote = remoteOf(callee, caller);
   const breakage = new Breakage(() => caller.watch(callee));
   const onRpcBroken = (callback: unknown) => breakage.onBroken(callback, caller.entrance());
-  const stub = new Proxy(new DurableObjectStub(id, callee, caller), {
+  const stub = new Proxy(new DurableObjectStub(id), {
     has: (target, name) => isIn(target, name),
     get(target, name) {
-      if (name === 'onRpcBroken') return onRpcBroken;
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
-      return remoteMember(remote, [name]);
+      return name === 'onRpcBroken' ? onRpcBroken : remoteMember(remote, [name]);
     },
   });
+  setFetch(stub, (...request) => caller.fetch(callee, ...request));
   setAddress(stub, address);
   setCaller(stub, caller);
   if (callee.follows === true) setFollowed(stub, { address, ask: caller.follow });

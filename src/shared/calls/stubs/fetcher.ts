@@ -1,0 +1,45 @@
+// `fetch` of stubs and services, which all of them inherit, as on workerd: code may replace it on one of them, or wrap
+// it in a proxy.
+//
+// Invariant: called on anything else than a stub, it is an error, as on workerd.
+
+import { storageError } from '../../contract/errors.ts';
+import { refuseToClone } from '../../values/object-kind.ts';
+
+export type Fetch = (
+  input: Request | string | URL,
+  init: RequestInit | undefined,
+) => Promise<Response>;
+
+const fetches = new WeakMap<object, Fetch>();
+
+/** A token that only this package can pass to the constructor. */
+export const INTERNAL = Symbol('internal');
+
+/** The class of every stub and service: `ServiceStub` of `cloudflare:workers`. */
+export class Fetcher {
+  constructor(token?: unknown) {
+    if (token !== INTERNAL) throw new TypeError('Illegal constructor');
+  }
+
+  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+    const own = fetches.get(this);
+    if (own !== undefined) return own(input, init);
+    throw storageError(
+      'ILLEGAL_INVOCATION',
+      'Illegal invocation: function called with incorrect `this` reference. Call fetch as a method of its stub.',
+    );
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Fetcher';
+  }
+}
+
+refuseToClone(Fetcher);
+
+/** Carries the requests of the stub. Returns the stub. */
+export function setFetch<Stub extends object>(stub: Stub, fetch: Fetch): Stub {
+  fetches.set(stub, fetch);
+  return stub;
+}
