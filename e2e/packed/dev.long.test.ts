@@ -164,6 +164,41 @@ test('[DEV30] code reads env while it is loaded, and uses its bindings when it r
   expect(await textOf(address)).toBe('["hello",0,"r"]');
 });
 
+test('[DEV30] [ENTRY11] members that code has read while it is loaded are those of events and objects, stand-ins too', async () => {
+  project.write('stand-ins.js', "export default { AI: { run: () => 'stood in' } };");
+  project.write(
+    'src/index.ts',
+    `import { DurableObject, env, WorkerEntrypoint } from 'cloudflare:workers';
+    const early = { ...env };
+    const isEarly = (given, names) => names.filter((name) => given[name] === early[name]).join();
+    export class Room extends DurableObject { sees(names) { return isEarly(this.env, names); } }
+    export class Admin extends WorkerEntrypoint { greet() { return 'admin'; } }
+    export default {
+      async fetch(request, given) {
+        const names = Object.keys(given);
+        const inObject = await given.ROOM.getByName('r').sees(names);
+        return Response.json([names.join(), isEarly(given, names), inObject, early.AI.run(), await early.SELF.greet()]);
+      },
+      queue() {},
+    };`,
+  );
+  project.write('wrangler.jsonc', JSON.stringify({ ...CONFIG, ai: { binding: 'AI' } }));
+  const { address } = await project.start('--bindings', 'stand-ins.js');
+  const [all, ...seen] = JSON.parse(await textOf(address)) as string[];
+  expect(all?.split(',').sort()).toEqual([
+    'AI',
+    'CACHE',
+    'DB',
+    'FILES',
+    'GREETING',
+    'JOBS',
+    'LIMITER',
+    'ROOM',
+    'SELF',
+  ]);
+  expect(seen).toEqual([all, all, 'stood in', 'admin']);
+});
+
 test('[DEV7] assets answer before the worker, and by their binding; no file outside of the folder does', async () => {
   project.write('public/index.html', '<h1>home</h1>');
   project.write('public/about.html', 'about us');

@@ -102,7 +102,9 @@ export class SimulatedHost implements HostOfRun {
       return [name, { ...entry, class: activity.watch(name, entry.class) }];
     });
     const registry = new ClassRegistry(Object.fromEntries(watched) as ClassTable);
-    const running = await startHost({ ...platform, sendsStreams: true }, registry, options.env);
+    const running = await startHost({ ...platform, sendsStreams: true }, registry, {
+      env: options.env,
+    });
     const host = new SimulatedHost(options, running, registry);
     late.of = () => host.#takeLate();
     return host;

@@ -18,7 +18,7 @@ let host: TestHost;
 beforeEach(async () => {
   host = new TestHost();
   host.prepare({ classes: [{ name: 'Box', storage: 'sql' }], options: {}, missing: {} });
-  await host.start({ main: { Box }, doubles: {}, workers: {} as never });
+  await host.start({ main: { Box }, workers: {} as never });
 });
 afterEach(() => host.end());
 

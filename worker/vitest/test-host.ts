@@ -11,7 +11,7 @@ import { MemoryMedium } from '../engine/file/medium.ts';
 import { MemoryCatalog } from '../objects/catalog/catalog.ts';
 import type { GivenBindings } from '../objects/entries/env-bindings.ts';
 import type { ClassTable } from '../objects/instance/object-class.ts';
-import { appOf, provideEnv } from '../realm/library/provided-env.ts';
+import { appOf, provideEnv, provideMore } from '../realm/library/provided-env.ts';
 import { wholeRealm } from '../realm/modules/whole-realm.ts';
 import { nodePlatform } from '../start/entries/node-platform.ts';
 import { type InProcessOptions, objectsOn } from '../start/entries/objects-on.ts';
@@ -28,8 +28,6 @@ export interface TestApp {
 /** The modules of the Worker under test, as Vitest has evaluated them. */
 export interface TestModules {
   readonly main: Readonly<Record<string, unknown>>;
-  /** Members of `env` in place of those of the configuration. */
-  readonly doubles: Readonly<Record<string, unknown>>;
   /** Workers beside it, by name. */
   readonly workers: NonNullable<InProcessOptions['workers']>;
 }
@@ -57,21 +55,37 @@ export class TestHost {
       missingBinding(name, section),
     ]);
     const bindings = { ...app.options.bindings, ...Object.fromEntries(given) } as GivenBindings;
-    const { env = {}, scriptName } = app.options;
+    const options = { ...app.options, bindings };
+    this.#state = { kind: 'prepared', app: { ...app, options } };
+    const { env = {}, scriptName, services = {}, compatibilityFlags = [] } = options;
+    provideEnv(env, {
+      bindings,
+      services,
+      compatibilityFlags,
+      ...(scriptName !== undefined && { scriptName }),
+    });
+  }
+
+  /** Members of `env` in place of those of the configuration, before the modules that read them are evaluated. */
+  replace(doubles: GivenBindings): void {
+    const { app } = this.#prepared;
+    const bindings = { ...app.options.bindings, ...doubles } as GivenBindings;
     this.#state = { kind: 'prepared', app: { ...app, options: { ...app.options, bindings } } };
-    provideEnv(env, { bindings, ...(scriptName !== undefined && { scriptName }) });
+    provideMore(doubles);
   }
 
   /** Starts the host. @throws INVALID_ARGUMENT before `prepare`; CLASS_INVALID */
   async start(modules: TestModules): Promise<void> {
-    const state = this.#state;
-    if (state.kind !== 'prepared') {
-      throw storageError(
-        'INVALID_ARGUMENT',
-        'cloudflare:test belongs to tests that Vitest runs with cloudflareTest() of ctx-storage/vitest in its plugins.',
-      );
-    }
-    this.#state = { kind: 'started', objects: await hostOf(state.app, modules) };
+    const { app } = this.#prepared;
+    this.#state = { kind: 'started', objects: await hostOf(app, modules) };
+  }
+
+  get #prepared(): State & { readonly kind: 'prepared' } {
+    if (this.#state.kind === 'prepared') return this.#state;
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'cloudflare:test belongs to tests that Vitest runs with cloudflareTest() of ctx-storage/vitest in its plugins.',
+    );
   }
 
   /** The running host. @throws CONNECTION_CLOSED */
@@ -95,7 +109,7 @@ export class TestHost {
 
 async function hostOf(
   { classes, options }: TestApp,
-  { main, doubles, workers }: TestModules,
+  { main, workers }: TestModules,
 ): Promise<Objects<object>> {
   const table: Record<string, ClassTable[string]> = {};
   for (const { name, storage } of classes) {
@@ -107,7 +121,6 @@ async function hostOf(
     }
     table[name] = { class: main[name] as never, storage };
   }
-  const bindings = { ...options.bindings, ...doubles } as GivenBindings;
   const platform = {
     ...(await nodePlatform()),
     medium: new MemoryMedium(),
@@ -115,6 +128,6 @@ async function hostOf(
     isDedicated: true,
     outside: OF_WORKER,
   };
-  const whole = { ...options, bindings, exports: main, workers };
+  const whole = { ...options, exports: main, workers };
   return objectsOn(platform, appOf(table, whole), whole);
 }

@@ -40,7 +40,7 @@ const dev = devCommand({
     }
     const { dev: serveProject } = await import('../../tools/dev/dev.ts');
     return serveProject(options, async () => {
-      const { holdGlobals, provideEnv, startApp } = await import(
+      const { holdGlobals, provideEnv, provideMore, startApp } = await import(
         '../../../worker/start/entries/node-dev-host.ts'
       );
       const makers = await import('../../../worker/bindings/index.ts');
@@ -50,6 +50,7 @@ const dev = devCommand({
         scripts: fileURLToPath(new URL('.', import.meta.url)),
         holdGlobals,
         provideEnv,
+        provideMore,
         start: startApp,
       };
     });

@@ -37,6 +37,8 @@ export interface Surroundings {
 export interface ConfiguredEnv {
   readonly env: object;
   readonly bindings: Readonly<Record<string, string | object>>;
+  readonly services: ObjectsConfig['services'];
+  readonly compatibilityFlags?: readonly string[];
   readonly scriptName?: string;
 }
 
@@ -58,6 +60,8 @@ export function configuredEnv(
   return {
     env: { ...config.vars, ...secrets },
     bindings,
+    services: config.services,
+    ...flagsOf(config),
     ...(scriptName !== undefined && { scriptName }),
   };
 }
@@ -93,10 +97,8 @@ export function appArguments(
       exports: main,
       bindsClassNames: false,
       bindings,
-      services: config.services,
       ...(crons.length > 0 && { crons: makers.cronTriggers(crons) }),
       ...(compatibilityDate !== undefined && { compatibilityDate }),
-      ...flagsOf(config),
     },
   };
 }

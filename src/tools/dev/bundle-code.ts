@@ -30,9 +30,21 @@ export interface CodeFiles {
 
 /** A build, or the reason why there is none. */
 export type Built =
-  /** @throws Error with the place in the project's files */
-  | { readonly kind: 'code'; load(): Promise<LoadedCode> }
+  /**
+   * The main module is evaluated after `provide` has had the user's own members of `env`.
+   *
+   * @throws Error with the place in the project's files
+   */
+  | {
+      readonly kind: 'code';
+      load(provide: (given: LoadedCode['given']) => void): Promise<LoadedCode>;
+    }
   | { readonly kind: 'failure'; readonly message: string };
+
+/** Exports of a bundle: the main module, or how it is evaluated. */
+interface Bundle extends Partial<LoadedCode> {
+  readonly load?: () => Promise<LoadedCode['main']>;
+}
 
 const OF_PLATFORM = /^(?:cloudflare:.*|ctx-storage\/worker)$/;
 
@@ -81,14 +93,7 @@ export async function bundleCode(
   };
   const building = await context({
     stdin: {
-      contents: [
-        main === undefined
-          ? 'export const main = {};'
-          : `export * as main from ${JSON.stringify(main)};`,
-        given === undefined
-          ? 'export const given = {};'
-          : `export { default as given } from ${JSON.stringify(given)};`,
-      ].join('\n'),
+      contents: entryOf(main, given),
       resolveDir: process.cwd(),
     },
     bundle: true,
@@ -113,6 +118,17 @@ export async function bundleCode(
   return () => building.dispose();
 }
 
+/** Has the main module, or evaluates it when it is asked to: that is after the given members were provided. */
+function entryOf(main: string | undefined, given: string | undefined): string {
+  const file = JSON.stringify(main);
+  if (given === undefined) {
+    return main === undefined ? 'export const main = {};' : `export * as main from ${file};`;
+  }
+  // A module that is imported dynamically is evaluated then, also in one bundle.
+  const load = main === undefined ? 'async () => ({})' : `() => import(${file})`;
+  return `export { default as given } from ${JSON.stringify(given)}; export const load = ${load};`;
+}
+
 function resultOf({ errors, outputFiles = [] }: BuildResult, file: string): Built {
   const [error] = errors;
   if (error !== undefined) {
@@ -122,10 +138,12 @@ function resultOf({ errors, outputFiles = [] }: BuildResult, file: string): Buil
   }
   return {
     kind: 'code',
-    load: async () => {
+    load: async (provide) => {
       writeFileSync(file, outputFiles[0]!.contents);
       try {
-        return (await import(pathToFileURL(file).href)) as LoadedCode;
+        const { main, given = {}, load } = (await import(pathToFileURL(file).href)) as Bundle;
+        provide(given);
+        return { given, main: main ?? (await load!()) };
       } catch (error) {
         throw mistake(placesOf(error), error);
       }

@@ -43,6 +43,8 @@ export interface DevHost {
   holdGlobals(): () => void;
   /** Shows `env` to code that reads it while it is loaded. */
   provideEnv(env: object, names: Omit<ConfiguredEnv, 'env'>): void;
+  /** Adds to it. */
+  provideMore(given: LoadedCode['given']): void;
   start(classes: object, options: object): Promise<RunningApp>;
 }
 
@@ -250,7 +252,10 @@ class App {
     return secrets;
   }
 
-  async #loaded(load: () => Promise<LoadedCode>, signal: AbortSignal): Promise<LoadedCode> {
+  async #loaded(
+    load: (Built & { kind: 'code' })['load'],
+    signal: AbortSignal,
+  ): Promise<LoadedCode> {
     const ended = () => mistake('The code changed while it was loaded, or the server has ended.');
     if (signal.aborted) throw ended();
     const report =
@@ -258,7 +263,9 @@ class App {
       'Requests wait for its end, or for the next change of the code.\n';
     const timer = setTimeout(() => this.#options.print(report), LOAD_REPORT_SECONDS * 1000);
     const abandoned = once(signal, 'abort').then(() => Promise.reject(ended()));
-    return Promise.race([load(), abandoned]).finally(() => clearTimeout(timer));
+    return Promise.race([load(this.#host.provideMore), abandoned]).finally(() =>
+      clearTimeout(timer),
+    );
   }
 
   #start(code: LoadedCode, env: ConfiguredEnv): Promise<RunningApp> {

@@ -69,7 +69,7 @@ export class GeneratedWorker {
     writeChanged(join(this.#folder, GLOBALS_FILE), NODE_GLOBALS_MODULE);
     const hasGlobals = this.hasUnenv && config.nodeApis === 'all';
     const globals = hasGlobals ? `./${GLOBALS_FILE}` : undefined;
-    const env = envModule(config, this.#library, this.#history, globals);
+    const env = envModule(config, paths, this.#history, globals);
     writeChanged(join(this.#folder, ENV_FILE), env);
     writeChanged(this.workerPath, workerModule(config, paths));
     writeChanged(this.startPath, startModule(WORKER_FILE));

@@ -671,10 +671,10 @@ describe('plugin', () => {
       `${path}: AI (ai): these bindings do not exist here, so the env of objects in a page does not have them.`,
     ]);
     await server.close();
-    const worker = readFileSync(join(root, '.cache/ctx-storage/objects.worker.js'), 'utf8');
-    expect(worker).toContain('import { cronTriggers, kv } from "ctx-storage/bindings";');
-    expect(worker).toContain('"CACHE": kv({"id":"1"}),');
-    expect(worker).toContain('crons: cronTriggers(["* * * * *"]),');
+    const env = readFileSync(join(root, '.cache/ctx-storage/objects.env.js'), 'utf8');
+    expect(env).toContain('import { cronTriggers, kv } from "ctx-storage/bindings";');
+    expect(env).toContain('"CACHE": kv({"id":"1"}),');
+    expect(env).toContain('crons: cronTriggers(["* * * * *"]),');
   });
 
   test('[VITE2] without a configuration the import names the way out; a wrong path is named', async () => {

@@ -24,10 +24,13 @@ export interface ModulePaths {
   readonly configName: string;
 }
 
-/** Fills `env`, has the options of `serve`, and imports the module `globals`. */
+/**
+ * Fills `env`, has the options of `serve`, and imports the module `globals`. The members of `env` are made here, before
+ * modules that read them are evaluated.
+ */
 export function envModule(
   config: ObjectsConfig,
-  library: string,
+  paths: Pick<ModulePaths, 'library' | 'bindings' | 'folderOf'>,
   history: HistoryLimits | undefined,
   globals: string | undefined,
 ): string {
@@ -41,11 +44,20 @@ export function envModule(
   };
   return [
     // First: the library looks for Node's globals when it is evaluated.
-    `import { provideEnv } from ${JSON.stringify(library)};`,
+    `import { provideEnv } from ${JSON.stringify(paths.library)};`,
     ...(globals === undefined ? [] : [`import ${JSON.stringify(globals)};`]),
+    ...makerImports(config, paths.bindings),
     '',
-    `export const options = ${JSON.stringify(options, null, 2)};`,
-    'provideEnv(options.env, options);',
+    'function named(texts, start) {',
+    '  return Object.fromEntries(Object.entries(texts).map(([path, sql]) => [path.slice(start), sql]));',
+    '}',
+    '',
+    `const options = ${JSON.stringify(options, null, 2)};`,
+    'export const served = {',
+    '  ...options,',
+    ...optionLines(config, (dir) => paths.folderOf(dir)),
+    '};',
+    'provideEnv(options.env, served);',
     '',
   ].join('\n');
 }
@@ -73,9 +85,8 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     'export the class.';
   return [
     // Imported first, so evaluated first, because the modules of `main` read env.
-    `import { options } from ${JSON.stringify(paths.env)};`,
+    `import { served } from ${JSON.stringify(paths.env)};`,
     `import { serve } from ${JSON.stringify(paths.library)};`,
-    ...makerImports(config, paths.bindings),
     `import * as main from ${JSON.stringify(paths.main)};`,
     '',
     'function exported(name) {',
@@ -83,16 +94,11 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     `  throw new TypeError(name + ${JSON.stringify(missing)});`,
     '}',
     '',
-    'function named(texts, start) {',
-    '  return Object.fromEntries(Object.entries(texts).map(([path, sql]) => [path.slice(start), sql]));',
-    '}',
-    '',
     'serve({',
     ...classes,
     '}, {',
-    '  ...options,',
+    '  ...served,',
     '  exports: main,',
-    ...optionLines(config, (folder) => paths.folderOf(folder)),
     '});',
     '',
   ].join('\n');

@@ -1,6 +1,6 @@
-// The namespaces and entry points for code in the worker: `env` and `ctx.exports` of each object, and `env` of the
-// worker itself. A stub belongs to the object whose `env` it came from: its calls wait until that object's
-// writes are durable, and answers arrive through its input gate.
+// The namespaces and entry points for code in the worker: one `env` and one `ctx.exports` for all of it, as on workerd.
+// A stub of them belongs to the object whose code uses it: its calls wait until that object's writes are durable, and
+// answers arrive through its input gate.
 
 import { type Carry, PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';
 import { discardDraft } from '../../../src/shared/calls/membrane/channel.ts';
@@ -73,6 +73,10 @@ interface Resident {
 export class Namespaces {
   readonly calls: ObjectCalls;
   readonly live: LiveCalls;
+  /** `env` of objects, events and modules: its stubs belong to the object that is running when they are used. */
+  env: Record<string, unknown>;
+  /** `ctx.exports` of objects and events, and `exports` of modules. */
+  readonly exports: object;
   readonly #host: ObjectHost;
   /** Values that the app passes to all objects. */
   readonly #env: object;
@@ -104,12 +108,14 @@ export class Namespaces {
     this.#entries = makeEntries?.({
       ambient: this.ambient,
       namespace: (className, caller) => this.#namespace(className, caller),
-      env: () => this.ambientEnv,
-      exports: () => this.ambientExports,
+      env: () => this.env,
+      exports: () => this.exports,
       writeProps: this.#writeProps,
       readProps: (props, context) => this.#local.receive(props, partyOf(context)) as object,
     });
     this.calls = new ObjectCalls(host, partyOf, manager, this.#entries);
+    this.env = this.#envOf(this.ambient);
+    this.exports = this.#exportsOf(this.ambient);
   }
 
   /** False while an event of an entry point runs. */
@@ -140,8 +146,8 @@ export class Namespaces {
     const { party, caller } = this.#residentOf(instance.context);
     const props = instance.startup?.props ?? null;
     return {
-      env: this.#entries?.ownEnv(instance.address.className ?? '', caller) ?? this.#envOf(caller),
-      exports: this.#exportsOf(caller),
+      env: this.#entries?.ownEnv(instance.address.className ?? '', caller) ?? this.env,
+      exports: this.exports,
       facets: new DurableObjectFacets(instance, party, this.#host, this.calls),
       props: props === null ? {} : (this.#local.receive(props, party) as object),
     };
@@ -155,16 +161,6 @@ export class Namespaces {
   /** `env` for code that runs beside the objects and never belongs to one. */
   get outsideEnv(): object {
     return this.#envOf(this.#worker.caller);
-  }
-
-  /** `env` of modules: its stubs belong to the object that is running when they are used. */
-  get ambientEnv(): object {
-    return this.#envOf(this.ambient);
-  }
-
-  /** `exports` of modules. */
-  get ambientExports(): object {
-    return this.#exportsOf(this.ambient);
   }
 
   /** Calls objects on behalf of the object that is running. */
@@ -228,7 +224,7 @@ export class Namespaces {
     };
   }
 
-  #envOf(caller: ObjectCaller): object {
+  #envOf(caller: ObjectCaller): Record<string, unknown> {
     const env: Record<string, unknown> = { ...this.#env };
     for (const [binding, className] of this.#host.classes.bindings) {
       env[binding] = this.#namespace(className, caller);

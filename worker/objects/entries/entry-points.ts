@@ -189,9 +189,10 @@ export class EntryPoints implements Entries {
   }
 }
 
-function addressOf(
+/** `worker`: undefined for the worker that serves the objects. */
+export function addressOf(
   worker: string | undefined,
-  entry: string,
+  entry = 'default',
   props?: EntryAddress['props'],
 ): EntryAddress {
   return { entry, ...(worker !== undefined && { worker }), ...(props && { props }) };

@@ -45,7 +45,7 @@ export interface WorkerOptions {
 }
 
 /** Services and `ctx.exports` have `scheduled` and `queue`. */
-const EXTRA_HANDLERS = 'service_binding_extra_handlers';
+export const EXTRA_HANDLERS = 'service_binding_extra_handlers';
 
 export interface EntryOptions {
   /** Flags of the real runtime. `service_binding_extra_handlers` is used, others change nothing. */
@@ -58,6 +58,9 @@ export interface EntryOptions {
   /** Other workers, by name. They have entry points, and no objects. */
   readonly workers?: Readonly<Record<string, WorkerOptions>>;
 }
+
+/** The default name of the worker that serves the objects. */
+export const OWN_NAME = 'worker';
 
 /** A worker whose bindings are checked. */
 export interface CheckedWorker {
@@ -91,7 +94,7 @@ export class Workers {
 
   /** `given`: the option `bindings` of the main worker. @throws CLASS_INVALID, UNKNOWN_CLASS */
   constructor(options: WorkersOptions, classes: ClassRegistry, given: EnvBindings) {
-    const { exports = {}, env = {}, services = {}, workers = {}, scriptName = 'worker' } = options;
+    const { exports = {}, env = {}, services = {}, workers = {}, scriptName = OWN_NAME } = options;
     this.given = given;
     this.compatibilityDate = options.compatibilityDate;
     this.sendsEvents = options.compatibilityFlags?.includes(EXTRA_HANDLERS) ?? false;

@@ -15,6 +15,7 @@ import { installCaches } from './caches.ts';
 import { installAddedMethods, installCloudflare, installNavigator } from './cloudflare.ts';
 import { installDigests } from './digests.ts';
 import { installFetch } from './gated-fetch.ts';
+import { installPromises } from './gated-promises.ts';
 import { Realm, type Replace, replaceDate } from './realm.ts';
 import { installSchedulerWait, installTimers } from './timers.ts';
 
@@ -29,6 +30,7 @@ export const OBJECT_GLOBALS: readonly Replace[] = [
   installBodyLengths,
   (scope, { ownHost }) => installBodyChunks(scope, () => ownHost() !== undefined),
   installDigests,
+  (scope, { current }) => installPromises(scope, current),
   (scope, { ownHost }) => installNavigator(scope, () => ownHost() !== undefined),
   (scope, { current, ownHost }) => installCaches(scope, current, ownHost),
   (scope, { current, ownHost }) => installCloudflare(scope, current, () => ownHost() !== undefined),

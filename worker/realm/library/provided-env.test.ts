@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { kv } from '../../bindings/index.ts';
 import type { ClassTable } from '../../objects/instance/object-class.ts';
 import {
   createObjects,
@@ -6,7 +7,13 @@ import {
   env,
   type NodeOptions,
   provideEnv,
+  runInDurableObject,
+  WorkerEntrypoint,
 } from '../../start/entries/node-objects.ts';
+
+/** Of user code, without types. */
+// biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
+type Untyped = any;
 
 type Namespace = {
   idFromName(name: string): { toString(): string };
@@ -78,5 +85,102 @@ describe('env while modules are evaluated', () => {
     await expect(start({ Keeper }, { scriptName: 'another' })).rejects.toThrow(
       /provideEnv.*KEEPER.*"script-Keeper".*"another-Keeper"/,
     );
+  });
+});
+
+describe('one env', () => {
+  class Box extends DurableObject<Record<string, unknown>> {
+    sees(name: string): unknown {
+      return this.env[name] ?? null;
+    }
+    reads(): unknown {
+      return (this.env.KV as Untyped).get('k');
+    }
+    isOwn(name: string): boolean {
+      return this.env[name] === env[name];
+    }
+  }
+  class Api extends WorkerEntrypoint {
+    hi(): string {
+      return 'hi';
+    }
+  }
+  /** Its answer comes from code of the worker. */
+  const inside = async (
+    see: (env: Record<string, never>) => unknown,
+    options: NodeOptions = {},
+  ): Promise<unknown> => {
+    const main = {
+      fetch: async (_request: Request, env: never) => Response.json(await see(env)),
+    };
+    const objects = await createObjects({ Box }, { ...options, exports: { default: main, Api } });
+    close = objects.close;
+    return (await objects.worker.fetch('http://x/')).json();
+  };
+  const own = () => ({
+    bindings: { BOX: 'Box', KV: kv() },
+    services: { API: { entrypoint: 'Api' } },
+  });
+
+  test('[NODE15] members that a module has read are those of events and objects, and work', async () => {
+    provideEnv({}, own());
+    const { KV, BOX, API } = env as Record<string, never>;
+    const seen = await inside(async (given) => {
+      await (KV as Untyped).put('k', 'v');
+      const box = (given.BOX as Untyped).getByName('a');
+      return [
+        [given.KV === KV, given.BOX === BOX, given.API === API],
+        [await box.isOwn('KV'), await box.isOwn('BOX'), await box.isOwn('API')],
+        [await (given.KV as Untyped).get('k'), await (API as Untyped).hi()],
+      ];
+    });
+    expect(seen).toEqual([
+      [true, true, true],
+      [true, true, true],
+      ['v', 'hi'],
+    ]);
+  });
+
+  test('[ENTRY11] objects, events and the import see a member that one of them has changed, added or removed', async () => {
+    const seen = await inside(
+      async (given) => {
+        const box = (given.Box as Untyped).getByName('a');
+        (given as Untyped).NAME = 'changed';
+        env.ADDED = 1;
+        delete env.GONE;
+        const names = ['NAME', 'ADDED', 'GONE'];
+        return [
+          names.map((name) => (given[name] as unknown) ?? null),
+          names.map((name) => env[name] ?? null),
+          await Promise.all(names.map((name) => box.sees(name))),
+        ];
+      },
+      { env: { NAME: 'given', GONE: true } },
+    );
+    const all = ['changed', 1, null];
+    expect(seen).toEqual([all, all, all]);
+  });
+
+  test('[ENTRY11] a method of a binding that code replaces is replaced for objects, too', async () => {
+    provideEnv({}, own());
+    const seen = await inside(async (given) => {
+      (given.KV as Untyped).get = async () => 'replaced';
+      return (given.BOX as Untyped).getByName('a').reads();
+    });
+    expect(seen).toBe('replaced');
+  });
+
+  test('[NODE11] two hosts that run at once have each an env of their own', async () => {
+    provideEnv({ NAME: 'given' });
+    const first = await createObjects({ Box });
+    const second = await createObjects({ Box });
+    const change = async (box: Untyped) => {
+      await runInDurableObject(box, (instance: Untyped) => {
+        instance.env.NAME = 'changed';
+      });
+    };
+    await change((first.env as Untyped).Box.getByName('a'));
+    expect(await (second.env as Untyped).Box.getByName('a').sees('NAME')).toBe('given');
+    await Promise.all([first.close(), second.close()]);
   });
 });

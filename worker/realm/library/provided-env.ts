@@ -4,23 +4,34 @@
 // provided namespace is an id of the host's class; otherwise the host does not start.
 
 import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
+import { serviceStub } from '../../../src/shared/calls/stubs/service-stub.ts';
 import { currentCaller, type ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { bindingParts } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
-import { EntryPoints, type EntryPointsParts } from '../../objects/entries/entry-points.ts';
-import { EnvBindings } from '../../objects/entries/env-bindings.ts';
-import { Workers } from '../../objects/entries/workers.ts';
+import {
+  addressOf,
+  EntryPoints,
+  type EntryPointsParts,
+} from '../../objects/entries/entry-points.ts';
+import { EnvBindings, type GivenBindings } from '../../objects/entries/env-bindings.ts';
+import { EXTRA_HANDLERS, OWN_NAME, Workers } from '../../objects/entries/workers.ts';
 import type { StartFollowing } from '../../objects/host/object-host.ts';
 import {
   ClassRegistry,
   type ClassTable,
   uniqueKeyOf,
 } from '../../objects/instance/object-class.ts';
-import { type AppOptions, type EnvNames, provide, provided } from './provided.ts';
+import { type AppOptions, type EnvNames, provide, provided, takeMissed } from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
 export type { EnvNames } from './provided.ts';
+
+/** `env` of a running host, and how it gives it up. */
+export interface HostEnv {
+  readonly env: Record<string, unknown>;
+  readonly leave: () => void;
+}
 
 /** The code of a host: the classes, the entry points and the `env` of one script. */
 export interface App {
@@ -29,32 +40,102 @@ export interface App {
   readonly env: object;
   readonly entryTexts?: readonly string[];
   readonly entryPoints?: (...parts: EntryPointsParts) => EntryPoints;
+  /** The whole `env`, from its members as the host has made them. */
+  readonly share?: (made: Record<string, unknown>) => HostEnv;
   readonly follow?: StartFollowing;
 }
 
 /**
  * Fills `env` of this module before a host runs, for modules that read it while they are evaluated.
  * Call it in a module that is imported before them. `serve` and `createObjects` take `env`,
- * `bindings` and `scriptName` from here unless their options name them.
+ * `bindings`, `services` and `scriptName` from here unless their options name them, and their `env` has these members.
  *
- * A namespace of `bindings` makes ids at once, and it and a binding of `ctx-storage/bindings` reach objects while a host runs.
+ * A namespace of `bindings` makes ids at once; it, a binding of `ctx-storage/bindings` and a service answer calls while a
+ * host runs. A service with props is made when the host starts.
  */
 export function provideEnv(env: object, names: EnvNames = {}): void {
-  const { bindings = {}, scriptName } = names;
+  const members = { ...env, ...membersOf(names) };
+  const sources: Record<string, unknown> = { ...env, ...names.bindings, ...names.services };
+  provide({
+    options: { env, ...names },
+    env: members,
+    sources: new Map(Object.keys(members).map((name) => [name, sources[name]])),
+    isTaken: false,
+  });
+}
+
+/** Adds to the provided `env`, before the modules that read these members are evaluated. */
+export function provideMore(bindings: GivenBindings): void {
+  const { options, ...rest } = provided();
+  const { env, sources } = rest;
+  const { scriptName } = options;
+  Object.assign(env, membersOf({ bindings, ...(scriptName !== undefined && { scriptName }) }));
+  for (const [name, given] of Object.entries(bindings)) sources.set(name, given);
+  provide({ ...rest, options: { ...options, bindings: { ...options.bindings, ...bindings } } });
+}
+
+/** Members of `env` that reach objects and entry points while a host runs. @throws CLASS_INVALID */
+function membersOf(names: EnvNames): Record<string, unknown> {
+  const { bindings = {}, services = {}, scriptName, compatibilityFlags = [] } = names;
   const namespaceOf = (className: string) => {
     const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
     return new DurableObjectNamespace({ className, ids, caller: runningHost });
   };
-  const members = Object.entries(bindings).flatMap(([name, given]): [string, object][] => {
-    if (typeof given === 'string') return [[name, namespaceOf(given)]];
+  const members: Record<string, unknown> = {};
+  for (const [name, given] of Object.entries(bindings)) {
     const parts = bindingParts(given, name);
-    if (parts === undefined) return [[name, given]];
-    return parts.client ? [[name, parts.client(namespaceOf(parts.className) as never)]] : [];
-  });
-  provide({
-    options: { env, bindings, ...(scriptName !== undefined && { scriptName }) },
-    env: { ...env, ...Object.fromEntries(members) },
-  });
+    if (typeof given === 'string') members[name] = namespaceOf(given);
+    else if (parts === undefined) members[name] = given;
+    else if (parts.client) members[name] = parts.client(namespaceOf(parts.className) as never);
+  }
+  for (const [name, to] of Object.entries(services)) {
+    const { service, entrypoint, props } = typeof to === 'string' ? { service: to } : to;
+    if (props !== undefined) continue;
+    const worker = service === (scriptName ?? OWN_NAME) ? undefined : service;
+    const sendsEvents = compatibilityFlags.includes(EXTRA_HANDLERS);
+    members[name] = serviceStub(addressOf(worker, entrypoint), runningHost, sendsEvents);
+  }
+  return members;
+}
+
+/**
+ * `env` of a host that starts, from the members that it has made: the provided `env`, which code may hold since modules
+ * were evaluated, with the host's own members in place of those that its options make otherwise.
+ *
+ * @throws CLASS_INVALID if a member was read before it existed
+ */
+function shared(
+  made: Record<string, unknown>,
+  sources: Readonly<Record<string, unknown>>,
+): HostEnv {
+  const early = [...takeMissed()].find((name) => Object.hasOwn(made, name));
+  if (early !== undefined) {
+    throw storageError(
+      'CLASS_INVALID',
+      `env.${early} was read while modules were evaluated, before it existed. Give it to provideEnv(), in a module that ` +
+        'is imported before the code that reads it, or read it in a handler.',
+    );
+  }
+  const given = provided();
+  if (given.isTaken) return { env: made, leave: () => {} };
+  for (const name of given.sources.keys()) {
+    if (Object.hasOwn(made, name)) continue;
+    delete given.env[name];
+    given.sources.delete(name);
+  }
+  for (const [name, member] of Object.entries(made)) {
+    const isSame = given.sources.has(name) && given.sources.get(name) === sources[name];
+    if (isSame) continue;
+    given.env[name] = member;
+    given.sources.set(name, sources[name]);
+  }
+  given.isTaken = true;
+  return {
+    env: given.env,
+    leave: () => {
+      given.isTaken = false;
+    },
+  };
 }
 
 /**
@@ -82,9 +163,16 @@ export function appOf(table: ClassTable, options: AppOptions): App {
     );
   }
   const workers = new Workers(complete, classes, given);
+  const sources = {
+    ...complete.env,
+    ...Object.fromEntries(classes.bindings),
+    ...complete.bindings,
+    ...complete.services,
+  };
   return {
     classes,
     env: complete.env ?? {},
+    share: (made) => shared(made, sources),
     entryTexts: workers.texts,
     ...(options.follow && { follow: options.follow }),
     // Without, a call runs through none of their code.

@@ -3,22 +3,23 @@
 // Invariant: an `env` given for a call is seen by the call and everything that it awaits, and by nothing else.
 
 import { AsyncLocalStorage } from '../modules/async-hooks.ts';
-import { provided } from './provided.ts';
+import { providedFor } from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
 /**
  * The app's `env`, and the namespaces of its classes, as an import instead of a constructor's
- * parameter. While modules are evaluated, it shows the argument of `provideEnv`.
+ * parameter: the members of `this.env`, which code may replace. While modules are evaluated, it shows the argument of
+ * `provideEnv`.
  */
-export const env: Readonly<Record<string, unknown>> = mirror(
-  () => given?.getStore()?.env ?? runningHostBindings()?.env ?? provided().env,
-  () => given?.getStore()?.env,
+export const env: Record<string, unknown> = mirror(
+  (name) => given?.getStore()?.env ?? runningHostBindings()?.env ?? providedFor(name),
+  () => true,
 );
 
 /** The namespaces of all classes, by name of the class. */
 export const exports: Readonly<Record<string, unknown>> = mirror(
-  () => given?.getStore()?.exports ?? runningHostBindings()?.exports,
-  () => given?.getStore()?.exports,
+  () => given?.getStore()?.exports ?? runningHostBindings()?.exports ?? {},
+  () => given?.getStore()?.exports !== undefined,
 );
 
 /** Objects that the imports show for the length of a call. */
@@ -85,27 +86,26 @@ export function waitUntil(work: Promise<unknown>): void {
 }
 
 // Imported before serve() runs, so it looks its target up on each use.
-// `own`: the object of the running call, which may change it.
+// `canChange`: whether code may change the target.
 function mirror(
-  target: () => object | undefined,
-  own: () => object | undefined,
-): Readonly<Record<string, unknown>> {
-  const current = () => target() ?? {};
+  target: (name: string | symbol) => object,
+  canChange: () => boolean,
+): Record<string, unknown> {
   return new Proxy(
     {},
     {
-      get: (_, name) => Reflect.get(current(), name),
-      has: (_, name) => Reflect.has(current(), name),
-      ownKeys: () => Reflect.ownKeys(current()),
+      get: (_, name) => Reflect.get(target(name), name),
+      has: (_, name) => Reflect.has(target(''), name),
+      ownKeys: () => Reflect.ownKeys(target('')),
       getOwnPropertyDescriptor: (_, name) => {
-        const found = Reflect.getOwnPropertyDescriptor(current(), name);
+        const found = Reflect.getOwnPropertyDescriptor(target(''), name);
         return found && { ...found, configurable: true };
       },
-      set: (_, name, value) => Reflect.set(own() ?? FIXED, name, value),
-      defineProperty: () => false,
-      deleteProperty: (_, name) => own() !== undefined && Reflect.deleteProperty(own()!, name),
+      set: (_, name, value) => canChange() && Reflect.set(target(''), name, value),
+      defineProperty: (_, name, property) =>
+        canChange() &&
+        Reflect.defineProperty(target(''), name, { ...property, configurable: true }),
+      deleteProperty: (_, name) => canChange() && Reflect.deleteProperty(target(''), name),
     },
   );
 }
-
-const FIXED = Object.freeze({});

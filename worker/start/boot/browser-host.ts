@@ -11,7 +11,6 @@ import { loadSqlite, type Sqlite } from '../../engine/vfs/sqlite-module.ts';
 import { MemoryCatalog, type ObjectCatalog } from '../../objects/catalog/catalog.ts';
 import { IdbCatalog } from '../../objects/catalog/idb-catalog.ts';
 import { systemTime } from '../../objects/clock/clock.ts';
-import type { StartFollowing } from '../../objects/host/object-host.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { KeptResults } from '../../objects/live/kept-results.ts';
 import type { Realm } from '../../realm/globals/realm.ts';
@@ -20,11 +19,11 @@ import {
   type BrowserMediumEnvironment,
   openBrowserMedium,
 } from './browser-medium.ts';
-import { type MakeEntryPoints, type RunningHost, startHost } from './start-host.ts';
+import { type HostedApp, type RunningHost, startHost } from './start-host.ts';
 
 type Wasm = URL | WebAssembly.Module | null;
 
-export interface BrowserHostOptions {
+export interface BrowserHostOptions extends HostedApp {
   /** Name of the directory; one host uses it at a time. */
   readonly directory: string;
   /** Where its files are kept. @default null: where they are already, else on the best medium here */
@@ -33,14 +32,8 @@ export interface BrowserHostOptions {
   readonly wasm?: Wasm | Promise<Wasm>;
   /** The classes of its objects. @default none: objects of `openStorage` only */
   readonly classes?: ClassRegistry;
-  /** The app's own `env`. @default nothing */
-  readonly env?: object;
   /** The globals of this thread, as the code of the objects sees them. */
   readonly realm: Realm;
-  /** Makes the entry points beside the classes. @default there are none */
-  readonly entryPoints?: MakeEntryPoints | undefined;
-  /** Objects that follow others. @default none */
-  readonly follow?: StartFollowing | undefined;
   /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** Limits of queries and imports. @default those of query-limits */
@@ -142,7 +135,7 @@ async function whyLost({ watch, suspect }: BrowserMedium, lost: Error): Promise<
  * @throws OPFS_UNAVAILABLE, MEDIUM_CONFLICT, INSECURE_CONTEXT, DISK_FULL, WORKER_FAILED
  */
 export async function startBrowserHost(options: BrowserHostOptions): Promise<BrowserHost> {
-  const { classes = new ClassRegistry(), env = {}, entryPoints } = options;
+  const { classes = new ClassRegistry() } = options;
   const parts = await openParts(options, classes);
   const { sqlite, catalog, catalogLost } = parts;
   const { kind, medium, lost, watch } = parts.medium;
@@ -157,9 +150,7 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
   const started = await startHost(
     kind === 'memory' ? platform : { ...platform, estimate, kept: keptResults(options.directory) },
     classes,
-    env,
-    entryPoints,
-    options.follow,
+    options,
   );
   return { ...started, medium: kind, lost: Promise.race([lost, catalogLost]), watch };
 }

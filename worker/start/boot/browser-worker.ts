@@ -24,11 +24,12 @@ import {
 import { codeDigest } from './deployment-order.ts';
 import { PageModule } from './page-module.ts';
 import { pageService } from './page-service.ts';
+import type { HostedApp } from './start-host.ts';
 
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
-  'classes' | 'env' | 'entryPoints' | 'follow' | 'realm' | 'idleMs' | 'limits' | 'history'
+  'classes' | keyof HostedApp | 'realm' | 'idleMs' | 'limits' | 'history'
 > &
   Pick<HostedCode, 'build' | 'compareBuilds'> & {
     /** The code of the entry points, which is part of the deployment. */

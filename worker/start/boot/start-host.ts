@@ -23,6 +23,7 @@ import type { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { MessageTurns, TURNS_PER_MESSAGE, type Turns } from '../../objects/io/turns.ts';
 import type { KeptResults } from '../../objects/live/kept-results.ts';
 import type { Realm } from '../../realm/globals/realm.ts';
+import type { HostEnv } from '../../realm/library/provided-env.ts';
 import { registerRunningHost } from '../../realm/library/running-hosts.ts';
 
 /** When the files of branches of a crashed host are removed: not while a page waits for its first answers. */
@@ -82,16 +83,23 @@ export interface RunningHost {
   close(fact?: string): Promise<void>;
 }
 
-/**
- * Opens nothing until an object is used or its alarm is due. `entryPoints`: those beside the classes. `follow`: objects
- * that follow others.
- */
+/** The code of a host beside its classes. */
+export interface HostedApp {
+  /** The app's own members of `env`. @default none */
+  readonly env?: object;
+  /** Entry points beside the classes. */
+  readonly entryPoints?: MakeEntryPoints;
+  /** Objects that follow others. */
+  readonly follow?: StartFollowing;
+  /** The whole `env`, from its members as this host makes them. @default an object of its own */
+  readonly share?: (made: Record<string, unknown>) => HostEnv;
+}
+
+/** Opens nothing until an object is used or its alarm is due. */
 export async function startHost(
   platform: Platform,
   classes: ClassRegistry,
-  env: object,
-  entryPoints?: MakeEntryPoints,
-  follow?: StartFollowing,
+  { env = {}, entryPoints, follow, share }: HostedApp = {},
 ): Promise<RunningHost> {
   // Not the platform itself: it would keep the first instance of SQLite, and all of its memory.
   const { time = systemTime, catalog, realm, isDedicated } = platform;
@@ -112,8 +120,10 @@ export async function startHost(
     realm.register({ host: host.io, isDedicated }),
     registerRunningHost(host.io, {
       caller: namespaces.ambient,
-      env: namespaces.ambientEnv,
-      exports: namespaces.ambientExports,
+      get env() {
+        return namespaces.env;
+      },
+      exports: namespaces.exports,
       waitUntil: (work) => host.currentContext?.keepAlive(work),
     }),
   ];
@@ -126,6 +136,11 @@ export async function startHost(
   };
   leave.push(time.after(SWEEP_DELAY_MS, () => void host.branches.sweep(), false));
   try {
+    if (share !== undefined) {
+      const shared = share(namespaces.env);
+      namespaces.env = shared.env;
+      leave.push(shared.leave);
+    }
     await host.start();
     await namespaces.start();
   } catch (error) {

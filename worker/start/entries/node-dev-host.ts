@@ -6,7 +6,7 @@ import { createObjects, type NodeOptions } from './node-objects.ts';
 import { hostOf } from './object-tools.ts';
 import { type PageSocket, type SocketEvents, SocketPages } from './socket-pages.ts';
 
-export { provideEnv } from '../../realm/library/provided-env.ts';
+export { provideEnv, provideMore } from '../../realm/library/provided-env.ts';
 
 /** A running app. */
 interface RunningApp {

@@ -57,9 +57,7 @@ export async function objectsOn<Table extends ClassTable>(
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     },
     app.classes,
-    app.env,
-    app.entryPoints,
-    app.follow,
+    app,
   );
   const { host, namespaces, manager, close } = running;
   const { bindings } = app.classes;
