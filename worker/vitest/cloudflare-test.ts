@@ -39,7 +39,13 @@ export const SELF: EntryHandle = whileItRuns(() => host.objects.worker);
 // Imported before the host starts, so it looks its target up on each use.
 function whileItRuns<T extends object>(target: () => object): T {
   return new Proxy({} as T, {
-    get: (_, name) => (typeof name === 'symbol' ? undefined : Reflect.get(target(), name)),
+    get(replaced, name) {
+      if (typeof name === 'symbol' || name in replaced) return Reflect.get(replaced, name);
+      const current = target();
+      const member: unknown = Reflect.get(current, name);
+      // A stub's own method, which must be called on the stub.
+      return name === 'fetch' ? (member as () => unknown).bind(current) : member;
+    },
   });
 }
 

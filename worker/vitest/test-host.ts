@@ -11,11 +11,14 @@ import { MemoryMedium } from '../engine/file/medium.ts';
 import { MemoryCatalog } from '../objects/catalog/catalog.ts';
 import type { GivenBindings } from '../objects/entries/env-bindings.ts';
 import type { ClassTable } from '../objects/instance/object-class.ts';
+import { DurableObject, WorkerEntrypoint } from '../realm/library/base-classes.ts';
+import { provided } from '../realm/library/provided.ts';
 import { appOf, provideEnv, provideMore } from '../realm/library/provided-env.ts';
 import { wholeRealm } from '../realm/modules/whole-realm.ts';
 import { nodePlatform } from '../start/entries/node-platform.ts';
 import { type InProcessOptions, objectsOn } from '../start/entries/objects-on.ts';
 import { missingBinding } from './missing-binding.ts';
+import { callsMock, mustHaveNoMocks } from './mocked-modules.ts';
 
 /** The Worker under test, as the plugin for Vitest reads it from the configuration. */
 export interface TestApp {
@@ -46,6 +49,10 @@ const UNPREPARED: State = { kind: 'unprepared' };
 export class TestHost {
   #state: State = UNPREPARED;
   #releaseGlobals = () => {};
+  /** The host that bindings have until the Worker is imported. */
+  #bindings: Objects<object> | undefined;
+  /** The data of this file. */
+  #media = { medium: new MemoryMedium(), catalog: new MemoryCatalog() };
 
   /** Shows `env` and the globals to modules that use them while they are evaluated. */
   prepare(app: TestApp): void {
@@ -74,10 +81,28 @@ export class TestHost {
     provideMore(doubles);
   }
 
+  /** True if the file, or a setup file, mocks modules: then the Worker is imported after them. */
+  isMocked(setupFiles: readonly string[], testFile: string | undefined): boolean {
+    return callsMock([...setupFiles, testFile]);
+  }
+
+  /** @throws INVALID_ARGUMENT if a module is mocked, and the Worker has imported it already */
+  mustHaveNoMocks(): void {
+    mustHaveNoMocks();
+  }
+
+  /** Starts bindings before the modules of the Worker are imported, such as databases that a setup file migrates. */
+  async startBindings(): Promise<void> {
+    const { app } = this.#prepared;
+    this.#bindings = await bindingsOf(app, this.#media);
+  }
+
   /** Starts the host. @throws INVALID_ARGUMENT before `prepare`; CLASS_INVALID */
   async start(modules: TestModules): Promise<void> {
     const { app } = this.#prepared;
-    this.#state = { kind: 'started', objects: await hostOf(app, modules) };
+    await this.#bindings?.close();
+    this.#bindings = undefined;
+    this.#state = { kind: 'started', objects: await hostOf(app, modules, this.#media) };
   }
 
   get #prepared(): State & { readonly kind: 'prepared' } {
@@ -93,7 +118,8 @@ export class TestHost {
     if (this.#state.kind === 'started') return this.#state.objects;
     throw storageError(
       'CONNECTION_CLOSED',
-      'The Worker under test does not run: it starts before the test file is imported, and ends after its last test.',
+      'The Worker under test does not run: it starts before the test file is imported, or after that if the file calls ' +
+        'vi.mock(), and ends after its last test.',
     );
   }
 
@@ -102,6 +128,7 @@ export class TestHost {
     const state = this.#state;
     this.#state = UNPREPARED;
     provideEnv({});
+    await this.#bindings?.close();
     if (state.kind === 'started') await state.objects.close();
     this.#releaseGlobals();
   }
@@ -110,6 +137,7 @@ export class TestHost {
 async function hostOf(
   { classes, options }: TestApp,
   { main, workers }: TestModules,
+  media: Media,
 ): Promise<Objects<object>> {
   const table: Record<string, ClassTable[string]> = {};
   for (const { name, storage } of classes) {
@@ -121,13 +149,58 @@ async function hostOf(
     }
     table[name] = { class: main[name] as never, storage };
   }
-  const platform = {
-    ...(await nodePlatform()),
-    medium: new MemoryMedium(),
-    catalog: new MemoryCatalog(),
-    isDedicated: true,
-    outside: OF_WORKER,
-  };
   const whole = { ...options, exports: main, workers };
-  return objectsOn(platform, appOf(table, whole), whole);
+  return objectsOn(await platformWith(media), appOf(table, whole), whole);
+}
+
+/** The host of the bindings' own classes. Classes and entry points of the Worker have stand-ins, which say that it is missing. */
+async function bindingsOf({ classes, options }: TestApp, media: Media): Promise<Objects<object>> {
+  const { crons: _crons, services = {}, ...rest } = options;
+  const table = classes.map(({ name, storage }) => [
+    name,
+    {
+      storage,
+      class: class extends DurableObject {
+        constructor(...given: [never, never]) {
+          super(...given);
+          throw notImported(`an object of class ${name}`);
+        }
+      },
+    },
+  ]);
+  const names = Object.values(services).map((to) => (to as { entrypoint?: string }).entrypoint);
+  const exports = ['default', ...names].map((name) => [
+    name,
+    class extends WorkerEntrypoint {
+      constructor(...given: [never, never]) {
+        super(...given);
+        throw notImported(`the entry point ${name}`);
+      }
+    },
+  ]);
+  const whole = { ...rest, exports: Object.fromEntries(exports) };
+  const app = appOf(Object.fromEntries(table), whole);
+  const { env } = provided();
+  return objectsOn(
+    await platformWith(media),
+    { ...app, share: () => ({ env, leave: () => {} }) },
+    whole,
+  );
+}
+
+interface Media {
+  readonly medium: MemoryMedium;
+  readonly catalog: MemoryCatalog;
+}
+
+async function platformWith(media: Media) {
+  return { ...(await nodePlatform()), ...media, isDedicated: true, outside: OF_WORKER };
+}
+
+function notImported(callee: string): Error {
+  return storageError(
+    'INVALID_ARGUMENT',
+    `A test calls ${callee} while its file is imported. The file or a setup file calls vi.mock(), so the Worker is ` +
+      'imported after it: call it in a test or in beforeAll().',
+  );
 }

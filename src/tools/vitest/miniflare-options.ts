@@ -159,11 +159,13 @@ function withConsumers(
   return changed;
 }
 
-function mustBeKnown(options: object, known: ReadonlySet<string>, place: string): void {
-  const name = Object.keys(options).find((option) => !known.has(option));
-  if (name === undefined) return;
+/** @throws Error that names the option that is not known */
+export function mustBeKnown(options: object, known: ReadonlySet<string>, place?: string): void {
+  const found = Object.keys(options).find((option) => !known.has(option));
+  if (found === undefined) return;
+  const name = place === undefined ? found : `${place}.${found}`;
   throw new Error(
-    `cloudflareTest: ${place}.${name} does not exist here; there are: ${[...known].join(', ')}. Give members of env ` +
+    `cloudflareTest: ${name} does not exist here; there are: ${[...known].join(', ')}. Give members of env ` +
       'by the module of the option doubles.',
   );
 }

@@ -16,6 +16,7 @@ import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config
 import {
   type AuxiliaryWorker,
   type MiniflareOptions,
+  mustBeKnown,
   servicesOf,
   withMiniflare,
 } from './miniflare-options.ts';
@@ -46,19 +47,52 @@ export interface CloudflareTestOptions {
   readonly doubles?: string;
 }
 
-/** For `plugins` of a Vitest configuration. @throws Error that names the file and the mistake */
-export function cloudflareTest(options: CloudflareTestOptions = {}): Plugin[] {
+/** Options, or a function that finds them when Vitest starts. */
+export type GivenOptions =
+  | CloudflareTestOptions
+  | ((context: TestContext) => CloudflareTestOptions | Promise<CloudflareTestOptions>);
+
+/** The argument of a function that finds options. */
+export interface TestContext {
+  /** Always fails: options are read before a global setup runs. @throws Error */
+  inject(name: string): never;
+}
+
+const CONTEXT: TestContext = {
+  inject(name) {
+    throw new Error(
+      `cloudflareTest: inject(${JSON.stringify(name)}) does not exist here: options are read before a global setup runs. ` +
+        'Use inject() of vitest in the tests.',
+    );
+  },
+};
+
+const KNOWN = new Set<string>([
+  'wrangler',
+  'miniflare',
+  'remoteBindings',
+  'additionalExports',
+  'main',
+  'doubles',
+] satisfies (keyof CloudflareTestOptions)[]);
+
+/** For `plugins` of a Vitest configuration. The start fails with the name of the file and the mistake. */
+export function cloudflareTest(given: GivenOptions = {}): Plugin[] {
   let kindOf = kindsBy([], '');
   const runner: Plugin = {
     name: 'ctx-storage:vitest',
     enforce: 'pre',
-    config(user) {
+    async config(user) {
       const root = resolve(user.root ?? '');
-      const { setup, rules, folder, secrets } = writeSetup(root, options);
-      kindOf = kindsBy(rules, folder);
+      const options = typeof given === 'function' ? await given(CONTEXT) : given;
+      mustBeKnown(options, KNOWN);
       const test = testOptions(user);
+      const own = [test.setupFiles ?? []].flat();
+      const paths = own.map((path) => resolve(root, path));
+      const { setup, rules, folder, secrets } = writeSetup(root, options, paths);
+      kindOf = kindsBy(rules, folder);
       // Before the project's own, which may use `env`. Returned, it would come after them.
-      test.setupFiles = [setup, ...[test.setupFiles ?? []].flat()];
+      test.setupFiles = [setup, ...own];
       return {
         test: {
           sequence: { setupFiles: 'list' },
@@ -107,7 +141,11 @@ const UNUSED = [
   'dev',
 ];
 
-function writeSetup(root: string, options: CloudflareTestOptions): Written {
+function writeSetup(
+  root: string,
+  options: CloudflareTestOptions,
+  setupFiles: readonly string[],
+): Written {
   const { configPath, environment } = options.wrangler ?? {};
   const { miniflare = {} } = options;
   const path = configOf(root, configPath);
@@ -128,14 +166,15 @@ function writeSetup(root: string, options: CloudflareTestOptions): Written {
     throw new Error(`${path}: the main module ${main} is missing.`);
   const doubles = options.doubles && resolve(root, options.doubles);
   mkdirSync(join(root, FOLDER), { recursive: true });
-  const setup = join(root, FOLDER, setupName(path, options));
+  const setup = join(root, FOLDER, setupName(path, options, setupFiles));
   const workers = (miniflare.workers ?? []).map((worker) => ({
     ...worker,
     scriptPath: resolve(root, worker.scriptPath),
   }));
   const given = miniflare.bindings ?? {};
   const provided = basename(setup);
-  writeFileSync(setup, setupModule(config, { main, doubles, workers, provided, given }));
+  const additions = { main, doubles, workers, provided, given, setupFiles };
+  writeFileSync(setup, setupModule(config, additions));
   return { setup, rules: config.rules, folder, secrets };
 }
 
@@ -149,9 +188,13 @@ function missingMembers({ missing }: ObjectsConfig, { doubles }: CloudflareTestO
 }
 
 /** Projects of one root differ in the file or in the options; their modules must not replace each other. */
-function setupName(path: string, options: CloudflareTestOptions): string {
+function setupName(
+  path: string,
+  options: CloudflareTestOptions,
+  setupFiles: readonly string[],
+): string {
   const digest = createHash('sha256')
-    .update(JSON.stringify([path, options]))
+    .update(JSON.stringify([path, options, setupFiles]))
     .digest('hex');
   return `setup-${basename(path).replaceAll('.', '-')}-${digest.slice(0, 12)}.mjs`;
 }
@@ -177,13 +220,18 @@ interface Additions {
    * none.
    */
   readonly provided: string;
+  /** Of the project, by their paths. */
+  readonly setupFiles: readonly string[];
   /** Values in place of variables and secrets. */
   readonly given: Readonly<Record<string, unknown>>;
 }
 
-/** The modules are imported after `prepare`: they read `env` while they are evaluated. */
+/**
+ * The modules are imported after `prepare`: they read `env` while they are evaluated. If the test file has mocks, they are
+ * imported after it.
+ */
 function setupModule(config: ObjectsConfig, additions: Additions): string {
-  const { main, doubles, workers, provided, given } = additions;
+  const { main, doubles, workers, provided, given, setupFiles } = additions;
   const options = {
     bindings: config.bindings,
     bindsClassNames: false,
@@ -194,7 +242,7 @@ function setupModule(config: ObjectsConfig, additions: Additions): string {
   };
   const missing = Object.fromEntries(config.missing.map(({ name, section }) => [name, section]));
   return [
-    "import { afterAll, inject } from 'vitest';",
+    "import { afterAll, beforeAll, expect, inject } from 'vitest';",
     `import host from ${JSON.stringify(RUNTIME)};`,
     ...makerImports(config, 'ctx-storage/bindings'),
     '',
@@ -209,12 +257,20 @@ function setupModule(config: ObjectsConfig, additions: Additions): string {
     '  },',
     '});',
     ...(doubles === undefined ? [] : [`host.replace((${moduleAt(doubles)}).default ?? {});`]),
-    'await host.start({',
+    'const start = async () => host.start({',
     `  main: ${moduleAt(main)},`,
     '  workers: {',
     ...workers.map(workerLine),
     '  },',
     '});',
+    // Mocks of the file are registered when it is imported.
+    `if (host.isMocked(${JSON.stringify(setupFiles)}, expect.getState().testPath)) {`,
+    '  await host.startBindings();',
+    '  beforeAll(start);',
+    '} else {',
+    '  await start();',
+    '  beforeAll(() => host.mustHaveNoMocks());',
+    '}',
     'afterAll(() => host.end());',
     '',
   ].join('\n');
