@@ -199,6 +199,42 @@ test('[DEV30] [ENTRY11] members that code has read while it is loaded are those 
   expect(seen).toEqual([all, all, 'stood in', 'admin']);
 });
 
+test.for([
+  ['has variables and secrets as text', [], { GREETING: 'hello', LIST: '[1,2]', TOKEN: 'secret' }],
+  ['is empty if a flag says so', ['nodejs_compat_do_not_populate_process_env'], {}],
+] as const)('[DEV42] process.env %s, and nothing of this machine', async ([, flags, expected]) => {
+  project.write('.dev.vars', 'TOKEN=secret\n');
+  project.write(
+    'src/index.ts',
+    `import { DurableObject } from 'cloudflare:workers';
+    const early = { ...process.env };
+    export class Room extends DurableObject { sees() { return { ...process.env }; } }
+    export default {
+      async fetch(request, env) {
+        const inObject = await env.ROOM.getByName('r').sees();
+        const event = { ...process.env };
+        process.env.COUNT = 1;
+        return Response.json([early, event, inObject, process.env.NODE_ENV, process.env.COUNT]);
+      },
+      queue() {},
+    };`,
+  );
+  const vars = { GREETING: 'hello', LIST: [1, 2] };
+  const compatibility_flags = ['nodejs_compat', ...flags];
+  project.write(
+    'wrangler.jsonc',
+    JSON.stringify({ ...CONFIG, services: [], vars, compatibility_flags }),
+  );
+  const { address } = await project.start();
+  expect(JSON.parse(await textOf(address))).toEqual([
+    expected,
+    expected,
+    expected,
+    'development',
+    '1',
+  ]);
+});
+
 test('[DEV7] assets answer before the worker, and by their binding; no file outside of the folder does', async () => {
   project.write('public/index.html', '<h1>home</h1>');
   project.write('public/about.html', 'about us');

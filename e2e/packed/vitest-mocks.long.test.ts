@@ -1,7 +1,7 @@
 // `ctx-storage/vitest` of the packed package: tests that change `env`, spy on bindings, or mock modules of the Worker.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { VitestProject } from './vitest-project.ts';
+import { CONFIG, VitestProject } from './vitest-project.ts';
 
 let project: VitestProject;
 
@@ -162,4 +162,17 @@ test('[VT14] a function gives the options; inject(), and an option that does not
   expect(project.run().output).toContain('cloudflareTest: inject("name") does not exist here');
   project.configure("{ minflare: { bindings: { NAME: 'given' } } }");
   expect(project.run().output).toContain('cloudflareTest: minflare does not exist here');
+});
+
+test('[VT15] process.env has the variables and secrets of the Worker, as text', () => {
+  project.write('.dev.vars', 'TOKEN=secret\n');
+  const vars = { LIST: [1, 2] };
+  const compatibility_flags = ['nodejs_compat'];
+  project.write('wrangler.jsonc', JSON.stringify({ ...CONFIG, vars, compatibility_flags }));
+  project.write(
+    'test/process.test.ts',
+    `${HEAD}it('has values', () => expect([process.env.LIST, process.env.TOKEN]).toEqual(['[1,2]', 'secret']));`,
+  );
+  const { passed, output } = project.run();
+  expect(passed, output).toEqual(['has values']);
 });

@@ -26,6 +26,8 @@ export interface TestApp {
   readonly options: InProcessOptions;
   /** Members of `env` that do not exist here, by name, with their sections. */
   readonly missing: Readonly<Record<string, string>>;
+  /** Whether `process.env` has the values of `env`. @default false */
+  readonly populatesProcessEnv?: boolean;
 }
 
 /** The modules of the Worker under test, as Vitest has evaluated them. */
@@ -49,6 +51,7 @@ const UNPREPARED: State = { kind: 'unprepared' };
 export class TestHost {
   #state: State = UNPREPARED;
   #releaseGlobals = () => {};
+  #restoreProcessEnv = () => {};
   /** The host that bindings have until the Worker is imported. */
   #bindings: Objects<object> | undefined;
   /** The data of this file. */
@@ -63,6 +66,7 @@ export class TestHost {
     ]);
     const bindings = { ...app.options.bindings, ...Object.fromEntries(given) } as GivenBindings;
     const options = { ...app.options, bindings };
+    if (app.populatesProcessEnv) this.#restoreProcessEnv = addToProcessEnv(options.env ?? {});
     this.#state = { kind: 'prepared', app: { ...app, options } };
     const { env = {}, scriptName, services = {}, compatibilityFlags = [] } = options;
     provideEnv(env, {
@@ -130,8 +134,23 @@ export class TestHost {
     provideEnv({});
     await this.#bindings?.close();
     if (state.kind === 'started') await state.objects.close();
+    this.#restoreProcessEnv();
     this.#releaseGlobals();
   }
+}
+
+/** Adds the values to `process.env`, whose others Vitest uses; the result brings the earlier ones back. */
+function addToProcessEnv(values: object): () => void {
+  const before = { ...process.env };
+  for (const [name, value] of Object.entries(values)) {
+    process.env[name] = typeof value === 'string' ? value : JSON.stringify(value);
+  }
+  return () => {
+    for (const name of Object.keys(values)) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+  };
 }
 
 async function hostOf(

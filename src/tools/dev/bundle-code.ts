@@ -102,7 +102,7 @@ export async function bundleCode(
     target: 'node20',
     conditions: ['workerd', 'worker'],
     mainFields: ['module', 'main'],
-    define: { ...define },
+    define: { 'process.env.NODE_ENV': '"development"', ...define },
     alias: { ...alias },
     // CommonJS modules require Node's modules.
     banner: {

@@ -8,6 +8,9 @@ import { existsSync, watch } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import type { ProjectBuild } from '../vite/wrangler-config.ts';
 
+/** Of this machine: the code that `dev` runs sees other variables. */
+const ENV = { ...process.env };
+
 /** Editors write a file in several steps. */
 const SETTLE_MS = 50;
 
@@ -59,7 +62,7 @@ export class CustomBuild {
 function runShell(command: string, folder: string, project: string): Promise<void> {
   const path = [join(project, 'node_modules/.bin'), process.env.PATH].join(delimiter);
   return new Promise((done, failed) => {
-    const child = spawn(command, { cwd: folder, shell: true, env: { ...process.env, PATH: path } });
+    const child = spawn(command, { cwd: folder, shell: true, env: { ...ENV, PATH: path } });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {

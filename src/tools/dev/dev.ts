@@ -10,6 +10,7 @@ import { dirname, join, resolve } from 'node:path';
 import { environmentOf, processVariables, secretsIn } from '../vite/dev-vars.ts';
 import { migrationHint } from '../vite/migration-files.ts';
 import { kindsBy } from '../vite/module-rules.ts';
+import { populatesProcessEnv, processEnvOf } from '../vite/node-apis.ts';
 import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
   appArguments,
@@ -23,6 +24,7 @@ import { Assets } from './assets.ts';
 import { type Built, bundleCode, mistake } from './bundle-code.ts';
 import { CustomBuild } from './custom-build.ts';
 import { type DevServer, type RunningApp, serveHttp } from './http-server.ts';
+import { replaceProcessEnv } from './process-env.ts';
 
 /** How long requests, and work that they wait for, may go on when the server is stopped. */
 const CLOSE_MS = 5000;
@@ -155,6 +157,7 @@ class App {
   /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
   #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
   readonly #printed = new Set<string>();
+  #restoreProcessEnv = () => {};
   /** Ends the wait for the latest code, which may never be loaded. */
   #waiting = new AbortController();
 
@@ -184,6 +187,7 @@ class App {
     this.#waiting.abort();
     const running = await this.#running.catch(() => undefined);
     await running?.close();
+    this.#restoreProcessEnv();
   }
 
   /** Bundles and starts, now and after each change; the result ends that. */
@@ -222,9 +226,12 @@ class App {
       const living = await before.catch(() => undefined);
       await living?.close();
       if (built.kind === 'failure') throw mistake(built.message);
+      // Variables of this machine choose the files of the secrets, again for each build.
+      this.#restoreProcessEnv();
       const secrets = this.#secrets();
       const env = configuredEnv(this.#config, this.#host.makers, { ...this.#project, secrets });
       this.#host.provideEnv(env.env, env);
+      this.#showProcessEnv(env);
       const code = await this.#loaded(built.load, signal);
       this.#isBuilt = true;
       return this.#start(code, env);
@@ -250,6 +257,13 @@ class App {
       this.#printed.add(warning);
     }
     return secrets;
+  }
+
+  #showProcessEnv({ env }: ConfiguredEnv): void {
+    const { compatibilityDate = '', compatibilityFlags } = this.#config;
+    const hasValues = populatesProcessEnv(compatibilityDate, compatibilityFlags);
+    this.#restoreProcessEnv();
+    this.#restoreProcessEnv = replaceProcessEnv(hasValues ? processEnvOf(env) : {});
   }
 
   async #loaded(

@@ -21,6 +21,25 @@ export function nodeApis(text: string, flags: readonly string[]): NodeApis {
   return modules && !has('no_nodejs_compat') ? 'modules' : 'none';
 }
 
+const POPULATED_SINCE = '2025-04-01';
+
+/** Whether `process.env` has the variables and secrets of `env`; otherwise it is empty. */
+export function populatesProcessEnv(text: string, flags: readonly string[]): boolean {
+  if (nodeApis(text, flags) === 'none') return false;
+  if (flags.includes('nodejs_compat_do_not_populate_process_env')) return false;
+  return text >= POPULATED_SINCE || flags.includes('nodejs_compat_populate_process_env');
+}
+
+/** The values as `process.env` has them: texts, and other values as JSON. */
+export function processEnvOf(values: object): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
+}
+
 /** Defines the globals; it is evaluated before the modules of the program. */
 export const NODE_GLOBALS_MODULE = [
   "import { Buffer } from 'node:buffer';",

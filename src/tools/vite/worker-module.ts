@@ -5,6 +5,7 @@
 
 import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import type { MigrationPlace } from './migration-files.ts';
+import { populatesProcessEnv, processEnvOf } from './node-apis.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
 
 /** Specifiers in the generated modules. */
@@ -58,8 +59,17 @@ export function envModule(
     ...optionLines(config, (dir) => paths.folderOf(dir)),
     '};',
     'provideEnv(options.env, served);',
+    ...(globals === undefined || !populates(config) ? [] : [processEnvLine(config.vars)]),
     '',
   ].join('\n');
+}
+
+function populates({ compatibilityDate = '', compatibilityFlags }: ObjectsConfig): boolean {
+  return populatesProcessEnv(compatibilityDate, compatibilityFlags);
+}
+
+function processEnvLine(vars: object): string {
+  return `Object.assign(globalThis.process.env, ${JSON.stringify(processEnvOf(vars))});`;
 }
 
 /** The option, if there are flags. */

@@ -11,6 +11,7 @@ import { environmentOf, processVariables, secretsIn } from '../vite/dev-vars.ts'
 import type { Variables } from '../vite/dot-env.ts';
 import { readMigrations } from '../vite/migration-files.ts';
 import { kindsBy, moduleRules } from '../vite/module-rules.ts';
+import { populatesProcessEnv } from '../vite/node-apis.ts';
 import { flagsOf, makerImports, optionLines } from '../vite/worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
@@ -250,6 +251,7 @@ function setupModule(config: ObjectsConfig, additions: Additions): string {
     'host.prepare({',
     `  classes: ${JSON.stringify(config.classes)},`,
     `  missing: ${JSON.stringify(missing)},`,
+    `  populatesProcessEnv: ${populatesProcessEnv(config.compatibilityDate ?? '', config.compatibilityFlags)},`,
     '  options: {',
     '  ...options,',
     ...optionLines(config),
