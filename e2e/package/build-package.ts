@@ -126,6 +126,8 @@ await bundle({
   entryPoints: {
     ...entryModules('node', 'simulate', 'management-node', 'vite', 'vitest', 'cloudflare-test'),
     'node-library': 'worker/start/entries/node-library.ts',
+    // It shares the base classes and `env` of node-library.
+    'node-in-process': 'worker/start/entries/in-process.ts',
     cli: 'src/management/cli/node-main.ts',
   },
 });
