@@ -47,7 +47,7 @@ export class HeadResult {
   readonly uploaded: Date;
   readonly httpMetadata: HttpMetadata;
   readonly customMetadata: Record<string, string>;
-  readonly range: ByteRange | undefined;
+  readonly range: (ByteRange & { readonly suffix: undefined }) | undefined;
   /** Empty, as in miniflare. */
   readonly storageClass = '';
   readonly ssecKeyMd5 = undefined;
@@ -63,7 +63,8 @@ export class HeadResult {
     this.uploaded = new Date(uploaded);
     this.httpMetadata = parsedHttpMetadata(httpMetadata);
     this.customMetadata = JSON.parse(customMetadata) as Record<string, string>;
-    this.range = range;
+    // With the key that workerd gives it.
+    this.range = range && { ...range, suffix: undefined };
   }
 
   writeHttpMetadata(headers: Headers): void {

@@ -2,6 +2,7 @@
 //
 // Invariant: handlers are known only after the constructor has returned.
 
+import { whileConstructing } from '../../../src/shared/contract/constructed-state.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import type { SocketHandlers } from '../sockets/hibernating-sockets.ts';
@@ -37,7 +38,11 @@ export class UserObject {
   construct(ctx: DurableObjectState, bindings: InstanceBindings): void {
     this.#state = { kind: 'constructing', bindings };
     try {
-      const object = new this.#class.construct(ctx as never, bindings.env as never);
+      const { construct } = this.#class;
+      const object = whileConstructing(
+        ctx,
+        () => new construct(ctx as never, bindings.env as never),
+      );
       this.#state = { kind: 'constructed', bindings, object, handlers: handlersOf(object) };
     } catch (error) {
       this.#state = { kind: 'failed', bindings };

@@ -29,18 +29,34 @@ export function installFetch(
   current: CurrentContext,
 ): () => void {
   const original = scope.fetch;
-  const gated: typeof fetch = async (input, init) => {
+  const gated = (input: RequestInfo | URL, init: RequestInit | undefined) => {
     const context = current();
-    if (context === undefined) return original(input, init);
+    return context === undefined ? original(input, init) : send(context, input, init);
+  };
+  const send = async (
+    context: IoContext,
+    input: RequestInfo | URL,
+    init: RequestInit | undefined,
+  ): Promise<Response> => {
     context.checkSends?.('fetch');
     // Wrong arguments are refused at once, and right ones are read before the caller changes them.
     const request = new Request(input, init);
     // They may come from a request that is passed on.
     for (const name of OF_CONNECTION) request.headers.delete(name);
-    const send = async () => original(context.host.sendsStreams ? request : await whole(request));
-    return gatedBody(await context.send(send), context);
+    const start = async () => original(context.host.sendsStreams ? request : await whole(request));
+    return gatedBody(await context.send(start), context);
   };
-  return replaceGlobal(scope, 'fetch', gated);
+  // Not an arrow: in an object, it refuses to be a method of something else, as on workerd.
+  function fetch(this: unknown, input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    const isDetached = this !== undefined && this !== scope && this !== globalThis;
+    if (isDetached && current() !== undefined) {
+      throw new TypeError(
+        'Illegal invocation: function called with incorrect `this` reference. Call fetch() as a global function.',
+      );
+    }
+    return gated(input, init);
+  }
+  return replaceGlobal(scope, 'fetch', fetch);
 }
 
 /** The request with its body in one piece. */

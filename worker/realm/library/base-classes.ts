@@ -2,6 +2,7 @@
 //
 // A module of its own, with next to nothing below it, so that a file of classes is small wherever it is bundled.
 
+import { checkState } from '../../../src/shared/contract/constructed-state.ts';
 import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
 import { CALLABLE, ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
 import type { ExecutionContext } from '../../../src/shared/contract/service.ts';
@@ -23,7 +24,9 @@ export class DurableObject<Env = unknown, Props = unknown> {
   protected readonly ctx: DurableObjectState<Props>;
   protected readonly env: Env;
 
+  /** @throws TypeError if a host constructs the object and `ctx` is not the one that it gave, but a proxy or a copy */
   constructor(ctx: AnyState, env: Env) {
+    checkState(ctx);
     this.ctx = ctx as DurableObjectState<Props>;
     this.env = env;
   }

@@ -81,8 +81,13 @@ function asyncHooks(): { readonly AsyncLocalStorage: new () => GivenStore } {
 }
 
 /** `ctx.waitUntil` of the object whose code is running. */
-export function waitUntil(work: Promise<unknown>): void {
-  runningHostBindings()?.waitUntil(work);
+export function waitUntil(...work: [Promise<unknown>]): void {
+  if ((work as unknown[]).length === 0) {
+    throw new TypeError(
+      "Failed to execute 'waitUntil' on 'EntrypointsModule': parameter 1 is not of type 'Promise'.",
+    );
+  }
+  runningHostBindings()?.waitUntil(Promise.resolve(work[0]));
 }
 
 // Imported before serve() runs, so it looks its target up on each use.
