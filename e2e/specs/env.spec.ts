@@ -1,4 +1,4 @@
-// `env` of a page's worker: one for modules, events and objects.
+// `env` of a page's worker, which modules, events and objects share.
 
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';

@@ -41,6 +41,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/calls/membrane/callable.ts disposals': BY_OBJECT,
   'src/shared/calls/sockets/web-socket.ts hibernateSocket': FRIEND,
   'src/shared/calls/sockets/web-socket.ts socketParts': FRIEND,
+  'src/shared/calls/stubs/fetcher.ts fetches': BY_OBJECT,
   'src/shared/calls/stubs/known-stubs.ts addresses': BY_OBJECT,
   'src/shared/calls/stubs/known-stubs.ts callers': BY_OBJECT,
   'src/shared/calls/stubs/known-stubs.ts classNames': BY_OBJECT,
@@ -49,6 +50,8 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/calls/stubs/known-stubs.ts members': BY_OBJECT,
   'src/shared/calls/stubs/known-stubs.ts rpcStubs': BY_OBJECT,
   'src/shared/calls/stubs/loopback.ts classes': BY_OBJECT,
+  'src/shared/contract/constructed-state.ts expected':
+    'the constructor of a base class is called by code of the app, which passes it nothing else',
   'worker/simulate/globals.ts runs': `${REALM}: how many runs see their own globals`,
   'worker/simulate/globals.ts uninstall': `${REALM}: the globals that runs replace together`,
   'worker/simulate/scope.ts scope': `${REALM}: whose code is running`,
@@ -62,6 +65,10 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/realm/globals/object-realm.ts objectRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/modules/whole-realm.ts wholeRealm': `${REALM}: the globals its hosts replace together`,
   'worker/realm/globals/realm.ts storageRealm': `${REALM}: the globals its hosts replace together`,
+  'worker/realm/library/provided.ts missed':
+    'modules read env while they load, before a host starts',
+  'worker/realm/library/rpc-stub.ts RpcStub':
+    'a class that is constructed by a function; it has no state',
   'worker/realm/library/provided.ts latest':
     'modules read env while they load, before a host starts',
   'worker/realm/library/running-object.ts given': `${REALM}: \`cloudflare:workers\` is a module`,
@@ -100,6 +107,8 @@ const PLATFORM = 'the same export of the entry of each platform';
 export const SHARED_NAMES: Readonly<Record<string, string>> = {
   settled: 'an entry of the package, and a wait of the simulator, which no app sees',
   AlarmInvocationInfo: PUBLIC_TYPE,
+  RpcPromise: 'the class of rpc-classes.ts, and the promise type of calls',
+  ServiceStub: PUBLIC_TYPE,
   Comment: PUBLIC_TYPE,
   Doctype: PUBLIC_TYPE,
   DocumentEnd: PUBLIC_TYPE,

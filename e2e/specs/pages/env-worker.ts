@@ -1,4 +1,4 @@
-// Code that reads `env` while it is evaluated, and an object that calls another one after a digest.
+// Reads `env` while it is evaluated; its object calls another object after a digest.
 
 import {
   DurableObject,

@@ -7,7 +7,7 @@
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
 import { PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';
 import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
-import { Fetcher, INTERNAL, setFetch } from '../../../src/shared/calls/stubs/fetcher.ts';
+import { Fetcher, OWN_STUB, setFetch } from '../../../src/shared/calls/stubs/fetcher.ts';
 import { setFixed } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import { facetClassOf } from '../../../src/shared/calls/stubs/loopback.ts';
 import type { Party } from '../../../src/shared/calls/stubs/party.ts';
@@ -264,7 +264,7 @@ export function createFacetStub(callee: Callee, callerNow: () => ObjectCaller): 
     get: (path) => callerNow().get(callee, path),
     call: (path, parameters) => callerNow().call(callee, path, parameters),
   };
-  const stub = new Proxy(new Fetcher(INTERNAL), {
+  const stub = new Proxy(new Fetcher(OWN_STUB), {
     has: (target, name) => isIn(target, name),
     get(target, name) {
       if (name in target || !isRemote(name)) return Reflect.get(target, name);

@@ -68,7 +68,7 @@ export class EntryPoints implements Entries {
       () => this.#parts.namespace(className, caller),
       (parts) => {
         const to = this.#workers.entryOf(parts);
-        return to && (entryHandle(addressOf(to.worker, to.entry), caller) as EntryHandle);
+        return to && (entryHandle(entryAddress(to.worker, to.entry), caller) as EntryHandle);
       },
     );
   }
@@ -171,7 +171,7 @@ export class EntryPoints implements Entries {
   #bindServices(env: Record<string, unknown>, worker: CheckedWorker, caller: ObjectCaller): void {
     for (const [binding, { worker: name, entry, props }] of worker.services) {
       const written = props && this.#parts.writeProps(props);
-      const address = addressOf(name, entry, written);
+      const address = entryAddress(name, entry, written);
       env[binding] = serviceStub(address, caller, this.#workers.sendsEvents);
     }
   }
@@ -184,13 +184,13 @@ export class EntryPoints implements Entries {
     for (const entry of entries.keys()) {
       const { sendsEvents } = this.#workers;
       const { writeProps } = this.#parts;
-      exports[entry] = loopbackService(addressOf(name, entry), caller, writeProps, sendsEvents);
+      exports[entry] = loopbackService(entryAddress(name, entry), caller, writeProps, sendsEvents);
     }
   }
 }
 
 /** `worker`: undefined for the worker that serves the objects. */
-export function addressOf(
+export function entryAddress(
   worker: string | undefined,
   entry = 'default',
   props?: EntryAddress['props'],

@@ -24,7 +24,7 @@ export class DurableObject<Env = unknown, Props = unknown> {
   protected readonly ctx: DurableObjectState<Props>;
   protected readonly env: Env;
 
-  /** @throws TypeError if a host constructs the object and `ctx` is not the one that it gave, but a proxy or a copy */
+  /** @throws TypeError if a host constructs the object and `ctx` is a proxy or copy of its own */
   constructor(ctx: AnyState, env: Env) {
     checkState(ctx);
     this.ctx = ctx as DurableObjectState<Props>;

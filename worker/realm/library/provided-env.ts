@@ -10,9 +10,9 @@ import { bindingParts } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import {
-  addressOf,
   EntryPoints,
   type EntryPointsParts,
+  entryAddress,
 } from '../../objects/entries/entry-points.ts';
 import { EnvBindings, type GivenBindings } from '../../objects/entries/env-bindings.ts';
 import { EXTRA_HANDLERS, OWN_NAME, Workers } from '../../objects/entries/workers.ts';
@@ -93,7 +93,7 @@ function membersOf(names: EnvNames): Record<string, unknown> {
     if (props !== undefined) continue;
     const worker = service === (scriptName ?? OWN_NAME) ? undefined : service;
     const sendsEvents = compatibilityFlags.includes(EXTRA_HANDLERS);
-    members[name] = serviceStub(addressOf(worker, entrypoint), runningHost, sendsEvents);
+    members[name] = serviceStub(entryAddress(worker, entrypoint), runningHost, sendsEvents);
   }
   return members;
 }

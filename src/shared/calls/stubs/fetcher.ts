@@ -14,12 +14,12 @@ export type Fetch = (
 const fetches = new WeakMap<object, Fetch>();
 
 /** A token that only this package can pass to the constructor. */
-export const INTERNAL = Symbol('internal');
+export const OWN_STUB = Symbol('internal');
 
 /** The class of every stub and service: `ServiceStub` of `cloudflare:workers`. */
 export class Fetcher {
   constructor(token?: unknown) {
-    if (token !== INTERNAL) throw new TypeError('Illegal constructor');
+    if (token !== OWN_STUB) throw new TypeError('Illegal constructor');
   }
 
   fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {

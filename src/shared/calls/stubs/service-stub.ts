@@ -4,7 +4,7 @@
 
 import type { EntryAddress } from '../../wire/address.ts';
 import { Bond } from './bond.ts';
-import { Fetcher, INTERNAL, setFetch } from './fetcher.ts';
+import { Fetcher, OWN_STUB, setFetch } from './fetcher.ts';
 import { setAddress, setCaller } from './known-stubs.ts';
 import { isIn, isRemote } from './remote-name.ts';
 import { remoteMember } from './rpc-promise.ts';
@@ -16,7 +16,7 @@ export function serviceStub(
   caller: ObjectCaller,
   sendsEvents = false,
 ): object {
-  const own = Object.assign(new Fetcher(INTERNAL), sendsEvents && eventsOf(address, caller));
+  const own = Object.assign(new Fetcher(OWN_STUB), sendsEvents && eventsOf(address, caller));
   const stub = serviceMembers(own, address, caller);
   setAddress(stub, address);
   setCaller(stub, caller);
@@ -26,7 +26,7 @@ export function serviceStub(
 /** The same, for code outside of the worker: `scheduled` and `queue` send an event. */
 export function entryHandle(address: EntryAddress, caller: ObjectCaller): object {
   return serviceMembers(
-    Object.assign(new Fetcher(INTERNAL), eventsOf(address, caller)),
+    Object.assign(new Fetcher(OWN_STUB), eventsOf(address, caller)),
     address,
     caller,
   );

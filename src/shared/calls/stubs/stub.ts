@@ -10,7 +10,7 @@ import type { EntryEvent } from '../../wire/protocol.ts';
 import type { Enter } from '../io/io-context.ts';
 import { Bond } from './bond.ts';
 import { Breakage } from './breakage.ts';
-import { Fetcher, INTERNAL, setFetch } from './fetcher.ts';
+import { Fetcher, OWN_STUB, setFetch } from './fetcher.ts';
 import { type AskFollowed, setFollowed } from './followed-calls.ts';
 import type { Path } from './invoke.ts';
 import { type CallLive, setAddress, setCaller, setLiveCalls } from './known-stubs.ts';
@@ -68,7 +68,7 @@ class DurableObjectStub extends Fetcher {
   declare readonly name: string | undefined;
 
   constructor(id: DurableObjectId | null) {
-    super(INTERNAL);
+    super(OWN_STUB);
     if (id === null) return;
     const options = { enumerable: true, configurable: true };
     Object.defineProperties(this, {
