@@ -1,6 +1,6 @@
 // npm run old-browsers -- [--firefox <executable>]
 //
-// Runs the packed package in the oldest Chromium that the documents state, and in one that is too old for it: both
+// Runs the packed package in the oldest Chromium that the documents state, and in a browser too old for it: both
 // from npm. With --firefox also in that Firefox. The last line is the count; ends with 1 if anything fails.
 //
 // A browser of that age is driven by no protocol of today: it opens a page, and the page requests an address that

@@ -1,4 +1,4 @@
-// `ctx-storage/vitest` of the packed package: tests that change `env`, spy on bindings, or mock modules of the Worker.
+// `ctx-storage/vitest` of the packed package: tests change `env`, spy on bindings, and mock modules.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CONFIG, VitestProject } from './vitest-project.ts';
