@@ -6,6 +6,7 @@ import type {
   DurableObjectState,
   RpcStub as RpcStubOf,
 } from '../../../src/shared/contract/object.ts';
+import type { ServiceStub as ServiceStubOf } from '../../../src/shared/contract/service.ts';
 import { DurableObject as Base } from '../../../worker/realm/library/base-classes.ts';
 import type { IS_OBJECT } from './namespaces.d.ts';
 
@@ -24,7 +25,7 @@ export type {
   ObjectWebSocketEventMap,
 } from '../../../src/shared/contract/object.ts';
 export { RpcTarget } from '../../../src/shared/contract/rpc-target.ts';
-export type { ExecutionContext, ServiceStub } from '../../../src/shared/contract/service.ts';
+export type { ExecutionContext } from '../../../src/shared/contract/service.ts';
 export type {
   DurableObjectStorage,
   ListOptions,
@@ -42,6 +43,14 @@ export {
   WorkerEntrypoint,
   WorkflowEntrypoint,
 } from '../../../worker/realm/library/base-classes.ts';
+
+/** The class of the stubs of objects, of services and of exports. */
+export declare const ServiceStub: abstract new () => object;
+export type ServiceStub<T extends object = object> = ServiceStubOf<T>;
+/** A member of a stub. */
+export declare abstract class RpcProperty {}
+/** The promise of a call. */
+export declare abstract class RpcPromise {}
 
 /** Base of a Durable Object class; keeps `ctx` and `env` as the constructor received them. */
 export declare abstract class DurableObject<Env = Cloudflare.Env, Props = unknown> extends Base<

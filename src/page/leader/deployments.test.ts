@@ -68,7 +68,7 @@ test('[BUILD4] a page whose own worker cannot be started follows whoever leads',
   expect(old.leadingHost.operations).toEqual(['put', 'get', 'get']);
 });
 
-test('[BUILD11] where locks are not listed, a newer deployment calls the one that leads, and leads once that is closed', async () => {
+test('[BUILD11] where locks are not listed, a newer deployment calls the leader, and leads once that is closed', async () => {
   tabs.browser.listsLocks = false;
   const old = tabs.tab({ build: 1 });
   const mine = await old.open();

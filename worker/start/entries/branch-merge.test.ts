@@ -156,7 +156,7 @@ test('[MERGE7] a merge whose onConflict never settles ends with its signal, and 
   await expect(closed).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
 });
 
-test('[MERGE5] a branch of a moment and one that is kept, with what was merged into that, are merged after a restart', async () => {
+test('[MERGE5] a branch of a moment and a kept one, with all that was merged into it, are merged after a restart', async () => {
   await storage.put('a', 1);
   const then = await storage.getCurrentBookmark();
   await storage.put('a', 2);

@@ -36,6 +36,8 @@ export class Fetcher {
   }
 }
 
+// As workerd names it; its tag is the older name.
+Object.defineProperty(Fetcher, 'name', { value: 'ServiceStub' });
 refuseToClone(Fetcher);
 
 /** Carries the requests of the stub. Returns the stub. */
