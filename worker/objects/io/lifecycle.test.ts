@@ -18,9 +18,13 @@ class Thing {
 let host: TestHost;
 afterEach(() => host?.close().catch(() => {}));
 
+/** How a call ends, however long that takes. */
+const endOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(String, (error: Error & { code?: string }) => error.code ?? error.message);
+
 /** How a call ended; `pending` when it has not. */
 async function outcome(call: Promise<unknown>): Promise<string> {
-  const end = call.then(String, (error: Error & { code?: string }) => error.code ?? error.message);
+  const end = endOf(call);
   await host.turns(30);
   return Promise.race([end, Promise.resolve('pending')]);
 }
@@ -102,7 +106,7 @@ describe('the end of an instance', () => {
       const inSection = deliver(({ state }) => state.blockConcurrencyWhile(forever));
       const waiting = deliver(() => ++ran);
       const all = [running, inSection, waiting];
-      const outcomes = Promise.all(all.map(outcome));
+      const outcomes = Promise.all(all.map(endOf));
       await host.turns(5);
       await end();
       expect(await outcomes).toEqual(['OBJECT_RESET', 'OBJECT_RESET', 'OBJECT_RESET']);
@@ -116,7 +120,7 @@ describe('the end of an instance', () => {
     host.holdFlushes();
     const written = deliver(({ state }) => state.storage.put('key', 1).then(() => 'written'));
     const running = deliver(forever);
-    const rejected = outcome(running);
+    const rejected = endOf(running);
     await host.turns(5);
     const closed = host.host.close();
     expect([await rejected, await outcome(written)]).toEqual(['OBJECT_RESET', 'pending']);
@@ -130,9 +134,9 @@ describe('the end of an instance', () => {
     await deliver(() => {});
     host.holdFlushes();
     const written = deliver(({ state }) => state.storage.put('key', 1).then(() => 'written'));
-    const rejected = outcome(written);
+    const rejected = endOf(written);
     await host.turns(5);
-    const closed = outcome(host.host.close());
+    const closed = endOf(host.host.close());
     await host.turns(5);
     host.failHeldFlushes();
     expect([await rejected, await closed]).toEqual(['IO', 'IO']);
