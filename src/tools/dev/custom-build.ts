@@ -60,7 +60,7 @@ export class CustomBuild {
 
 /** Programs of the project's packages are found, as in a script of npm. */
 function runShell(command: string, folder: string, project: string): Promise<void> {
-  const path = [join(project, 'node_modules/.bin'), process.env.PATH].join(delimiter);
+  const path = [join(project, 'node_modules/.bin'), ENV.PATH].join(delimiter);
   return new Promise((done, failed) => {
     const child = spawn(command, { cwd: folder, shell: true, env: { ...ENV, PATH: path } });
     let output = '';
