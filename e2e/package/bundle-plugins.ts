@@ -2,7 +2,6 @@
 // page's bundle, and names that programs see are kept.
 
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { keptNames } from './kept-names.ts';
 
@@ -46,18 +45,7 @@ const withoutMeanings: Plugin = {
 
 const EFFECTS = /\.[\\/]answer-starts\.ts$/;
 
-// The manifest says which files of the package are imported for an effect, and not which of the source.
-const effects: Plugin = {
-  name: 'effects',
-  setup(bundle) {
-    bundle.onResolve({ filter: EFFECTS }, ({ path, resolveDir }) => ({
-      path: resolve(resolveDir, path),
-      sideEffects: true,
-    }));
-  },
-};
-
-/** Leaves such a module out of the bundle, as a file beside it: the manifest cannot name a file with a digest in its name. */
+/** Leaves a module that is imported for its effect out of the bundle, as a file beside it, which the manifest names. */
 export const effectsApart: Plugin = {
   name: 'effects-apart',
   setup(bundle) {
@@ -69,4 +57,4 @@ export const effectsApart: Plugin = {
   },
 };
 
-export const bundlePlugins: Plugin[] = [flatAddresses, keptNames, withoutMeanings, effects];
+export const bundlePlugins: Plugin[] = [flatAddresses, keptNames, withoutMeanings];
