@@ -111,7 +111,7 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
           aria-label={`${label} of ${name}`}
           placeholder={label}
           title={`${TITLES[kindOf(index)]}. Empty: the default`}
-          {...(kindOf(index) === 'number' && { type: 'number', step: 'any' })}
+          {...(kindOf(index) === 'number' && NUMBER_FIELD)}
           autocomplete="off"
           value={texts.value[index] ?? ''}
           onInput={({ currentTarget: { value } }) => {
@@ -136,6 +136,12 @@ function fieldsOf(
   while (labels.length < wanted) labels.push(`argument ${labels.length + 1}`);
   return labels;
 }
+
+/** A number as JSON writes it. Not the browser's own field, which refuses numbers that are read as an infinity. */
+const NUMBER_FIELD = {
+  inputMode: 'decimal',
+  pattern: '-?[0-9]+([.][0-9]+)?([eE][+\\-]?[0-9]+)?',
+} as const;
 
 const TITLES: Readonly<Record<ParameterKind, string>> = {
   number: 'A number',
