@@ -1,7 +1,8 @@
-// The namespaces and entry points for code in the worker: one `env` and one `ctx.exports` for all of it, as on workerd.
-// A stub of them belongs to the object whose code uses it: its calls wait until that object's writes are durable, and
-// answers arrive through its input gate.
+// The namespaces and entry points for code in the worker: one `env` and one `ctx.exports` for all of it, as on workerd;
+// in a browser, which does not follow code across each await, an object has its own. A stub belongs to the object whose
+// code uses it: its calls wait until that object's writes are durable, and answers arrive through its input gate.
 
+import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import { type Carry, PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';
 import { discardDraft } from '../../../src/shared/calls/membrane/channel.ts';
 import { pairOfReferences } from '../../../src/shared/calls/membrane/references.ts';
@@ -146,8 +147,8 @@ export class Namespaces {
     const { party, caller } = this.#residentOf(instance.context);
     const props = instance.startup?.props ?? null;
     return {
-      env: this.#entries?.ownEnv(instance.address.className ?? '', caller) ?? this.env,
-      exports: this.exports,
+      env: this.#entries?.ownEnv(instance.address.className ?? '', caller) ?? this.#envFor(caller),
+      exports: isTaskExact ? this.exports : this.#exportsOf(caller),
       facets: new DurableObjectFacets(instance, party, this.#host, this.calls),
       props: props === null ? {} : (this.#local.receive(props, party) as object),
     };
@@ -222,6 +223,11 @@ export class Namespaces {
       },
       after: this.#after,
     };
+  }
+
+  /** Where code is not followed across each await, an object has stubs of its own: its calls wait for its writes all the same. */
+  #envFor(caller: ObjectCaller): object {
+    return isTaskExact ? this.env : this.#envOf(caller);
   }
 
   #envOf(caller: ObjectCaller): Record<string, unknown> {

@@ -26,6 +26,10 @@ afterAll(() => {
   vi.resetModules();
 });
 
+interface NotesOf {
+  getByName(name: string): { note(text: string): Promise<number> };
+}
+
 function create() {
   class Notes extends library.DurableObject {
     notes: string[] = [];
@@ -44,6 +48,11 @@ function create() {
       waitsBegun++;
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       return Date.now() - begunMs;
+    }
+    /** The answer of another object, after a promise that belongs to no object. */
+    async passOn(text: string): Promise<number> {
+      await new Promise((resolve) => systemTimeout(resolve, 5));
+      return (this.env as { Notes: NotesOf }).Notes.getByName('other').note(text);
     }
     async askItself(): Promise<number[]> {
       const now = new library.RpcStub(() => Date.now()) as unknown as () => Promise<number>;
@@ -119,6 +128,16 @@ describe('code beside the objects, by turns', () => {
     const notes = objects.env.Notes.getByName('a');
     expect(await notes.call(() => isOutside())).toBe(true);
     expect(await notes.put('x')).toBe(START_MS);
+  });
+
+  test('[STUB14] a call by env is of its object, also after a promise that nobody follows: a reset object makes none', async () => {
+    const notes = objects.env.Notes.getByName('a');
+    expect(await notes.passOn('first')).toBe(1);
+    const late = notes.passOn('late').catch((error: Error) => error.message);
+    await notes.abort().catch(() => {});
+    expect(await late).toBe('on purpose');
+    await new Promise((resolve) => systemTimeout(resolve, 50));
+    expect(await objects.env.Notes.getByName('other').note('last')).toBe(2);
   });
 
   test('[STUB24] an object that calls its own stub goes on as itself', async () => {
