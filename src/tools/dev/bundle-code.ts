@@ -12,7 +12,7 @@ import { type KindOf, moduleOfFile } from '../vite/module-rules.ts';
 import type { LoadedCode } from './app-options.ts';
 
 export interface CodeFiles {
-  /** The main module. Undefined: it exports nothing. */
+  /** The path of the Worker's main module. Undefined: the project has assets alone. */
   readonly main: string | undefined;
   /** The module with the user's own members of `env`. */
   readonly given: string | undefined;

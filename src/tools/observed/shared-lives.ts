@@ -24,8 +24,8 @@ const UNCLAIMED_MS = 30_000;
 const THROWN_MS = 250;
 
 /**
- * So many first values of one owner that nobody has looked at mean a component whose read differs each time that it
- * renders: it waits for a value, renders again, and waits for another one.
+ * After so many first values of one handle that no component has read, a component is taken to ask for another query at each
+ * render: it suspends for a value, renders again, and suspends for the value of the next query.
  */
 const UNSEEN_MAX = 10;
 

@@ -181,7 +181,7 @@ const BY_NAME: ReadonlySet<string> = new Set([
 /** In these, each key is a name in `env`. */
 const BY_KEY: ReadonlySet<string> = new Set(['data_blobs', 'text_blobs', 'vars', 'wasm_modules']);
 
-/** Sections of other things, with keys of the author's choice, or of the members of other deployments. */
+/** Sections that bind no members of `env`: their keys are names that the author chooses, or they belong to other deployments. */
 const WITHOUT_MEMBERS: ReadonlySet<string> = new Set(['alias', 'define', 'env', 'previews']);
 
 /** The namespace in which wrangler puts the files of the section `site`. */

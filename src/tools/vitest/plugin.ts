@@ -217,8 +217,8 @@ interface Additions {
   readonly doubles: string | undefined;
   readonly workers: readonly AuxiliaryWorker[];
   /**
-   * The name under which Vitest provides the secrets: the module lies in a folder that is cached and shared, so it contains
-   * none.
+   * The key under which Vitest's `inject()` gives the secrets. The generated module does not contain them, because its folder
+   * may be cached and shared.
    */
   readonly provided: string;
   /** Of the project, by their paths. */

@@ -75,7 +75,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = { dev, vite, vitest };
 
 const kinds = new Map(Object.entries(KEYS.keys));
 
-/** Settings that have no settings in them. */
+/** Settings whose value is not an object with further settings. */
 const LEAVES = [...kinds.keys()].filter(
   (key) =>
     ![...kinds.keys()].some(

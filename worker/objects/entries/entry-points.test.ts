@@ -11,7 +11,7 @@ import {
   WorkflowEntrypoint,
 } from '../../start/entries/node-objects.ts';
 
-/** Of user code, without types. */
+/** A value in the code of an app, which has types of its own. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { r2 } from '../../bindings/index.ts';
 import { createObjects, DurableObject, waitUntil } from '../../start/entries/node-objects.ts';
 
-/** Of user code, without types. */
+/** A value in the code of an app, which has types of its own. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 
