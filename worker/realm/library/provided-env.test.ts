@@ -170,6 +170,25 @@ describe('one env', () => {
     expect(seen).toBe('replaced');
   });
 
+  test('[NODE15] the members of a host end with it: the next one has its own, and the provided ones are there again', async () => {
+    provideEnv({ NAME: 'given' });
+    const options = { bindings: { BOX: 'Box', KV: kv() }, env: { NAME: 'own' } };
+    for (const run of ['first', 'second']) {
+      const reads = (given: Record<string, never>) =>
+        (given.BOX as Untyped).getByName('a').sees('NAME');
+      expect(await inside(reads, options), run).toBe('own');
+      const write = () =>
+        inside(async (given) => {
+          await (given.KV as Untyped).put('k', run);
+          return (given.KV as Untyped).get('k');
+        }, options);
+      await close!();
+      expect(await write(), run).toBe(run);
+      await close!();
+      expect({ ...env }, run).toEqual({ NAME: 'given' });
+    }
+  });
+
   test('[NODE11] two hosts that run at once have each an env of their own', async () => {
     provideEnv({ NAME: 'given' });
     const first = await createObjects({ Box });

@@ -118,21 +118,20 @@ function shared(
   }
   const given = provided();
   if (given.isTaken) return { env: made, leave: () => {} };
-  for (const name of given.sources.keys()) {
-    if (Object.hasOwn(made, name)) continue;
-    delete given.env[name];
-    given.sources.delete(name);
-  }
+  const { env } = given;
+  const provides = new Map(Object.entries(env));
+  for (const name of given.sources.keys()) if (!Object.hasOwn(made, name)) delete env[name];
   for (const [name, member] of Object.entries(made)) {
     const isSame = given.sources.has(name) && given.sources.get(name) === sources[name];
-    if (isSame) continue;
-    given.env[name] = member;
-    given.sources.set(name, sources[name]);
+    if (!isSame) env[name] = member;
   }
   given.isTaken = true;
   return {
-    env: given.env,
+    env,
     leave: () => {
+      // Members of a host that has ended would reject every call.
+      for (const [name, member] of Object.entries(made)) if (env[name] === member) delete env[name];
+      for (const [name, member] of provides) if (!Object.hasOwn(env, name)) env[name] = member;
       given.isTaken = false;
     },
   };
