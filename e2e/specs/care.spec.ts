@@ -76,8 +76,8 @@ test('[CARE3] [CARE5] every tab is told before the quota is used up', { tag: LON
   await expect.poll(async () => (await toldOf(one)).length).toBe(1);
   const [space] = await toldOf(two);
   expect(space!.quota - space!.usage).toBeLessThan(32 * MIB);
-  // The browser is asked between commits, each of 1 MB, and checkpoints, each of up to 3 MB here.
-  expect(space!.quota - space!.usage).toBeGreaterThan(16 * MIB);
+  // No write waits for the browser's answer, so how much is left depends on how long that takes.
+  expect(space!.usage).toBeLessThan(space!.quota);
 });
 
 test('[CARE3] a worker asks for the free space apart from its writes: Firefox answers on the thread of a page', {

@@ -41,6 +41,8 @@ async function open(context: BrowserContext, site: Served, name: string): Promis
 
 const add = (page: Page, id: string) => page.evaluate((id) => window.app.add(id), id);
 const count = (page: Page) => page.evaluate(() => window.app.count());
+/** When the page was opened, as deployments without a build compare. */
+const started = (page: Page) => page.evaluate(() => performance.timeOrigin);
 const state = (page: Page) => page.evaluate(() => window.app.state());
 const told = (page: Page) => page.evaluate(() => window.app.told);
 const outcome = (page: Page, what: 'count' | 'state') =>
@@ -59,11 +61,12 @@ for (const [older, newer, tag] of [
     expect(await state(old)).toEqual(['leading', false]);
 
     const young = await open(context, site, newer);
-    expect(await add(young, 'b')).toBe(newer);
+    const startedMs = await Promise.all([old, young].map(started));
+    expect(await add(young, 'b'), `the pages were opened at ${startedMs}`).toBe(newer);
     expect(await count(young)).toBe(2);
     expect(await state(young)).toEqual(['leading', false]);
     expect(await count(old)).toBe(2);
-    expect(await add(old, 'c')).toBe(newer);
+    expect(await add(old, 'c'), 'of the older tab').toBe(newer);
     await expect.poll(() => state(old)).toEqual(['following', true]);
     expect((await told(old)).filter((event) => event === 'outdated')).toEqual(['outdated']);
     expect(await told(young)).toEqual(['leading']);
