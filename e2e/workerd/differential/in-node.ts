@@ -2,6 +2,9 @@
 
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 
+/** Timers are as Node's. */
+const FLAGS = ['enable_nodejs_global_timers'];
+
 export async function askInNode(
   className: string,
   Class: new (ctx: never, env: never) => object,
@@ -10,7 +13,7 @@ export async function askInNode(
 ): Promise<Record<string, unknown>> {
   const { env, clock, close } = await createObjects(
     { [className]: Class },
-    { compatibilityDate: '2026-07-01', exports },
+    { compatibilityDate: '2026-07-01', compatibilityFlags: FLAGS, exports },
   );
   try {
     return JSON.parse(JSON.stringify(await ask(env[className])));

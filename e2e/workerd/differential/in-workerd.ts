@@ -30,6 +30,7 @@ export async function askInWorkerd(asked: Asked): Promise<Record<string, unknown
     folder: import.meta.dirname,
     classes: { [className]: className },
     compatibilityDate: '2026-07-01',
+    compatibilityFlags: ['enable_nodejs_global_timers'],
   });
   return answers as Record<string, unknown>;
 }

@@ -334,7 +334,7 @@ export const CALLS: Questions = {
     }),
     await (await peer.function())(),
   ],
-  'a timer of other values': async () => {
+  'a timer of other values': () => {
     const { setTimeout: timeout, setInterval: interval } = scope;
     const all = [
       () => timeout('code', 0),
@@ -344,7 +344,7 @@ export const CALLS: Questions = {
       () => interval('code', 1),
       () => interval(),
     ];
-    return Promise.all(all.map((call) => attempt(call)));
+    return all.map(refusal); // the words of Node's timers are others
   },
   'a wait with other values as options': async () => {
     const all = [5, 'text', null, undefined, {}];

@@ -7,6 +7,7 @@ import { FACTS } from './surface-facts.ts';
 import { PLATFORM } from './surface-platform.ts';
 import { SOCKETS } from './surface-sockets.ts';
 import { FIXED, filled, fixed, identity, STREAMS } from './surface-streams.ts';
+import { STRICT } from './surface-strict.ts';
 
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
@@ -21,6 +22,7 @@ const QUESTIONS: Readonly<Record<string, Questions>> = {
   facts: FACTS,
   platform: PLATFORM,
   sockets: SOCKETS,
+  strict: STRICT,
 };
 
 /** The class `Surface`. */

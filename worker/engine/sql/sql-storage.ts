@@ -36,7 +36,7 @@ export class SqlStorage {
    * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN
    */
   exec(...args: unknown[]): Cursor {
-    if (!(#database in this)) throw illegalInvocation('SqlStorage');
+    if (!(#database in Object(this))) throw illegalInvocation('SqlStorage');
     if (args.length === 0) {
       throw storageError('INVALID_ARGUMENT', 'exec(): the text of the query is missing.');
     }
@@ -54,13 +54,13 @@ export class SqlStorage {
    * @throws INVALID_ARGUMENT
    */
   live(...args: unknown[]): unknown {
-    if (!(#database in this)) throw illegalInvocation('SqlStorage');
+    if (!(#database in Object(this))) throw illegalInvocation('SqlStorage');
     return this.#live(args);
   }
 
   /** Size of the database, in bytes. */
   get databaseSize(): number {
-    if (!(#database in this)) throw illegalInvocation('SqlStorage');
+    if (!(#database in Object(this))) throw illegalInvocation('SqlStorage');
     return this.#database().sizeBytes;
   }
 }

@@ -48,7 +48,10 @@ export interface WorkerOptions {
 export const EXTRA_HANDLERS = 'service_binding_extra_handlers';
 
 export interface EntryOptions {
-  /** Flags of the real runtime. `service_binding_extra_handlers` is used, others change nothing. */
+  /**
+   * Flags of the real runtime. `service_binding_extra_handlers`, and those that decide whether timers are Node's, are
+   * used; others change nothing.
+   */
   readonly compatibilityFlags?: readonly string[];
   readonly bindings?: GivenBindings;
   /** When `scheduled` of the default entry point runs: `cronTriggers(…)` of `ctx-storage/bindings`. */

@@ -121,6 +121,7 @@ export class ObjectHost {
       after: environment.after,
       beforeNextTurn,
       sendsStreams: environment.sendsStreams ?? false,
+      compatibilityFlags: environment.compatibilityFlags ?? [],
     };
     this.cancellations = new Cancellations({
       now: () => Date.now(),

@@ -34,6 +34,8 @@ export interface HostEnvironment extends Turns {
   isTimeControlled?(): boolean;
   /** True when the network accepts a stream as a body. @default false: browsers do not */
   readonly sendsStreams?: boolean;
+  /** Of the script. @default none */
+  readonly compatibilityFlags?: readonly string[];
   /** How calls of code beside the objects enter and leave. @default as of a program */
   readonly outside?: PartyIo;
   /** Like `after`, in real time, which goes on while the host's clock stands still. */

@@ -76,6 +76,18 @@ test('[NODE30] the import waitUntil takes any value, and refuses none', async ()
   ]);
 });
 
+test("[NODE30] a request's redirect, cache and integrity that workerd refuses are refused in an event, and not outside", async () => {
+  const refused = [{ redirect: 'error' }, { cache: 'reload' }, { integrity: 'sha256-a' }];
+  const taken = [{ redirect: 'manual' }, { cache: 'no-store' }, { integrity: '' }];
+  const requested = (inits: readonly object[]) =>
+    inits.map((init) => wordsOf(() => new Request('http://a/', init)).split(':')[0]);
+  expect(await inside(() => [requested(refused), requested(taken)])).toEqual([
+    ['TypeError', 'TypeError', 'TypeError'],
+    ['[object Request]', '[object Request]', '[object Request]'],
+  ]);
+  expect(requested([{ redirect: 'error' }])).toEqual(['[object Request]']);
+});
+
 test('[BRT10] the range of an object of R2 has the keys that it has on workerd', async () => {
   const seen = await inside(async ({ FILES }) => {
     await FILES.put('k', '0123456789');

@@ -7,6 +7,9 @@ import { noteEncoded } from '../../../src/shared/calls/http/response-parts.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import { noteSource } from './body-lengths.ts';
 
+/** Modes that workerd takes (1.20261117.1). */
+const CACHE_MODES: readonly string[] = ['no-store', 'no-cache'];
+
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
 
 /** Statuses without a body (Fetch standard). */
@@ -52,10 +55,10 @@ export function installArguments(scope: Scope, isObjectCode: () => boolean): () 
 
 /** The class, whose `json` makes a response of a known text. */
 function withJson(Native: typeof Response): typeof Response {
-  const json = (...given: Parameters<typeof Response.json>) => {
+  const json = (...given: [data?: unknown, init?: ResponseInit]) => {
     const [data, init] = given;
-    const text = JSON.stringify(data);
-    if (text === undefined) return Native.json(...given); // which refuses it
+    if (given.length === 0) throw new TypeError('Response.json: 1 argument needed, 0 given.');
+    const text = `${JSON.stringify(data)}`; // "undefined" for a value that JSON lacks, as in workerd
     const headers = new Headers(init?.headers);
     if (!headers.has('content-type')) headers.set('content-type', 'application/json');
     const { status = 200, statusText = '' } = init ?? {};
@@ -101,7 +104,17 @@ function absolute(input: unknown): unknown {
 
 function requestInit(init: unknown): unknown {
   if (typeof init !== 'object' || init === null || init instanceof Request) return init;
-  const { method, body }: RequestInit = init;
+  const { method, body, redirect, cache, integrity }: RequestInit = init;
+  if (redirect === 'error') {
+    throw new TypeError(
+      'Invalid redirect value "error": workerd knows "follow" and "manual". Use "manual" and look at the status.',
+    );
+  }
+  if (cache !== undefined && !CACHE_MODES.includes(cache)) {
+    throw new TypeError(`Unsupported cache mode: ${cache}`);
+  }
+  if (integrity)
+    throw new TypeError('workerd does not check the integrity of a response; compare its digest.');
   const changed = {
     ...(typeof method === 'string' && { method: method.toUpperCase() }),
     ...(body instanceof ReadableStream && { duplex: 'half' }),

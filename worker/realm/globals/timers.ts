@@ -11,6 +11,8 @@ import { isContextSure, runOutside } from '../../../src/shared/calls/io/current-
 import type { CurrentContext, IoContext } from '../../../src/shared/calls/io/io-context.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 
+import { hasNodeTimers, Timeout } from './timeout.ts';
+
 type Scope = Pick<
   typeof globalThis,
   'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval'
@@ -40,7 +42,16 @@ export function installTimers(scope: Scope, current: CurrentContext): () => void
       );
     }
     const run = bindToFrame(() => report(callback as Callback, args));
-    return timers.set(context, run, Math.max(Number(delayMs) || 0, DELAY_MS_MIN), repeats);
+    const waitMs = Math.max(Number(delayMs) || 0, DELAY_MS_MIN);
+    const id = timers.set(context, run, waitMs, repeats);
+    if (!hasNodeTimers(context)) return id;
+    return new Timeout(id, {
+      clear: () => timers.clear(id),
+      again: () => {
+        timers.clear(id);
+        timers.set(context, run, waitMs, repeats, id);
+      },
+    }) as never;
   };
   const functions = {
     setTimeout: (callback: TimerHandler, delayMs?: number, ...args: unknown[]) =>
@@ -62,8 +73,13 @@ class ObjectTimers {
   readonly #clears = new Map<unknown, () => void>();
   #nextId = FIRST_ID;
 
-  set(context: IoContext, run: () => void, delayMs: number, repeats: boolean): number {
-    const id = this.#nextId++;
+  set(
+    context: IoContext,
+    run: () => void,
+    delayMs: number,
+    repeats: boolean,
+    id = this.#nextId++,
+  ): number {
     let reenter = context.reentry();
     let cancel = NOTHING;
     let release = NOTHING;
@@ -101,7 +117,8 @@ class ObjectTimers {
   }
 
   /** False when it is not the timer of an object. */
-  clear(id: unknown): boolean {
+  clear(given: unknown): boolean {
+    const id = given instanceof Timeout ? Number(given) : given;
     const clear = this.#clears.get(id);
     clear?.();
     return clear !== undefined;

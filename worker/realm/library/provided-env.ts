@@ -38,6 +38,7 @@ export interface App {
   readonly classes: ClassRegistry;
   /** The app's own `env`. */
   readonly env: object;
+  readonly compatibilityFlags?: readonly string[];
   readonly entryTexts?: readonly string[];
   readonly entryPoints?: (...parts: EntryPointsParts) => EntryPoints;
   /** The whole `env`, from its members as the host has made them. */
@@ -171,6 +172,7 @@ export function appOf(table: ClassTable, options: AppOptions): App {
   return {
     classes,
     env: complete.env ?? {},
+    compatibilityFlags: complete.compatibilityFlags ?? [],
     share: (made) => shared(made, sources),
     entryTexts: workers.texts,
     ...(options.follow && { follow: options.follow }),

@@ -87,6 +87,8 @@ export interface RunningHost {
 export interface HostedApp {
   /** The app's own members of `env`. @default none */
   readonly env?: object;
+  /** Flags of the real runtime. @default none */
+  readonly compatibilityFlags?: readonly string[];
   /** Entry points beside the classes. */
   readonly entryPoints?: MakeEntryPoints;
   /** Objects that follow others. */
@@ -99,13 +101,16 @@ export interface HostedApp {
 export async function startHost(
   platform: Platform,
   classes: ClassRegistry,
-  { env = {}, entryPoints, follow, share }: HostedApp = {},
+  { env = {}, compatibilityFlags = [], entryPoints, follow, share }: HostedApp = {},
 ): Promise<RunningHost> {
   // Not the platform itself: it would keep the first instance of SQLite, and all of its memory.
   const { time = systemTime, catalog, realm, isDedicated } = platform;
   const messages = new MessageTurns(isTaskExact ? 1 : TURNS_PER_MESSAGE);
   const clock = new Clock(time);
-  const environment = environmentOf(platform, platform.turns ?? messages, time, clock);
+  const environment = {
+    ...environmentOf(platform, platform.turns ?? messages, time, clock),
+    compatibilityFlags,
+  };
   const host = new ObjectHost(environment, classes, (instance) => namespaces.bindings(instance));
   if (follow !== undefined) host.followers = follow(host, environment);
   const control = new ClockControl(clock, host.alarms, environment);

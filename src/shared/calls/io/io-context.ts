@@ -19,6 +19,8 @@ export interface IoHost {
   beforeNextTurn(task: () => void): void;
   /** True if `fetch` accepts a stream as a body. */
   readonly sendsStreams: boolean;
+  /** Of the script. */
+  readonly compatibilityFlags: readonly string[];
 }
 
 /** The context of the running task; undefined for code that belongs to no object. */
