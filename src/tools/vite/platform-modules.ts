@@ -20,6 +20,9 @@ const OF_NODE: Entries = new Map([
   ['diagnostics_channel', 'ctx-storage/worker/diagnostics-channel'],
 ]);
 
+/** A condition beside `workerd`: packages resolve as on workerd, and run here. */
+export const HERE = 'ctx-storage';
+
 /** Pre-bundling leaves imports of these to the modules here. */
 export const CLOUDFLARE_NAMES = [...OF_CLOUDFLARE.keys()];
 export const NODE_NAMES = [...OF_NODE.keys()].flatMap((name) => [name, `node:${name}`]);

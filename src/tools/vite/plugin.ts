@@ -24,6 +24,7 @@ import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './mod
 import type { NodeApis } from './node-apis.ts';
 import {
   CLOUDFLARE_NAMES,
+  HERE,
   missingModules,
   NODE_NAMES,
   nodeModules,
@@ -213,7 +214,8 @@ function bundling(isRolldown: boolean, kindOf: KindOf): DepOptimizationConfig {
 
 // If another plugin runs the project on workerd, the real modules exist.
 function isNotWorkerd({ config }: Parameters<NonNullable<Plugin['applyToEnvironment']>>[0]) {
-  return !config.resolve.conditions.includes('workerd');
+  const { conditions } = config.resolve;
+  return !conditions.includes('workerd') || conditions.includes(HERE);
 }
 
 /** Shows a mistake in an edited configuration; the last valid worker stays. */

@@ -12,6 +12,7 @@ import type { Variables } from '../vite/dot-env.ts';
 import { readMigrations } from '../vite/migration-files.ts';
 import { kindsBy, moduleRules } from '../vite/module-rules.ts';
 import { populatesProcessEnv } from '../vite/node-apis.ts';
+import { HERE, platformModules } from '../vite/platform-modules.ts';
 import { flagsOf, makerImports, optionLines } from '../vite/worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from '../vite/wrangler-config.ts';
 import {
@@ -21,6 +22,7 @@ import {
   servicesOf,
   withMiniflare,
 } from './miniflare-options.ts';
+import { PackagesOfWorkers } from './worker-packages.ts';
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 const RUNTIME = 'ctx-storage/cloudflare-test';
@@ -80,6 +82,8 @@ const KNOWN = new Set<string>([
 /** For `plugins` of a Vitest configuration. The start fails with the name of the file and the mistake. */
 export function cloudflareTest(given: GivenOptions = {}): Plugin[] {
   let kindOf = kindsBy([], '');
+  // Resolved from the root for every importer: the Worker, its packages and the tests share one module.
+  let importer: string;
   const runner: Plugin = {
     name: 'ctx-storage:vitest',
     enforce: 'pre',
@@ -95,25 +99,27 @@ export function cloudflareTest(given: GivenOptions = {}): Plugin[] {
       // Before the project's own, which may use `env`. Returned, it would come after them.
       test.setupFiles = [setup, ...own];
       return {
+        ssr: { resolve: { conditions: ['workerd', 'worker', HERE] } },
         test: {
           sequence: { setupFiles: 'list' },
           provide: { [basename(setup)]: secrets },
-          server: { deps: { inline: [/\.ctx-storage\/setup-/] } },
+          server: { deps: { inline: [/\.ctx-storage\/setup-/, new PackagesOfWorkers()] } },
         },
       } as object;
     },
-    resolveId(id, importer) {
-      const replaced = REPLACED.get(id);
-      return replaced === undefined ? null : this.resolve(replaced, importer, { skipSelf: true });
+    configResolved(config) {
+      importer = join(config.root, 'index.html');
+    },
+    resolveId(id) {
+      return id === 'cloudflare:test' ? this.resolve(RUNTIME, importer, { skipSelf: true }) : null;
     },
   };
-  return [runner, moduleRules((path) => kindOf(path))];
+  return [
+    runner,
+    platformModules('ctx-storage/worker', () => importer),
+    moduleRules((path) => kindOf(path)),
+  ];
 }
-
-const REPLACED: ReadonlyMap<string, string> = new Map([
-  ['cloudflare:test', RUNTIME],
-  ['cloudflare:workers', 'ctx-storage/worker'],
-]);
 
 /** The part of Vitest's options that is changed in place. */
 function testOptions(config: object): { setupFiles?: string | string[] } {
