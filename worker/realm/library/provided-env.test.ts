@@ -141,6 +141,24 @@ describe('one env', () => {
     ]);
   });
 
+  test('[NODE15] a service with props can be read by a module, and has them while a host runs', async () => {
+    class Named extends WorkerEntrypoint<object, { name: string }> {
+      name(): string {
+        return this.ctx.props.name;
+      }
+    }
+    const services = { NAMED: { entrypoint: 'Named', props: { name: 'given' } } };
+    provideEnv({}, { services });
+    const { NAMED } = env as { NAMED: Untyped };
+    await expect((async () => NAMED.name())()).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+    for (const run of ['first', 'second']) {
+      const objects = await createObjects({}, { exports: { default: {}, Named } });
+      close = objects.close;
+      expect([await NAMED.name(), env.NAMED === NAMED], run).toEqual(['given', true]);
+      await close();
+    }
+  });
+
   test('[ENTRY11] objects, events and the import see a member that one of them has changed, added or removed', async () => {
     const seen = await inside(
       async (given) => {

@@ -3,19 +3,26 @@
 // Invariant: the provided `env` is the default of every host that starts later. An id made by a
 // provided namespace is an id of the host's class; otherwise the host does not start.
 
+import { addressOf } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
 import { serviceStub } from '../../../src/shared/calls/stubs/service-stub.ts';
 import { currentCaller, type ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { bindingParts } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
+import type { EntryAddress } from '../../../src/shared/wire/address.ts';
 import {
   EntryPoints,
   type EntryPointsParts,
   entryAddress,
 } from '../../objects/entries/entry-points.ts';
 import { EnvBindings, type GivenBindings } from '../../objects/entries/env-bindings.ts';
-import { EXTRA_HANDLERS, OWN_NAME, Workers } from '../../objects/entries/workers.ts';
+import {
+  EXTRA_HANDLERS,
+  OWN_NAME,
+  type ServiceBinding,
+  Workers,
+} from '../../objects/entries/workers.ts';
 import type { StartFollowing } from '../../objects/host/object-host.ts';
 import {
   ClassRegistry,
@@ -52,7 +59,7 @@ export interface App {
  * `bindings`, `services` and `scriptName` from here unless their options name them, and their `env` has these members.
  *
  * A namespace of `bindings` makes ids at once; it, a binding of `ctx-storage/bindings` and a service answer calls while a
- * host runs. A service with props is made when the host starts.
+ * host runs.
  */
 export function provideEnv(env: object, names: EnvNames = {}): void {
   const members = { ...env, ...membersOf(names) };
@@ -75,6 +82,13 @@ export function provideMore(bindings: GivenBindings): void {
   provide({ ...rest, options: { ...options, bindings: { ...options.bindings, ...bindings } } });
 }
 
+/** Props of a provided service, until a host writes them. */
+const UNWRITTEN = new Uint8Array();
+
+function propsOf(member: unknown): EntryAddress['props'] {
+  return (addressOf(member as object) as EntryAddress | undefined)?.props;
+}
+
 /** Members of `env` that reach objects and entry points while a host runs. @throws CLASS_INVALID */
 function membersOf(names: EnvNames): Record<string, unknown> {
   const { bindings = {}, services = {}, scriptName, compatibilityFlags = [] } = names;
@@ -90,11 +104,12 @@ function membersOf(names: EnvNames): Record<string, unknown> {
     else if (parts.client) members[name] = parts.client(namespaceOf(parts.className) as never);
   }
   for (const [name, to] of Object.entries(services)) {
-    const { service, entrypoint, props } = typeof to === 'string' ? { service: to } : to;
-    if (props !== undefined) continue;
+    const { service, entrypoint, props }: ServiceBinding =
+      typeof to === 'string' ? { service: to } : to;
     const worker = service === (scriptName ?? OWN_NAME) ? undefined : service;
     const sendsEvents = compatibilityFlags.includes(EXTRA_HANDLERS);
-    members[name] = serviceStub(entryAddress(worker, entrypoint), runningHost, sendsEvents);
+    const address = entryAddress(worker, entrypoint, props && UNWRITTEN);
+    members[name] = serviceStub(address, runningHost, sendsEvents);
   }
   return members;
 }
@@ -125,6 +140,9 @@ function shared(
   for (const [name, member] of Object.entries(made)) {
     const isSame = given.sources.has(name) && given.sources.get(name) === sources[name];
     if (!isSame) env[name] = member;
+    else if (propsOf(env[name]) === UNWRITTEN) {
+      Object.assign(addressOf(env[name] as object)!, addressOf(member as object));
+    }
   }
   given.isTaken = true;
   return {
