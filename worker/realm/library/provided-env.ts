@@ -83,7 +83,7 @@ export function provideMore(bindings: GivenBindings): void {
 }
 
 /** Props of a provided service, until a host writes them. */
-const UNWRITTEN = new Uint8Array();
+const UNWRITTEN = Object.freeze(new Uint8Array());
 
 function propsOf(member: unknown): EntryAddress['props'] {
   return (addressOf(member as object) as EntryAddress | undefined)?.props;
