@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { kv } from '../../bindings/index.ts';
 import type { ClassTable } from '../../objects/instance/object-class.ts';
 import {
@@ -205,6 +205,51 @@ describe('one env', () => {
       await close!();
       expect({ ...env }, run).toEqual({ NAME: 'given' });
     }
+  });
+
+  test('[NODE31] the env of createObjects is that of the code: values, fakes and spies of a test reach it', async () => {
+    provideEnv({ NAME: 'given' });
+    const main = {
+      fetch: async (_request: Request, given: Untyped) =>
+        Response.json([
+          await given.KV.get('k'),
+          given.NAME,
+          await given.BOX.getByName('a').reads(),
+          await given.BOX.getByName('a').sees('NAME'),
+          await (env.KV as Untyped).get('k'),
+        ]),
+    };
+    const options = { bindings: { BOX: 'Box', KV: kv() }, exports: { default: main } };
+    const objects = await createObjects({ Box }, options);
+    close = objects.close;
+    const given = objects.env as Untyped;
+    const ask = async () => (await objects.worker.fetch('http://x/')).json();
+    expect(await ask()).toEqual([null, 'given', null, 'given', null]);
+    const get = vi.spyOn(given.KV, 'get').mockResolvedValue('spied');
+    given.NAME = 'set';
+    expect(await ask()).toEqual(['spied', 'set', 'spied', 'set', 'spied']);
+    expect(get).toHaveBeenCalledTimes(3);
+    get.mockRestore();
+    // Its stubs can be read live, which those of the code cannot.
+    expect(given.BOX).not.toBe(env.BOX);
+    const getByName = vi.spyOn(env.BOX as Untyped, 'getByName');
+    given.KV = { get: async () => 'fake' };
+    expect(await ask()).toEqual(['fake', 'set', 'fake', 'set', 'fake']);
+    expect(getByName).toHaveBeenCalledTimes(2);
+  });
+
+  test('[NODE31] after its end, the env of createObjects still has its members, whose calls say so', async () => {
+    provideEnv({ NAME: 'given' }, { bindings: { KV: kv() } });
+    const objects = await createObjects({ Box });
+    const box = (objects.env as Untyped).Box.getByName('a');
+    expect(await box.sees('NAME')).toBe('given');
+    await objects.close();
+    const other = await createObjects({ Box });
+    close = other.close;
+    const ended = (objects.env as Untyped).Box.getByName('b').sees('NAME');
+    await expect(ended).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+    expect(await (other.env as Untyped).Box.getByName('b').sees('NAME')).toBe('given');
+    expect([env.NAME, env.KV]).toEqual(['given', (other.env as Untyped).KV]);
   });
 
   test('[NODE11] two hosts that run at once have each an env of their own', async () => {

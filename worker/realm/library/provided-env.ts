@@ -148,9 +148,9 @@ function shared(
   return {
     env,
     leave: () => {
-      // Members of a host that has ended would reject every call.
-      for (const [name, member] of Object.entries(made)) if (env[name] === member) delete env[name];
-      for (const [name, member] of provides) if (!Object.hasOwn(env, name)) env[name] = member;
+      // Members of a host that has ended reject every call: the next one has others. Code that holds its `env` keeps them.
+      const kept = Object.entries(env).filter(([name, member]) => member !== made[name]);
+      given.env = { ...Object.fromEntries(provides), ...Object.fromEntries(kept) };
       given.isTaken = false;
     },
   };

@@ -21,7 +21,7 @@ export interface Provided {
   /** Defaults of hosts that start later. */
   readonly options: AppOptions;
   /** The content of `env` while no host runs, and of the host that takes it. */
-  readonly env: Record<string, unknown>;
+  env: Record<string, unknown>;
   /** The value that each member was made from, by name. */
   readonly sources: Map<string, unknown>;
   /** True while a host has it as its own, and if nothing was provided. */

@@ -39,6 +39,7 @@ import { wholeRealm } from '../../realm/modules/whole-realm.ts';
 import { type Platform, startHost } from '../boot/start-host.ts';
 import { localStorageOf } from './local-storage.ts';
 import { registerTools } from './object-tools.ts';
+import { outsideEnv } from './outside-env.ts';
 
 /** Runs the app on a platform that the caller provides. `openFiles`: how many may be open by default. */
 export async function objectsOn<Table extends ClassTable>(
@@ -61,7 +62,7 @@ export async function objectsOn<Table extends ClassTable>(
   );
   const { host, namespaces, manager, close } = running;
   const { bindings } = app.classes;
-  const env = checkedEnv(namespaces.outsideEnv, bindings.keys()) as NamespacesOf<Table>;
+  const env = checkedEnv(outsideEnv(namespaces), bindings.keys()) as NamespacesOf<Table>;
   const storage = localStorageOf(host, platform.time ?? systemTime);
   const worker = entryHandle({ entry: 'default' }, namespaces.outsideCaller) as EntryHandle;
   const leave = registerTools(running, [namespaces.outsideCaller, namespaces.ambient, worker]);
