@@ -178,8 +178,29 @@ const ASKS: Readonly<Record<string, (db: Untyped) => unknown>> = {
     return [same, second.getBookmark() > first.getBookmark()];
   },
   'a session from any text': (db) => db.withSession('first-other').getBookmark(),
+  'through proxies': (db) => through(db, (given) => new Proxy(given, {})),
+  'through objects that inherit': (db) => through(db, Object.create),
   'members of a session': (db) => [typeof db.withSession().exec, typeof db.withSession().dump],
 };
+
+/** As an SDK wraps a binding: the methods run with the wrapper as `this`. */
+async function through(db: Untyped, wrap: (given: object) => Untyped): Promise<unknown[]> {
+  const [wrapped, session] = [wrap(db), wrap(db.withSession())];
+  const select = () => wrap(wrapped.prepare('SELECT ? AS a').bind(1));
+  const [batched] = await wrapped.batch([select()]);
+  const [ofSession] = await session.batch([wrap(session.prepare('SELECT 2 AS a'))]);
+  return [
+    batched.results,
+    ofSession.results,
+    (await wrapped.exec('SELECT 1')).count,
+    await select().first(),
+    (await select().all()).results,
+    (await select().run()).results,
+    await select().raw(),
+    typeof session.getBookmark(),
+    await wrapped.withSession().prepare('SELECT 3 AS a').first('a'),
+  ];
+}
 
 /** The result of each. */
 export async function d1All(db: Untyped): Promise<Record<string, unknown>> {

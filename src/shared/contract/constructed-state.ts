@@ -15,9 +15,10 @@ export function whileConstructing<T>(ctx: object, construct: () => T): T {
   }
 }
 
-/** @throws TypeError in workerd's words */
+/** An object that inherits from `ctx` will do. @throws TypeError in workerd's words */
 export function checkState(ctx: unknown): void {
   if (expected === undefined || ctx === expected) return;
+  if (Object.prototype.isPrototypeOf.call(expected, ctx as object)) return;
   throw new TypeError(
     "Failed to construct 'DurableObjectBase': constructor parameter 1 is not of type 'DurableObjectState'.",
   );

@@ -21,28 +21,33 @@ interface D1Migrations {
 
 const CONSTRAINTS: ReadonlySet<string> = new Set(['first-primary', 'first-unconstrained']);
 
+/** Not private members: as on workerd, methods work on a proxy of a database or session, and on an object that inherits from it. */
+const ASK: unique symbol = Symbol('ask');
+const RUNNER: unique symbol = Symbol('runner');
+
 export class D1Database {
-  readonly #ask: Ask;
-  readonly #runner: D1Runner;
+  readonly [ASK]: Ask;
+  readonly [RUNNER]: D1Runner;
 
   constructor(objects: DurableObjectNamespace<D1Object>, name: string, migrations: D1Migrations) {
-    this.#ask = askerOf(objects, name, migrations);
-    this.#runner = { run: async (queries) => rowsIn(await this.#ask(queries, false)) };
+    const ask = askerOf(objects, name, migrations);
+    this[ASK] = ask;
+    this[RUNNER] = { run: async (queries) => rowsIn(await ask(queries, false)) };
   }
 
   prepare(statement: string): D1PreparedStatement {
-    return new D1PreparedStatement(this.#runner, statement);
+    return new D1PreparedStatement(this[RUNNER], statement);
   }
 
   /** In one transaction. */
   async batch(statements: readonly D1PreparedStatement[]): Promise<D1Result[]> {
-    return runAll(this.#runner, statements);
+    return runAll(this[RUNNER], statements);
   }
 
   /** Each line is a statement, all in one transaction. */
   async exec(text: string): Promise<{ count: number; duration: number }> {
     const lines = text.trim().split('\n');
-    const answer = await this.#ask(
+    const answer = await this[ASK](
       lines.map((sql) => ({ sql, params: [] })),
       false,
     );
@@ -56,7 +61,7 @@ export class D1Database {
 
   withSession(constraintOrBookmark?: string | null): D1DatabaseSession {
     const given = constraintOrBookmark?.trim() || 'first-unconstrained';
-    return new D1DatabaseSession(this.#ask, CONSTRAINTS.has(given) ? null : given);
+    return new D1DatabaseSession(this[ASK], CONSTRAINTS.has(given) ? null : given);
   }
 
   /** @deprecated It fails, as for each database since D1's alpha. */
@@ -67,35 +72,42 @@ export class D1Database {
 
 /** There is one copy of the data, so each session sees every earlier write. */
 export class D1DatabaseSession {
-  readonly #ask: Ask;
-  #bookmark: string | null;
-  readonly #runner: D1Runner = { run: (queries) => this.#run(queries) };
+  readonly [RUNNER]: SessionRunner;
 
   constructor(ask: Ask, bookmark: string | null) {
-    this.#ask = ask;
-    this.#bookmark = bookmark;
+    this[RUNNER] = new SessionRunner(ask, bookmark);
   }
 
   prepare(statement: string): D1PreparedStatement {
-    return new D1PreparedStatement(this.#runner, statement);
+    return new D1PreparedStatement(this[RUNNER], statement);
   }
 
   async batch(statements: readonly D1PreparedStatement[]): Promise<D1Result[]> {
-    return runAll(this.#runner, statements);
+    return runAll(this[RUNNER], statements);
   }
 
   /** The latest that this session has been told; null before its first answer. */
   getBookmark(): string | null {
-    return this.#bookmark;
+    return this[RUNNER].bookmark;
+  }
+}
+
+class SessionRunner implements D1Runner {
+  bookmark: string | null;
+  readonly #ask: Ask;
+
+  constructor(ask: Ask, bookmark: string | null) {
+    this.#ask = ask;
+    this.bookmark = bookmark;
   }
 
-  async #run(queries: readonly D1Query[]): Promise<readonly D1Rows[]> {
+  async run(queries: readonly D1Query[]): Promise<readonly D1Rows[]> {
     const answer = await this.#ask(queries, true);
     const rows = rowsIn(answer);
     const { bookmark } = answer as Extract<D1Answer, { bookmark: unknown }>;
     // Answers of concurrent calls may arrive in another order.
-    if (bookmark !== null && (this.#bookmark === null || this.#bookmark < bookmark)) {
-      this.#bookmark = bookmark;
+    if (bookmark !== null && (this.bookmark === null || this.bookmark < bookmark)) {
+      this.bookmark = bookmark;
     }
     return rows;
   }

@@ -18,24 +18,27 @@ export function d1Error(kind: string, fact: string, cause = fact): Error {
   return new Error(`${kind}: ${fact}`, { cause: new Error(cause) });
 }
 
+/** Not a private member: as on workerd, methods work on a proxy of a statement, and on an object that inherits from it. */
+const RUNNER: unique symbol = Symbol('runner');
+
 export class D1PreparedStatement {
-  readonly #runner: D1Runner;
+  readonly [RUNNER]: D1Runner;
   readonly statement: string;
   readonly params: readonly D1Value[];
 
   constructor(runner: D1Runner, statement: string, params: readonly D1Value[] = []) {
-    this.#runner = runner;
+    this[RUNNER] = runner;
     this.statement = statement;
     this.params = params;
   }
 
   bind(...values: unknown[]): D1PreparedStatement {
-    return new D1PreparedStatement(this.#runner, this.statement, values.map(convert));
+    return new D1PreparedStatement(this[RUNNER], this.statement, values.map(convert));
   }
 
   /** The first row, or its column; null: there is no row. */
   async first(column?: string): Promise<unknown> {
-    const [row] = resultOf(await this.#rows()).results;
+    const [row] = resultOf(await rowsOf(this)).results;
     if (row === undefined) return null;
     if (column === undefined) return row;
     const value = row[column];
@@ -48,19 +51,20 @@ export class D1PreparedStatement {
   }
 
   async all(): Promise<D1Result> {
-    return resultOf(await this.#rows());
+    return resultOf(await rowsOf(this));
   }
 
   /** The rows as arrays. */
   async raw(options?: { readonly columnNames?: boolean }): Promise<unknown[]> {
-    const { columns, rows } = await this.#rows();
+    const { columns, rows } = await rowsOf(this);
     return options?.columnNames ? [columns, ...rows] : [...rows];
   }
+}
 
-  async #rows(): Promise<D1Rows> {
-    const [rows] = await this.#runner.run([{ sql: this.statement, params: this.params }]);
-    return rows!;
-  }
+async function rowsOf(given: D1PreparedStatement): Promise<D1Rows> {
+  const { statement: sql, params, [RUNNER]: runner } = given;
+  const [rows] = await runner.run([{ sql, params }]);
+  return rows!;
 }
 
 export function resultOf({ columns, rows, meta }: D1Rows): D1Result {

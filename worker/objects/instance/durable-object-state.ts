@@ -53,19 +53,26 @@ export class DurableObjectState {
     return this.#owner.blockConcurrency(callback);
   }
 
+  /** Also of an object that inherits from it, which may be the `ctx` of an instance. */
+  static #bindingsOf(state: DurableObjectState): StateOwner['bindings'] {
+    return #owner in state
+      ? state.#owner.bindings
+      : DurableObjectState.#bindingsOf(Object.getPrototypeOf(state));
+  }
+
   /** The props of a facet's class (`ctx.exports.Room({ props })`); otherwise empty. */
   get props(): object {
-    return this.#owner.bindings.props;
+    return DurableObjectState.#bindingsOf(this).props;
   }
 
   /** The classes of this worker, by name: namespaces, or only classes for facets. */
   get exports(): object {
-    return this.#owner.bindings.exports;
+    return DurableObjectState.#bindingsOf(this).exports;
   }
 
   /** Objects inside this one, each with storage of its own. */
   get facets(): object {
-    return this.#owner.bindings.facets;
+    return DurableObjectState.#bindingsOf(this).facets;
   }
 
   /** Keeps the object in memory until the promise settles; its failure is ignored. */

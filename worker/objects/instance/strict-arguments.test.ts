@@ -52,6 +52,21 @@ test.each(['proxy', 'copy'])(
   },
 );
 
+test('[NODE30] an object may give its base class an object that inherits from ctx, whose members are those of ctx', async () => {
+  class Box extends DurableObject {
+    constructor(ctx: Untyped, env: object) {
+      super(Object.create(ctx, { added: { value: 'added' } }), env);
+    }
+    see(): unknown[] {
+      const { id, storage, added, exports, facets, props } = this.ctx as Untyped;
+      return [id.name, storage.kv.get('a') ?? null, added, typeof exports, typeof facets, props];
+    }
+  }
+  const { env, close } = await createObjects({ Box });
+  expect(await env.Box.getByName('a').see()).toEqual(['a', null, 'added', 'object', 'object', {}]);
+  await close();
+});
+
 test('[NODE30] fetch as a method of another object is an illegal invocation in an event, and not outside', async () => {
   const seen = await inside(() => {
     const held = { fetch };
