@@ -13,6 +13,7 @@ import { importCircles } from './import-circles.ts';
 import { importFault, isTool, LOCAL_STORAGE, PROGRAM, productOf } from './layers.ts';
 import { moduleState } from './module-state.ts';
 import { PHRASES, phrasesIn } from './phrases.ts';
+import { listedRules, shownRules, testFiles } from './rules.ts';
 import {
   commentsIn,
   isNode,
@@ -254,18 +255,10 @@ describe('words', () => {
 });
 
 describe('rule book', () => {
-  const books = ['docs/spec.md', 'docs/commit-log-format.md'].map(readSource).join('\n');
-  const listed = [...books.matchAll(/^\*\*([A-Z]+)(\d+)\*\* /gm)].map(([, section, number]) => ({
-    section: section!,
-    number: Number(number),
-  }));
+  const listed = listedRules();
   const rules = new Set(listed.map(({ section, number }) => `${section}${number}`));
-  const tests = files.filter((file) => /\.(test|spec|suite)\.ts$/.test(file));
-  const shown = new Set(
-    tests.flatMap((file) =>
-      [...readSource(file).matchAll(/\[([A-Z]+\d+)\]/g)].map(([, id]) => id!),
-    ),
-  );
+  const tests = testFiles();
+  const shown = shownRules(tests);
 
   test('the numbers of a section ascend', () => {
     const last = new Map<string, number>();
