@@ -349,7 +349,7 @@ export class FollowingObject implements FollowedObject {
   #show(shown: FollowState): void {
     const link = this.#opened?.link;
     const isOffline = shown.state === 'offline';
-    const state = isOffline ? { ...shown, reason: link?.refusal ?? null } : shown;
+    const state = isOffline ? { ...shown, reason: link?.refusal ?? shown.reason } : shown;
     const names = Object.keys(state) as (keyof FollowState)[];
     if (names.every((name) => state[name] === this.#state[name])) return;
     if (state.pending > 0) link?.needed();

@@ -262,6 +262,7 @@ describe('a replica', () => {
         : message,
     );
     await until(() => replica.state.state === 'current');
+    expect(replica.state.reason).toBe('OTHER_VERSION');
     expect(await namesIn(replica)).toEqual([]);
     const call = await replica.call('add', ['mine']);
     expect(call).toEqual({ n: 2, answer: null });
@@ -271,6 +272,8 @@ describe('a replica', () => {
     expect(replica.state.pending).toBe(3);
     answers = true;
     server.drop();
+    await until(() => replica.state.state === 'offline');
+    expect(replica.state.reason).toBe('OTHER_VERSION');
     await connect(server, replica);
     await until(isCurrent(replica));
     expect(outcomes.get(2)).toEqual({ kind: 'value', value: 2 });

@@ -190,10 +190,11 @@ export class Replica {
   }
 
   get state(): FollowState {
-    const { link, queue } = this.#shown;
+    const { link, queue, isForecasting } = this.#shown;
+    const ofVersion = isForecasting ? null : 'OTHER_VERSION';
     return {
       state: link.kind === 'greeting' ? 'offline' : link.kind,
-      reason: link.kind === 'stopped' ? link.reason : null,
+      reason: link.kind === 'stopped' ? link.reason : ofVersion,
       progress: link.kind === 'catchingUp' ? link.progress : null,
       pending: queue.calls.length,
       lastSyncAtMs: this.#lastSyncAtMs,

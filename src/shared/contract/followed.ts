@@ -9,7 +9,8 @@ export interface FollowState {
    * were taken back to an earlier state, so numbers of calls were used twice. CLIENT_TAKEN: another identity has used this
    * copy on the server. After the last two, `forget` begins with a new copy. Offline: NOT_AUTHORIZED, `authorize` of the
    * server has refused; TOO_MANY_FOLLOWERS, the object has as many as it may. Both are tried again, every 30 s at last, with a
-   * new address of `url`. null: it is not known, or there is no network.
+   * new address of `url`. In any state, OTHER_VERSION: the server's class has another `version` than the option `version` of this
+   * copy, so nothing is forecast. null: it is not known, or there is no network.
    */
   readonly reason:
     | 'PROTOCOL'
@@ -18,6 +19,7 @@ export interface FollowState {
     | 'CLIENT_TAKEN'
     | 'NOT_AUTHORIZED'
     | 'TOO_MANY_FOLLOWERS'
+    | 'OTHER_VERSION'
     | null;
   /** How much of a whole copy has come, about, from 0 to 1; null: none is being received. */
   readonly progress: number | null;
