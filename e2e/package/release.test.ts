@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { RUNTIMES } from './runtimes.ts';
 
 const WORKFLOWS = '.github/workflows';
 const workflows = readdirSync(WORKFLOWS).map((name) => ({
@@ -36,4 +37,11 @@ test('[PKG15] the release is published with provenance, and by nothing else', ()
   expect(text).toMatch(/^ {6}id-token: write$/m);
   const others = workflows.filter(({ name }) => name !== 'release.yml');
   for (const other of others) expect(other.text).not.toContain('id-token');
+});
+
+test('[PKG23] the documents name the versions of Deno and Bun that run the package before a release', () => {
+  const table = readFileSync('docs/bundlers.md', 'utf8');
+  const tested = RUNTIMES.map(({ name, version }) => `${name} ${version}`);
+  const named = [...table.matchAll(/^(Deno|Bun) \| ([\d.]+) \|/gm)];
+  expect(named.map(([, name, version]) => `${name} ${version}`)).toEqual(tested);
 });

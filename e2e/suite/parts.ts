@@ -147,6 +147,7 @@ export function stagesOfRest(folder: string): readonly Stage[] {
 export function stagesOfRelease(folder: string): readonly Stage[] {
   return [
     ...packing(folder),
+    [[otherRuntimes(folder)]],
     [[endToEnd('further end-to-end tests', 'Chromium', folder, `--grep=${RELEASE}`)]],
     [[endToEnd('all short end-to-end tests', 'Firefox', folder, `--grep-invert=${LONG}`)]],
     [[endToEnd('long end-to-end tests', 'Firefox', folder, `--grep=${LONG}`)]],
@@ -255,6 +256,16 @@ function conformance(needs: BrowserTitle): PlannedStep {
     title: `conformance in ${needs}`,
     needs,
     ...tool('tsx', 'e2e/workerd/conformance/run.ts', '--browser', needs.toLowerCase()),
+    tally: lastLineTally,
+  };
+}
+
+/** Installs Deno and Bun from npm. */
+function otherRuntimes(folder: string): Step {
+  return {
+    title: 'Deno and Bun',
+    ...tool('tsx', 'e2e/package/other-runtimes.ts'),
+    env: { PACKED_FILE: packedIn(folder) },
     tally: lastLineTally,
   };
 }

@@ -1,0 +1,16 @@
+// The worker of a page that follows: a list that follows the server's, and one of a class that does not. The server's port
+// is in the address of this script.
+
+import { follow } from '../../../worker/follow/follow.ts';
+import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
+import { serve } from '../../../worker/start/entries/objects.ts';
+import { listClass } from './list.ts';
+
+const port = new URL(location.href).searchParams.get('port');
+
+export class Room extends listClass(DurableObject as never) {}
+export class Plain extends listClass(DurableObject as never) {}
+serve(
+  { Room: Room as never, Plain: Plain as never },
+  { follow: follow({ Room: (name) => `ws://127.0.0.1:${port}/${name}` }) },
+);
