@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { missingAddresses } from './addresses.ts';
 import { registryReadme } from './registry-readme.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -82,4 +83,10 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const file = process.argv[2];
   if (file === undefined) throw new Error('Name the file to write: tsx e2e/package/pack.ts <file>');
   packTo(file);
+  const missing = missingAddresses(
+    JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')),
+  );
+  if (missing.length > 0) {
+    console.log(`Missing in package.json: ${missing.join(', ')} (docs/internals/releasing.md).`);
+  }
 }
