@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { build } from 'vitepress';
 import { ROOT, readSource } from '../../suite/source-files.ts';
 import { apiEntries, apiPage } from './api-reference.ts';
-import { replaceLinks, targetOf } from './links.ts';
+import { replaceLinks, targetOf, withoutComments } from './links.ts';
 import { MANAGEMENT_PAGES } from './management-pages.ts';
 import { PAGES } from './pages.ts';
 
@@ -20,7 +20,7 @@ const pageOf = new Map(PAGES.map(({ file, page }) => [file, page]));
 rmSync(SOURCE, { recursive: true, force: true });
 mkdirSync(join(SOURCE, 'api'), { recursive: true });
 for (const { file, page } of PAGES) {
-  const text = replaceLinks(readSource(file), ({ whole, text, target }) => {
+  const text = replaceLinks(withoutComments(readSource(file)), ({ whole, text, target }) => {
     const to = targetOf(file, target);
     if (to === null) return whole;
     if (to.file.startsWith(IMAGES)) return `[${text}](./images/${to.file.slice(IMAGES.length)})`;

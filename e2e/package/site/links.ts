@@ -49,6 +49,16 @@ export function targetOf(file: string, target: string): { file: string; anchor: 
   return { file: path === '' ? file : join(dirname(file), path), anchor };
 }
 
+/** The text without its comments, those in code left: they are for maintainers. */
+export function withoutComments(markdown: string): string {
+  return markdown
+    .split(/(^```[\s\S]*?^```$|`[^`\n]*`)/m)
+    .map((part, i) =>
+      i % 2 === 1 ? part : part.replace(/ <!-- [^>]* -->(?=\n)|<!-- [^>]* -->/g, ''),
+    )
+    .join('');
+}
+
 /** The text with each of its links, those in code left out, replaced. */
 export function replaceLinks(markdown: string, replace: (link: MarkdownLink) => string): string {
   // Code is kept: split at it, and change the text between.

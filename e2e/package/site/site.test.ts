@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { ERRORS } from '../../../src/management/call/error-codes.ts';
 import { listFiles, ROOT, readSource } from '../../suite/source-files.ts';
 import { apiEntries, apiItems } from './api-reference.ts';
-import { anchorsIn, linksIn, replaceLinks, targetOf } from './links.ts';
+import { anchorsIn, linksIn, replaceLinks, targetOf, withoutComments } from './links.ts';
 import { MANAGEMENT_PAGES } from './management-pages.ts';
 import { PAGES, SECTIONS } from './pages.ts';
 import { searchBoost } from './search-boost.ts';
@@ -60,6 +60,14 @@ test('[DOC1] links are replaced outside of code only', () => {
   const text = 'a [b](c.md#d) `[e](f)`\n```ts\n[g](h)\n```\n';
   expect(replaceLinks(text, ({ text, target }) => `${text}:${target}`)).toBe(
     'a b:c.md#d `[e](f)`\n```ts\n[g](h)\n```\n',
+  );
+});
+
+test('[DOC8] [DOC10] comments of the documents are not on the site, but for those in code', () => {
+  const text =
+    'It is kept. <!-- DUR1 -->\nIt has <!-- figure: a -->1 kB<!-- /figure -->, `<!-- x -->`.\n```html\n<!-- b -->\n```\n';
+  expect(withoutComments(text)).toBe(
+    'It is kept.\nIt has 1 kB, `<!-- x -->`.\n```html\n<!-- b -->\n```\n',
   );
 });
 
