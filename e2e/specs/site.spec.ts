@@ -16,6 +16,13 @@ const FOUND = [
   ['sync', 'If you need sync'],
   ['bulk insert', 'Many rows at once: bulk insert'],
   ['import CSV', 'Import CSV'],
+  ['GDPR', "Deleting a person's data"],
+  ['performance', 'Performance'],
+  ['upgrade', 'Upgrade an app'],
+  ['full text search', 'Full-text search'],
+  ['large file', 'Large files'],
+  ['IndexedDB', 'Coming from IndexedDB'],
+  ['offline', 'Offline'],
 ] as const;
 
 /** Opens the search by its key, again until the page listens, and searches for the words. */

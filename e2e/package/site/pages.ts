@@ -45,7 +45,7 @@ export const SECTIONS: readonly SiteSection[] = [
       doc('from-indexeddb', 'Coming from IndexedDB or Dexie'),
       doc('performance', 'Performance'),
       doc('deleting', 'Deleting a person’s data'),
-      doc('upgrading', 'Upgrading an app'),
+      doc('upgrading', 'Upgrade an app'),
       doc('storage-care', 'Persistence and quota'),
       doc('offline', 'Offline'),
       doc('cancelling', 'Cancelling'),

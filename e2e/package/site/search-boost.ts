@@ -4,7 +4,8 @@
 export function searchBoost(id: string): number {
   const internal =
     /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|follow-protocol|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
-  if (internal.test(id)) return 0.1;
+  // The list of all guides is found by the words of each.
+  if (internal.test(id) || id.endsWith('/quick-start.html#next')) return 0.1;
   return /\/api\/|\/(management|management-clients|management-schedule|management-errors|benchmarks|changes|errors)\.html/.test(
     id,
   )
