@@ -86,11 +86,9 @@ try {
   let notes = ROWS;
   for (let round = 0; round < rounds; round++) {
     network.cut();
-    await page.context().setOffline(true);
     for (let n = 0; n < COMMITS; n++) await server.call('add', `${n}`);
     notes += COMMITS;
     network.restore();
-    await page.context().setOffline(false);
     againMs.push(
       await page.evaluate(([device, count]) => window.followBench.again(device, count), [
         'copy-0',
@@ -157,9 +155,12 @@ async function networkTo(port: number) {
   };
 }
 
-/** The least and the most of the rounds, in two digits. */
+/** The median of the rounds, with the quarter below and above, in two digits. */
 function range(values: readonly number[], unit: string): string {
-  const text = (value: number) => `${Number(value.toPrecision(2))}`;
-  const [least, most] = [Math.min(...values), Math.max(...values)].map(text);
-  return least === most ? `${least} ${unit}` : `${least} to ${most} ${unit}`;
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (part: number) => {
+    const value = sorted[Math.floor((sorted.length - 1) * part)]!;
+    return `${Number(value.toPrecision(2))}`;
+  };
+  return `${at(0.5)} ${unit} (${at(0.25)} to ${at(0.75)})`;
 }

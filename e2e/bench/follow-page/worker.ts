@@ -6,6 +6,9 @@ import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { serve } from '../../../worker/start/entries/objects.ts';
 import { listClass } from './list.ts';
 
+// An emulated network tells the page alone that it is back; a real one tells the worker too.
+new BroadcastChannel('network').onmessage = () => dispatchEvent(new Event('online'));
+
 const port = new URL(location.href).searchParams.get('port');
 
 export class Room extends listClass(DurableObject as never) {}

@@ -21,7 +21,11 @@ export interface Results {
 export interface PeerFigures {
   readonly row: string;
   readonly place: string;
-  readonly cells: readonly string[];
+  readonly ours: string;
+  readonly best: string;
+  readonly toPeer: string;
+  readonly limit: string;
+  readonly toLimit: string;
 }
 
 /** A measured time, and how. */
@@ -37,8 +41,14 @@ export type Figures = ReadonlyMap<string, string>;
 
 const MARKED = /(<!-- figure: (?<name>[^>]+?) -->)(?<value>[^<]*)(<!-- \/figure -->)/g;
 
-/** Of a table of peers: the cells behind the row and its place, by name. */
-const CELLS = ['ours', 'best', 'to peer', 'limit', 'to limit'];
+/** The names of a row's cells behind its place. */
+const CELLS = {
+  ours: 'ours',
+  best: 'best',
+  toPeer: 'to peer',
+  limit: 'limit',
+  toLimit: 'to limit',
+} as const;
 
 /** The figures that documents may name. */
 export function figuresOf({ sizes, counts, peers, times }: Results): Figures {
@@ -47,10 +57,11 @@ export function figuresOf({ sizes, counts, peers, times }: Results): Figures {
   for (const [name, count] of Object.entries(counts)) figures.set(name, `${count}`);
   for (const [name, { value }] of Object.entries(times)) figures.set(name, value);
   figures.set('table of peers', `\n${peerTable(peers.rows)}\n\n`);
-  for (const { row, place, cells } of peers.rows) {
-    CELLS.forEach((cell, index) => {
-      figures.set(`${row}, ${place}, ${cell}`, cells[index]!.replace(/ \(.*\)$/, ''));
-    });
+  for (const row of peers.rows) {
+    for (const [cell, name] of Object.entries(CELLS)) {
+      const value = row[cell as keyof typeof CELLS];
+      figures.set(`${row.row}, ${row.place}, ${name}`, value.replace(/ \(.*\)$/, ''));
+    }
   }
   return figures;
 }
@@ -96,6 +107,8 @@ const HEAD = ['row', 'where', 'ours', 'best durable peer', 'ours / peer', 'limit
 
 function peerTable(rows: readonly PeerFigures[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  const lines = rows.map(({ row, place, cells }) => line([row, place, ...cells]));
+  const lines = rows.map(({ row, place, ours, best, toPeer, limit, toLimit }) =>
+    line([row, place, ours, best, toPeer, limit, toLimit]),
+  );
   return [line(HEAD), line(HEAD.map(() => '---')), ...lines].join('\n');
 }

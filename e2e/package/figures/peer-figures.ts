@@ -25,7 +25,7 @@ export function peerFiguresOf(paths: readonly string[]): PeerFigures[] {
     const best = bestPeer === null ? '–' : `${time(bestPeer)}, ${bestPeer}`;
     const toBest = ratios(same.map(({ toBestPeer }) => toBestPeer));
     const toLimit = ratios(same.map((one) => one.toLimit));
-    return { row, place, cells: [time(OURS), best, toBest, time(LIMITS), toLimit] };
+    return { row, place, ours: time(OURS), best, toPeer: toBest, limit: time(LIMITS), toLimit };
   });
 }
 
