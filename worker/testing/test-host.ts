@@ -187,9 +187,9 @@ export async function createTestHost(
     ...more,
     medium: faults.medium(world.medium),
     catalog: world.catalog,
-    openDatabase(files, events) {
+    openDatabase(files, events, given) {
       if (files instanceof ObjectFiles) opened.push(files);
-      return openLogDatabase(sqlite, files, events, limits);
+      return openLogDatabase(sqlite, files, events, { ...(limits ?? completeLimits()), ...given });
     },
   };
   const host = new ObjectHost(environment, new ClassRegistry(classes), makeBindings);

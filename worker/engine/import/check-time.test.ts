@@ -31,14 +31,14 @@ describe('the time of the checks of an import', () => {
       nowMs += 10_000;
     });
     nowMs += 49;
-    await time.betweenSteps();
+    await time.betweenSteps('the table "t"');
     expect(others).toHaveLength(1);
     nowMs += 1;
-    await time.betweenSteps();
+    await time.betweenSteps('the table "t"');
     expect(others).toEqual([]);
     expect(ends).toEqual([1500, 11_500]);
     nowMs += 449;
-    await time.betweenSteps();
+    await time.betweenSteps('the table "t"');
     time.lift();
     expect(ends.at(-1)).toBeUndefined();
   });
@@ -46,12 +46,15 @@ describe('the time of the checks of an import', () => {
   test('[LIM4] it is over after all steps together have taken so long', async () => {
     const time = start(500);
     for (let step = 0; step < 4; step++) {
-      await time.betweenSteps();
+      await time.betweenSteps('the table "t"');
       nowMs += 125;
     }
-    await expect(time.betweenSteps()).rejects.toMatchObject({
-      code: 'IMPORT_INVALID',
-      message: expect.stringMatching(/took more than 500 ms.*limits\.importMs/),
+    await expect(time.betweenSteps('the table "t"')).rejects.toMatchObject({
+      code: 'SQL_TIMEOUT',
+    });
+    expect(time.fault()).toEqual({
+      fact: expect.stringMatching(/took more than 500 ms, and had come to the table "t"/),
+      wayOut: expect.stringContaining('limits.importMs'),
     });
   });
 });

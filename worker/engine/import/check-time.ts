@@ -3,9 +3,10 @@
 // Invariant: the checks take at most `importMs` in all, and hold the worker's thread only for a moment at a time
 // where they have many steps: between two, others may run, and their time does not count.
 
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
 import type { Limits } from '../sql/query-limits.ts';
-import { importInvalid } from './database-header.ts';
+import type { Fault } from './import-faults.ts';
 
 /** How long others wait at most, unless a single step takes longer. */
 const SLICE_MS = 50;
@@ -22,6 +23,7 @@ export class CheckTime {
   readonly #databases: Database[] = [];
   #endMs: number;
   #sliceEndMs: number;
+  #part = 'its schema';
 
   constructor(host: CheckHost) {
     const { importMs, now } = host.limits;
@@ -41,10 +43,11 @@ export class CheckTime {
     for (const database of this.#databases) database.endBy(undefined);
   }
 
-  /** Between two steps. @throws IMPORT_INVALID when the time is over */
-  async betweenSteps(): Promise<void> {
+  /** Before the check of this part of the file. @throws SQL_TIMEOUT when the time is over */
+  async betweenSteps(part: string): Promise<void> {
+    this.#part = part;
     const nowMs = this.#host.limits.now();
-    if (nowMs >= this.#endMs) throw this.exceeded();
+    if (nowMs >= this.#endMs) throw storageError('SQL_TIMEOUT', this.fault().fact);
     if (nowMs < this.#sliceEndMs) return;
     await new Promise<void>((resolve) => this.#host.nextTurn(resolve));
     const resumedMs = this.#host.limits.now();
@@ -53,11 +56,13 @@ export class CheckTime {
     for (const database of this.#databases) database.endBy(this.#endMs);
   }
 
-  exceeded(cause?: unknown): Error {
-    return importInvalid(
-      `checking the file took more than ${this.#host.limits.importMs} ms`,
-      'remove its views, triggers and indexes on expressions, or raise limits.importMs',
-      cause,
-    );
+  /** The fault of a file that takes longer. */
+  fault(): Fault {
+    return {
+      fact:
+        `checking the file took more than ${this.#host.limits.importMs} ms, and had come to ${this.#part}; ` +
+        'the rest of it is not known',
+      wayOut: 'raise limits.importMs (an option of openStorage, serve and createObjects)',
+    };
   }
 }

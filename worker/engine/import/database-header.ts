@@ -3,7 +3,7 @@
 // Offsets are from https://sqlite.org/fileformat2.html#the_database_header. All numbers are big-endian.
 // Knows nothing of the pages' contents.
 
-import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { type Fault, importInvalid } from './import-faults.ts';
 
 export const DATABASE_PAGE_BYTES = 4096;
 
@@ -27,61 +27,92 @@ const PAYLOAD_FRACTIONS = [64, 32, 32];
 const ROLLBACK_JOURNAL = 1;
 const WAL_JOURNAL = 2;
 const UTF_8 = 1;
+const UTF_16_BE = 3;
+/** The first word of a rollback journal. */
+const ROLLBACK_MAGIC = 0xd9d505f9;
+const INTO_NEW_FILE = 'copy its rows into a new file';
 const LEAF_TABLE = 13;
 
-/** The error of a refused file: the fact and the bound, then the way out. */
-export function importInvalid(fact: string, wayOut: string, cause?: unknown): StorageError {
-  const options = cause === undefined ? undefined : { cause };
-  return storageError('IMPORT_INVALID', `importDatabase: ${fact}; ${wayOut}.`, options);
-}
+/** Words at the beginning of other files. */
+const OTHER_FILES: readonly (readonly [first: number, name: string])[] = [
+  [0x377f0682, 'a -wal file, which is the second argument; the first is the database'],
+  [0x377f0683, 'a -wal file, which is the second argument; the first is the database'],
+  [ROLLBACK_MAGIC, 'a rollback journal, which belongs to the database beside it'],
+];
 
 /**
- * Checks the first page of a file.
+ * Checks the first page of a file. Returns the faults with which SQLite can read it all the same.
  *
- * @throws IMPORT_INVALID when it is not a SQLite database, or cannot be imported
+ * @throws IMPORT_INVALID when it is not a SQLite database
  */
-export function checkHeader(file: Uint8Array): void {
-  if (file.length < HEADER_BYTES || text(file, 0, MAGIC.length) !== MAGIC) {
-    throw importInvalid(
-      `these ${file.length} bytes are not a SQLite database, which begins with "SQLite format 3"`,
-      'pass the bytes of the .sqlite file itself',
-    );
-  }
+export function headerFaults(file: Uint8Array): Fault[] {
+  if (file.length < HEADER_BYTES || text(file, 0, MAGIC.length) !== MAGIC) throw notADatabase(file);
   const view = viewOf(file);
-  const stored = view.getUint16(OFFSET.pageSize);
-  const pageBytes = stored === 1 ? 65_536 : stored;
-  if (pageBytes !== DATABASE_PAGE_BYTES) {
-    throw importInvalid(
-      `the page size is ${pageBytes} bytes, and must be ${DATABASE_PAGE_BYTES}`,
-      `run PRAGMA journal_mode=DELETE; PRAGMA page_size=${DATABASE_PAGE_BYTES}; VACUUM on the file first`,
-    );
-  }
+  const pageBytes = pageBytesOf(file);
   const encoding = view.getUint32(OFFSET.encoding);
+  const isPageSize = pageBytes >= 512 && (pageBytes & (pageBytes - 1)) === 0;
+  if (!isPageSize || encoding > UTF_16_BE || view.getUint32(OFFSET.schemaFormat) > 4) {
+    throw importInvalid('the header of the file is damaged', 'use another copy');
+  }
+  const [writeVersion, readVersion] = [file[OFFSET.writeVersion]!, file[OFFSET.readVersion]!];
+  const versions = `the file format versions are ${writeVersion} and ${readVersion}, and must be 1 or 2`;
+  if (readVersion < ROLLBACK_JOURNAL || readVersion > WAL_JOURNAL) {
+    throw importInvalid(versions, 'run PRAGMA journal_mode=DELETE with the program that wrote it');
+  }
+  const faults: Fault[] = [];
+  if (pageBytes !== DATABASE_PAGE_BYTES) faults.push(pageSizeFault('the page size', pageBytes));
   if (encoding > UTF_8) {
-    throw importInvalid(
-      `the text encoding is ${encoding === 2 || encoding === 3 ? 'UTF-16' : encoding}, and must be UTF-8`,
-      'copy the data into a new database with PRAGMA encoding = "UTF-8"',
-    );
+    faults.push({
+      fact: 'the text encoding is UTF-16, and must be UTF-8',
+      wayOut: INTO_NEW_FILE,
+      copy: 'after',
+    });
   }
   if (view.getUint32(OFFSET.largestRoot) !== 0) {
-    throw importInvalid(
-      'the file is in auto-vacuum mode, and must not be',
-      'run PRAGMA auto_vacuum=NONE; VACUUM on the file first',
-    );
+    faults.push({
+      fact: 'the file is in auto-vacuum mode, and must not be',
+      wayOut: 'switch it off',
+      pragma: 'PRAGMA auto_vacuum=NONE;',
+    });
   }
   if (file[OFFSET.reservedBytes] !== 0) {
-    throw importInvalid(
-      `the file reserves ${file[OFFSET.reservedBytes]} bytes of each page, and must reserve none`,
-      'copy the data into a database without encryption or checksum extensions',
+    faults.push({
+      fact: `the file reserves ${file[OFFSET.reservedBytes]} bytes of each page, and must reserve none`,
+      wayOut: `${INTO_NEW_FILE}, by the program that wrote it if it is encrypted`,
+      copy: 'after',
+    });
+  }
+  if (writeVersion < ROLLBACK_JOURNAL || writeVersion > WAL_JOURNAL) {
+    faults.push({ fact: versions, wayOut: INTO_NEW_FILE, copy: 'after' });
+  }
+  return faults;
+}
+
+export function pageSizeFault(of: string, pageBytes: number): Fault {
+  return {
+    fact: `${of} is ${pageBytes} bytes, and must be ${DATABASE_PAGE_BYTES}`,
+    wayOut: 'change it',
+    pragma: `PRAGMA journal_mode=DELETE; PRAGMA page_size=${DATABASE_PAGE_BYTES};`,
+  };
+}
+
+function notADatabase(file: Uint8Array): Error {
+  const fact = `these ${file.length} bytes are not a SQLite database, which begins with "SQLite format 3"`;
+  if (file.length === 0) {
+    return importInvalid(
+      fact,
+      'pass its -wal file too if there is one; to empty an object, call deleteAll()',
     );
   }
-  const versions = [file[OFFSET.writeVersion]!, file[OFFSET.readVersion]!];
-  if (versions.some((version) => version < ROLLBACK_JOURNAL || version > WAL_JOURNAL)) {
-    throw importInvalid(
-      `the file format versions are ${versions.join(' and ')}, and must be 1 or 2`,
-      'use a file written by a released version of SQLite',
-    );
-  }
+  const word = file.length < 4 ? 0 : viewOf(file).getUint32(0);
+  const other = OTHER_FILES.find(([first]) => first === word);
+  if (other !== undefined)
+    return importInvalid(`these bytes are ${other[1]}`, 'pass the database first');
+  return importInvalid(
+    fact,
+    'pass the bytes of the .sqlite file itself, decrypted and unpacked, or make one of a text of SQL ' +
+      '(sqlite3 new.sqlite < dump.sql)',
+  );
 }
 
 /**
@@ -91,26 +122,45 @@ export function checkHeader(file: Uint8Array): void {
  * @throws IMPORT_INVALID when pages are missing
  */
 export function settleImage(image: Uint8Array): Uint8Array {
-  const actualPages = image.length / DATABASE_PAGE_BYTES;
-  const pageCount = pageCountOf(image) ?? Math.floor(actualPages);
-  if (pageCount > actualPages || !Number.isInteger(actualPages)) {
+  const pageBytes = pageBytesOf(image);
+  const actualPages = image.length / pageBytes;
+  const counted = pageCountOf(image);
+  if (counted === null && !Number.isInteger(actualPages)) {
     throw importInvalid(
-      `the file is cut off: it has ${image.length} bytes and needs ${Math.max(pageCount, Math.ceil(actualPages)) * DATABASE_PAGE_BYTES}`,
+      `the ${image.length} bytes are not whole pages of ${pageBytes} bytes, whose number the header does not tell; ` +
+        'either the last page is cut off, or bytes were added',
+      'copy it again; or cut the file to whole pages, if bytes were added',
+    );
+  }
+  const pageCount = counted ?? actualPages;
+  if (pageCount > actualPages) {
+    throw importInvalid(
+      `the file is cut off: it has ${image.length} bytes and needs ${pageCount * pageBytes}`,
       'copy it again, completely, and with its -wal file if there is one',
     );
   }
   image[OFFSET.writeVersion] = ROLLBACK_JOURNAL;
   image[OFFSET.readVersion] = ROLLBACK_JOURNAL;
-  return image.subarray(0, pageCount * DATABASE_PAGE_BYTES);
+  return image.subarray(0, pageCount * pageBytes);
+}
+
+/** The size of its pages, as the header tells. */
+export function pageBytesOf(file: Uint8Array): number {
+  const stored = viewOf(file).getUint16(OFFSET.pageSize);
+  return stored === 1 ? 65_536 : stored;
+}
+
+/** True for a rollback journal. */
+export function isJournal(file: Uint8Array): boolean {
+  return file.length >= 4 && viewOf(file).getUint32(0) === ROLLBACK_MAGIC;
 }
 
 /** True for an empty file in WAL mode: its data is in the WAL. */
 export function isAllInWal(file: Uint8Array): boolean {
-  const cellCount = viewOf(file).getUint16(HEADER_BYTES + 3);
   return (
     file[OFFSET.readVersion] === WAL_JOURNAL &&
-    file.length === DATABASE_PAGE_BYTES &&
-    cellCount === 0
+    file.length === pageBytesOf(file) &&
+    viewOf(file).getUint16(HEADER_BYTES + 3) === 0 // cells
   );
 }
 

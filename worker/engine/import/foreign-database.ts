@@ -7,17 +7,14 @@
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { DatabaseFile } from '../file/file.ts';
 import type { Database } from '../sql/database.ts';
-import type { QueryLimits } from '../sql/query-limits.ts';
+import type { OwnLimits } from '../sql/query-limits.ts';
 import { type CheckHost, CheckTime } from './check-time.ts';
-import {
-  checkHeader,
-  DATABASE_PAGE_BYTES,
-  importInvalid,
-  isAllInWal,
-  settleImage,
-} from './database-header.ts';
+import { ANOTHER_COPY, damageOf, hasRow } from './damage.ts';
+import { headerFaults, isAllInWal, settleImage } from './database-header.ts';
 import { ImageFile } from './image-file.ts';
-import { checkSchema } from './schema-check.ts';
+import { type Fault, ImportFaults, importInvalid, STEP } from './import-faults.ts';
+import { freeName, quoted } from './remedies.ts';
+import { SchemaCheck } from './schema-check.ts';
 import { mergeWal } from './wal.ts';
 
 export interface OpenedDatabase {
@@ -31,12 +28,7 @@ export interface ForeignDatabase extends OpenedDatabase {
 }
 
 /** Opens SQLite on a file outside of every object; limits that are not given are the host's. */
-export type OpenApart = (
-  file: DatabaseFile,
-  limits?: Pick<QueryLimits, 'heapBytes'>,
-) => OpenedDatabase;
-
-const REPAIR = 'repair it with the sqlite3 shell (.recover), or use another copy';
+export type OpenApart = (file: DatabaseFile, limits?: OwnLimits) => OpenedDatabase;
 
 /**
  * Memory for the schema that is created again. SQLite expands views that name others twice without looking at a
@@ -44,12 +36,8 @@ const REPAIR = 'repair it with the sqlite3 shell (.recover), or use another copy
  */
 const SCHEMA_HEAP_BYTES = 64 * 1024 * 1024;
 
-const WRONG_ENTRIES = "SELECT 1 FROM _cf_KV WHERE typeof(key) <> 'text' OR typeof(value) <> 'blob'";
-const WRONG_ALARM =
-  'SELECT 1 FROM _cf_METADATA WHERE key = 1' +
-  " AND (typeof(value) NOT IN ('integer', 'null') OR value < 0)";
-
-const ROOTLESS = 'SELECT 1 FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0';
+const WRONG_ENTRIES = "typeof(key) <> 'text' OR typeof(value) <> 'blob'";
+const WRONG_ALARM = "key = 1 AND (typeof(value) NOT IN ('integer', 'null') OR value < 0)";
 
 const FAULTS_OF_FILE: ReadonlySet<string> = new Set([
   'SQL',
@@ -73,30 +61,43 @@ export async function openForeign(
   openApart: OpenApart,
 ): Promise<ForeignDatabase> {
   // While its first page is still in the WAL, a database is an empty file.
-  if (file.length > 0 || wal === null) checkHeader(file);
-  if (wal === null && file.length >= DATABASE_PAGE_BYTES && isAllInWal(file)) {
+  const found = file.length > 0 || wal === null ? headerFaults(file) : [];
+  if (wal === null && isAllInWal(file)) {
     throw importInvalid(
       'the file is empty and in WAL mode: its data is in the -wal file beside it',
       'pass both files; to empty an object, call deleteAll()',
     );
   }
+  // SQLite applies a WAL to pages of other sizes.
+  if (wal !== null && found.some(({ pragma }) => pragma?.includes('page_size'))) {
+    throw new ImportFaults(...found).error();
+  }
   const image = wal === null ? file.slice() : mergeWal(file, wal);
-  checkHeader(image);
+  const faults = new ImportFaults(...headerFaults(image));
   const time = new CheckTime(host);
   let opened: OpenedDatabase | undefined;
   try {
     const pages = new ImageFile(settleImage(image));
-    const { database, close } = (opened = openApart(pages));
-    await check(database, time, openApart);
+    const { database, close } = (opened = openApart(pages, { anyText: true }));
+    await check(database, time, openApart, faults);
+    faults.mustBeNone();
     time.lift();
     return { file: pages, database, close: () => close() };
   } catch (error) {
     opened?.close();
-    throw translated(error, time);
+    const fault = faultOf(error, time);
+    if (fault === null) throw error;
+    faults.add(fault);
+    throw faults.error(error);
   }
 }
 
-async function check(database: Database, time: CheckTime, openApart: OpenApart): Promise<void> {
+async function check(
+  database: Database,
+  time: CheckTime,
+  openApart: OpenApart,
+  faults: ImportFaults,
+): Promise<void> {
   time.bounds(database);
   // Rows need not meet the file's constraints, whose texts are not trusted yet.
   database.run('PRAGMA ignore_check_constraints=ON');
@@ -105,42 +106,63 @@ async function check(database: Database, time: CheckTime, openApart: OpenApart):
   const empty = openApart(new ImageFile(), { heapBytes: SCHEMA_HEAP_BYTES });
   try {
     time.bounds(empty.database);
-    await checkSchema(database, empty.database, time);
+    const schema = new SchemaCheck(database, empty.database, time, faults);
+    await schema.run();
+    try {
+      faults.add(...(await damageOf(database, schema, () => time.betweenSteps('its pages'))));
+    } catch (error) {
+      // SQLite lacks a function or a collation of a fault that is found.
+      if (faults.count === 0 || !isStorageError(error) || error.code !== 'SQL') throw error;
+    }
+    schema.complete();
+    checkRows(database, schema, faults);
   } finally {
     empty.close();
   }
-  await time.betweenSteps();
-  let damage = database.damage();
-  if (damage === undefined && holds(database, ROOTLESS)) {
-    await time.betweenSteps();
-    damage = database.damageOfAllPages();
+}
+
+/** Keys and alarm. */
+function checkRows(database: Database, schema: SchemaCheck, faults: ImportFaults): void {
+  const holds = (table: string, wrong: string) =>
+    schema.has(table) && hasRow(database, `SELECT 1 FROM ${table} WHERE ${wrong}`);
+  if (holds('_cf_KV', WRONG_ENTRIES)) {
+    const table = quoted(freeName('cf_KV', schema.isTaken));
+    faults.add({
+      fact: '_cf_KV holds a key that is not text, or a value that is not a blob',
+      wayOut: `move these rows to the table ${table}`,
+      sql: [
+        `CREATE TABLE ${table} AS SELECT * FROM _cf_KV WHERE ${WRONG_ENTRIES};`,
+        `DELETE FROM _cf_KV WHERE ${WRONG_ENTRIES};`,
+      ],
+      step: STEP.row,
+    });
   }
-  if (damage !== undefined) throw importInvalid(`the file is damaged: ${damage}`, REPAIR);
-  if (has(database, '_cf_KV') && holds(database, WRONG_ENTRIES)) {
-    throw importInvalid(
-      '_cf_KV holds a key that is not text, or a value that is not a blob',
-      REPAIR,
-    );
-  }
-  if (has(database, '_cf_METADATA') && holds(database, WRONG_ALARM)) {
-    throw importInvalid('_cf_METADATA holds an alarm that is not a time in nanoseconds', REPAIR);
+  if (holds('_cf_METADATA', WRONG_ALARM)) {
+    faults.add({
+      fact: '_cf_METADATA holds an alarm that is not a time in nanoseconds',
+      wayOut: 'delete it',
+      sql: [`DELETE FROM _cf_METADATA WHERE ${WRONG_ALARM};`],
+      step: STEP.row,
+    });
   }
 }
 
-function has(database: Database, table: string): boolean {
-  return holds(database, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '${table}'`);
-}
-
-function holds(database: Database, sql: string): boolean {
-  const statement = database.statement(sql);
-  const found = statement.step();
-  statement.reset();
-  return found;
-}
-
-/** An error of SQLite as a fault of the file; any other error as it is. */
-function translated(error: unknown, time: CheckTime): unknown {
-  if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) return error;
-  if (error.code === 'SQL_TIMEOUT') return time.exceeded(error);
-  return importInvalid(`SQLite cannot read the file: ${error.message}`, REPAIR, error);
+/** An error of SQLite as a fault of the file; null: it is none. */
+function faultOf(error: unknown, time: CheckTime): Fault | null {
+  if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) return null;
+  if (error.code === 'SQL_TIMEOUT') return time.fault();
+  if (error.code === 'SQL_MEMORY') {
+    return {
+      fact: `checking the file takes more memory than allowed (${error.message})`,
+      wayOut: 'raise limits.heapBytes',
+    };
+  }
+  const part = /^malformed database schema \(([^)]*)\)/.exec(error.message)?.[1];
+  return {
+    fact: `SQLite cannot read the file: ${error.message}`,
+    wayOut:
+      part === undefined
+        ? ANOTHER_COPY
+        : `drop "${part}" with the program that made the file, or use another copy`,
+  };
 }

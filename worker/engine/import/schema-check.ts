@@ -5,6 +5,9 @@
 // views, triggers and defaults may touch are checked when they are used, so a use of each is compiled:
 // once per table, however many triggers it has.
 //
+// A refused object is a fault, and the check goes on as if the file had been mended: without it, or with the table
+// that takes its place. So each fault is found, and none that is a consequence of another.
+//
 // Invariant: names that begin with `_cf_` are the storage's own tables, exactly as it makes them, and no
 // table of the file refers to one.
 
@@ -12,7 +15,24 @@ import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
 import { isReservedName } from '../sql/regulator.ts';
 import type { CheckTime } from './check-time.ts';
-import { importInvalid } from './database-header.ts';
+import { type Fault, type ImportFaults, STEP } from './import-faults.ts';
+import {
+  asPlainTable,
+  bareDefinition,
+  COLUMNS_MAX,
+  definitionOf,
+  literal,
+  madeAgain,
+  type Omitted,
+  ofSchema,
+  quoted,
+  rebuilt,
+  renamed,
+  split,
+  storedColumns,
+  type TableColumn,
+  unlisted,
+} from './remedies.ts';
 
 /** The storage's own tables, as workerd creates them. */
 const HIDDEN_TABLES: Readonly<Record<string, string>> = {
@@ -23,13 +43,26 @@ const HIDDEN_TABLES: Readonly<Record<string, string>> = {
 };
 
 const SCHEMA = 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid';
+const KIND = "SELECT wr, strict FROM pragma_table_list WHERE schema = 'main' AND name = ?1";
 /** Tables that SQLite creates by itself. */
 const SQLITE_TABLES: Readonly<Record<string, string>> = {
   sqlite_sequence: '(name,seq)',
   sqlite_stat1: '(tbl,idx,stat)',
   sqlite_stat4: '(tbl,idx,neq,nlt,ndlt,sample)',
 };
-const REMOVE = 'remove it from the file first';
+
+/** SQLite's words for a limit of objects, and the limit. */
+const LIMITS: readonly (readonly [words: RegExp, fact: string])[] = [
+  [/^too many columns/, `has more than ${COLUMNS_MAX} columns`],
+  [/^too many terms in compound/, 'combines more than 5 SELECTs in one (UNION and the like)'],
+  [/^Expression tree/, 'nests an expression more than 100 deep'],
+  [/^too many arguments/, 'calls a function with more than 127 arguments'],
+  [/the text is \d+ bytes/, 'is a text of more than 100000 bytes'],
+];
+/** The file's program has it, and plain SQLite may lack it. */
+const OWN_CODE = /no such (collation|function|module|tokenizer)|tokenizer/;
+/** Modules that SQLite usually has, so that their tables can be read. */
+const READABLE = /\busing\s+["'`[]?(fts[345]|rtree|rtree_i32|geopoly)\b/i;
 
 interface SchemaObject {
   readonly type: string;
@@ -39,50 +72,354 @@ interface SchemaObject {
   readonly sql: string | null;
 }
 
-/**
- * Checks the schema of `database` by creating it again in `empty`.
- *
- * @throws IMPORT_INVALID, naming the part that cannot be imported
- */
-export async function checkSchema(
-  database: Database,
-  empty: Database,
-  time: CheckTime,
-): Promise<void> {
-  // Compiled like user SQL, whose limits bound the parser's work on the file.
-  database.check(SCHEMA);
-  const objects = schemaOf(database).filter((object) => !isSqlitesOwn(object));
-  const hidden = objects.filter(isReserved);
-  for (const object of hidden) checkHidden(object);
-  for (const [name, columns] of Object.entries(HIDDEN_TABLES)) {
-    empty.run(`CREATE TABLE ${name} ${columns}`);
+export class SchemaCheck {
+  readonly #database: Database;
+  readonly #empty: Database;
+  readonly #time: CheckTime;
+  readonly #faults: ImportFaults;
+  readonly #objects: readonly SchemaObject[];
+  readonly #refused = new Set<SchemaObject>();
+  /** The statements that make a table again, by its name. */
+  readonly #rebuilt = new Map<string, string[]>();
+  /** All that an object could have made, also on tables that are made again. */
+  #made: ReadonlySet<string> = new Set();
+
+  /** Checks the schema of `database` by creating it again in `empty`. */
+  constructor(database: Database, empty: Database, time: CheckTime, faults: ImportFaults) {
+    this.#database = database;
+    this.#empty = empty;
+    this.#time = time;
+    this.#faults = faults;
+    // Compiled like user SQL, whose authorizer is asked.
+    database.check(SCHEMA);
+    this.#objects = schemaOf(database).filter((object) => !isSqlitesOwn(object));
   }
-  const own = objects.filter((object) => !isReserved(object)).sort((a, b) => rank(a) - rank(b));
-  for (const object of own.filter(isVirtual)) {
-    await time.betweenSteps();
-    make(object, empty);
+
+  /** Adds a fault for each part that cannot be imported. @throws SQL_TIMEOUT, CORRUPT, IO */
+  async run(): Promise<void> {
+    for (const object of this.#objects.filter(isReserved)) this.#checkHidden(object);
+    for (const [name, columns] of Object.entries(HIDDEN_TABLES)) {
+      this.#empty.run(`CREATE TABLE ${name} ${columns}`);
+    }
+    const own = this.#objects
+      .filter((object) => !isReserved(object))
+      .sort((a, b) => rank(a) - rank(b));
+    await this.#createAll(own);
+    await this.#checkUses(own.filter((object) => this.#made.has(identity(object))));
   }
-  const madeWithIt = new Set(schemaOf(empty).map(label));
-  for (const object of own) {
-    await time.betweenSteps();
-    // Virtual tables have created the tables that keep their rows.
-    if (!madeWithIt.has(label(object))) make(object, empty);
-  }
-  const made = new Set(schemaOf(empty).map(label));
-  for (const object of own) {
-    await time.betweenSteps();
-    if (!made.has(label(object))) throw refused(object, 'has a text that creates something else');
-    checkReferences(object, empty);
-  }
-  const changed = new Set(own.filter(isChange).map(({ table }) => table));
-  for (const object of own.filter(isRelation)) {
-    const uses = object.type === 'view' ? [`SELECT * FROM ${quoted(object.name)}`] : [];
-    if (changed.has(object.name)) uses.push(...changesOf(object.name, empty));
-    for (const use of uses) {
-      await time.betweenSteps();
-      checkUse(object, use, empty);
+
+  /** Tables that are made again get their indexes and triggers. */
+  complete(): void {
+    for (const object of this.#objects) {
+      const { type, table, sql } = object;
+      if (type === 'table' || sql === null) continue;
+      if (this.#refused.has(object) || !this.#made.has(identity(object))) continue;
+      this.#rebuilt.get(key(table))?.push(`${sql};`);
     }
   }
+
+  /** True when the file has this table of the storage, in its form. */
+  has(hidden: string): boolean {
+    return this.#objects.some((object) => object.name === hidden && isHiddenTable(object));
+  }
+
+  /** For rows that a table has without this part of its definition. None when it is refused already. */
+  faultsOfTable(name: string, fact: string, omitted: Omitted): Fault[] {
+    const table = this.#objects.find((object) => object.type === 'table' && object.name === name);
+    if (table === undefined || isReserved(table) || this.#refused.has(table)) return [];
+    this.#refused.add(table);
+    return [this.#asRebuilt(table, fact, omitted)];
+  }
+
+  /** For rows that are not unique. */
+  faultsOfIndex(name: string, fact: string): Fault[] {
+    const constraint = /^sqlite_autoindex_(.*)_\d+$/.exec(name)?.[1];
+    if (constraint !== undefined) return this.faultsOfTable(constraint, fact, { keys: true });
+    const index = this.#objects.find((object) => object.type === 'index' && object.name === name);
+    return index === undefined || this.#refused.has(index) ? [] : [this.#dropped(index, fact)];
+  }
+
+  /** For a virtual table whose own tables do not fit. */
+  faultsOfVirtual(name: string, fact: string): Fault[] {
+    const table = this.#objects.find((object) => isVirtual(object) && object.name === name);
+    if (table === undefined || this.#refused.has(table)) return [];
+    return [{ fact, wayOut: 'make it again', sql: madeAgain(name, table.sql!), step: STEP.table }];
+  }
+
+  /** The name of the table that such a message of SQLite's begins with, before a dot. */
+  tableOf(column: string): string | undefined {
+    return this.#objects.find(({ type, name }) => type === 'table' && column.startsWith(`${name}.`))
+      ?.name;
+  }
+
+  // ---- Names of the storage.
+
+  #checkHidden(object: SchemaObject): void {
+    const { type, name, table, sql } = object;
+    if (isHiddenTable(object)) return;
+    // They follow their table to its new name, as the tables of a virtual table do.
+    const follows = isRelation(object)
+      ? (other: SchemaObject) => isVirtual(other) && isReserved(other) && keepsRows(other, name)
+      : (other: SchemaObject) =>
+          isRelation(other) &&
+          key(other.name) === key(table) &&
+          isReserved(other) &&
+          !isHiddenTable(other) &&
+          (sql === null || !isReservedName(name));
+    if (this.#objects.some(follows)) return;
+    const own = Object.keys(HIDDEN_TABLES).join(', ');
+    const fact =
+      `${label(object)} has a name that begins with _cf_, or is on a table with one; those names ` +
+      `belong to the storage, and only its tables ${own} are accepted`;
+    if (type !== 'table') this.#drop(object, fact);
+    else {
+      const sql = renamed(name, this.isTaken);
+      this.#refuse(object, { fact, wayOut: 'give it another name', sql, step: STEP.table });
+    }
+  }
+
+  // ---- Objects are created again.
+
+  async #createAll(own: readonly SchemaObject[]): Promise<void> {
+    for (const object of own.filter(isVirtual)) {
+      await this.#time.betweenSteps(label(object));
+      this.#create(object);
+    }
+    // Virtual tables have created the tables that keep their rows.
+    const madeWithIt = new Set(schemaOf(this.#empty).map(identity));
+    const virtual = [...this.#refused].filter(isVirtual);
+    for (const object of own) {
+      if (isVirtual(object) || madeWithIt.has(identity(object))) continue;
+      if (virtual.some((other) => keepsRows(other, object.name))) continue;
+      await this.#time.betweenSteps(label(object));
+      this.#create(object);
+    }
+    this.#made = new Set(schemaOf(this.#empty).map(identity));
+    for (const object of own) {
+      if (this.#made.has(identity(object)) || this.#isGone(object)) continue;
+      this.#refuse(object, {
+        fact: `${label(object)} has a text that creates something else`,
+        wayOut: 'its schema was changed by hand: use another copy',
+      });
+    }
+  }
+
+  #create(object: SchemaObject): void {
+    try {
+      if (object.type === 'table' && this.#refersToHidden(object)) return;
+      run(this.#empty, object.sql!);
+    } catch (error) {
+      if (isLate(error)) throw error;
+      // What was on a table that is made again is made again with it, if it can be.
+      if (!this.#isGone(object)) this.#refuseCreation(object, error as Error);
+    }
+  }
+
+  /** True for a refused object, and for one on a refused table. */
+  #isGone(object: SchemaObject): boolean {
+    for (const other of this.#refused) {
+      if (other === object) return true;
+      if (isRelation(other) && key(other.name) === key(object.table)) return true;
+      if (isVirtual(other) && keepsRows(other, object.name)) return true;
+    }
+    return false;
+  }
+
+  #refuseCreation(object: SchemaObject, error: Error): void {
+    const { type, name } = object;
+    const limit = LIMITS.find(([words]) => words.test(error.message));
+    const fact =
+      limit === undefined
+        ? `${label(object)} cannot be created here (${error.message})`
+        : `${label(object)} ${limit[1]}, which no object can have, here and in workerd`;
+    if (type !== 'table') {
+      this.#drop(object, fact);
+    } else if (/^sqlite_/i.test(name)) {
+      this.#refuse(object, {
+        fact,
+        wayOut: 'it belongs to SQLite, and has no rows of yours',
+        sql: withoutOwn(name),
+        step: STEP.drop,
+      });
+    } else if (isVirtual(object)) {
+      this.#refuseVirtual(object, fact, error);
+    } else {
+      this.#refuse(object, this.#asRebuilt(object, fact, {}, error));
+    }
+  }
+
+  #refuseVirtual(object: SchemaObject, fact: string, error: Error): void {
+    const { name, sql } = object;
+    const isReadable = READABLE.test(sql!) && !/tokenizer/.test(error.message);
+    this.#refuse(object, {
+      fact,
+      wayOut: isReadable
+        ? 'make it a plain table with its rows, or an fts5 or rtree table'
+        : `take it out of the schema; tables whose names begin with "${shown(name)}_" keep its rows (a defensive ` +
+          'connection refuses that)',
+      sql: isReadable ? asPlainTable(name) : unlisted(name),
+      step: STEP.table,
+    });
+  }
+
+  /** The table is made again, in `empty` too, with the indexes and triggers that it can still have. */
+  #asRebuilt(object: SchemaObject, fact: string, omitted: Omitted, error?: Error): Fault {
+    const { name } = object;
+    const stored = storedColumns(name, this.#database);
+    // The columns of the key are not moved.
+    const isKey = ({ keyPlace }: TableColumn) => keyPlace > 0;
+    const columns =
+      stored.findLastIndex(isKey) < COLUMNS_MAX
+        ? stored
+        : [...stored.filter(isKey), ...stored.filter((column) => !isKey(column))];
+    const kept = columns.slice(0, COLUMNS_MAX);
+    const isCut = kept.length < columns.length;
+    const definition = this.#standIn(object, [
+      definitionOf(kept, omitted, this.#suffixOf(name)),
+      definitionOf(kept, omitted),
+      bareDefinition(kept),
+    ]);
+    const parts = isCut ? split(name, columns, definition, this.isTaken) : undefined;
+    const sql = parts?.sql ?? rebuilt(name, columns, definition);
+    this.#rebuilt.set(key(name), sql);
+    const ofProgram =
+      error !== undefined && OWN_CODE.test(error.message)
+        ? ' (run it with the program that made the file if sqlite3 cannot read the table)'
+        : '';
+    const wayOut =
+      parts === undefined
+        ? `make it again with its rows, types, defaults and primary key, without other constraints and generated columns${ofProgram}`
+        : `move the others to ${parts.parts.map((part) => `"${shown(part)}"`).join(', ')}`;
+    return { fact, wayOut, sql, step: STEP.table };
+  }
+
+  /** Creates the first of these that can be created. */
+  #standIn({ name }: SchemaObject, definitions: readonly string[]): string {
+    for (const definition of definitions) {
+      try {
+        run(this.#empty, `CREATE TABLE ${quoted(name)} ${definition}`);
+        return definition;
+      } catch (error) {
+        if (isLate(error)) throw error;
+      }
+    }
+    return definitions.at(-1)!;
+  }
+
+  #suffixOf(table: string): string {
+    const kind = this.#database.statement(KIND);
+    kind.bindText(1, table);
+    if (!kind.step()) return '';
+    const words = ['WITHOUT ROWID', 'STRICT'].filter((_, i) => kind.columnNumber(i) !== 0);
+    kind.reset();
+    return words.length === 0 ? '' : ` ${words.join(', ')}`;
+  }
+
+  /** Foreign keys are looked up: SQLite compiles one only if all others of its table are sound. */
+  #refersToHidden(object: SchemaObject): boolean {
+    const keys = this.#database.statement('SELECT "table" FROM pragma_foreign_key_list(?1)');
+    keys.bindText(1, object.name);
+    let hidden: string | undefined;
+    while (keys.step()) {
+      const parent = keys.columnText(0);
+      if (isReservedName(parent)) hidden = parent;
+    }
+    if (hidden === undefined) return false;
+    const fact = `${label(object)} has a foreign key to "${shown(hidden)}", and names that begin with _cf_ belong to the storage`;
+    this.#refuse(object, this.#asRebuilt(object, fact, {}));
+    return true;
+  }
+
+  // ---- Uses.
+
+  async #checkUses(own: readonly SchemaObject[]): Promise<void> {
+    const refusal = new Map<SchemaObject, unknown>();
+    const changed = new Set(own.filter(isChange).map(({ table }) => key(table)));
+    for (const object of own.filter(isRelation)) {
+      await this.#time.betweenSteps(label(object));
+      const error = this.#refusalOf(
+        object.name,
+        object.type === 'view',
+        changed.has(key(object.name)),
+      );
+      if (error !== undefined) refusal.set(object, error);
+    }
+    if (refusal.size > 0) await this.#findCulprits(own, refusal);
+  }
+
+  /** The refusal of a use; undefined when all are allowed, or broken. */
+  #refusalOf(name: string, isRead: boolean, isChanged: boolean): unknown {
+    const uses = isRead ? [`SELECT * FROM ${quoted(name)}`] : [];
+    if (isChanged) uses.push(...changesOf(name, this.#empty));
+    for (const use of uses) {
+      try {
+        this.#empty.check(use);
+      } catch (error) {
+        if (isStorageError(error) && error.code === 'SQL_FORBIDDEN') return error;
+        if (!isBroken(error)) throw error;
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * A use is refused for a view or trigger that it comes to, by way of others. So all triggers and the refused views are
+   * dropped, and each is tried alone.
+   */
+  async #findCulprits(
+    own: readonly SchemaObject[],
+    refusal: ReadonlyMap<SchemaObject, unknown>,
+  ): Promise<void> {
+    const triggers = own.filter(({ type }) => type === 'trigger');
+    const views = own.filter((object) => object.type === 'view' && refusal.has(object));
+    const before = this.#faults.count;
+    for (const { type, name } of [...triggers, ...views]) {
+      run(this.#empty, `DROP ${type} IF EXISTS ${quoted(name)}`);
+    }
+    for (const object of [...views, ...triggers]) {
+      await this.#time.betweenSteps(label(object));
+      const isView = object.type === 'view';
+      try {
+        run(this.#empty, object.sql!);
+      } catch (error) {
+        if (isLate(error)) throw error;
+        continue; // on a view that is dropped
+      }
+      const error = this.#refusalOf(object.table, isView, !isView);
+      if (error !== undefined) this.#drop(object, forbidden(object, error));
+      // The next one is tried without it.
+      if (error !== undefined || !isView)
+        run(this.#empty, `DROP ${object.type} ${quoted(object.name)}`);
+    }
+    if (this.#faults.count > before) return;
+    const [[object, error]] = refusal as unknown as [[SchemaObject, unknown]];
+    this.#refuse(object, {
+      fact: forbidden(object, error),
+      wayOut: 'drop the triggers and views that use it',
+    });
+  }
+
+  // ---- Faults.
+
+  #drop(object: SchemaObject, fact: string): void {
+    this.#faults.add(this.#dropped(object, fact));
+  }
+
+  #dropped(object: SchemaObject, fact: string): Fault {
+    const { type, name } = object;
+    this.#refused.add(object);
+    const sql = [`DROP ${type.toUpperCase()} IF EXISTS ${quoted(name)};`];
+    return { fact, wayOut: 'drop it, which takes no rows away', sql, step: STEP.drop };
+  }
+
+  #refuse(object: SchemaObject, fault: Fault): void {
+    this.#refused.add(object);
+    this.#faults.add(fault);
+  }
+
+  /** True when an object of the file has the name. */
+  readonly isTaken = (name: string): boolean =>
+    this.#objects.some((object) => object.name.toLowerCase() === name.toLowerCase());
 }
 
 function schemaOf(database: Database): SchemaObject[] {
@@ -110,45 +447,12 @@ function isAsIn(tables: Readonly<Record<string, string>>, name: string, sql: str
   return compact(sql) === compact(`CREATE TABLE ${name} ${tables[name]}`);
 }
 
+function isHiddenTable({ type, name, table, sql }: SchemaObject): boolean {
+  return type === 'table' && table === name && sql !== null && isAsIn(HIDDEN_TABLES, name, sql);
+}
+
 function isReserved({ name, table }: SchemaObject): boolean {
   return isReservedName(name) || isReservedName(table);
-}
-
-function checkHidden(object: SchemaObject): void {
-  const { type, name, table, sql } = object;
-  const isTable = type === 'table' && table === name && sql !== null;
-  if (isTable && isAsIn(HIDDEN_TABLES, name, sql)) return;
-  throw importInvalid(
-    `the ${type} "${name}" has a name that begins with _cf_, or is on a table with one; those names ` +
-      `belong to the storage, and only its tables ${Object.keys(HIDDEN_TABLES).join(', ')} are accepted`,
-    REMOVE,
-  );
-}
-
-function make(object: SchemaObject, empty: Database): void {
-  try {
-    run(empty, object.sql!);
-  } catch (error) {
-    throw isLate(error) ? error : refused(object, 'cannot be created here', error);
-  }
-}
-
-/** Foreign keys are looked up: SQLite compiles one only if all others of its table are sound. */
-function checkReferences(object: SchemaObject, empty: Database): void {
-  if (object.type !== 'table') return;
-  const keys = empty.statement('SELECT "table" FROM pragma_foreign_key_list(?1)');
-  keys.bindText(1, object.name);
-  let hidden: string | undefined;
-  while (keys.step()) {
-    const parent = keys.columnText(0);
-    if (isReservedName(parent)) hidden = parent;
-  }
-  if (hidden !== undefined) {
-    throw refused(
-      object,
-      `has a foreign key to "${hidden}", and names that begin with _cf_ belong to the storage`,
-    );
-  }
 }
 
 function isRelation({ type }: SchemaObject): boolean {
@@ -173,18 +477,6 @@ function changesOf(table: string, database: Database): string[] {
 
 const BROKEN: ReadonlySet<string> = new Set(['SQL', 'SQL_MEMORY', 'SQL_TOO_LARGE']);
 
-/** Compiles a use of the object. */
-function checkUse(object: SchemaObject, use: string, empty: Database): void {
-  try {
-    empty.check(use);
-  } catch (error) {
-    if (isBroken(error)) return;
-    throw isStorageError(error) && error.code === 'SQL_FORBIDDEN'
-      ? refused(object, 'uses a name that objects may not use', error)
-      : error;
-  }
-}
-
 /**
  * A use of a missing table, or a use that is too long, is broken and not forbidden; programs may have
  * those.
@@ -197,17 +489,32 @@ function isLate(error: unknown): boolean {
   return isStorageError(error) && error.code === 'SQL_TIMEOUT';
 }
 
+function forbidden(object: SchemaObject, error: unknown): string {
+  return `${label(object)} uses a name that objects may not use (${(error as Error).message})`;
+}
+
 function columnsOf(table: string, database: Database): string[] {
-  const info = database.statement('SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0');
-  info.bindText(1, table);
-  const columns: string[] = [];
   try {
-    while (info.step()) columns.push(info.columnText(0));
+    return storedColumns(table, database).map(({ name }) => name);
   } catch (error) {
     // A view: SQLite compiles its SELECT to find the columns.
     if (!isBroken(error)) throw error;
+    return [];
   }
-  return columns;
+}
+
+/** Removes a table of SQLite's own, or gives it its form. */
+function withoutOwn(name: string): string[] {
+  if (/^sqlite_stat\d$/.test(name)) return [`DROP TABLE ${name};`];
+  const columns = SQLITE_TABLES[name];
+  if (columns === undefined) return [...unlisted(name), 'VACUUM;'];
+  const text = literal(`CREATE TABLE ${name}${columns}`);
+  return ofSchema(`UPDATE sqlite_master SET sql = ${text} WHERE name = ${literal(name)};`);
+}
+
+/** SQLite's names are the same in upper and lower case. */
+function key(name: string): string {
+  return name.toLowerCase();
 }
 
 /** Runs user SQL and drops its rows. */
@@ -220,17 +527,27 @@ function rank({ type }: SchemaObject): number {
   return ['table', 'index', 'view', 'trigger'].indexOf(type);
 }
 
-function label({ type, name }: SchemaObject): string {
+function identity({ type, name }: SchemaObject): string {
   return `${type} ${name}`;
+}
+
+/** The object in words. */
+function label({ type, name }: SchemaObject): string {
+  return `the ${type} "${shown(name)}"`;
+}
+
+/** A name in words; statements have it whole. */
+function shown(name: string): string {
+  return name.slice(0, 100).replace(/\s+/g, ' ');
 }
 
 function isVirtual({ sql }: SchemaObject): boolean {
   return sql !== null && /^CREATE\s+VIRTUAL\b/i.test(sql);
 }
 
-function refused({ type, name }: SchemaObject, why: string, cause?: unknown) {
-  const reason = cause instanceof Error ? ` (${cause.message})` : '';
-  return importInvalid(`the ${type} "${name}" ${why}${reason}`, REMOVE, cause);
+/** True when the virtual table keeps its rows in a table of this name. */
+function keepsRows(virtual: SchemaObject, name: string): boolean {
+  return key(name).startsWith(`${key(virtual.name)}_`);
 }
 
 /** In time that is linear: each run of white space is looked at once. */
@@ -243,8 +560,4 @@ function compact(sql: string): string {
 
 function unchanged(column: string): string {
   return `${quoted(column)} = ${quoted(column)}`;
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

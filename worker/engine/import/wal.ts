@@ -8,9 +8,11 @@
 import {
   changeCounter,
   DATABASE_PAGE_BYTES,
-  importInvalid,
+  isJournal,
   pageCountOf,
+  pageSizeFault,
 } from './database-header.ts';
+import { ImportFaults, importInvalid, STEP } from './import-faults.ts';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
@@ -71,6 +73,7 @@ export function mergeWal(database: Uint8Array, wal: Uint8Array): Uint8Array {
 }
 
 function readWal(wal: Uint8Array): Committed | null {
+  if (isJournal(wal)) throw hotJournal();
   const view = new DataView(wal.buffer, wal.byteOffset, wal.byteLength);
   const isHeader =
     wal.length >= HEADER_BYTES &&
@@ -81,10 +84,7 @@ function readWal(wal: Uint8Array): Committed | null {
   }
   const pageBytes = view.getUint32(8);
   if (pageBytes !== DATABASE_PAGE_BYTES) {
-    throw importInvalid(
-      `the page size of the WAL is ${pageBytes} bytes, and must be ${DATABASE_PAGE_BYTES}`,
-      COPY_AGAIN,
-    );
+    throw new ImportFaults(pageSizeFault('the page size of the WAL', pageBytes)).error();
   }
   const checksum = new Checksum(view, { isLittleEndian: (view.getUint32(0) & 1) === 0 });
   checksum.add(0, 24);
@@ -109,6 +109,17 @@ function readWal(wal: Uint8Array): Committed | null {
     open = new Map();
   }
   return pageCount === 0 ? null : { pageCount, frames };
+}
+
+/** The database was copied in the middle of a transaction. */
+function hotJournal(): Error {
+  return new ImportFaults({
+    fact: 'the file given as WAL is a rollback journal: a transaction was under way when the database was copied',
+    wayOut:
+      'copy both files, under their names; SQLite takes the transaction back when it reads the database',
+    sql: ['SELECT count(*) FROM sqlite_master;'],
+    step: STEP.row,
+  }).error();
 }
 
 /** The running checksum of a log, over pairs of words. */

@@ -85,8 +85,11 @@ const LIMITS: readonly (readonly [limit: number, value: number])[] = [
 
 /** SQLite's own. */
 const TEXT_LIMITS: typeof LIMITS = [
+  [1, 8_000_000], // SQL_LENGTH
+  [6, 1000], // FUNCTION_ARG
   [2, 2000], // COLUMN
   [3, 1000], // EXPR_DEPTH
+  [4, 500], // COMPOUND_SELECT
   [9, 32_766], // VARIABLE_NUMBER
 ];
 
@@ -423,6 +426,7 @@ export class Connection implements Guarded {
     const { exports } = this.sqlite;
     exports.sqlite3_extended_result_codes(this.pointer, 1);
     this.setLimits();
+    if (this.limits.anyText) this.liftTextLimits();
     this.#setOption(DBCONFIG.foreignKeys, true);
     this.#setOption(DBCONFIG.defensive, true);
     this.#setOption(DBCONFIG.doubleQuotedInQueries, true);

@@ -271,9 +271,9 @@ export class Database implements ExecutionOwner {
     this.#connection.call(() => this.#connection.reset());
   }
 
-  /** The first fault of the pages, in SQLite's words; undefined when they are sound. */
-  damage(): string | undefined {
-    return this.#fault('PRAGMA integrity_check(1)');
+  /** The first faults of the pages, in SQLite's words, each on a line; undefined when they are sound. */
+  damage(most = 1): string | undefined {
+    return this.#fault(`PRAGMA integrity_check(${most})`);
   }
 
   /**
@@ -281,16 +281,16 @@ export class Database implements ExecutionOwner {
    * virtual table, which has no root page, `integrity_check` takes itself for a check of a few tables, and leaves out the
    * free pages. No transaction may be open.
    */
-  damageOfAllPages(): string | undefined {
-    return this.#connection.withoutRootless(() => this.#fault('PRAGMA quick_check(1)'));
+  damageOfAllPages(most = 1): string | undefined {
+    return this.#connection.withoutRootless(() => this.#fault(`PRAGMA quick_check(${most})`));
   }
 
   #fault(pragma: string): string | undefined {
     return this.#connection.withoutInstructionLimit(() => {
       const check = this.statement(pragma);
-      const found = check.step() ? check.columnText(0) : '';
-      check.reset();
-      return found === 'ok' ? undefined : found;
+      const found: string[] = [];
+      while (check.step()) found.push(check.columnText(0));
+      return found[0] === 'ok' ? undefined : found.join('\n');
     });
   }
 

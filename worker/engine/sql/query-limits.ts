@@ -29,9 +29,14 @@ export interface QueryLimits {
 
 /** The limits in force. */
 export interface Limits extends Required<QueryLimits> {
+  /** The database has only SQLite's own limits on texts: for a file from elsewhere. @default false */
+  readonly anyText?: boolean;
   /** Milliseconds on a monotonic clock, which also runs while the objects' clock stands still. */
   now(): number;
 }
+
+/** Limits of one database that differ from the host's. */
+export type OwnLimits = Partial<Pick<Limits, 'heapBytes' | 'anyText'>>;
 
 const DEFAULTS: Required<QueryLimits> = {
   queryMs: 30_000,

@@ -8,7 +8,7 @@
 import type { DatabaseFile } from '../file/file.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
 import { Database, type DatabaseEvents } from '../sql/database.ts';
-import type { Limits, QueryLimits } from '../sql/query-limits.ts';
+import type { Limits, OwnLimits } from '../sql/query-limits.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 
 /** Memory that is not worth a fresh instance, in bytes: twice the initial memory. */
@@ -28,7 +28,7 @@ export class Databases {
   open(
     files: Pick<ObjectFiles, 'file'>,
     events: DatabaseEvents,
-    given: Pick<QueryLimits, 'heapBytes'> = {},
+    given: OwnLimits = {},
   ): LogDatabase {
     const onClosed = () => {
       this.#openCount -= 1;

@@ -10,7 +10,7 @@ import type { ObjectMedium } from '../../engine/file/medium.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
 import type { FileSizes, ObjectFiles } from '../../engine/log/object-files.ts';
 import type { DatabaseEvents } from '../../engine/sql/database.ts';
-import type { Limits, QueryLimits } from '../../engine/sql/query-limits.ts';
+import type { Limits, OwnLimits } from '../../engine/sql/query-limits.ts';
 import type { LogDatabase } from '../../engine/storage/databases.ts';
 import type { StorageOptions } from '../../engine/storage/storage-environment.ts';
 import type { ObjectCatalog } from '../catalog/catalog.ts';
@@ -70,6 +70,6 @@ export interface HostEnvironment extends Turns {
   openDatabase(
     files: Pick<ObjectFiles, 'file'>,
     events: DatabaseEvents,
-    limits?: Pick<QueryLimits, 'heapBytes'>,
+    limits?: OwnLimits,
   ): LogDatabase;
 }
