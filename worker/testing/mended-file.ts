@@ -58,6 +58,11 @@ export async function fileBy(
   }
 }
 
+/** A file that the sqlite3 program writes. */
+export function fileInShell(sql: string): Promise<Uint8Array> {
+  return inShell(new Uint8Array(), sql);
+}
+
 async function inOfficial(file: Uint8Array, sql: string): Promise<Uint8Array> {
   official ??= startOfficial();
   const { sqlite3 } = await official;

@@ -14,7 +14,7 @@ const INDEX =
   /^(row \d+ missing from|wrong # of entries in|row \d+ values differ from) index|^rowid not at end/;
 const NOT_UNIQUE = /^non-unique entry in index (.*)$/;
 const VALUE = /^(?:NULL|NUMERIC|TEXT|non-\w+) value in (.*)$/;
-const FULL_TEXT = /inverted index for FTS5 table main\.([^:]*)/;
+const FULL_TEXT = /(?:inverted index for FTS5 table main\.|^fts5: .* for table ")([^:"]*)/;
 const RTREE = /^In RTree main\.(.*):$/;
 const RTREE_DETAIL = /^(Mapping|Node|Cell|Dimension|Wrong number of entries|Rtree) /;
 const HEADLINE = /^\*\*\*|^$/;

@@ -3,7 +3,7 @@
 // Offsets are from https://sqlite.org/fileformat2.html#the_database_header. All numbers are big-endian.
 // Knows nothing of the pages' contents.
 
-import { type Fault, importInvalid } from './import-faults.ts';
+import { type Fault, ImportFaults, importInvalid } from './import-faults.ts';
 
 export const DATABASE_PAGE_BYTES = 4096;
 
@@ -62,11 +62,12 @@ export function headerFaults(file: Uint8Array): Fault[] {
   const faults: Fault[] = [];
   if (pageBytes !== DATABASE_PAGE_BYTES) faults.push(pageSizeFault('the page size', pageBytes));
   if (encoding > UTF_8) {
-    faults.push({
-      fact: 'the text encoding is UTF-16, and must be UTF-8',
+    // SQLite is built without it here.
+    throw new ImportFaults({
+      fact: 'the text encoding is UTF-16, and must be UTF-8; nothing else of the file was checked',
       wayOut: INTO_NEW_FILE,
       copy: 'after',
-    });
+    }).error();
   }
   if (view.getUint32(OFFSET.largestRoot) !== 0) {
     faults.push({

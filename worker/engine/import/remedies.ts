@@ -52,7 +52,7 @@ export function definitionOf(
   const parts = columns.map(({ name, type, isNotNull, default: value }) =>
     [
       quoted(name),
-      type,
+      ...(type === '' ? [] : [type]),
       ...(isNotNull && !constraints ? ['NOT NULL'] : []),
       // A word, or a text in double quotes, must not be in parentheses.
       ...(value === null
