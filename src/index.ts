@@ -76,6 +76,7 @@ export type {
   ObjectsClock,
   RanAlarm,
 } from './shared/contract/object-management.ts';
+export type { OpenLimits } from './shared/contract/open-limits.ts';
 export { RpcTarget } from './shared/contract/rpc-target.ts';
 export type {
   EntryHandle,

@@ -255,6 +255,7 @@ export class FakeTab {
       lateUrl: null,
       medium: null,
       history: null,
+      limits: null,
       spawn: () => this.startWorker(),
       ...choice,
     };

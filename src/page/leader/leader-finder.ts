@@ -336,11 +336,12 @@ export class LeaderFinder {
       this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
       return;
     }
-    const { directory, medium, wasmUrl, lateUrl = null, history = null, source } = this.#options;
+    const { directory, medium, wasmUrl, lateUrl = null, source } = this.#options;
+    const { history = null, limits = null } = this.#options;
     const { startedMs, ownWasmUrl } = this.#environment;
     const isDirect = source.kind === 'spawned'; // a given worker may have listeners of the app
     const files = { wasmUrl, lateUrl, pageWasmUrl: ownWasmUrl };
-    this.#worker.start({ directory, medium, ...files, history, startedMs, isDirect });
+    this.#worker.start({ directory, medium, ...files, history, limits, startedMs, isDirect });
   }
 
   // A worker that was given may be given again, to another finder, which alone hears it then.

@@ -44,8 +44,9 @@ export class LeaderFinders {
 }
 
 function optionsOf(choice: WorkerChoice): LeaderOptions {
-  const { operation, directory, medium, wasmUrl, lateUrl, history } = choice;
-  return { operation, directory, medium, wasmUrl, lateUrl, history, source: sourceOf(choice) };
+  const { operation, directory, medium, wasmUrl, lateUrl, history, limits } = choice;
+  const places = { directory, medium, wasmUrl, lateUrl };
+  return { operation, ...places, history, limits, source: sourceOf(choice) };
 }
 
 function refusal({ operation, directory }: WorkerChoice, differing: string): Error {

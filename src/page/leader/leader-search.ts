@@ -20,7 +20,10 @@ export interface Followed {
 
 /** Which leader a page searches for, and with which worker of its own. */
 export interface LeaderOptions
-  extends Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl' | 'lateUrl' | 'history'> {
+  extends Pick<
+    StartMessage,
+    'directory' | 'medium' | 'wasmUrl' | 'lateUrl' | 'history' | 'limits'
+  > {
   /** The user's call, for error messages. */
   readonly operation: string;
   readonly source: WorkerSource;

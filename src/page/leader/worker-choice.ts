@@ -8,6 +8,7 @@ import { DEFAULT_DIRECTORY, OBJECTS_DIRECTORY } from '../../shared/contract/dire
 import { storageError } from '../../shared/contract/errors.ts';
 import { checkHistoryLimits, type HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { STORAGE_MEDIA, type StorageMedium } from '../../shared/contract/medium.ts';
+import { checkOpenLimits, type OpenLimits } from '../../shared/contract/open-limits.ts';
 import type { WorkerLike, WorkerSource } from './environment.ts';
 
 /** A caller's options about the worker; null for those it did not give. */
@@ -27,6 +28,7 @@ export interface WorkerChoice {
   readonly medium: StorageMedium | null;
   /** How much history objects keep while this page's worker leads. */
   readonly history: HistoryLimits | null;
+  readonly limits: OpenLimits | null;
   /** Starts the worker if the caller gave neither a worker nor a function. */
   readonly spawn: () => WorkerLike;
 }
@@ -73,7 +75,8 @@ export function choiceOfConnect(
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
     lateUrl: addressOf(operation, 'lateUrl', options.lateUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
-    history: null, // the app's worker says it
+    history: null, // the app's worker says it, and its limits
+    limits: null,
     spawn: NO_SPAWN,
   };
 }
@@ -105,6 +108,7 @@ export function choiceOfStorage(
     lateUrl: addressOf(operation, 'lateUrl', options.lateUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
     history: options.history === undefined ? null : checkHistoryLimits(operation, options.history),
+    limits: options.limits === undefined ? null : checkOpenLimits(operation, options.limits),
     spawn: () => startWorker(workerUrl),
   };
 }
@@ -125,9 +129,10 @@ export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoi
   const lateUrl = choice.lateUrl ?? known.lateUrl;
   const medium = choice.medium ?? known.medium;
   const history = choice.history ?? known.history;
+  const limits = choice.limits ?? known.limits;
   const choosesWorker = worker !== null || workerUrl !== null || start !== null;
   const places = { wasmUrl, lateUrl, medium };
-  return { ...(choosesWorker ? choice : known), operation, ...places, history };
+  return { ...(choosesWorker ? choice : known), operation, ...places, history, limits };
 }
 
 /** The difference between two choices, in words; null: they are the same. */
@@ -139,6 +144,7 @@ export function difference(choice: WorkerChoice, known: WorkerChoice): string | 
   for (const bound of ['days', 'bytes', 'thin'] as const) {
     if (choice.history?.[bound] !== known.history?.[bound]) return `history.${bound}`;
   }
+  if (choice.limits?.importMs !== known.limits?.importMs) return 'limits.importMs';
   return null;
 }
 

@@ -5,6 +5,7 @@
 import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
+import type { OpenLimits } from '../../shared/contract/open-limits.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
 import { spawnWorker } from '../leader/spawn-worker.ts';
 import { workerAt } from '../leader/worker-start.ts';
@@ -35,6 +36,8 @@ export interface OpenOptions {
    * @default 30 days, within 256 MiB or the size of the object's database
    */
   history?: HistoryLimits;
+  /** Limits of the worker: how long the checks of an imported file may take. Of several tabs, as with `history`. */
+  limits?: OpenLimits;
   /**
    * True: resolves before the worker is there. Live reads show the result that was kept at the last visit, with the status
    * `stale`, until the worker answers. Calls wait for the worker and `prepare`, and reject if one of them fails; live reads

@@ -22,6 +22,7 @@ import type { Build, Deployment, Order } from '../contract/deployment.ts';
 import { leaderLockOf } from '../contract/directory.ts';
 import type { HistoryLimits } from '../contract/history-limits.ts';
 import type { StorageMedium } from '../contract/medium.ts';
+import type { OpenLimits } from '../contract/open-limits.ts';
 import type { CheckedSource, ConsoleEntry } from '../contract/source.ts';
 import { checkAddress, type WireAddress } from './address.ts';
 import type { WireError } from './errors-on-wire.ts';
@@ -81,6 +82,8 @@ export interface StartMessage {
   readonly isDirect?: boolean;
   /** How much history objects keep while this worker leads; null: as the worker itself says. */
   readonly history?: HistoryLimits | null;
+  /** The same of limits. */
+  readonly limits?: OpenLimits | null;
 }
 
 export type WorkerMessage =

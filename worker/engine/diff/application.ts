@@ -9,7 +9,7 @@
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { type Cell, integerCell, sameCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
-import { isHiddenName } from '../sql/regulator.ts';
+import { isHiddenName } from '../sql/reserved-names.ts';
 import type { PreparedStatement } from '../sql/statement.ts';
 import { ChangesetWriter } from './changeset.ts';
 import type {

@@ -11,7 +11,7 @@
 
 import type { DatabaseFile } from '../file/file.ts';
 import type { Database } from '../sql/database.ts';
-import { isHiddenName } from '../sql/regulator.ts';
+import { isHiddenName } from '../sql/reserved-names.ts';
 import { ChangedKeys, type RowKey } from './changed-keys.ts';
 import { contentKind } from './full-text.ts';
 import { KeyOrder } from './key-order.ts';

@@ -2,106 +2,62 @@
 
 import type { Database } from '../sql/database.ts';
 import { type Fault, STEP } from './import-faults.ts';
-import { literal, quoted } from './remedies.ts';
-import type { SchemaCheck } from './schema-check.ts';
+import { quoted } from './remedies.ts';
 
-/** So many are looked at: those behind them may need another remedy. */
-const FAULTS_MAX = 100;
+/** So many lines are looked at: those behind them may need another remedy. */
+const LINES_MAX = 100;
 
 const ROOTLESS = 'SELECT 1 FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0 LIMIT 1';
 
-const INDEX =
-  /^(row \d+ missing from|wrong # of entries in|row \d+ values differ from) index|^rowid not at end/;
-const NOT_UNIQUE = /^non-unique entry in index (.*)$/;
-const VALUE = /^(?:NULL|NUMERIC|TEXT|non-\w+) value in (.*)$/;
+const INDEX = /^(row \d+|wrong #|rowid not) .* index/;
+const ROWS = /^non-unique entry|^[\w-]+ value in /;
 const FULL_TEXT = /(?:inverted index for FTS5 table main\.|^fts5: .* for table ")([^:"]*)/;
-const RTREE = /^In RTree main\.(.*):$/;
-const RTREE_DETAIL = /^(Mapping|Node|Cell|Dimension|Wrong number of entries|Rtree) /;
-const HEADLINE = /^\*\*\*|^$/;
 /** Only the list of free pages is wrong, and no page of a table: all rows can be read. */
-const FREE_PAGES =
-  /^Page \d+(:| is) never used$|^(Main )?freelist|^2nd reference to page|^\*\*\*|^$/i;
-const KNOWN = [INDEX, NOT_UNIQUE, VALUE, FULL_TEXT, RTREE, RTREE_DETAIL, FREE_PAGES];
+const FREE_PAGES = /^Page \d+.* never used$|^(Main )?freelist|^2nd reference/i;
+const HEADLINE = /^\*\*\*|^$/;
 
 export const ANOTHER_COPY =
-  'if a -journal or -wal file lies beside it, copy both and open the copy with sqlite3 once, which completes it (.tables); ' +
+  'if a -journal or -wal file lies beside it, open a copy of both with sqlite3 once (.tables), which completes it; ' +
   'else use another copy, or what .recover of sqlite3 saves';
 
-/** Between two checks of all pages. */
-export async function damageOf(
-  database: Database,
-  schema: SchemaCheck,
-  between: () => Promise<void>,
-): Promise<Fault[]> {
+/** `between`: before each check of all pages. */
+export async function damageOf(database: Database, between: () => Promise<void>): Promise<Fault[]> {
   await between();
-  let damage = database.damage(FAULTS_MAX);
+  let damage = database.damage(LINES_MAX);
   if (damage === undefined && hasRow(database, ROOTLESS)) {
     await between();
-    damage = database.damageOfAllPages(FAULTS_MAX);
+    damage = database.damageOfAllPages(LINES_MAX);
   }
-  return damage === undefined ? [] : faultsIn(damage.split('\n'), schema);
-}
-
-function faultsIn(lines: readonly string[], schema: SchemaCheck): Fault[] {
-  const other = lines.find((line) => !KNOWN.some((kind) => kind.test(line)));
+  if (damage === undefined) return [];
+  const faults = new Map<string, Fault>();
+  for (const line of damage.split('\n')) {
+    if (HEADLINE.test(line)) continue;
+    const { kind, ...remedy } = remedyOf(line);
+    if (faults.has(kind)) continue;
+    faults.set(kind, { fact: `the file is damaged: ${line}`, ...remedy });
+  }
+  const other = faults.get(OTHER);
   // No other remedy helps then: none writes into such a file.
-  if (other !== undefined) return [{ fact: damaged(other), wayOut: ANOTHER_COPY }];
-
-  const faults: Fault[] = [];
-  let left = lines;
-  /** Takes the lines of a kind out. */
-  const take = (kind: RegExp): string[] => {
-    const taken = left.filter((line) => kind.test(line));
-    left = left.filter((line) => !kind.test(line));
-    return taken;
-  };
-  const namesIn = (kind: RegExp) => [...new Set(take(kind).map((line) => kind.exec(line)![1]!))];
-
-  const [index] = take(INDEX);
-  if (index !== undefined) {
-    faults.push({
-      fact: damaged(index),
-      wayOut: 'make its indexes again',
-      sql: ['REINDEX;'],
-      step: STEP.index,
-    });
-  }
-  for (const name of namesIn(NOT_UNIQUE)) {
-    faults.push(
-      ...schema.faultsOfIndex(name, damaged(`two rows are equal in the unique index ${name}`)),
-    );
-  }
-  const columns = namesIn(VALUE);
-  for (const column of columns) {
-    const table = schema.tableOf(column);
-    if (table === undefined) continue;
-    const fact = damaged(`${column} holds values that its table does not allow`);
-    faults.push(...schema.faultsOfTable(table, fact, { constraints: true }));
-  }
-  for (const name of namesIn(FULL_TEXT)) {
-    const table = quoted(name);
-    faults.push({
-      fact: damaged(`the index of the fts5 table ${name} is not of its rows`),
-      wayOut: 'make it again',
-      sql: [`INSERT INTO main.${table}(${table}) VALUES (${literal('rebuild')});`],
-      step: STEP.index,
-    });
-  }
-  const trees = namesIn(RTREE);
-  for (const name of trees) {
-    faults.push(
-      ...schema.faultsOfVirtual(name, damaged(`the parts of the rtree table ${name} differ`)),
-    );
-  }
-  const [page] = take(FREE_PAGES).filter((line) => !HEADLINE.test(line));
-  if (page !== undefined) {
-    faults.push({ fact: damaged(page), wayOut: 'copy its rows into a new file', copy: 'before' });
-  }
-  return faults;
+  return other === undefined ? [...faults.values()] : [other];
 }
 
-function damaged(words: string): string {
-  return `the file is damaged: ${words}`;
+const OTHER = 'other';
+
+function remedyOf(line: string): Omit<Fault, 'fact'> & { readonly kind: string } {
+  const table = FULL_TEXT.exec(line)?.[1];
+  if (table !== undefined) {
+    const name = quoted(table);
+    const sql = [`INSERT INTO main.${name}(${name}) VALUES ('rebuild');`];
+    return { kind: line, wayOut: 'make its index again', sql, step: STEP.index };
+  }
+  if (INDEX.test(line)) {
+    return { kind: 'index', wayOut: 'make the indexes again', sql: ['REINDEX;'], step: STEP.index };
+  }
+  if (ROWS.test(line)) return { kind: line, wayOut: 'change or delete these rows' };
+  if (FREE_PAGES.test(line)) {
+    return { kind: 'pages', wayOut: 'copy its rows into a new file', copy: 'before' };
+  }
+  return { kind: OTHER, wayOut: ANOTHER_COPY };
 }
 
 export function hasRow(database: Database, sql: string): boolean {

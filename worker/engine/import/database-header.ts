@@ -28,17 +28,11 @@ const ROLLBACK_JOURNAL = 1;
 const WAL_JOURNAL = 2;
 const UTF_8 = 1;
 const UTF_16_BE = 3;
-/** The first word of a rollback journal. */
 const ROLLBACK_MAGIC = 0xd9d505f9;
+/** The last bit tells the byte order in which words are summed. */
+export const WAL_MAGIC = 0x377f0682;
 const INTO_NEW_FILE = 'copy its rows into a new file';
 const LEAF_TABLE = 13;
-
-/** Words at the beginning of other files. */
-const OTHER_FILES: readonly (readonly [first: number, name: string])[] = [
-  [0x377f0682, 'a -wal file, which is the second argument; the first is the database'],
-  [0x377f0683, 'a -wal file, which is the second argument; the first is the database'],
-  [ROLLBACK_MAGIC, 'a rollback journal, which belongs to the database beside it'],
-];
 
 /**
  * Checks the first page of a file. Returns the faults with which SQLite can read it all the same.
@@ -105,14 +99,17 @@ function notADatabase(file: Uint8Array): Error {
       'pass its -wal file too if there is one; to empty an object, call deleteAll()',
     );
   }
-  const word = file.length < 4 ? 0 : viewOf(file).getUint32(0);
-  const other = OTHER_FILES.find(([first]) => first === word);
-  if (other !== undefined)
-    return importInvalid(`these bytes are ${other[1]}`, 'pass the database first');
+  const isWal = file.length >= 4 && (viewOf(file).getUint32(0) & ~1) === WAL_MAGIC;
+  if (isWal || isJournal(file)) {
+    return importInvalid(
+      `these bytes are a ${isWal ? '-wal' : '-journal'} file`,
+      'pass the database beside it, and a -wal as the second argument',
+    );
+  }
   return importInvalid(
     fact,
-    'pass the bytes of the .sqlite file itself, decrypted and unpacked, or make one of a text of SQL ' +
-      '(sqlite3 new.sqlite < dump.sql)',
+    'pass the bytes of the .sqlite file itself, decrypted and unpacked; a text of SQL becomes one by ' +
+      'sqlite3 new.sqlite < dump.sql',
   );
 }
 
@@ -126,18 +123,13 @@ export function settleImage(image: Uint8Array): Uint8Array {
   const pageBytes = pageBytesOf(image);
   const actualPages = image.length / pageBytes;
   const counted = pageCountOf(image);
-  if (counted === null && !Number.isInteger(actualPages)) {
-    throw importInvalid(
-      `the ${image.length} bytes are not whole pages of ${pageBytes} bytes, whose number the header does not tell; ` +
-        'either the last page is cut off, or bytes were added',
-      'copy it again; or cut the file to whole pages, if bytes were added',
-    );
-  }
-  const pageCount = counted ?? actualPages;
+  const pageCount = counted ?? Math.ceil(actualPages);
   if (pageCount > actualPages) {
+    const unless =
+      counted === null ? ', unless bytes were added to whole pages: then cut those off' : '';
     throw importInvalid(
       `the file is cut off: it has ${image.length} bytes and needs ${pageCount * pageBytes}`,
-      'copy it again, completely, and with its -wal file if there is one',
+      `copy it again, completely, and with its -wal file if there is one${unless}`,
     );
   }
   image[OFFSET.writeVersion] = ROLLBACK_JOURNAL;

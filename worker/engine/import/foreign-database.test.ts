@@ -49,7 +49,7 @@ describe('files that do not belong to an object', () => {
     [
       'pages of 512 bytes',
       () => makeFile('PRAGMA page_size=512; CREATE TABLE t(x)'),
-      /page size is 512 bytes, and must be 4096; run .*VACUUM/,
+      /page size is 512 bytes, and must be 4096;.*PRAGMA page_size=4096;\nVACUUM;$/s,
     ],
     [
       'pages of 65,536 bytes',
@@ -114,7 +114,7 @@ describe('files that do not belong to an object', () => {
     [
       'a trigger that writes a hidden table',
       `${KV} CREATE TABLE t(x); CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO _cf_KV VALUES ('a', x'30'); END`,
-      /"t" uses a name that objects may not use.*_cf_/,
+      /trigger "tr" uses a name that objects may not use.*_cf_/,
     ],
     [
       'a trigger on an update that reads a hidden table',
@@ -146,7 +146,7 @@ describe('files that do not belong to an object', () => {
     [
       'a trigger that reads columns that a join with a hidden table shares',
       `${KV} CREATE TABLE t(key); CREATE TRIGGER tr AFTER DELETE ON t BEGIN INSERT INTO t SELECT 1 FROM t JOIN _cf_KV USING (key); END`,
-      /"t" uses a name that objects may not use.*_cf_/,
+      /trigger "tr" uses a name that objects may not use.*_cf_/,
     ],
     [
       'a trigger of a view that writes a hidden table',

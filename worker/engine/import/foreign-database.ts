@@ -10,7 +10,13 @@ import type { Database } from '../sql/database.ts';
 import type { OwnLimits } from '../sql/query-limits.ts';
 import { type CheckHost, CheckTime } from './check-time.ts';
 import { ANOTHER_COPY, damageOf, hasRow } from './damage.ts';
-import { headerFaults, isAllInWal, settleImage } from './database-header.ts';
+import {
+  DATABASE_PAGE_BYTES,
+  headerFaults,
+  isAllInWal,
+  pageBytesOf,
+  settleImage,
+} from './database-header.ts';
 import { ImageFile } from './image-file.ts';
 import { type Fault, ImportFaults, importInvalid, STEP } from './import-faults.ts';
 import { freeName, quoted } from './remedies.ts';
@@ -61,7 +67,8 @@ export async function openForeign(
   openApart: OpenApart,
 ): Promise<ForeignDatabase> {
   // While its first page is still in the WAL, a database is an empty file.
-  const found = file.length > 0 || wal === null ? headerFaults(file) : [];
+  const inFile = new ImportFaults(...(file.length > 0 || wal === null ? headerFaults(file) : []));
+  inFile.hasWal = wal !== null;
   if (wal === null && isAllInWal(file)) {
     throw importInvalid(
       'the file is empty and in WAL mode: its data is in the -wal file beside it',
@@ -69,11 +76,12 @@ export async function openForeign(
     );
   }
   // SQLite applies a WAL to pages of other sizes.
-  if (wal !== null && found.some(({ pragma }) => pragma?.includes('page_size'))) {
-    throw new ImportFaults(...found).error();
+  if (wal !== null && file.length > 0 && pageBytesOf(file) !== DATABASE_PAGE_BYTES) {
+    throw inFile.error();
   }
   const image = wal === null ? file.slice() : mergeWal(file, wal);
   const faults = new ImportFaults(...headerFaults(image));
+  faults.hasWal = wal !== null;
   const time = new CheckTime(host);
   let opened: OpenedDatabase | undefined;
   try {
@@ -109,7 +117,7 @@ async function check(
     const schema = new SchemaCheck(database, empty.database, time, faults);
     await schema.run();
     try {
-      faults.add(...(await damageOf(database, schema, () => time.betweenSteps('its pages'))));
+      faults.add(...(await damageOf(database, () => time.betweenSteps('its pages'))));
     } catch (error) {
       // SQLite lacks a function or a collation of a fault that is found.
       if (faults.count === 0 || !isStorageError(error) || error.code !== 'SQL') throw error;

@@ -67,7 +67,7 @@ interface Refused {
   readonly make: () => Promise<Uint8Array>;
   readonly message: RegExp;
   /** Queries after the import of the mended file, and their rows. */
-  readonly kept: readonly (readonly [sql: string, rows: readonly unknown[][]])[];
+  readonly kept: readonly (readonly [sql: string, rows: readonly (readonly unknown[])[]])[];
   /** The only runner that can. */
   readonly by?: Runner;
 }
@@ -146,7 +146,7 @@ const SCHEMAS: readonly Refused[] = [
     of(
       `${KV} CREATE TABLE wide(${list(101, column)}); INSERT INTO wide(c0, c99, c100) VALUES (1, 2, 3)`,
     ),
-    /table "wide" has more than 100 columns.*move the others to "wide_2"/,
+    /table "wide" exceeds a limit of objects.*at most 100 columns.*move the others to "wide_2"/,
     [['SELECT c0, c99, c100 FROM wide JOIN wide_2 ON "row" = wide.rowid', [[1, 2, 3]]]],
   ),
   file(
@@ -156,7 +156,7 @@ const SCHEMAS: readonly Refused[] = [
        CREATE INDEX i ON wide(c3); CREATE INDEX far ON wide(c1500); CREATE TRIGGER tr AFTER INSERT ON wide BEGIN SELECT 1; END;
        INSERT INTO wide(id, c3, c1500) VALUES (9, 'three', 'far'), (5, 1, 2)`,
     ),
-    /table "wide" has more than 100 columns/,
+    /table "wide" exceeds a limit.*too many columns/,
     [
       [
         'SELECT id, c3 FROM wide ORDER BY id',
@@ -174,46 +174,46 @@ const SCHEMAS: readonly Refused[] = [
   file(
     'a view of 6 SELECTs',
     of(`${SOUND} CREATE VIEW v AS ${union(6)}`),
-    /view "v" combines more than 5 SELECTs/,
+    /view "v" exceeds a limit of objects.*compound SELECT.*5 SELECTs/,
   ),
   file(
     'a trigger of 6 SELECTs',
     of(`${SOUND} CREATE TRIGGER tr AFTER INSERT ON t BEGIN ${union(6)}; END`),
-    /trigger "tr" combines more than 5 SELECTs/,
+    /trigger "tr" exceeds a limit of objects.*compound SELECT.*5 SELECTs/,
   ),
   file(
     'a view that nests deeply',
     of(`${SOUND} CREATE VIEW v AS SELECT ${nested(200)} FROM t`),
-    /view "v" nests/,
+    /view "v" exceeds.*Expression tree/,
   ),
   file(
     'a CHECK that nests deeply',
     of(
       `CREATE TABLE t(id INTEGER PRIMARY KEY, x CHECK (${nested(200)} IS NOT 1)); INSERT INTO t VALUES (7, 'seven')`,
     ),
-    /table "t" nests/,
+    /table "t" exceeds.*Expression tree/,
   ),
   file(
     'an index that nests deeply',
     of(`${SOUND} CREATE INDEX i ON t(${nested(200)})`),
-    /index "i" nests/,
+    /index "i" exceeds.*Expression tree/,
   ),
   file(
     'a view with 128 arguments',
     of(`${SOUND} CREATE VIEW v AS SELECT max(${list(128, () => 'x')}) FROM t`),
-    /view "v" calls a function with more than 127/,
+    /view "v" exceeds.*too many arguments.*127/,
     [T],
     { by: 'wasm' },
   ),
   file(
     'a view of a long text',
     of(`${SOUND} CREATE VIEW v AS SELECT '${'a'.repeat(120_000)}'`),
-    /view "v" is a text of more than 100000 bytes/,
+    /view "v" exceeds.*100000 bytes/,
   ),
   file(
     'a view of a text that SQLite cannot load under an object’s limits',
     of(`${SOUND} CREATE VIEW v AS SELECT '${'a'.repeat(500_000)}'`),
-    /view "v" is a text of more than 100000 bytes/,
+    /view "v" exceeds.*100000 bytes/,
   ),
   file(
     'a forbidden function in a view',
@@ -313,14 +313,6 @@ const SCHEMAS: readonly Refused[] = [
       "UPDATE sqlite_schema SET name = 'sqlite_stat2', tbl_name = 'sqlite_stat2', sql = 'CREATE TABLE sqlite_stat2(tbl, idx, sampleno, sample)' WHERE name = 'stale'",
     ),
     /sqlite_stat2/,
-  ),
-  file(
-    'a table of SQLite’s own in another shape',
-    withSchema(
-      "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, x); INSERT INTO t VALUES (7, 'seven')",
-      "UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlite_sequence(name,seq,more)' WHERE name = 'sqlite_sequence'",
-    ),
-    /"sqlite_sequence" cannot be created/,
   ),
   file(
     'a WITHOUT ROWID table, a STRICT one and values that look like numbers',
@@ -467,13 +459,6 @@ const HIDDEN: readonly Refused[] = [
   ),
 ];
 
-/** Changes the text of a schema without changing its rows. */
-const retold = (sql: string, name: string, text: string) =>
-  withSchema(
-    sql,
-    `UPDATE sqlite_schema SET sql = '${text.replaceAll("'", "''")}' WHERE name = '${name}'`,
-  );
-
 const DAMAGE: readonly Refused[] = [
   file(
     'an index that lacks a row',
@@ -485,49 +470,12 @@ const DAMAGE: readonly Refused[] = [
     [['SELECT x FROM t ORDER BY x', [['eight'], ['seven']]]],
   ),
   file(
-    'a unique index of equal rows',
-    retold(
-      `CREATE TABLE t(id, x); INSERT INTO t VALUES (7, 'seven'), (7, 'seven'); CREATE INDEX i ON t(x)`,
-      'i',
-      'CREATE UNIQUE INDEX i ON t(x)',
-    ),
-    /two rows are equal in the unique index i/,
-    [['SELECT count(*) FROM t', [[2]]]],
-  ),
-  file(
-    'a NULL that its column does not allow',
-    retold(
-      'CREATE TABLE t(id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (7, NULL)',
-      't',
-      'CREATE TABLE t(id INTEGER PRIMARY KEY, x NOT NULL)',
-    ),
-    /t\.x holds values/,
-    [['SELECT * FROM t', [[7, null]]]],
-  ),
-  file(
-    'a text in a STRICT column of numbers',
-    retold(
-      "CREATE TABLE t(id INTEGER PRIMARY KEY, x INT); INSERT INTO t VALUES (7, 'seven')",
-      't',
-      'CREATE TABLE t(id INTEGER PRIMARY KEY, x INT) STRICT',
-    ),
-    /t\.x holds values/,
-  ),
-  file(
     'a full text index of other rows',
     of(
       `${SOUND} CREATE VIRTUAL TABLE f USING fts5(x); INSERT INTO f VALUES ('hello'); UPDATE f_content SET c0 = 'bye'`,
     ),
-    /index of the fts5 table f/,
+    /damaged: (fts5: .* for table "f"|.*FTS5 table main.f).*make its index again/,
     [T, ["SELECT x FROM f('bye')", [['bye']]]],
-  ),
-  file(
-    'an rtree that lacks a row',
-    of(
-      `${SOUND} CREATE VIRTUAL TABLE r USING rtree(id, a, b); INSERT INTO r VALUES (1, 2, 3), (2, 3, 4); DELETE FROM r_rowid WHERE rowid = 2`,
-    ),
-    /parts of the rtree table r/,
-    [T, ['SELECT id FROM r WHERE a > 2', [[2]]]],
   ),
   file(
     'pages that nothing uses',

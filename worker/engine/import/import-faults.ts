@@ -32,6 +32,8 @@ export interface Fault {
 const COPY = 'sqlite3 file.sqlite .dump | sqlite3 mended.sqlite';
 
 export class ImportFaults {
+  /** The file came with its WAL. */
+  hasWal = false;
   readonly #found: Fault[];
 
   constructor(...found: Fault[]) {
@@ -58,7 +60,8 @@ export class ImportFaults {
     if (lines.length > 0) {
       const few = mended < found.length ? `, which mends ${mended} of them` : '';
       const shell = lines.includes(COPY) ? ' (the line that begins with sqlite3 in a shell)' : '';
-      text += ` Run this on a copy of the file${shell}, and import the result${few}:\n${lines.join('\n')}`;
+      const beside = this.hasWal ? ' with its -wal beside it' : '';
+      text += ` Run this on a copy of the file${beside}${shell}, and import the result${few}:\n${lines.join('\n')}`;
     }
     return storageError(
       'IMPORT_INVALID',

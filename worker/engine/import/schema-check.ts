@@ -13,24 +13,18 @@
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
-import { isReservedName } from '../sql/regulator.ts';
+import { isReservedName } from '../sql/reserved-names.ts';
 import type { CheckTime } from './check-time.ts';
 import { type Fault, type ImportFaults, STEP } from './import-faults.ts';
 import {
   asPlainTable,
-  bareDefinition,
   COLUMNS_MAX,
   definitionOf,
-  literal,
+  freeName,
+  isInKey,
   madeAgain,
-  type Omitted,
-  ofSchema,
   quoted,
-  rebuilt,
-  renamed,
-  split,
   storedColumns,
-  type TableColumn,
   unlisted,
 } from './remedies.ts';
 
@@ -43,7 +37,6 @@ const HIDDEN_TABLES: Readonly<Record<string, string>> = {
 };
 
 const SCHEMA = 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid';
-const KIND = "SELECT wr, strict FROM pragma_table_list WHERE schema = 'main' AND name = ?1";
 /** Tables that SQLite creates by itself. */
 const SQLITE_TABLES: Readonly<Record<string, string>> = {
   sqlite_sequence: '(name,seq)',
@@ -51,16 +44,8 @@ const SQLITE_TABLES: Readonly<Record<string, string>> = {
   sqlite_stat4: '(tbl,idx,neq,nlt,ndlt,sample)',
 };
 
-/** SQLite's words for a limit of objects, and the limit. */
-const LIMITS: readonly (readonly [words: RegExp, fact: string])[] = [
-  [/^too many columns/, `has more than ${COLUMNS_MAX} columns`],
-  [/^too many terms in compound/, 'combines more than 5 SELECTs in one (UNION and the like)'],
-  [/^Expression tree/, 'nests an expression more than 100 deep'],
-  [/^too many arguments/, 'calls a function with more than 127 arguments'],
-  [/the text is \d+ bytes/, 'is a text of more than 100000 bytes'],
-];
-/** The file's program has it, and plain SQLite may lack it. */
-const OWN_CODE = /no such (collation|function|module|tokenizer)|tokenizer/;
+/** SQLite's words for a limit that is lower in objects. */
+const LIMIT = /^too many (columns|terms|arguments)|^Expression tree|the text is \d+ bytes/;
 /** Modules that SQLite usually has, so that their tables can be read. */
 const READABLE = /\busing\s+["'`[]?(fts[345]|rtree|rtree_i32|geopoly)\b/i;
 
@@ -123,35 +108,6 @@ export class SchemaCheck {
     return this.#objects.some((object) => object.name === hidden && isHiddenTable(object));
   }
 
-  /** For rows that a table has without this part of its definition. None when it is refused already. */
-  faultsOfTable(name: string, fact: string, omitted: Omitted): Fault[] {
-    const table = this.#objects.find((object) => object.type === 'table' && object.name === name);
-    if (table === undefined || isReserved(table) || this.#refused.has(table)) return [];
-    this.#refused.add(table);
-    return [this.#asRebuilt(table, fact, omitted)];
-  }
-
-  /** For rows that are not unique. */
-  faultsOfIndex(name: string, fact: string): Fault[] {
-    const constraint = /^sqlite_autoindex_(.*)_\d+$/.exec(name)?.[1];
-    if (constraint !== undefined) return this.faultsOfTable(constraint, fact, { keys: true });
-    const index = this.#objects.find((object) => object.type === 'index' && object.name === name);
-    return index === undefined || this.#refused.has(index) ? [] : [this.#dropped(index, fact)];
-  }
-
-  /** For a virtual table whose own tables do not fit. */
-  faultsOfVirtual(name: string, fact: string): Fault[] {
-    const table = this.#objects.find((object) => isVirtual(object) && object.name === name);
-    if (table === undefined || this.#refused.has(table)) return [];
-    return [{ fact, wayOut: 'make it again', sql: madeAgain(name, table.sql!), step: STEP.table }];
-  }
-
-  /** The name of the table that such a message of SQLite's begins with, before a dot. */
-  tableOf(column: string): string | undefined {
-    return this.#objects.find(({ type, name }) => type === 'table' && column.startsWith(`${name}.`))
-      ?.name;
-  }
-
   // ---- Names of the storage.
 
   #checkHidden(object: SchemaObject): void {
@@ -167,14 +123,15 @@ export class SchemaCheck {
           !isHiddenTable(other) &&
           (sql === null || !isReservedName(name));
     if (this.#objects.some(follows)) return;
-    const own = Object.keys(HIDDEN_TABLES).join(', ');
     const fact =
-      `${label(object)} has a name that begins with _cf_, or is on a table with one; those names ` +
-      `belong to the storage, and only its tables ${own} are accepted`;
-    if (type !== 'table') this.#drop(object, fact);
-    else {
-      const sql = renamed(name, this.isTaken);
-      this.#refuse(object, { fact, wayOut: 'give it another name', sql, step: STEP.table });
+      `${label(object)} has a name that begins with _cf_, or is on a table with one; those belong to the storage, ` +
+      `which has ${Object.keys(HIDDEN_TABLES).join(', ')} only`;
+    if (type === 'table') {
+      const free = quoted(freeName(name.replace(/^_+/, ''), this.isTaken));
+      const rename = [`ALTER TABLE main.${quoted(name)} RENAME TO ${free};`];
+      this.#refuse(object, { fact, wayOut: `call it ${free}`, sql: rename, step: STEP.table });
+    } else {
+      this.#drop(object, fact);
     }
   }
 
@@ -227,24 +184,27 @@ export class SchemaCheck {
 
   #refuseCreation(object: SchemaObject, error: Error): void {
     const { type, name } = object;
-    const limit = LIMITS.find(([words]) => words.test(error.message));
-    const fact =
-      limit === undefined
-        ? `${label(object)} cannot be created here (${error.message})`
-        : `${label(object)} ${limit[1]}, which no object can have, here and in workerd`;
+    const reason = LIMIT.test(error.message)
+      ? `exceeds a limit of objects, here and in workerd (${error.message}); they have at most ${COLUMNS_MAX} columns, ` +
+        '5 SELECTs in a UNION, 127 arguments and 100000 bytes'
+      : `cannot be created here (${error.message})`;
+    const fact = `${label(object)} ${reason}`;
     if (type !== 'table') {
       this.#drop(object, fact);
-    } else if (/^sqlite_/i.test(name)) {
+    } else if (/^sqlite_stat/.test(name)) {
+      const sql = [`DROP TABLE ${name};`];
       this.#refuse(object, {
         fact,
-        wayOut: 'it belongs to SQLite, and has no rows of yours',
-        sql: withoutOwn(name),
+        wayOut: 'drop it: ANALYZE makes another',
+        sql,
         step: STEP.drop,
       });
+    } else if (/^sqlite_/.test(name)) {
+      this.#refuse(object, { fact, wayOut: 'its schema was changed by hand: use another copy' });
     } else if (isVirtual(object)) {
       this.#refuseVirtual(object, fact, error);
     } else {
-      this.#refuse(object, this.#asRebuilt(object, fact, {}, error));
+      this.#refuseTable(object, fact);
     }
   }
 
@@ -263,38 +223,29 @@ export class SchemaCheck {
   }
 
   /** The table is made again, in `empty` too, with the indexes and triggers that it can still have. */
-  #asRebuilt(object: SchemaObject, fact: string, omitted: Omitted, error?: Error): Fault {
+  #refuseTable(object: SchemaObject, fact: string): void {
     const { name } = object;
     const stored = storedColumns(name, this.#database);
     // The columns of the key are not moved.
-    const isKey = ({ keyPlace }: TableColumn) => keyPlace > 0;
     const columns =
-      stored.findLastIndex(isKey) < COLUMNS_MAX
+      stored.findLastIndex(isInKey) < COLUMNS_MAX
         ? stored
-        : [...stored.filter(isKey), ...stored.filter((column) => !isKey(column))];
+        : [...stored.filter(isInKey), ...stored.filter((column) => !isInKey(column))];
     const kept = columns.slice(0, COLUMNS_MAX);
-    const isCut = kept.length < columns.length;
-    const definition = this.#standIn(object, [
-      definitionOf(kept, omitted, this.#suffixOf(name)),
-      definitionOf(kept, omitted),
-      bareDefinition(kept),
-    ]);
-    const parts = isCut ? split(name, columns, definition, this.isTaken) : undefined;
-    const sql = parts?.sql ?? rebuilt(name, columns, definition);
+    const options = /\)([^)]*)$/.exec(object.sql!)?.[1]; // STRICT, WITHOUT ROWID
+    const definition = this.#standIn(name, [definitionOf(kept, options), definitionOf(kept)]);
+    const { sql, parts } = madeAgain(name, columns, definition, this.isTaken);
     this.#rebuilt.set(key(name), sql);
-    const ofProgram =
-      error !== undefined && OWN_CODE.test(error.message)
-        ? ' (run it with the program that made the file if sqlite3 cannot read the table)'
-        : '';
     const wayOut =
-      parts === undefined
-        ? `make it again with its rows, types, defaults and primary key, without other constraints and generated columns${ofProgram}`
-        : `move the others to ${parts.parts.map((part) => `"${shown(part)}"`).join(', ')}`;
-    return { fact, wayOut, sql, step: STEP.table };
+      parts.length === 0
+        ? 'make it again with its rows, types, defaults and primary key, without other constraints and generated ' +
+          'columns (with the program that made the file, where sqlite3 lacks what it uses)'
+        : `move the others to ${parts.map((part) => `"${shown(part)}"`).join(', ')}`;
+    this.#refuse(object, { fact, wayOut, sql, step: STEP.table });
   }
 
-  /** Creates the first of these that can be created. */
-  #standIn({ name }: SchemaObject, definitions: readonly string[]): string {
+  /** The first of these with which the table can be created, or its names alone. */
+  #standIn(name: string, definitions: readonly string[]): string {
     for (const definition of definitions) {
       try {
         run(this.#empty, `CREATE TABLE ${quoted(name)} ${definition}`);
@@ -304,15 +255,6 @@ export class SchemaCheck {
       }
     }
     return definitions.at(-1)!;
-  }
-
-  #suffixOf(table: string): string {
-    const kind = this.#database.statement(KIND);
-    kind.bindText(1, table);
-    if (!kind.step()) return '';
-    const words = ['WITHOUT ROWID', 'STRICT'].filter((_, i) => kind.columnNumber(i) !== 0);
-    kind.reset();
-    return words.length === 0 ? '' : ` ${words.join(', ')}`;
   }
 
   /** Foreign keys are looked up: SQLite compiles one only if all others of its table are sound. */
@@ -326,7 +268,7 @@ export class SchemaCheck {
     }
     if (hidden === undefined) return false;
     const fact = `${label(object)} has a foreign key to "${shown(hidden)}", and names that begin with _cf_ belong to the storage`;
-    this.#refuse(object, this.#asRebuilt(object, fact, {}));
+    this.#refuseTable(object, fact);
     return true;
   }
 
@@ -402,14 +344,10 @@ export class SchemaCheck {
   // ---- Faults.
 
   #drop(object: SchemaObject, fact: string): void {
-    this.#faults.add(this.#dropped(object, fact));
-  }
-
-  #dropped(object: SchemaObject, fact: string): Fault {
     const { type, name } = object;
-    this.#refused.add(object);
     const sql = [`DROP ${type.toUpperCase()} IF EXISTS ${quoted(name)};`];
-    return { fact, wayOut: 'drop it, which takes no rows away', sql, step: STEP.drop };
+    const wayOut = 'drop it, which takes no rows away';
+    this.#refuse(object, { fact, wayOut, sql, step: STEP.drop });
   }
 
   #refuse(object: SchemaObject, fault: Fault): void {
@@ -501,15 +439,6 @@ function columnsOf(table: string, database: Database): string[] {
     if (!isBroken(error)) throw error;
     return [];
   }
-}
-
-/** Removes a table of SQLite's own, or gives it its form. */
-function withoutOwn(name: string): string[] {
-  if (/^sqlite_stat\d$/.test(name)) return [`DROP TABLE ${name};`];
-  const columns = SQLITE_TABLES[name];
-  if (columns === undefined) return [...unlisted(name), 'VACUUM;'];
-  const text = literal(`CREATE TABLE ${name}${columns}`);
-  return ofSchema(`UPDATE sqlite_master SET sql = ${text} WHERE name = ${literal(name)};`);
 }
 
 /** SQLite's names are the same in upper and lower case. */

@@ -11,14 +11,13 @@ import {
   isJournal,
   pageCountOf,
   pageSizeFault,
+  WAL_MAGIC,
 } from './database-header.ts';
 import { ImportFaults, importInvalid, STEP } from './import-faults.ts';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_BYTES = FRAME_HEADER_BYTES + DATABASE_PAGE_BYTES;
-/** The last bit tells the byte order in which words are summed; fields are always big-endian. */
-const MAGIC = 0x377f0682;
 const VERSION = 3_007_000;
 const COPY_AGAIN = 'pass the -wal file copied together with this database, or none';
 
@@ -77,14 +76,16 @@ function readWal(wal: Uint8Array): Committed | null {
   const view = new DataView(wal.buffer, wal.byteOffset, wal.byteLength);
   const isHeader =
     wal.length >= HEADER_BYTES &&
-    (view.getUint32(0) & ~1) === MAGIC &&
+    (view.getUint32(0) & ~1) === WAL_MAGIC &&
     view.getUint32(4) === VERSION;
   if (!isHeader) {
     throw importInvalid(`the file given as WAL (${wal.length} bytes) is not a WAL`, COPY_AGAIN);
   }
   const pageBytes = view.getUint32(8);
   if (pageBytes !== DATABASE_PAGE_BYTES) {
-    throw new ImportFaults(pageSizeFault('the page size of the WAL', pageBytes)).error();
+    const faults = new ImportFaults(pageSizeFault('the page size of the WAL', pageBytes));
+    faults.hasWal = true;
+    throw faults.error();
   }
   const checksum = new Checksum(view, { isLittleEndian: (view.getUint32(0) & 1) === 0 });
   checksum.add(0, 24);

@@ -14,7 +14,7 @@
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { Guard } from './guard.ts';
-
+import { isHiddenName, isReservedName, RESERVED_ADVICE } from './reserved-names.ts';
 import { isKeyword, nameOf, statementTokens } from './tokens.ts';
 
 const ALLOW = 0;
@@ -372,21 +372,3 @@ function isAllowed(rule: ValueRule, value: string | undefined): boolean {
       return value === undefined || /^[-+]?(\d+|0x[\da-f]+)$/i.test(value);
   }
 }
-
-// ---- Names that belong to the storage: `_cf`, and names that begin with `_cf_`, in upper or lower case. `_cf` itself
-// would be harmless as the name of a plain table, but a virtual table of that name keeps its rows in `_cf_data` and
-// `_cf_config`.
-
-/** True for a name that the storage's own tables may have. */
-export function isHiddenName(name: string): boolean {
-  return /^_cf_/i.test(name);
-}
-
-/** True when no program may give this name to anything. */
-export function isReservedName(name: string): boolean {
-  return /^_cf(_|$)/i.test(name);
-}
-
-/** Why not, and the way out. */
-export const RESERVED_ADVICE =
-  '_cf and names that begin with _cf_ belong to the storage; choose another name';

@@ -15,7 +15,7 @@ import type { Shape } from '../diff/shapes.ts';
 import { differingPages } from '../log/page-layer.ts';
 import type { PastState } from '../log/past-state.ts';
 import { contentOf, integerOf, valueOfCell } from '../sql/cells.ts';
-import { isHiddenName } from '../sql/regulator.ts';
+import { isHiddenName } from '../sql/reserved-names.ts';
 import { sizeOfRow } from '../sql/statement.ts';
 import type { LogDatabase } from './databases.ts';
 import type { OpenDatabase } from './moment.ts';

@@ -74,7 +74,7 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
 
 async function createHost(
   hosted: Omit<BrowserHostOptions, 'directory' | 'medium'>,
-  { directory, medium: wanted, history }: DirectoryOptions,
+  { directory, medium: wanted, history, limits }: DirectoryOptions,
   after: After,
 ): Promise<ServedHost> {
   const running = await startBrowserHost({
@@ -82,6 +82,7 @@ async function createHost(
     directory,
     medium: wanted,
     ...(history && { history }),
+    ...(limits && { limits: { ...(hosted.limits ?? completeLimits()), ...limits } }),
   });
   const { lost, watch, medium } = running;
   // Assigned and not spread: whether it is quiet is asked later.

@@ -78,7 +78,7 @@ export interface ServedHost {
 
 export type DirectoryOptions = Pick<
   StartMessage,
-  'directory' | 'medium' | 'wasmUrl' | 'pageWasmUrl' | 'lateUrl' | 'history'
+  'directory' | 'medium' | 'wasmUrl' | 'pageWasmUrl' | 'lateUrl' | 'history' | 'limits'
 >;
 
 /** The host of a worker that leads, and how its deployment differs from others. */

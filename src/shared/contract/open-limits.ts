@@ -1,0 +1,35 @@
+// Limits that a page may set for the worker of its storage: the option `limits` of `openStorage`.
+//
+// Pure.
+
+import { storageError } from './errors.ts';
+
+export interface OpenLimits {
+  /** Longest time that the checks of an imported file may take in total, in milliseconds. @default 10,000 */
+  readonly importMs?: number;
+}
+
+/** @throws INVALID_ARGUMENT */
+export function checkOpenLimits(operation: string, given: unknown): OpenLimits {
+  if (typeof given !== 'object' || given === null) {
+    throw invalid(
+      operation,
+      `limits is an object, such as { importMs: 60_000 }, not ${String(given)}.`,
+    );
+  }
+  const { importMs, ...others } = given as { readonly [name: string]: unknown };
+  const [other] = Object.keys(others);
+  if (other !== undefined) {
+    throw invalid(
+      operation,
+      `limits has importMs only, not ${other}, which serve() takes in a worker of your own.`,
+    );
+  }
+  if (importMs === undefined) return {};
+  if (typeof importMs === 'number' && importMs > 0) return { importMs };
+  throw invalid(operation, `limits.importMs takes milliseconds above 0, not ${String(importMs)}.`);
+}
+
+function invalid(operation: string, fact: string): Error {
+  return storageError('INVALID_ARGUMENT', `${operation}: ${fact}`);
+}

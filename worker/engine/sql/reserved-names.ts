@@ -1,0 +1,18 @@
+// Names that belong to the storage: `_cf`, and names that begin with `_cf_`, in upper or lower case.
+//
+// `_cf` itself would be harmless as the name of a plain table, but a virtual table of that name keeps its rows in
+// `_cf_data` and `_cf_config`. A file of its own, because the late parts need the names without the authorizer.
+
+/** True for a name that the storage's own tables may have. */
+export function isHiddenName(name: string): boolean {
+  return /^_cf_/i.test(name);
+}
+
+/** True when no program may give this name to anything. */
+export function isReservedName(name: string): boolean {
+  return /^_cf(_|$)/i.test(name);
+}
+
+/** Why not, and the way out. */
+export const RESERVED_ADVICE =
+  '_cf and names that begin with _cf_ belong to the storage; choose another name';
