@@ -116,6 +116,21 @@ test('[MOVE6] a refused import leaves the data, and says why', { tag: REST }, as
   ]);
 });
 
+test('[LIM6] limits.importMs of openStorage bounds the checks of an import', async ({
+  storagePage,
+}) => {
+  const told = await storagePage.evaluate(async () => {
+    const options = { limits: { importMs: 0.001 } };
+    const storage = await window.api.openStorage('bounded-import', options);
+    await storage.put('key', 1);
+    const file = await storage.exportDatabase();
+    return storage.importDatabase(file).catch((error: Error) => error.message);
+  });
+  expect(told).toMatch(
+    /took more than 0\.001 ms.*raise limits\.importMs \(an option of openStorage/,
+  );
+});
+
 test('[MOVE3] 100,000 keys move between objects, also from a tab that does not lead', {
   tag: [LONG, ONCE],
 }, async ({ storagePage, sharedProfile, server }) => {

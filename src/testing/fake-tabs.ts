@@ -15,6 +15,7 @@ import type { Build } from '../shared/contract/deployment.ts';
 import { DEFAULT_DIRECTORY } from '../shared/contract/directory.ts';
 import type { HistoryLimits } from '../shared/contract/history-limits.ts';
 import type { StorageMedium } from '../shared/contract/medium.ts';
+import type { OpenLimits } from '../shared/contract/open-limits.ts';
 import type { RemoteStorage } from '../shared/contract/storage.ts';
 import type { LiveService, ObjectsService, StorageService } from '../shared/wire/protocol.ts';
 import type { WorkerService } from '../shared/wire/worker-end.ts';
@@ -33,6 +34,7 @@ export type RunCandidate = (
     createHost(options: {
       readonly medium: StorageMedium | null;
       readonly history?: HistoryLimits | null;
+      readonly limits?: OpenLimits | null;
     }): Promise<{ readonly service: WorkerService; readonly medium: StorageMedium }>;
   },
   environment: {
@@ -317,6 +319,8 @@ export class FakeWorker implements WorkerLike {
   readonly hosts: FakeHost[] = [];
   /** The bounds of the history with which it has led; undefined: it has not. */
   history: HistoryLimits | null | undefined;
+  /** The same of limits. */
+  limits: OpenLimits | null | undefined;
   readonly #tabs: FakeTabs;
   readonly #hostError: () => Error | null;
   readonly #deployment: FakeDeployment;
@@ -366,8 +370,8 @@ export class FakeWorker implements WorkerLike {
     const code: Parameters<RunCandidate>[0] = {
       ...deployment,
       digest: async () => digest,
-      createHost: async ({ medium, history }) => {
-        this.history = history;
+      createHost: async ({ medium, history, limits }) => {
+        Object.assign(this, { history, limits });
         return { service: await this.#createHost(), medium: medium ?? 'opfs' };
       },
     };

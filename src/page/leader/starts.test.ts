@@ -323,6 +323,16 @@ describe('wrong arguments', () => {
     ['a wasmUrl that is not text', () => connecting(good, { wasmUrl: 1 }), 'wasmUrl is an address'],
     ['an impossible workerUrl', () => choiceOfStorage({ workerUrl: 'http://' }, page), 'workerUrl'],
     ['a history of a year', () => choiceOfStorage({ history: { days: 365 } }, page), '0 to 30'],
+    ['limits that are a number', () => choiceOfStorage({ limits: 5 }, page), 'importMs: 60_000'],
+    ['limits that are null', () => choiceOfStorage({ limits: null }, page), 'not null'],
+    [
+      'an importMs of 0',
+      () => choiceOfStorage({ limits: { importMs: 0 } }, page),
+      'above 0, not 0',
+    ],
+    ['an importMs of NaN', () => choiceOfStorage({ limits: { importMs: NaN } }, page), 'not NaN'],
+    ['an importMs of text', () => choiceOfStorage({ limits: { importMs: '5' } }, page), 'above 0'],
+    ['a limit of serve', () => choiceOfStorage({ limits: { queryMs: 5 } }, page), 'not queryMs'],
     ['a worker that is text', () => choiceOfStorage({ worker: 'w.js' }, page), 'Omit it'],
     ['openStorage()', () => checkStorageName(undefined), "openStorage('notes')"],
     ['openStorage(5)', () => checkStorageName(5), 'not the number 5'],
@@ -340,6 +350,10 @@ describe('wrong arguments', () => {
     const workerUrl = 'https://app.test/w.js';
     expect(storage).toMatchObject({ directory: 'app', workerUrl, history });
     expect(choiceOfStorage({}, page).history).toBeNull();
+    expect(choiceOfStorage({ limits: { importMs: Infinity } }, page).limits).toEqual({
+      importMs: Infinity,
+    });
+    expect(choiceOfStorage({}, page).limits).toBeNull();
   });
 
   test.for<[string, unknown, string]>([

@@ -289,6 +289,32 @@ describe('the bounds of the history', () => {
   });
 });
 
+describe('the limits of the worker', () => {
+  test('[LIM6] of the tab whose worker leads are in force, until another one leads', async () => {
+    const [leading, waiting] = [tabs.tab(), tabs.tab()];
+    const one = await leading.open('object', { limits: { importMs: 60_000 } });
+    const two = await waiting.open('object', { limits: { importMs: 5000 } });
+    expect([one.state, two.state]).toEqual(['leading', 'following']);
+    expect(leading.workers[0]?.limits).toEqual({ importMs: 60_000 });
+    leading.close();
+    await two.get('key');
+    expect(waiting.workers[0]?.limits).toEqual({ importMs: 5000 });
+  });
+
+  test('[LIM6] of a page that uses a directory cannot be changed; omitted, they are the same', async () => {
+    const tab = tabs.tab();
+    await tab.open('object', { limits: { importMs: 60_000 } });
+    await tab.open('other', { limits: { importMs: 60_000 } });
+    await tab.open('third');
+    for (const limits of [{ importMs: 1 }, {}]) {
+      await expect(tab.open('other', { limits })).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(/^openStorage: limits\.importMs differs/),
+      });
+    }
+  });
+});
+
 describe('the medium', () => {
   test('[MEDIUM1] is known from the first connection on, and after the handle was closed', async () => {
     const one = await tabs.tab().open();

@@ -42,7 +42,7 @@ describe('a file that takes long to check', () => {
   test.each([
     [
       'many short ones',
-      /the view "v\d+"/,
+      /its schema|the view "v\d+"/,
       Array.from({ length: 300 }, (_, i) => `CREATE VIEW v${i} AS SELECT ${i};`).join(''),
     ],
     [
@@ -51,38 +51,47 @@ describe('a file that takes long to check', () => {
       `CREATE TABLE t(x); CREATE INDEX i ON t(x + 1); INSERT INTO t
          WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 300000) SELECT n FROM c`,
     ],
-    ['many tables', /the table "t\d+"/, Array.from({ length: 300 }, (_, i) => `CREATE TABLE t${i}(x);`).join('')],
+    [
+      'many tables',
+      /its schema|the table "t\d+"/,
+      Array.from({ length: 300 }, (_, i) => `CREATE TABLE t${i}(x);`).join(''),
+    ],
     // SQLite does not look at the deadline while it compiles.
     [
       'one view of many columns',
       /the (view "v"|table "t")|its pages/,
       `CREATE TABLE t(${COLUMNS}); CREATE VIEW v AS SELECT ${COLUMNS} FROM t WHERE (${COLUMNS}) = (${COLUMNS})`,
     ],
-  ])('[LIM4] checks that take too long are refused, and say where they were: %s', async (_, part, sql) => {
-    let nowMs = 0;
-    const limits = completeLimits({ importMs: 200 }, () => ++nowMs);
-    const slow = await createTestHost({}, {}, undefined, undefined, limits);
-    const address = slow.address();
-    await slow.run(({ storage }) => storage.put('old', 1));
-    await expect(slow.host.importDatabase(address, await makeFile(sql))).rejects.toMatchObject({
-      code: 'IMPORT_INVALID',
-      message: expect.stringMatching(/more than 200 ms.*limits\.importMs/),
-    });
-    await expect(slow.host.importDatabase(address, await makeFile(sql))).rejects.toThrow(part);
-    expect(await slow.run(({ storage }) => storage.get('old'))).toBe(1);
-    await slow.host.importDatabase(address, await makeFile(SOUND));
-    await slow.close();
-  });
+  ])(
+    '[LIM4] checks that take too long are refused, and say where they were: %s',
+    async (_, part, sql) => {
+      let nowMs = 0;
+      const limits = completeLimits({ importMs: 200 }, () => ++nowMs);
+      const slow = await createTestHost({}, {}, undefined, undefined, limits);
+      const address = slow.address();
+      await slow.run(({ storage }) => storage.put('old', 1));
+      await expect(slow.host.importDatabase(address, await makeFile(sql))).rejects.toMatchObject({
+        code: 'IMPORT_INVALID',
+        message: expect.stringMatching(/more than 200 ms.*limits\.importMs/),
+      });
+      await expect(slow.host.importDatabase(address, await makeFile(sql))).rejects.toThrow(part);
+      expect(await slow.run(({ storage }) => storage.get('old'))).toBe(1);
+      await slow.host.importDatabase(address, await makeFile(SOUND));
+      await slow.close();
+    },
+  );
 
   test('[LIM4] the faults that were found until then are named too', async () => {
     let nowMs = 0;
-    const limits = completeLimits({ importMs: 200 }, () => ++nowMs);
+    const limits = completeLimits({ importMs: 1000 }, () => ++nowMs);
     const slow = await createTestHost({}, {}, undefined, undefined, limits);
     const views = Array.from({ length: 300 }, (_, i) => `CREATE VIEW v${i} AS SELECT ${i};`);
     const file = await makeFile(`CREATE TABLE _cf_mine(x); ${views.join('')}`);
     await expect(slow.host.importDatabase(slow.address(), file)).rejects.toMatchObject({
       code: 'IMPORT_INVALID',
-      message: expect.stringMatching(/2 faults.*"_cf_mine".*took more than 200 ms, and had come to/),
+      message: expect.stringMatching(
+        /2 faults.*"_cf_mine".*took more than 1000 ms, and had come to the view "v\d+"/,
+      ),
     });
     await slow.close();
   });

@@ -133,7 +133,7 @@ describe('files that are no database', () => {
 test.for<[string, string, string, RegExp]>([
   [
     'equal rows of a unique index',
-    "CREATE TABLE t(x); INSERT INTO t VALUES (1), (1); CREATE INDEX i ON t(x);",
+    'CREATE TABLE t(x); INSERT INTO t VALUES (1), (1); CREATE INDEX i ON t(x);',
     'CREATE UNIQUE INDEX i ON t(x)',
     /damaged: non-unique entry in index i; change or delete these rows/,
   ],
