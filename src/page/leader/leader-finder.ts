@@ -338,10 +338,10 @@ export class LeaderFinder {
     }
     const { directory, medium, wasmUrl, lateUrl = null, source } = this.#options;
     const { history = null, limits = null } = this.#options;
-    const { startedMs, ownWasmUrl } = this.#environment;
+    const { startedMs, ownWasmUrl: pageWasmUrl } = this.#environment;
     const isDirect = source.kind === 'spawned'; // a given worker may have listeners of the app
-    const files = { wasmUrl, lateUrl, pageWasmUrl: ownWasmUrl };
-    this.#worker.start({ directory, medium, ...files, history, limits, startedMs, isDirect });
+    const chosen = { directory, medium, wasmUrl, lateUrl, pageWasmUrl, history, limits };
+    this.#worker.start({ ...chosen, startedMs, isDirect });
   }
 
   // A worker that was given may be given again, to another finder, which alone hears it then.
@@ -580,8 +580,7 @@ export class LeaderFinder {
     else leave();
   }
 
-  // This page's own worker cannot lead; another tab's worker may. A running worker still judges who
-  // leads.
+  // This page's own worker cannot lead; another tab's worker may. A running worker still judges who leads.
   #leaveToOthers(error: Error, id?: string): void {
     if (id === undefined || this.#worker === null || this.#worker.id === id) {
       this.#succession?.fail(error);

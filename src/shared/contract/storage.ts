@@ -515,8 +515,8 @@ export interface StorageHandle
    * Values are not decoded: a value that cannot be decoded is CORRUPT when it is read.
    *
    * @throws StorageError `IMPORT_INVALID` if the file is not a SQLite database of 4,096-byte pages
-   * in
-   *   UTF-8, is damaged or incomplete, or contains something that an object may not have;
+   *   in UTF-8, is damaged or incomplete, or contains something that an object may not have: the message names all such
+   *   faults, and a program that mends them;
    *   `TRANSACTION_NESTING` inside this handle's transaction; `INPUT_CHANGED` if a chosen file was changed before it was
    *   read; `DISK_FULL`. The old data stays.
    */

@@ -2,7 +2,7 @@
 
 import type { Database } from '../sql/database.ts';
 import { type Fault, STEP } from './import-faults.ts';
-import { quoted } from './remedies.ts';
+import { inQuotes } from './remedies.ts';
 
 /** So many lines are looked at: those behind them may need another remedy. */
 const LINES_MAX = 100;
@@ -46,7 +46,7 @@ const OTHER = 'other';
 function remedyOf(line: string): Omit<Fault, 'fact'> & { readonly kind: string } {
   const table = FULL_TEXT.exec(line)?.[1];
   if (table !== undefined) {
-    const name = quoted(table);
+    const name = inQuotes(table);
     const sql = [`INSERT INTO main.${name}(${name}) VALUES ('rebuild');`];
     return { kind: line, wayOut: 'make its index again', sql, step: STEP.index };
   }

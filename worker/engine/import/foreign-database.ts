@@ -19,7 +19,7 @@ import {
 } from './database-header.ts';
 import { ImageFile } from './image-file.ts';
 import { type Fault, ImportFaults, importInvalid, STEP } from './import-faults.ts';
-import { freeName, quoted } from './remedies.ts';
+import { freeName, inQuotes } from './remedies.ts';
 import { SchemaCheck } from './schema-check.ts';
 import { mergeWal } from './wal.ts';
 
@@ -134,7 +134,7 @@ function checkRows(database: Database, schema: SchemaCheck, faults: ImportFaults
   const holds = (table: string, wrong: string) =>
     schema.has(table) && hasRow(database, `SELECT 1 FROM ${table} WHERE ${wrong}`);
   if (holds('_cf_KV', WRONG_ENTRIES)) {
-    const table = quoted(freeName('cf_KV', schema.isTaken));
+    const table = inQuotes(freeName('cf_KV', schema.isTaken));
     faults.add({
       fact: '_cf_KV holds a key that is not text, or a value that is not a blob',
       wayOut: `move these rows to the table ${table}`,
@@ -155,7 +155,7 @@ function checkRows(database: Database, schema: SchemaCheck, faults: ImportFaults
   }
 }
 
-/** An error of SQLite as a fault of the file; null: it is none. */
+/** An error of SQLite as a fault of the file; null: a fault of something else. */
 function faultOf(error: unknown, time: CheckTime): Fault | null {
   if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) return null;
   if (error.code === 'SQL_TIMEOUT') return time.fault();

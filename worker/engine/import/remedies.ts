@@ -8,7 +8,7 @@ import type { Database } from '../sql/database.ts';
 /** workerd's limit, which is SQLite's limit here. */
 export const COLUMNS_MAX = 100;
 
-export interface TableColumn {
+export interface StoredColumn {
   readonly name: string;
   readonly type: string;
   readonly isNotNull: boolean;
@@ -21,10 +21,10 @@ const COLUMNS =
   'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?1) WHERE hidden = 0';
 
 /** The columns that are stored; generated ones are not. */
-export function storedColumns(table: string, database: Database): TableColumn[] {
+export function storedColumns(table: string, database: Database): StoredColumn[] {
   const info = database.statement(COLUMNS);
   info.bindText(1, table);
-  const columns: TableColumn[] = [];
+  const columns: StoredColumn[] = [];
   while (info.step()) {
     columns.push({
       name: info.columnText(0),
@@ -38,29 +38,29 @@ export function storedColumns(table: string, database: Database): TableColumn[] 
 }
 
 /** What follows the name in CREATE TABLE: types, defaults, primary key. */
-export function definitionOf(columns: readonly TableColumn[], suffix = ''): string {
+export function definitionOf(columns: readonly StoredColumn[], suffix = ''): string {
   const parts = columns.map(({ name, type, isNotNull, default: value }) => {
     // A word, or a text in double quotes, must not be in parentheses.
     const text = value === null || /^("([^"]|"")*"|\w+)$/.test(value) ? value : `(${value})`;
-    return `${quoted(name)} ${type}${isNotNull ? ' NOT NULL' : ''}${text === null ? '' : ` DEFAULT ${text}`}`;
+    return `${inQuotes(name)} ${type}${isNotNull ? ' NOT NULL' : ''}${text === null ? '' : ` DEFAULT ${text}`}`;
   });
   const key = columns.filter(isInKey).sort((a, b) => a.keyPlace - b.keyPlace);
   if (key.length > 0) parts.push(`PRIMARY KEY (${namesOf(key)})`);
   return `(${parts.join(', ')})${suffix}`;
 }
 
-export function isInKey({ keyPlace }: TableColumn): boolean {
+export function isInKey({ keyPlace }: StoredColumn): boolean {
   return keyPlace > 0;
 }
 
 /** Makes a table again with these columns. Those beyond the limit get tables of their own, with the number of the row. */
 export function madeAgain(
   table: string,
-  columns: readonly TableColumn[],
+  columns: readonly StoredColumn[],
   definition: string,
   isTaken: (name: string) => boolean,
 ): { readonly sql: string[]; readonly parts: string[] } {
-  const name = quoted(table);
+  const name = inQuotes(table);
   const names = namesOf(columns);
   const sql = [
     `CREATE TEMP TABLE mend (${names});`,
@@ -75,7 +75,7 @@ export function madeAgain(
     const part = freeName(`${table}_${parts.length + 2}`, isTaken);
     const others = namesOf(columns.slice(at, at + COLUMNS_MAX - 1));
     sql.push(
-      `CREATE TABLE main.${quoted(part)} AS SELECT ${number} AS "row", ${others} FROM temp.mend;`,
+      `CREATE TABLE main.${inQuotes(part)} AS SELECT ${number} AS "row", ${others} FROM temp.mend;`,
     );
     parts.push(part);
   }
@@ -85,7 +85,7 @@ export function madeAgain(
 
 /** Makes a plain table of a virtual one, whose module SQLite has. */
 export function asPlainTable(table: string): string[] {
-  const name = quoted(table);
+  const name = inQuotes(table);
   return [
     `CREATE TEMP TABLE mend AS SELECT * FROM main.${name};`,
     `DROP TABLE main.${name};`,
@@ -110,10 +110,11 @@ export function freeName(name: string, isTaken: (name: string) => boolean): stri
   return free;
 }
 
-export function namesOf(columns: readonly TableColumn[]): string {
-  return columns.map(({ name }) => quoted(name)).join(', ');
+function namesOf(columns: readonly StoredColumn[]): string {
+  return columns.map(({ name }) => inQuotes(name)).join(', ');
 }
 
-export function quoted(name: string): string {
+/** The name as statements have it. */
+export function inQuotes(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -21,9 +21,9 @@ import {
   COLUMNS_MAX,
   definitionOf,
   freeName,
+  inQuotes,
   isInKey,
   madeAgain,
-  quoted,
   storedColumns,
   unlisted,
 } from './remedies.ts';
@@ -127,8 +127,8 @@ export class SchemaCheck {
       `${label(object)} has a name that begins with _cf_, or is on a table with one; those belong to the storage, ` +
       `which has ${Object.keys(HIDDEN_TABLES).join(', ')} only`;
     if (type === 'table') {
-      const free = quoted(freeName(name.replace(/^_+/, ''), this.isTaken));
-      const rename = [`ALTER TABLE main.${quoted(name)} RENAME TO ${free};`];
+      const free = inQuotes(freeName(name.replace(/^_+/, ''), this.isTaken));
+      const rename = [`ALTER TABLE main.${inQuotes(name)} RENAME TO ${free};`];
       this.#refuse(object, { fact, wayOut: `call it ${free}`, sql: rename, step: STEP.table });
     } else {
       this.#drop(object, fact);
@@ -248,7 +248,7 @@ export class SchemaCheck {
   #standIn(name: string, definitions: readonly string[]): string {
     for (const definition of definitions) {
       try {
-        run(this.#empty, `CREATE TABLE ${quoted(name)} ${definition}`);
+        run(this.#empty, `CREATE TABLE ${inQuotes(name)} ${definition}`);
         return definition;
       } catch (error) {
         if (isLate(error)) throw error;
@@ -291,7 +291,7 @@ export class SchemaCheck {
 
   /** The refusal of a use; undefined when all are allowed, or broken. */
   #refusalOf(name: string, isRead: boolean, isChanged: boolean): unknown {
-    const uses = isRead ? [`SELECT * FROM ${quoted(name)}`] : [];
+    const uses = isRead ? [`SELECT * FROM ${inQuotes(name)}`] : [];
     if (isChanged) uses.push(...changesOf(name, this.#empty));
     for (const use of uses) {
       try {
@@ -316,7 +316,7 @@ export class SchemaCheck {
     const views = own.filter((object) => object.type === 'view' && refusal.has(object));
     const before = this.#faults.count;
     for (const { type, name } of [...triggers, ...views]) {
-      run(this.#empty, `DROP ${type} IF EXISTS ${quoted(name)}`);
+      run(this.#empty, `DROP ${type} IF EXISTS ${inQuotes(name)}`);
     }
     for (const object of [...views, ...triggers]) {
       await this.#time.betweenSteps(label(object));
@@ -331,7 +331,7 @@ export class SchemaCheck {
       if (error !== undefined) this.#drop(object, forbidden(object, error));
       // The next one is tried without it.
       if (error !== undefined || !isView)
-        run(this.#empty, `DROP ${object.type} ${quoted(object.name)}`);
+        run(this.#empty, `DROP ${object.type} ${inQuotes(object.name)}`);
     }
     if (this.#faults.count > before) return;
     const [[object, error]] = refusal as unknown as [[SchemaObject, unknown]];
@@ -345,7 +345,7 @@ export class SchemaCheck {
 
   #drop(object: SchemaObject, fact: string): void {
     const { type, name } = object;
-    const sql = [`DROP ${type.toUpperCase()} IF EXISTS ${quoted(name)};`];
+    const sql = [`DROP ${type.toUpperCase()} IF EXISTS ${inQuotes(name)};`];
     const wayOut = 'drop it, which takes no rows away';
     this.#refuse(object, { fact, wayOut, sql, step: STEP.drop });
   }
@@ -404,7 +404,7 @@ function isChange({ type }: SchemaObject): boolean {
 
 /** Statements that use every trigger of a table or view, its defaults and its foreign keys. */
 function changesOf(table: string, database: Database): string[] {
-  const name = quoted(table);
+  const name = inQuotes(table);
   const columns = columnsOf(table, database);
   return [
     `INSERT INTO ${name} DEFAULT VALUES`,
@@ -488,5 +488,5 @@ function compact(sql: string): string {
 }
 
 function unchanged(column: string): string {
-  return `${quoted(column)} = ${quoted(column)}`;
+  return `${inQuotes(column)} = ${inQuotes(column)}`;
 }
