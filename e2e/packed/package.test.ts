@@ -92,7 +92,8 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
   const worker = brotliCompressSync(readFileSync(join(dist, 'worker.js')));
   expect(worker.length).toBeLessThan(121_700);
   const late = brotliCompressSync(readFileSync(join(dist, 'late.js')));
-  expect(late.length).toBeLessThan(18_300);
+  // Of these, 3,200 bytes name the faults of a file and write the program that mends them.
+  expect(late.length).toBeLessThan(21_000);
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);
 });
