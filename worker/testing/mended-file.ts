@@ -8,6 +8,8 @@ import { startOfficial } from './official-sqlite.ts';
 
 type Official = Awaited<ReturnType<typeof startOfficial>>['sqlite3'];
 
+type SetUp = (database: InstanceType<Official['oo1']['DB']>, sqlite3: Official) => void;
+
 let official: ReturnType<typeof startOfficial> | undefined;
 let count = 0;
 
@@ -20,16 +22,21 @@ export function programIn(message: string): string[] {
   return lines;
 }
 
-/** The result of the program on a file; `byShell`: all of it by the sqlite3 program of this machine. */
+/**
+ * The result of the program on a file; `byShell`: all of it by the sqlite3 program of this machine; otherwise by SQLite
+ * with the code of `setUp`.
+ */
 export async function mended(
   file: Uint8Array,
   program: readonly string[],
   byShell = false,
+  setUp?: SetUp,
 ): Promise<Uint8Array> {
   let result = file;
   let sql: string[] = [];
   const runSql = async () => {
-    if (sql.length > 0) result = await (byShell ? inShell : inOfficial)(result, sql.join('\n'));
+    if (sql.length > 0)
+      result = await (byShell ? inShell : inOfficial)(result, sql.join('\n'), setUp);
     sql = [];
   };
   for (const line of program) {
@@ -44,9 +51,7 @@ export async function mended(
 }
 
 /** A file that SQLite writes on a disk of its own, prepared by `setUp`. */
-export async function fileBy(
-  setUp: (database: InstanceType<Official['oo1']['DB']>, sqlite3: Official) => void,
-): Promise<Uint8Array> {
+export async function fileBy(setUp: SetUp): Promise<Uint8Array> {
   official ??= startOfficial();
   const { sqlite3 } = await official;
   const database = new sqlite3.oo1.DB(`/made-${++count}.sqlite`, 'c');
@@ -63,13 +68,14 @@ export function fileInShell(sql: string): Promise<Uint8Array> {
   return inShell(new Uint8Array(), sql);
 }
 
-async function inOfficial(file: Uint8Array, sql: string): Promise<Uint8Array> {
+async function inOfficial(file: Uint8Array, sql: string, setUp?: SetUp): Promise<Uint8Array> {
   official ??= startOfficial();
   const { sqlite3 } = await official;
   const name = `/mended-${++count}.sqlite`;
   sqlite3.capi.sqlite3_js_posix_create_file(name, file);
   const database = new sqlite3.oo1.DB(name, 'w');
   try {
+    setUp?.(database, sqlite3);
     database.exec(sql);
     return sqlite3.capi.sqlite3_js_db_export(database.pointer!);
   } finally {

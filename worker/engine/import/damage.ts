@@ -1,7 +1,7 @@
 // The faults that SQLite finds in a file's pages, by their remedy.
 
 import type { Database } from '../sql/database.ts';
-import { type Fault, STEP } from './import-faults.ts';
+import { type Fault, type ImportFaults, STEP } from './import-faults.ts';
 import { inQuotes } from './remedies.ts';
 
 /** So many lines are looked at: those behind them may need another remedy. */
@@ -20,25 +20,29 @@ export const ANOTHER_COPY =
   'if a -journal or -wal file lies beside it, open a copy of both with sqlite3 once (.tables), which completes it; ' +
   'else use another copy, or what .recover of sqlite3 saves';
 
-/** `between`: before each check of all pages. */
-export async function damageOf(database: Database, between: () => Promise<void>): Promise<Fault[]> {
+/** Adds a fault for each remedy. `between`: before each check of all pages. */
+export async function findDamage(
+  database: Database,
+  faults: ImportFaults,
+  between: () => Promise<void>,
+): Promise<void> {
   await between();
   let damage = database.damage(LINES_MAX);
   if (damage === undefined && hasRow(database, ROOTLESS)) {
     await between();
     damage = database.damageOfAllPages(LINES_MAX);
   }
-  if (damage === undefined) return [];
-  const faults = new Map<string, Fault>();
+  if (damage === undefined) return;
+  const found = new Map<string, Fault>();
   for (const line of damage.split('\n')) {
     if (HEADLINE.test(line)) continue;
     const { kind, ...remedy } = remedyOf(line);
-    if (faults.has(kind)) continue;
-    faults.set(kind, { fact: `the file is damaged: ${line}`, ...remedy });
+    if (!found.has(kind)) found.set(kind, { fact: `the file is damaged: ${line}`, ...remedy });
   }
-  const other = faults.get(OTHER);
-  // No other remedy helps then: none writes into such a file.
-  return other === undefined ? [...faults.values()] : [other];
+  const other = found.get(OTHER);
+  // Nothing may write into such a file.
+  if (other === undefined) faults.add(...found.values());
+  else faults.endWith(other);
 }
 
 const OTHER = 'other';

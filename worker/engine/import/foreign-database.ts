@@ -9,7 +9,7 @@ import type { DatabaseFile } from '../file/file.ts';
 import type { Database } from '../sql/database.ts';
 import type { OwnLimits } from '../sql/query-limits.ts';
 import { type CheckHost, CheckTime } from './check-time.ts';
-import { ANOTHER_COPY, damageOf, hasRow } from './damage.ts';
+import { ANOTHER_COPY, findDamage, hasRow } from './damage.ts';
 import {
   DATABASE_PAGE_BYTES,
   headerFaults,
@@ -95,7 +95,7 @@ export async function openForeign(
     opened?.close();
     const fault = faultOf(error, time);
     if (fault === null) throw error;
-    faults.add(fault);
+    faults.endWith(fault);
     throw faults.error(error);
   }
 }
@@ -117,7 +117,7 @@ async function check(
     const schema = new SchemaCheck(database, empty.database, time, faults);
     await schema.run();
     try {
-      faults.add(...(await damageOf(database, () => time.betweenSteps('its pages'))));
+      await findDamage(database, faults, () => time.betweenSteps('its pages'));
     } catch (error) {
       // SQLite lacks a function or a collation of a fault that is found.
       if (faults.count === 0 || !isStorageError(error) || error.code !== 'SQL') throw error;

@@ -33,23 +33,25 @@ const byteOf = (sql: string, changes: Readonly<Record<number, number>>) => async
   return file;
 };
 
-/** A function and a collation of the program that made the file. */
+/** The function and the collation of the program that made a file. */
+const ownCode: NonNullable<Parameters<typeof mended>[3]> = (database, { capi, wasm }) => {
+  database.createFunction('own', (_, x) => x as number, { deterministic: true });
+  const text = (at: number, bytes: number) =>
+    String.fromCharCode(...wasm.heap8u().slice(at, at + bytes));
+  const compare = (_: unknown, aBytes: number, a: number, bBytes: number, b: number) =>
+    text(a, aBytes) < text(b, bBytes) ? -1 : Number(text(a, aBytes) > text(b, bBytes));
+  capi.sqlite3_create_collation_v2(
+    database.pointer!,
+    'own',
+    capi.SQLITE_UTF8,
+    0,
+    compare as never,
+    0,
+  );
+};
 const withOwnCode = (sql: string) => () =>
-  fileBy((database, { capi, wasm }) => {
-    database.createFunction('own', (_, x) => x as number, { deterministic: true });
-    const compare = (_: unknown, aBytes: number, a: number, bBytes: number, b: number) => {
-      const text = (at: number, bytes: number) =>
-        String.fromCharCode(...wasm.heap8u().slice(at, at + bytes));
-      return text(a, aBytes) < text(b, bBytes) ? -1 : Number(text(a, aBytes) > text(b, bBytes));
-    };
-    capi.sqlite3_create_collation_v2(
-      database.pointer!,
-      'own',
-      capi.SQLITE_UTF8,
-      0,
-      compare as never,
-      0,
-    );
+  fileBy((database, sqlite3) => {
+    ownCode(database, sqlite3);
     database.exec(PAGES + sql);
   });
 
@@ -70,6 +72,8 @@ interface Refused {
   readonly kept: readonly (readonly [sql: string, rows: readonly (readonly unknown[])[]])[];
   /** The only runner that can. */
   readonly by?: Runner;
+  /** Needs the program that made the file. */
+  readonly setUp?: typeof ownCode;
 }
 
 const file = (
@@ -77,7 +81,7 @@ const file = (
   make: Refused['make'],
   message: RegExp,
   kept: Refused['kept'] = [T],
-  options: Pick<Refused, 'by'> = {},
+  options: Pick<Refused, 'by' | 'setUp'> = {},
 ): Refused => ({ name, make, message, kept, ...options });
 
 const SHELL = { by: 'shell' } as const;
@@ -288,6 +292,37 @@ const SCHEMAS: readonly Refused[] = [
     'a program’s collation of an index',
     withOwnCode(`${SOUND} CREATE INDEX i ON t(x COLLATE own);`),
     /index "i" cannot be created here.*no such collation/,
+  ),
+  file(
+    'a program’s collation of a key without rowid, by that program',
+    withOwnCode(
+      "CREATE TABLE t(id TEXT COLLATE own PRIMARY KEY, x) WITHOUT ROWID; INSERT INTO t VALUES ('a', 1), ('b', 2)",
+    ),
+    /table "t" cannot be created here.*no such collation.*with the program that made the file/,
+    [
+      [
+        'SELECT * FROM t',
+        [
+          ['a', 1],
+          ['b', 2],
+        ],
+      ],
+    ],
+    { by: 'wasm', setUp: ownCode },
+  ),
+  file(
+    'an fts4 table',
+    async () =>
+      fileInShell(
+        `${SOUND} CREATE VIRTUAL TABLE f USING fts4(x, y); INSERT INTO f VALUES ('hello', 5);`,
+      ),
+    /table "f" cannot be created here.*make it a plain table with its rows/,
+    [
+      T,
+      ['SELECT x, y FROM f', [['hello', 5]]],
+      ["SELECT count(*) FROM sqlite_schema WHERE name GLOB 'f_*'", [[0]]],
+    ],
+    SHELL,
   ),
   file(
     'a module that SQLite lacks',
@@ -518,7 +553,7 @@ describe.each([
   ['plain SQLite', 'wasm'],
   ['the sqlite3 program', 'shell'],
 ] as const)('the program of a refused import, run by %s', (_, runner) => {
-  for (const { name, make, message, kept, by = runner } of ALL) {
+  for (const { name, make, message, kept, by = runner, setUp } of ALL) {
     if (by !== runner) continue;
     test.skipIf(runner === 'shell' && !hasShell)(`[MOVE16] mends ${name}`, async () => {
       const refused = await make();
@@ -529,7 +564,7 @@ describe.each([
       });
       const program = programIn((error as Error).message);
       expect(program).not.toEqual([]);
-      await importFile(await mended(refused, program, runner === 'shell'));
+      await importFile(await mended(refused, program, runner === 'shell', setUp));
       for (const [sql, expected] of kept) expect(await rows(sql)).toEqual(expected);
     });
   }

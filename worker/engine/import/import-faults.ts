@@ -35,6 +35,7 @@ export class ImportFaults {
   /** The file came with its WAL. */
   hasWal = false;
   readonly #found: Fault[];
+  #hasEnded = false;
 
   constructor(...found: Fault[]) {
     this.#found = found;
@@ -44,6 +45,12 @@ export class ImportFaults {
     this.#found.push(...faults);
   }
 
+  /** Not all can be known. No program is told then: it could take away what was not looked at. */
+  endWith(fault: Fault): void {
+    this.add(fault);
+    this.#hasEnded = true;
+  }
+
   get count(): number {
     return this.#found.length;
   }
@@ -51,7 +58,7 @@ export class ImportFaults {
   /** The error that names them. */
   error(cause?: unknown): StorageError {
     const found = this.#found;
-    const { lines, mended } = programOf(found);
+    const { lines, mended } = programOf(this.#hasEnded ? [] : found);
     let text = found.length === 1 ? '' : `the file has ${found.length} faults.`;
     for (const [i, { fact, wayOut }] of found.slice(0, DESCRIBED_MAX).entries()) {
       text += `${found.length === 1 ? '' : ` (${i + 1}) `}${fact}; ${wayOut}.`;

@@ -295,6 +295,13 @@ describe('many faults', () => {
     expect(await host.run(({ storage }) => storage.get('new'))).toBe(2);
   });
 
+  test('[MOVE17] with damaged pages no program is told, which would write into them', async () => {
+    const file = await makeFile(`${SOUND} CREATE VIEW v AS SELECT sqlite_version();`);
+    const told = await refusal(changed(file, { 4096: 0 }));
+    expect(told).toMatch(/2 faults.*view "v".*(damaged|cannot read).*another copy/);
+    expect(programIn(told)).toEqual([]);
+  });
+
   test('[MOVE16] the first 10 are described, the program mends all', async () => {
     const views = Array.from(
       { length: 15 },
