@@ -219,6 +219,17 @@ test(
     await give('damaged.sqlite', 'hello');
     await press('Replace');
     await expect(page.getByRole('alert')).toContainText('IMPORT_INVALID');
+    // The program that mends a file keeps its lines.
+    const file = await readFile(saved);
+    file[18] = 3;
+    await page.getByLabel('Open a file, or drop it here').setInputFiles({
+      name: 'newer.sqlite',
+      mimeType: 'application/octet-stream',
+      buffer: file,
+    });
+    await press('Replace');
+    await expect(page.getByRole('alert')).toContainText('versions are 3 and 1');
+    expect(await page.getByRole('alert').innerText()).toContain('\nsqlite3 file.sqlite .dump');
     await give('few.json', '[{"a": 1}]');
     await press('Import');
     await expect(page.getByRole('status')).toContainText('1 row of few.json');

@@ -61,7 +61,7 @@ code, span, label { unicode-bidi: isolate; }
 .type { font-size: 0.85em; }
 .empty { padding: 0.5rem 0; }
 .number { font-variant-numeric: tabular-nums; text-align: right; }
-[role='alert'] { color: var(--bad); padding: 0.25rem 0; overflow-wrap: anywhere; }
+[role='alert'] { color: var(--bad); padding: 0.25rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
 .changed, .changed > * { background: var(--mark); }
 .head { display: flex; flex-wrap: wrap; align-items: center; gap: 0 0.5rem; padding: 0.4rem 0.6rem 0; border-bottom: 1px solid var(--line); }
 .changed .type, .changed .soft, .changed .row-number { color: var(--text); }
