@@ -109,7 +109,7 @@ function notADatabase(file: Uint8Array): Error {
   return importInvalid(
     fact,
     'pass the bytes of the .sqlite file itself, decrypted and unpacked; a text of SQL becomes one by ' +
-      'sqlite3 new.sqlite < dump.sql',
+      'sqlite3 -safe new.sqlite < dump.sql',
   );
 }
 

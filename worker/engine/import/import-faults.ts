@@ -1,7 +1,8 @@
 // The faults of a file that cannot be imported: all are named in one error, with one program that mends them.
 //
-// Invariant: the program runs in plain SQLite, in the order in which it is written. It keeps every row that the storage
-// can keep. A fault that no program mends has its way out in words alone.
+// Invariants: the program runs in plain SQLite, in the order in which it is written. It keeps every row that the storage
+// can keep. Its statements contain texts of the file in quotes, or as SQLite has taken them here as SQL: a reader who
+// runs it runs nothing of the file's author. A fault that no program mends has its way out in words alone.
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
@@ -29,7 +30,8 @@ export interface Fault {
   readonly pragma?: string;
 }
 
-const COPY = 'sqlite3 file.sqlite .dump | sqlite3 mended.sqlite';
+/** `-safe`: the file's schema may have lines that look like commands of the program. */
+const COPY = 'sqlite3 file.sqlite .dump | sqlite3 -safe mended.sqlite';
 
 export class ImportFaults {
   /** The file came with its WAL. */
@@ -61,7 +63,7 @@ export class ImportFaults {
     const { lines, mended } = programOf(this.#hasEnded ? [] : found);
     let text = found.length === 1 ? '' : `the file has ${found.length} faults.`;
     for (const [i, { fact, wayOut }] of found.slice(0, DESCRIBED_MAX).entries()) {
-      text += `${found.length === 1 ? '' : ` (${i + 1}) `}${fact}; ${wayOut}.`;
+      text += `${found.length === 1 ? '' : ` (${i + 1}) `}${inWords(fact)}; ${inWords(wayOut)}.`;
     }
     if (found.length > DESCRIBED_MAX) text += ` … and ${found.length - DESCRIBED_MAX} more.`;
     if (lines.length > 0) {
@@ -81,6 +83,11 @@ export class ImportFaults {
   mustBeNone(): void {
     if (this.#found.length > 0) throw this.error();
   }
+}
+
+/** On one line: names and SQLite's words may have any text of the file, also one that looks like a program. */
+function inWords(text: string): string {
+  return text.slice(0, 500).replace(/\s+/g, ' ');
 }
 
 /** The error of a file with one fault that no program mends. */

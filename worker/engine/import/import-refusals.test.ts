@@ -1,7 +1,7 @@
 // Refusals of files that no program mends as they are, with the way out that each one names; and many faults at once.
 
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -71,7 +71,7 @@ describe('files that are no database', () => {
     [
       'a text of SQL',
       () => new TextEncoder().encode(SOUND),
-      /not a SQLite database.*sqlite3 new\.sqlite < dump\.sql/,
+      /not a SQLite database.*sqlite3 -safe new\.sqlite < dump\.sql/,
     ],
     ['a few bytes', () => new Uint8Array([1, 2]), /2 bytes are not a SQLite database/],
     [
@@ -245,7 +245,7 @@ INSERT INTO t VALUES ('seven');
     try {
       writeFileSync(join(folder, 'dump.sql'), SOUND);
       const told = await refusal(readFileSync(join(folder, 'dump.sql')));
-      const command = /(sqlite3 new\.sqlite < dump\.sql)/.exec(told)![1]!;
+      const command = /(sqlite3 -safe new\.sqlite < dump\.sql)/.exec(told)![1]!;
       execFileSync('sh', ['-c', command], { cwd: folder });
       await importFile(readFileSync(join(folder, 'new.sqlite')));
       expect(await rows('SELECT * FROM t')).toEqual([['seven']]);
@@ -300,6 +300,60 @@ describe('many faults', () => {
     const told = await refusal(changed(file, { 4096: 0 }));
     expect(told).toMatch(/2 faults.*view "v".*(damaged|cannot read).*another copy/);
     expect(programIn(told)).toEqual([]);
+  });
+
+  /** It would be run by the sqlite3 program if it were a line of its own. */
+  const SHELL_LINE = '\n.shell touch MADE\n';
+  test.for<[string, string, string]>([
+    ['a type', `view v;${SHELL_LINE}`, 'VIEW v AS SELECT sqlite_version()'],
+    ['a second statement', 'table', `TABLE v(x CHECK (unistr(x)));${SHELL_LINE}`],
+    [
+      'the options of a table',
+      'table',
+      `TABLE v(x TEXT CHECK (unistr(x))) STRICT; SELECT 1;/*${SHELL_LINE}*/`,
+    ],
+    ['a type of a column', 'table', `TABLE v(x "INT);${SHELL_LINE}--" CHECK (unistr(x)))`],
+    ['a default', 'table', `TABLE v(x DEFAULT ";${SHELL_LINE}" CHECK (unistr(x)))`],
+    ['a column', 'table', `TABLE v("x;${SHELL_LINE}" CHECK (unistr(1)))`],
+    ['a collation', 'table', `TABLE v(x COLLATE "c${SHELL_LINE}")`],
+    ['a function', 'view', `VIEW v AS SELECT "f${SHELL_LINE}"(1) FROM t`],
+    [
+      'a second statement of an index that is made again',
+      'index',
+      `INDEX v ON w(x);/*${SHELL_LINE}*/`,
+    ],
+    ['a comment of an index', 'index', `INDEX v ON w(x) /* ; */ -- ${SHELL_LINE}`.slice(0, -1)],
+  ])('[MOVE16] the program runs nothing that is in the file: %s', async ([, type, text]) => {
+    const made =
+      type === 'index' ? 'INDEX v ON w(x)' : type === 'table' ? 'TABLE v(x)' : 'VIEW v AS SELECT 1';
+    const file = await makeFile(
+      `${SOUND} CREATE TABLE w(x CHECK (unistr(x) <> '')); CREATE ${made}; PRAGMA writable_schema=ON;
+       UPDATE sqlite_schema SET type = '${type}', sql = '${`CREATE ${text}`.replaceAll("'", "''")}' WHERE name = 'v';`,
+    );
+    const told = await refusal(file);
+    const program = programIn(told);
+    if (!hasShell || program.length === 0) return;
+    const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
+    try {
+      writeFileSync(join(folder, 'file.sqlite'), file);
+      spawnSync('sqlite3', ['file.sqlite'], { cwd: folder, input: program.join('\n') });
+      expect(readdirSync(folder)).toEqual(['file.sqlite']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.skipIf(!hasShell)('[MOVE16] the copy of a file runs nothing that is in it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
+    try {
+      const sql = `PRAGMA encoding='UTF-16'; CREATE TABLE v(x); PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE v(x);${SHELL_LINE}'`;
+      execFileSync('sqlite3', ['file.sqlite'], { cwd: folder, input: sql });
+      const [command] = programIn(await refusal(readFileSync(join(folder, 'file.sqlite'))));
+      spawnSync('sh', ['-c', command!], { cwd: folder });
+      expect(readdirSync(folder)).not.toContain('MADE');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('[MOVE16] the first 10 are described, the program mends all', async () => {

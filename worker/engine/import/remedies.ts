@@ -45,7 +45,7 @@ export function definitionOf(columns: readonly StoredColumn[], suffix = ''): str
     return `${inQuotes(name)} ${type}${isNotNull ? ' NOT NULL' : ''}${text === null ? '' : ` DEFAULT ${text}`}`;
   });
   const key = columns.filter(isInKey).sort((a, b) => a.keyPlace - b.keyPlace);
-  if (key.length > 0) parts.push(`PRIMARY KEY (${namesOf(key)})`);
+  if (key.length > 0) parts.push(`PRIMARY KEY (${namesInQuotes(key)})`);
   return `(${parts.join(', ')})${suffix}`;
 }
 
@@ -61,19 +61,19 @@ export function madeAgain(
   isTaken: (name: string) => boolean,
 ): { readonly sql: string[]; readonly parts: string[] } {
   const name = inQuotes(table);
-  const names = namesOf(columns);
+  const names = namesInQuotes(columns);
   const sql = [
     `CREATE TEMP TABLE mend (${names});`,
     `INSERT INTO temp.mend SELECT ${names} FROM main.${name} NOT INDEXED;`,
     `DROP TABLE main.${name};`,
     `CREATE TABLE main.${name} ${definition};`,
-    `INSERT INTO main.${name} SELECT ${namesOf(columns.slice(0, COLUMNS_MAX))} FROM temp.mend;`,
+    `INSERT INTO main.${name} SELECT ${namesInQuotes(columns.slice(0, COLUMNS_MAX))} FROM temp.mend;`,
   ];
   const parts: string[] = [];
   const number = columns.some((column) => /^rowid$/i.test(column.name)) ? '_rowid_' : 'rowid';
   for (let at = COLUMNS_MAX; at < columns.length; at += COLUMNS_MAX - 1) {
     const part = freeName(`${table}_${parts.length + 2}`, isTaken);
-    const others = namesOf(columns.slice(at, at + COLUMNS_MAX - 1));
+    const others = namesInQuotes(columns.slice(at, at + COLUMNS_MAX - 1));
     sql.push(
       `CREATE TABLE main.${inQuotes(part)} AS SELECT ${number} AS "row", ${others} FROM temp.mend;`,
     );
@@ -110,7 +110,7 @@ export function freeName(name: string, isTaken: (name: string) => boolean): stri
   return free;
 }
 
-function namesOf(columns: readonly StoredColumn[]): string {
+export function namesInQuotes(columns: readonly StoredColumn[]): string {
   return columns.map(({ name }) => inQuotes(name)).join(', ');
 }
 

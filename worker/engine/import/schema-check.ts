@@ -24,6 +24,7 @@ import {
   inQuotes,
   isInKey,
   madeAgain,
+  namesInQuotes,
   storedColumns,
   unlisted,
 } from './remedies.ts';
@@ -49,6 +50,8 @@ const LIMIT = /^too many (columns|terms|arguments)|^Expression tree|the text is 
 /** Modules that SQLite usually has, so that their tables can be read. */
 const READABLE = /\busing\s+["'`[]?(fts[345]|rtree|rtree_i32|geopoly)\b/i;
 
+const BY_HAND = 'its schema was changed by hand: use another copy';
+
 interface SchemaObject {
   readonly type: string;
   readonly name: string;
@@ -66,8 +69,8 @@ export class SchemaCheck {
   readonly #refused = new Set<SchemaObject>();
   /** The statements that make a table again, by its name. */
   readonly #rebuilt = new Map<string, string[]>();
-  /** All that an object could have made, also on tables that are made again. */
-  #made: ReadonlySet<string> = new Set();
+  /** The texts of all that an object could have made, also on tables that are made again: as SQLite wrote them here. */
+  #made: ReadonlyMap<string, string | null> = new Map();
 
   /** Checks the schema of `database` by creating it again in `empty`. */
   constructor(database: Database, empty: Database, time: CheckTime, faults: ImportFaults) {
@@ -96,10 +99,9 @@ export class SchemaCheck {
   /** Tables that are made again get their indexes and triggers. */
   complete(): void {
     for (const object of this.#objects) {
-      const { type, table, sql } = object;
-      if (type === 'table' || sql === null) continue;
-      if (this.#refused.has(object) || !this.#made.has(identity(object))) continue;
-      this.#rebuilt.get(key(table))?.push(`${sql};`);
+      const text = this.#made.get(identity(object)) ?? null;
+      if (object.type === 'table' || text === null || this.#refused.has(object)) continue;
+      this.#rebuilt.get(key(object.table))?.push(`${text};`);
     }
   }
 
@@ -151,12 +153,12 @@ export class SchemaCheck {
       await this.#time.betweenSteps(label(object));
       this.#create(object);
     }
-    this.#made = new Set(schemaOf(this.#empty).map(identity));
+    this.#made = new Map(schemaOf(this.#empty).map((made) => [identity(made), made.sql]));
     for (const object of own) {
       if (this.#made.has(identity(object)) || this.#isGone(object)) continue;
       this.#refuse(object, {
         fact: `${label(object)} has a text that creates something else`,
-        wayOut: 'its schema was changed by hand: use another copy',
+        wayOut: BY_HAND,
       });
     }
   }
@@ -200,7 +202,7 @@ export class SchemaCheck {
         step: STEP.drop,
       });
     } else if (/^sqlite_/.test(name)) {
-      this.#refuse(object, { fact, wayOut: 'its schema was changed by hand: use another copy' });
+      this.#refuse(object, { fact, wayOut: BY_HAND });
     } else if (isVirtual(object)) {
       this.#refuseVirtual(object, fact, error);
     } else {
@@ -232,8 +234,12 @@ export class SchemaCheck {
         ? stored
         : [...stored.filter(isInKey), ...stored.filter((column) => !isInKey(column))];
     const kept = columns.slice(0, COLUMNS_MAX);
-    const options = /\)([^)]*)$/.exec(object.sql!)?.[1]; // STRICT, WITHOUT ROWID
-    const definition = this.#standIn(name, [definitionOf(kept, options), definitionOf(kept)]);
+    const options = /\)((?:\s|,|STRICT|WITHOUT|ROWID)*)$/i.exec(object.sql!)?.[1];
+    const definition = this.#standIn(name, [
+      definitionOf(kept, options),
+      definitionOf(kept),
+      `(${namesInQuotes(kept)})`,
+    ]);
     const { sql, parts } = madeAgain(name, columns, definition, this.isTaken);
     this.#rebuilt.set(key(name), sql);
     const wayOut =
@@ -244,7 +250,7 @@ export class SchemaCheck {
     this.#refuse(object, { fact, wayOut, sql, step: STEP.table });
   }
 
-  /** The first of these with which the table can be created, or its names alone. */
+  /** The first of these with which the table can be created. The last is safe: the others have texts of the file. */
   #standIn(name: string, definitions: readonly string[]): string {
     for (const definition of definitions) {
       try {
@@ -347,7 +353,12 @@ export class SchemaCheck {
     const { type, name } = object;
     const sql = [`DROP ${type.toUpperCase()} IF EXISTS ${inQuotes(name)};`];
     const wayOut = 'drop it, which takes no rows away';
-    this.#refuse(object, { fact, wayOut, sql, step: STEP.drop });
+    // A type may be any text: it would be a part of the program.
+    const isKnown = rank(object) > 0;
+    this.#refuse(
+      object,
+      isKnown ? { fact, wayOut, sql, step: STEP.drop } : { fact, wayOut: BY_HAND },
+    );
   }
 
   #refuse(object: SchemaObject, fault: Fault): void {
@@ -357,7 +368,7 @@ export class SchemaCheck {
 
   /** True when an object of the file has the name. */
   readonly isTaken = (name: string): boolean =>
-    this.#objects.some((object) => object.name.toLowerCase() === name.toLowerCase());
+    this.#objects.some((object) => key(object.name) === key(name));
 }
 
 function schemaOf(database: Database): SchemaObject[] {
@@ -467,7 +478,7 @@ function label({ type, name }: SchemaObject): string {
 
 /** A name in words; statements have it whole. */
 function shown(name: string): string {
-  return name.slice(0, 100).replace(/\s+/g, ' ');
+  return name.slice(0, 100);
 }
 
 function isVirtual({ sql }: SchemaObject): boolean {
