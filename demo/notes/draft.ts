@@ -1,148 +1,93 @@
-// One note being edited: its text on the page, and how much of that text is stored.
+// One note being edited: a draft of its text, whose first line is its title, and the row that it is stored in.
 //
-// "Saved" means that the storage has confirmed a write of exactly this text. Writes never overlap: text
-// typed during a write is written by the next one. A new note is stored with its first character, so an
-// empty note leaves nothing behind.
+// A new note is stored with its first character, so an empty note leaves nothing behind.
 
 import { type Signal, signal } from '@preact/signals';
+import { type Draft, type DraftState, draft } from '../../src/tools/draft/draft.ts';
 import { NOTES_LABEL, problemOfCall, storage } from '../storage.ts';
-import type { Problem } from '../ui/problem.ts';
 import { insertNote, type NoteText, newNoteId, type StoredNote, updateNote } from './note-table.ts';
 
-/** How long after a change a note is written, together with all changes until then. */
 const SAVE_DELAY_MS = 400;
 
-export type SaveState =
-  /** A new note without any text. */
-  | { readonly kind: 'blank' }
-  | { readonly kind: 'saved' }
-  | { readonly kind: 'edited' }
-  | { readonly kind: 'saving' }
-  | { readonly kind: 'failed'; readonly problem: Problem }
-  /** Another tab has changed or deleted the note. */
-  | { readonly kind: 'conflict'; readonly stored: StoredNote | null };
+const BLANK: NoteText = { title: '', body: '' };
 
 let draftCount = 0;
 
-export class Draft {
+export class NoteDraft {
   /** Different for each draft, so that its fields do not inherit the undo history of another draft. */
   readonly key = (draftCount += 1);
-  readonly title: Signal<string>;
-  readonly body: Signal<string>;
-  readonly state: Signal<SaveState>;
+  readonly text: Draft;
+  readonly state: Signal<DraftState>;
   /** The note's id; null until a new note is first stored. */
   readonly id: Signal<number | null>;
+  /** Another tab has deleted the note. */
+  readonly isDeleted = signal(false);
 
-  #stored: StoredNote | null;
-  #newId = newNoteId();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #saving: Promise<void> | null = null;
+  readonly #newId = newNoteId();
+  readonly #stop: () => void;
+  #isDiscarded = false;
 
   constructor(stored: StoredNote | null) {
-    this.#stored = stored;
-    this.title = signal(stored?.title ?? '');
-    this.body = signal(stored?.body ?? '');
     this.id = signal(stored?.id ?? null);
-    this.state = signal({ kind: stored === null ? 'blank' : 'saved' });
+    const save = (text: string, base: string) => this.#save(partsOf(text), partsOf(base));
+    this.text = draft(textOf(stored ?? BLANK), save, { delayMs: SAVE_DELAY_MS });
+    this.state = signal(this.text.getState());
+    this.#stop = this.text.subscribe((state) => {
+      this.state.value = state;
+    });
   }
 
   /** True when leaving now would lose text. */
   get unsaved(): boolean {
-    const { kind } = this.state.value;
-    return kind !== 'saved' && kind !== 'blank';
+    return this.isDeleted.value || this.state.value.state !== 'saved';
   }
 
-  edit(text: Partial<NoteText>): void {
-    if (text.title !== undefined) this.title.value = text.title;
-    if (text.body !== undefined) this.body.value = text.body;
-    if (this.state.value.kind === 'conflict') return;
-    if (this.state.value.kind !== 'saving') this.state.value = { kind: 'edited' };
-    this.#timer ??= setTimeout(() => void this.save(), SAVE_DELAY_MS);
+  get parts(): NoteText {
+    return partsOf(this.state.value.text);
   }
 
-  /**
-   * Writes pending changes; resolves once they are stored, or once `state` has the reason why not.
-   */
-  save(): Promise<void> {
-    this.#stopTimer();
-    this.#saving ??= this.#writeAll().finally(() => {
-      this.#saving = null;
-    });
-    return this.#saving;
+  edit(parts: Partial<NoteText>): void {
+    this.text.setText(textOf({ ...this.parts, ...parts }));
   }
 
-  /** Shows the stored text, unless there is unsaved text here. */
-  follow(stored: StoredNote): void {
-    if (this.unsaved || stored.updatedMs === this.#stored?.updatedMs) return;
-    this.#accept(stored);
+  /** The note as it is stored now; null if it does not exist any more. */
+  follow(stored: StoredNote | null): void {
+    this.isDeleted.value = stored === null;
+    if (stored !== null) this.text.setValue(textOf(stored));
   }
 
-  /** Called when the note no longer exists in the storage. */
-  followDeletion(): void {
-    if (this.state.value.kind === 'saved') this.state.value = { kind: 'conflict', stored: null };
-  }
-
-  /** Ends a conflict in favour of this text. */
-  keepMine(): Promise<void> {
-    const { state } = this;
-    if (state.value.kind !== 'conflict') return Promise.resolve();
-    this.#stored = state.value.stored;
-    if (this.#stored === null) {
-      this.id.value = null;
-      this.#newId = newNoteId();
-    }
-    state.value = { kind: 'edited' };
-    return this.save();
-  }
-
-  /** Ends a conflict in favour of the stored text. */
-  takeStored(): void {
-    const { value } = this.state;
-    if (value.kind === 'conflict' && value.stored !== null) this.#accept(value.stored);
-  }
-
-  /** Discards unsaved text, and stops writing. */
+  /** Ends the draft, and drops text that is not saved. */
   discard(): void {
-    this.#stopTimer();
-    this.state.value = { kind: 'saved' };
+    this.#isDiscarded = true;
+    this.#stop();
   }
 
-  #stopTimer(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #accept(stored: StoredNote): void {
-    this.#stored = stored;
-    this.title.value = stored.title;
-    this.body.value = stored.body;
-    this.state.value = { kind: 'saved' };
-  }
-
-  async #writeAll(): Promise<void> {
-    const { state } = this;
-    while (state.value.kind !== 'conflict' && this.unsaved) {
-      const text: NoteText = { title: this.title.value, body: this.body.value };
-      state.value = { kind: 'saving' };
-      try {
-        const before = this.#stored;
-        const result = await storage().labelled(NOTES_LABEL, (labelled) =>
-          before === null
-            ? insertNote(labelled, this.#newId, text)
-            : updateNote(labelled, before, text),
-        );
-        if (result.kind === 'conflict') {
-          state.value = result;
-          return;
-        }
-        this.#stored = result.note;
-        this.id.value = result.note.id;
-      } catch (error) {
-        state.value = { kind: 'failed', problem: problemOfCall(error) };
-        return;
-      }
-      const current = this.title.value === text.title && this.body.value === text.body;
-      state.value = { kind: current ? 'saved' : 'edited' };
+  async #save(parts: NoteText, base: NoteText): Promise<void> {
+    if (this.#isDiscarded) return;
+    const id = this.id.value;
+    try {
+      const result = await storage().labelled(NOTES_LABEL, (labelled) =>
+        id === null
+          ? insertNote(labelled, this.#newId, parts)
+          : updateNote(labelled, id, base, parts),
+      );
+      const note = result.kind === 'written' ? result.note : result.stored;
+      if (note !== null) this.id.value = note.id;
+      this.follow(note);
+      if (result.kind === 'conflict')
+        throw new Error('Another tab has changed or deleted the note.');
+    } catch (error) {
+      problemOfCall(error);
+      throw error;
     }
   }
+}
+
+function textOf({ title, body }: NoteText): string {
+  return `${title}\n${body}`;
+}
+
+function partsOf(text: string): NoteText {
+  const end = text.indexOf('\n');
+  return { title: text.slice(0, end), body: text.slice(end + 1) };
 }

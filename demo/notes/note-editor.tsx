@@ -1,9 +1,11 @@
 // The open note: title, text, and whether it is saved.
 
+import type { ComponentChildren } from 'preact';
 import { navigate } from '../route.ts';
 import { formatCount } from '../ui/format.ts';
+import { problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
-import type { Draft, SaveState } from './draft.ts';
+import type { NoteDraft } from './draft.ts';
 import { SEARCH_ID } from './note-list.tsx';
 import {
   discardOpen,
@@ -11,6 +13,7 @@ import {
   openNote,
   removeNote,
   repairTables,
+  saveAsNew,
   takeBack,
 } from './notes.ts';
 import { UndoButtons } from './undo-buttons.tsx';
@@ -49,8 +52,9 @@ function Content({ open }: { open: OpenNote }) {
   }
 }
 
-function Editor({ draft }: { draft: Draft }) {
+function Editor({ draft }: { draft: NoteDraft }) {
   const id = draft.id.value;
+  const { title, body } = draft.parts;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape leaves either field
     <div class="editor-form" onKeyDown={onKey}>
@@ -58,7 +62,7 @@ function Editor({ draft }: { draft: Draft }) {
         <button type="button" class="back" onClick={() => navigate({ note: null })}>
           ‹ Notes
         </button>
-        <SaveLabel state={draft.state.value} />
+        <SaveLabel draft={draft} />
         <UndoButtons draft={draft} />
         <button
           type="button"
@@ -77,7 +81,7 @@ function Editor({ draft }: { draft: Draft }) {
         placeholder="Title"
         maxLength={TITLE_LENGTH_MAX}
         autocomplete="off"
-        value={draft.title}
+        value={title}
         onInput={(event) => draft.edit({ title: event.currentTarget.value })}
       />
       <textarea
@@ -85,72 +89,80 @@ function Editor({ draft }: { draft: Draft }) {
         class="note-body"
         aria-label="Text"
         placeholder="Write…"
-        value={draft.body}
+        value={body}
         onInput={(event) => draft.edit({ body: event.currentTarget.value })}
       />
-      <p class="editor-foot">{formatCount(draft.body.value.length)} characters</p>
+      <p class="editor-foot">{formatCount(body.length)} characters</p>
     </div>
   );
 }
 
-function SaveLabel({ state }: { state: SaveState }) {
-  const labels: Record<SaveState['kind'], string> = {
-    blank: 'New note',
-    saved: 'Saved',
-    edited: 'Not saved yet',
+function SaveLabel({ draft }: { draft: NoteDraft }) {
+  const { state, error } = draft.state.value;
+  const isStuck = draft.isDeleted.value || error !== undefined;
+  const labels = {
+    saved: draft.id.value === null ? 'New note' : 'Saved',
     saving: 'Saving…',
-    failed: 'Not saved',
     conflict: 'Not saved',
   };
   return (
-    <span class="save-state" data-state={state.kind} role="status">
-      {labels[state.kind]}
+    <span class="save-state" data-state={isStuck ? 'conflict' : state} role="status">
+      {labels[isStuck ? 'conflict' : state]}
     </span>
   );
 }
 
-function Trouble({ draft }: { draft: Draft }) {
-  const state = draft.state.value;
-  if (state.kind === 'failed') {
+function Trouble({ draft }: { draft: NoteDraft }) {
+  const { state, error } = draft.state.value;
+  if (draft.isDeleted.value) {
     return (
-      <ProblemNote title="The note is not saved; your text is still here." problem={state.problem}>
-        <button type="button" onClick={() => void draft.save()}>
-          Try again
+      <Elsewhere title="This note was deleted elsewhere.">
+        <button type="button" onClick={() => saveAsNew(draft)}>
+          Save it as a new note
         </button>
-        {state.problem.message.includes('no such table') && (
-          <button type="button" onClick={() => void repairTables()}>
-            Create the tables again
-          </button>
-        )}
         <button type="button" class="quiet" onClick={discardOpen}>
-          Discard the changes
+          Discard my text
         </button>
-      </ProblemNote>
+      </Elsewhere>
     );
   }
-  if (state.kind !== 'conflict') return null;
+  if (state === 'conflict') {
+    return (
+      <Elsewhere title="This note was changed in another tab.">
+        <button type="button" onClick={() => draft.text.resolve('mine')}>
+          Keep mine
+        </button>
+        <button type="button" class="quiet" onClick={() => draft.text.resolve('theirs')}>
+          Use the other version
+        </button>
+      </Elsewhere>
+    );
+  }
+  if (error === undefined) return null;
+  const problem = problemOf(error);
+  return (
+    <ProblemNote title="The note is not saved; your text is still here." problem={problem}>
+      <button type="button" onClick={() => void draft.text.flush()}>
+        Try again
+      </button>
+      {problem.message.includes('no such table') && (
+        <button type="button" onClick={() => void repairTables()}>
+          Create the tables again
+        </button>
+      )}
+      <button type="button" class="quiet" onClick={discardOpen}>
+        Discard the changes
+      </button>
+    </ProblemNote>
+  );
+}
+
+function Elsewhere({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="problem" role="alert">
-      <p class="problem-title">
-        {state.stored === null
-          ? 'This note was deleted elsewhere.'
-          : 'This note was changed in another tab.'}
-      </p>
+      <p class="problem-title">{title}</p>
       <p>Your text is still here, but not saved.</p>
-      <div class="actions">
-        <button type="button" onClick={() => void draft.keepMine()}>
-          {state.stored === null ? 'Save it as a new note' : 'Keep mine'}
-        </button>
-        {state.stored === null ? (
-          <button type="button" class="quiet" onClick={discardOpen}>
-            Discard my text
-          </button>
-        ) : (
-          <button type="button" class="quiet" onClick={() => draft.takeStored()}>
-            Use the other version
-          </button>
-        )}
-      </div>
+      <div class="actions">{children}</div>
     </div>
   );
 }

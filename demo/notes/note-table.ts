@@ -1,8 +1,7 @@
 // Notes in SQL: the tables, and every statement on them.
 //
 // `notes_search` is an FTS5 index without a copy of the text (external content); triggers keep it in
-// step with `notes`. A note is written only if it has not changed since it was read: `updated_ms` grows
-// with every write of a note, so a write in another tab shows.
+// step with `notes`. A note is written only if its text is still the one that was read.
 
 import type { RemoteStorage } from '../../src/index.ts';
 import { MARK_END, MARK_START, markOccurrences } from '../ui/marked-text.tsx';
@@ -34,7 +33,7 @@ export interface NoteList {
 
 export type WriteResult =
   | { readonly kind: 'written'; readonly note: StoredNote }
-  /** The note has changed since it was read; `stored` is its present state, null if it was deleted. */
+  /** Another text is stored than was read; `stored` is the note as it is now, null if it was deleted. */
   | { readonly kind: 'conflict'; readonly stored: StoredNote | null };
 
 const TABLES = [
@@ -135,25 +134,26 @@ export async function insertNote(
   return writeResult(storage, id, text, rows);
 }
 
-/** Writes the text of a note, unless it has changed since `base`. */
+/** Writes the text of a note, unless another one than `base` is stored. */
 export async function updateNote(
   storage: RemoteStorage,
-  base: StoredNote,
+  id: number,
+  base: NoteText,
   text: NoteText,
 ): Promise<WriteResult> {
-  const updatedMs = Math.max(Date.now(), base.updatedMs + 1);
   const rows = await storage.sql
     .exec<NoteRow>(
-      `UPDATE notes SET title = ?, body = ?, updated_ms = ? WHERE id = ? AND updated_ms = ?
+      `UPDATE notes SET title = ?, body = ?, updated_ms = max(?, updated_ms + 1)
+       WHERE id = ? AND title || char(10) || body = ?
        RETURNING id, title, body, updated_ms`,
       text.title,
       text.body,
-      updatedMs,
-      base.id,
-      base.updatedMs,
+      Date.now(),
+      id,
+      `${base.title}\n${base.body}`,
     )
     .toArray();
-  return writeResult(storage, base.id, text, rows);
+  return writeResult(storage, id, text, rows);
 }
 
 /** Deletes a note and returns it; null if it did not exist. */

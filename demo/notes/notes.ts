@@ -9,8 +9,8 @@ import { navigate, route } from '../route.ts';
 import { connection, NOTES_LABEL, problemOfCall, storage, undoing } from '../storage.ts';
 import { counted } from '../ui/format.ts';
 import { announce, showToast } from '../ui/messages.tsx';
-import type { Problem } from '../ui/problem.ts';
-import { Draft } from './draft.ts';
+import { type Problem, problemOf } from '../ui/problem.ts';
+import { NoteDraft } from './draft.ts';
 import {
   createNoteTables,
   deleteNote,
@@ -34,7 +34,7 @@ export type OpenNote =
   | { readonly kind: 'loading'; readonly id: number }
   | { readonly kind: 'missing'; readonly id: number }
   | { readonly kind: 'failed'; readonly id: number; readonly problem: Problem }
-  | { readonly kind: 'open'; readonly draft: Draft };
+  | { readonly kind: 'open'; readonly draft: NoteDraft };
 
 export const search = signal('');
 export const listState = signal<ListState>({ kind: 'loading' });
@@ -67,9 +67,6 @@ export function startNotes(): void {
   effect(() => {
     if (connection.value.kind === 'open') untracked(retryOpen);
   });
-  document.addEventListener('visibilitychange', () => {
-    if (document.hidden) void openDraft()?.save();
-  });
   window.addEventListener('beforeunload', (event) => {
     if (openDraft()?.unsaved) event.preventDefault();
   });
@@ -88,8 +85,8 @@ export function listMore(): void {
 export async function removeNote(id: number): Promise<void> {
   const draft = openDraft();
   if (draft !== null && draft.id.value === id) {
-    await draft.save();
-    if (draft.unsaved && draft.state.value.kind !== 'conflict') return;
+    await draft.text.flush();
+    if (draft.state.value.state === 'saving') return; // the note says why
   }
   try {
     const deleted = await storage().labelled(NOTES_LABEL, (labelled) => deleteNote(labelled, id));
@@ -114,7 +111,7 @@ export async function takeBack(direction: 'undo' | 'redo'): Promise<void> {
   const stack = undoing.value;
   if (stack === null) return;
   const draft = openDraft();
-  await draft?.save();
+  await draft?.text.flush();
   if (draft?.unsaved) return; // the note says why
   try {
     await stack[direction]();
@@ -158,22 +155,30 @@ export async function addNotes(texts: readonly { title: string; body: string }[]
 export async function repairTables(): Promise<void> {
   try {
     await createNoteTables(storage());
-    const draft = openDraft();
-    if (draft?.state.value.kind === 'failed') void draft.save();
+    void openDraft()?.text.flush();
   } catch (error) {
     listState.value = { kind: 'failed', problem: problemOfCall(error) };
   }
 }
 
-function openDraft(): Draft | null {
+/** Stores the text of a note that was deleted elsewhere as a new note. */
+export function saveAsNew(deleted: NoteDraft): void {
+  deleted.discard();
+  const draft = new NoteDraft(null);
+  open(draft);
+  draft.edit(deleted.parts);
+  void draft.text.flush();
+}
+
+function openDraft(): NoteDraft | null {
   return openNote.value.kind === 'open' ? openNote.value.draft : null;
 }
 
 // A write that failed because the worker stopped is repeated as soon as a worker runs again.
 function retryOpen(): void {
   const draft = openDraft();
-  const state = draft?.state.value;
-  if (state?.kind === 'failed' && state.problem.retryable) void draft?.save();
+  const error = draft?.state.value.error;
+  if (error !== undefined && problemOf(error).retryable) void draft?.text.flush();
 }
 
 async function loadList(text: string, count: number): Promise<void> {
@@ -195,7 +200,7 @@ async function show(note: number | 'new' | null): Promise<void> {
   if (before !== null) {
     if (note !== null && before.id.value === note) return;
     if (note === 'new' && before.id.value === null) return;
-    await before.save();
+    await before.text.flush();
     if (before.unsaved) {
       const blocked = before.id.value ?? 'new';
       if (route.value.note !== blocked) navigate({ note: blocked });
@@ -203,13 +208,14 @@ async function show(note: number | 'new' | null): Promise<void> {
     }
     // The address may have changed again while the note was written.
     if (route.value.note !== note) return;
+    before.discard();
   }
   if (note === null) openNote.value = { kind: 'none' };
-  else if (note === 'new') open(new Draft(null));
+  else if (note === 'new') open(new NoteDraft(null));
   else await load(note);
 }
 
-function open(draft: Draft): void {
+function open(draft: NoteDraft): void {
   openNote.value = { kind: 'open', draft };
   let address = route.value.note;
   // A note gets its address when it is first stored, and a new one when it is stored again.
@@ -230,25 +236,23 @@ async function load(id: number): Promise<void> {
     const stored = await readNote(storage(), id);
     if (!isAsked()) return;
     if (stored === null) openNote.value = { kind: 'missing', id };
-    else open(new Draft(stored));
+    else open(new NoteDraft(stored));
   } catch (error) {
     const problem = problemOfCall(error);
     if (isAsked()) openNote.value = { kind: 'failed', id, problem };
   }
 }
 
-// The stored data may have changed: an open note without unsaved text follows it.
+// The stored data may have changed: the open note is told of it.
 async function followStored(): Promise<void> {
   const shown = openNote.value;
   if (shown.kind === 'missing' || shown.kind === 'failed') return load(shown.id);
   if (shown.kind !== 'open') return;
   const { draft } = shown;
   const id = draft.id.value;
-  if (id === null || draft.unsaved) return;
+  if (id === null) return;
   try {
-    const stored = await readNote(storage(), id);
-    if (stored === null) draft.followDeletion();
-    else draft.follow(stored);
+    draft.follow(await readNote(storage(), id));
   } catch (error) {
     // The list shows the same failure, and the text stays open beside it.
     problemOfCall(error);

@@ -2,10 +2,10 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { undoing } from '../storage.ts';
-import type { Draft } from './draft.ts';
+import type { NoteDraft } from './draft.ts';
 import { takeBack } from './notes.ts';
 
-export function UndoButtons({ draft }: { draft: Draft }) {
+export function UndoButtons({ draft }: { draft: NoteDraft }) {
   const stack = undoing.value;
   const [, setCount] = useState(0);
   useEffect(() => {
@@ -14,7 +14,7 @@ export function UndoButtons({ draft }: { draft: Draft }) {
     return () => stack?.removeEventListener('change', changed);
   }, [stack]);
   // Text that is not saved yet is saved, and then taken back.
-  const canUndo = stack?.canUndo === true || draft.state.value.kind === 'edited';
+  const canUndo = stack?.canUndo === true || draft.state.value.state === 'saving';
   return (
     <>
       <button

@@ -83,7 +83,7 @@ await bundle({
   entryPoints: {
     ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'socket', 'undo'),
     ...entryModules('bindings', 'async-hooks', 'cloudflare-email', 'diagnostics-channel'),
-    ...entryModules('html-rewriter', 'followable', 'worker-follow'),
+    ...entryModules('html-rewriter', 'followable', 'worker-follow', 'draft'),
     // Entries of their own, so that a bundler takes only the files that are used.
     serve: 'worker/start/entries/serve.ts',
     'base-classes': 'worker/realm/library/base-classes.ts',

@@ -8,6 +8,7 @@ const ENTRY_MODULES = {
   inspector: 'src/tools/inspector/index.ts',
   source: 'src/page/start/connect-source.ts',
   react: 'src/tools/react/index.ts',
+  draft: 'src/tools/draft/draft.ts',
   drizzle: 'src/tools/drizzle/index.ts',
   follow: 'src/follow/app/followed.ts',
   followable: 'src/follow/server/index.ts',

@@ -65,10 +65,37 @@ test('[REACT3] the object reads for components in StrictMode once, and no more w
   await page.close();
 });
 
+test('[DRAFT10] each letter typed at 30 ms a key into a field of a live row stays, and is stored', async ({
+  context,
+  server,
+}) => {
+  const page = await openPage(await context.newPage(), server);
+  await page.evaluate(() => window.react.showField('field', false));
+  const sentence = 'The quick brown fox jumps over the lazy dog, and over the fence, and is gone.';
+  await page.locator('#field').pressSequentially(sentence, { delay: 30 });
+  await expect(page.locator('#field')).toHaveValue(sentence);
+  await expect(page.locator('#state')).toHaveText(`saved ${sentence}`);
+  // What another writer stores is shown, and the cursor's field goes on from it.
+  await page.evaluate(async () => {
+    const storage = await window.api.openStorage('field');
+    await storage.sql.exec("UPDATE note SET text = 'Other'").ready;
+  });
+  await expect(page.locator('#field')).toHaveValue('Other');
+  await page.locator('#field').press('End');
+  await page.locator('#field').pressSequentially(' words');
+  await page.evaluate(() => window.react.leave());
+  const stored = () =>
+    page.evaluate(async () => {
+      const storage = await window.api.openStorage('field');
+      return (await storage.sql.exec('SELECT text FROM note').one()).text;
+    });
+  await expect.poll(stored).toBe('Other words');
+  await page.close();
+});
+
 /** The page of pages/react.html, which shows the object of this name. */
 async function openReact(page: Page, server: Served, name: string): Promise<Page> {
-  await page.goto(`${server.origin}/e2e/specs/pages/react.html`);
-  await page.waitForFunction(() => 'react' in window);
+  await openPage(page, server);
   await page.evaluate((name) => window.react.show(name), name);
   await expect(page.locator('#notes')).toBeAttached();
   return page;
@@ -97,3 +124,9 @@ const readsOf = (page: Page) =>
     const { env } = await window.api.connectRooms();
     return env.Room.getByName('react-left').reads();
   });
+
+async function openPage(page: Page, server: Served): Promise<Page> {
+  await page.goto(`${server.origin}/e2e/specs/pages/react.html`);
+  await page.waitForFunction(() => 'react' in window);
+  return page;
+}

@@ -121,6 +121,7 @@ describe('source', () => {
       'src/page/start/connect-only.ts',
       'src/follow/protocol/model/main.ts',
       'src/management/index.ts',
+      'src/tools/draft/draft.ts',
       'src/tools/drizzle/index.ts',
       'src/tools/history/live-history.ts',
       'src/tools/kysely/dialect.ts',

@@ -3,7 +3,12 @@
 import { createElement as h, StrictMode, Suspense } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import type { RemoteStorage } from '../../../src/index.ts';
-import { useConnectionStatus, useLive, useLiveValue } from '../../../src/tools/react/index.ts';
+import {
+  useConnectionStatus,
+  useDraft,
+  useLive,
+  useLiveValue,
+} from '../../../src/tools/react/index.ts';
 import './blank.ts';
 
 type Rooms = Awaited<ReturnType<typeof window.api.connectRooms>>['env'];
@@ -26,6 +31,25 @@ function Badge({ storage }: { storage: RemoteStorage }) {
   const { state, pendingWrites, savedAt } = useConnectionStatus(storage);
   const saved = pendingWrites > 0 ? 'saving' : savedAt === null ? 'unwritten' : 'saved';
   return h('p', { id: 'badge' }, `${state} ${saved}`);
+}
+
+/** A field of a row. With `isBound` it shows the row itself, as an app without a draft does. */
+function Field({ storage, isBound }: { storage: RemoteStorage; isBound: boolean }) {
+  const [row] = useLiveValue(storage.sql.live<{ text: string }>('SELECT text FROM note'));
+  const save = (text: string) => storage.sql.exec('UPDATE note SET text = ?', text).ready;
+  const field = useDraft(row?.text ?? '', save, { delayMs: 50 });
+  return [
+    h('input', {
+      key: 'field',
+      id: 'field',
+      value: isBound ? row?.text : field.text,
+      onChange: (event: { target: HTMLInputElement }) => {
+        if (isBound) void save(event.target.value);
+        else field.setText(event.target.value);
+      },
+    }),
+    h('p', { key: 'state', id: 'state' }, `${field.state} ${row?.text}`),
+  ];
 }
 
 let root: Root | undefined;
@@ -51,11 +75,20 @@ async function show(name: string): Promise<void> {
 /** Shows nothing any more; the handle stays. */
 const leave = () => root?.render(null);
 
+/** Shows a field of the row of the object. */
+async function showField(name: string, isBound: boolean): Promise<void> {
+  storage = await window.api.openStorage(name);
+  await storage.sql.exec('CREATE TABLE IF NOT EXISTS note(text)').ready;
+  await note('');
+  root ??= createRoot(document.getElementById('app')!);
+  root.render(h(StrictMode, null, h(Suspense, null, h(Field, { storage, isBound }))));
+}
+
 /** Writes through the handle that is shown. */
 const note = async (text: string) =>
   void (await storage!.sql.exec('INSERT INTO note VALUES (?)', text).ready);
 
-const react = { show, leave, note };
+const react = { show, showField, leave, note };
 
 declare global {
   interface Window {
