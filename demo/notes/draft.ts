@@ -3,7 +3,7 @@
 // A new note is stored with its first character, so an empty note leaves nothing behind.
 
 import { type Signal, signal } from '@preact/signals';
-import { type Draft, type DraftState, draft } from '../../src/tools/draft/draft.ts';
+import { type DraftState, draft, type TextDraft } from '../../src/tools/draft/draft.ts';
 import { NOTES_LABEL, problemOfCall, storage } from '../storage.ts';
 import { insertNote, type NoteText, newNoteId, type StoredNote, updateNote } from './note-table.ts';
 
@@ -16,7 +16,7 @@ let draftCount = 0;
 export class NoteDraft {
   /** Different for each draft, so that its fields do not inherit the undo history of another draft. */
   readonly key = (draftCount += 1);
-  readonly text: Draft;
+  readonly text: TextDraft;
   readonly state: Signal<DraftState>;
   /** The note's id; null until a new note is first stored. */
   readonly id: Signal<number | null>;

@@ -402,6 +402,7 @@ test('[TAB6] a note being saved when the worker is lost is saved by the next wor
     'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) ' + 'SELECT count(*) FROM n',
   );
   await demo.getByLabel('Text', { exact: true }).fill('after');
+  await demo.getByLabel('Text', { exact: true }).blur(); // which saves at once
   await expect(saveState(demo)).toHaveText('Saving…');
   await demo.evaluate(() => window.terminateWorkers());
   await expect(demo.getByText('The storage worker stopped and was started again.')).toBeVisible();

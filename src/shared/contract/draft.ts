@@ -51,7 +51,7 @@ export interface DraftControls {
  * A text that is edited and saved. While it has a listener, it also saves at once when the focus leaves a field, when
  * the page is hidden, and when the last listener goes.
  */
-export interface Draft extends DraftControls {
+export interface TextDraft extends DraftControls {
   readonly getState: () => DraftState;
   /** Calls the listener at once, then after each change. Returns the function that ends this. */
   readonly subscribe: (listener: (state: DraftState) => void) => () => void;

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Draft, type DraftState, draft, type SaveText } from './draft.ts';
+import { type DraftState, draft, type SaveText, type TextDraft } from './draft.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -41,15 +41,15 @@ class Store {
 }
 
 /** Types the letters into the text, one in 30 ms. */
-async function type(typed: Draft, letters: string): Promise<void> {
+async function type(typed: TextDraft, letters: string): Promise<void> {
   for (const letter of letters) {
     typed.setText(typed.getState().text + letter);
     await pass(30);
   }
 }
 
-const textOf = (typed: Draft) => typed.getState().text;
-const stateOf = (typed: Draft) => typed.getState().state;
+const textOf = (typed: TextDraft) => typed.getState().text;
+const stateOf = (typed: TextDraft) => typed.getState().state;
 
 describe('what is typed', () => {
   test('[DRAFT1] letters at 30 ms a key stay, while each echo comes 200 ms late', async () => {

@@ -2,15 +2,15 @@
 //
 // It has no code of the page's entry, and knows of no storage: it is told the stored text, and given a function that saves.
 
-import type { Draft, DraftOptions, SaveText } from '../../shared/contract/draft.ts';
-import { TextDraft } from './text-draft.ts';
+import type { DraftOptions, SaveText, TextDraft } from '../../shared/contract/draft.ts';
+import { FieldDraft } from './field-draft.ts';
 
 export type {
-  Draft,
   DraftControls,
   DraftOptions,
   DraftState,
   SaveText,
+  TextDraft,
 } from '../../shared/contract/draft.ts';
 
 /**
@@ -19,6 +19,6 @@ export type {
  *
  * @throws StorageError INVALID_ARGUMENT
  */
-export function draft(value: string, save: SaveText, options?: DraftOptions): Draft {
-  return new TextDraft('draft', value, save, options);
+export function draft(value: string, save: SaveText, options?: DraftOptions): TextDraft {
+  return new FieldDraft('draft', value, save, options);
 }

@@ -7,7 +7,7 @@ import type {
   DraftState,
   SaveText,
 } from '../../shared/contract/draft.ts';
-import { TextDraft } from '../draft/text-draft.ts';
+import { FieldDraft } from '../draft/field-draft.ts';
 
 /**
  * The text of a field that is bound to a stored text: `{ text, setText, state: 'saved' | 'saving' | 'conflict', error,
@@ -25,7 +25,7 @@ export function useDraft(
   save: SaveText,
   options?: DraftOptions,
 ): DraftState & DraftControls {
-  const [draft] = useState(() => new TextDraft('useDraft', value, save, options));
+  const [draft] = useState(() => new FieldDraft('useDraft', value, save, options));
   useEffect(() => {
     draft.save = save;
     draft.setValue(value);

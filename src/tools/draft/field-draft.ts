@@ -7,7 +7,7 @@
 // Invariants: the text is replaced only while all its letters are saved, or by `resolve('theirs')`. One save runs at a
 // time, but for the last one of a page that is going. A text is saved by the function that was there when it was typed.
 
-import type { Draft, DraftOptions, DraftState, SaveText } from '../../shared/contract/draft.ts';
+import type { DraftOptions, DraftState, SaveText, TextDraft } from '../../shared/contract/draft.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 
 const DELAY_DEFAULT_MS = 300;
@@ -24,7 +24,7 @@ const UNSAVED_MAX_MS = 5000;
  */
 const ECHO_WAIT_MS = 5000;
 
-export class TextDraft implements Draft {
+export class FieldDraft implements TextDraft {
   /** Saves the letters that are typed from now on. */
   save: SaveText;
 
