@@ -8,6 +8,7 @@ import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
 import type { Abandoned, PageEnvironment } from './environment.ts';
 import { Flags } from './flags.ts';
 import { denied } from './leader-search.ts';
+import { afterPassed, passedMs } from './passed-time.ts';
 import { scriptFault } from './script-fault.ts';
 import { Persistence } from './status.ts';
 import { scriptOf } from './worker-start.ts';
@@ -45,12 +46,9 @@ export function browserEnvironment(operation: string): PageEnvironment {
     ownWasmUrl: ownWasmUrl()?.href ?? null,
     scriptFault: faultOf,
     now: () => Date.now(),
-    elapsed: () => performance.now(),
+    elapsed: passedMs,
     startedMs: performance.timeOrigin,
-    after(delayMs, task) {
-      const timer = setTimeout(task, delayMs);
-      return () => clearTimeout(timer);
-    },
+    after: afterPassed,
     onPageHide(task) {
       addEventListener('pagehide', task);
       const thaw = onFreeze(task);
@@ -97,9 +95,9 @@ function stayFor(isUnderWay: () => boolean): () => void {
     if (event !== last) {
       last = event;
       if (event.type !== 'visibilitychange') isLeaving = event.type === 'pagehide';
-      endMs = isLeaving && isUnderWay() ? performance.now() + STAY_MS : 0;
+      endMs = isLeaving && isUnderWay() ? passedMs() + STAY_MS : 0;
     }
-    if (endMs > 0) while (performance.now() < endMs); // the worker goes on meanwhile
+    if (endMs > 0) while (passedMs() < endMs); // the worker goes on meanwhile
   };
   const watch = new AbortController();
   const { signal } = watch;
