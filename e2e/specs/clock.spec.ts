@@ -27,7 +27,7 @@ async function pause(clock: Clock): Promise<void> {
 }
 
 for (const [title, { before, after }] of Object.entries(WAYS)) {
-  test(`[CLOCK1] when page.clock ${title}, reads, writes, live reads and other tabs work, and the page can be left`, {
+  test(`[PCLOCK1] when page.clock ${title}, reads, writes, live reads and other tabs work, and the page can be left`, {
     tag: ONCE,
   }, async ({ context, server }) => {
     const page = await context.newPage();
@@ -58,7 +58,7 @@ for (const [title, { before, after }] of Object.entries(WAYS)) {
 }
 
 for (const way of ['runFor', 'fastForward'] as const) {
-  test(`[CLOCK2] half an hour of page.clock.${way} neither ends a start nor takes a worker that is busy for a dead one`, {
+  test(`[PCLOCK2] half an hour of page.clock.${way} neither ends a start nor takes a worker that is busy for a dead one`, {
     tag: ONCE,
   }, async ({ context, server }) => {
     const page = await context.newPage();

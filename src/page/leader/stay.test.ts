@@ -15,9 +15,17 @@ beforeEach(() => {
   vi.stubGlobal('navigator', { locks: {}, storage: undefined });
   vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
   vi.stubGlobal('document', shown);
-  vi.stubGlobal('performance', { timeOrigin: 0, now: () => nowMs++ });
+  stubTime(() => nowMs++);
 });
 afterEach(() => vi.unstubAllGlobals());
+
+/** The time as a new mark shows it. */
+function stubTime(now: () => number): void {
+  class Mark {
+    readonly startTime = now();
+  }
+  vi.stubGlobal('PerformanceMark', Mark);
+}
 
 /** How long the page is kept by the events, in milliseconds. */
 function keptMs(...events: ('pagehide' | 'pageshow' | 'visibilitychange')[]): number {
@@ -69,14 +77,12 @@ test('[CONN14] the page stays, too, if the browser aborts the script that runs t
   });
   browserEnvironment('openStorage').stayFor(() => true);
   let abortsAtMs = 7;
-  vi.stubGlobal('performance', {
-    now() {
-      if (nowMs === abortsAtMs) {
-        abortsAtMs = Number.NaN;
-        throw new Error('aborted');
-      }
-      return nowMs++;
-    },
+  stubTime(() => {
+    if (nowMs === abortsAtMs) {
+      abortsAtMs = Number.NaN;
+      throw new Error('aborted');
+    }
+    return nowMs++;
   });
   const event = new Event('pagehide');
   let aborted = 0;
