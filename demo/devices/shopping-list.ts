@@ -18,7 +18,10 @@ export class ShoppingList extends DurableObject {
 
   /** Refused if the list has the item already. */
   add(title: string): void {
-    this.ctx.storage.sql.exec('INSERT INTO item (title) VALUES (?)', title);
+    const { sql } = this.ctx.storage;
+    const found = sql.exec('SELECT 1 FROM item WHERE title = ?', title).toArray();
+    if (found.length > 0) throw new Error(`The list has “${title}” already.`);
+    sql.exec('INSERT INTO item (title) VALUES (?)', title);
   }
 
   tick(title: string): void {

@@ -30,6 +30,9 @@ export function CodePane() {
       </div>
       <FileTabs />
       <Editor />
+      <p id="editor-keys" class="editor-keys">
+        <kbd>Esc</kbd>, then <kbd>Tab</kbd> leaves the editor
+      </p>
       <MistakeList goTo={goTo} />
     </section>
   );

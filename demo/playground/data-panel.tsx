@@ -56,6 +56,8 @@ function Inspected({ storage }: { storage: RemoteStorage }) {
   const place = useRef<HTMLDivElement>(null);
   const problem = useSignal<Problem | null>(null);
   useEffect(() => {
+    // It opens at the end of the panel, which scrolls.
+    place.current!.closest('details')!.scrollIntoView();
     let mounted: MountedInspector | null = null;
     let isOver = false;
     import('../../src/tools/inspector/index.ts').then(

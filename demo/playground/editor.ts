@@ -69,6 +69,9 @@ const look = EditorView.theme({
   },
 });
 
+/** So long after Escape, Tab leaves the editor instead of indenting. */
+const LEAVING_MS = 30_000;
+
 /** Without a length, it lasts to the end of its line. */
 export type MarkedMistake = Omit<Mistake, 'path'> & { readonly length?: number };
 
@@ -102,7 +105,16 @@ export function createEditor(
         syntaxHighlighting(colours),
         look,
         EditorView.cspNonce.of('editor'),
-        EditorView.contentAttributes.of({ 'aria-label': `Code of ${path}` }),
+        EditorView.contentAttributes.of({
+          'aria-label': `Code of ${path}`,
+          'aria-describedby': 'editor-keys', // of the code pane
+        }),
+        // At the end of the key, after all that Escape does: it also closes a list, and drops a selection.
+        EditorView.domEventHandlers({
+          keyup(event, shown) {
+            if (event.key === 'Escape') shown.setTabFocusMode(LEAVING_MS);
+          },
+        }),
         EditorState.readOnly.of(isReadOnly),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onChange(update.state.doc.toString());

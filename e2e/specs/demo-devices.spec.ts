@@ -37,10 +37,16 @@ test('[DEMO35] two devices work in aeroplane mode and meet; a refusal is shown; 
   await expect(items(page, 'Server')).toHaveText([/milk/, /butter/]);
   await place(page, 'Server').getByRole('button', { name: 'Restart' }).click();
   await place(page, 'Laptop').getByLabel('Aeroplane mode').uncheck();
-  await expect(place(page, 'Laptop')).toContainText('Refused: add “butter”');
+  await expect(place(page, 'Laptop')).toContainText(
+    'Refused: add “butter”. The list has “butter” already.',
+  );
   for (const name of ['Phone', 'Laptop', 'Server']) {
     await expect(items(page, name)).toHaveText([/milk/, /butter/, /eggs/]);
   }
+  await add(page, 'Phone', 'butter');
+  await expect(place(page, 'Phone').locator('.refusal')).toHaveText(
+    'The list has “butter” already.',
+  );
   await place(page, 'Laptop').getByRole('button', { name: 'Dismiss' }).click();
   await expect(place(page, 'Laptop')).not.toContainText('Refused');
 

@@ -176,3 +176,46 @@ for (const scheme of ['light', 'dark'] as const) {
     }
   });
 }
+
+test('[DEMO39] the editor says that Escape, then Tab leaves it, and so it does, with a selection and after a pause', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
+  await page.goto(`${demoSite.origin}/index.html`);
+  const editor = page.locator('.cm-content');
+  await expect(editor).toHaveAccessibleDescription('Esc, then Tab leaves the editor');
+  await expect(page.getByText('Esc, then Tab leaves the editor')).toBeVisible();
+  const before = await editor.innerText();
+  await editor.click();
+  await page.keyboard.press('Shift+ArrowLeft');
+  await page.keyboard.press('Escape');
+  await page.waitForTimeout(2500); // as long as a person may take; the editor's own time for it is 2 s
+  await page.keyboard.press('Tab');
+  await expect(editor).not.toBeFocused();
+  await expect(page.locator('.code-pane .cm-editor :focus')).toHaveCount(0);
+  expect(await editor.innerText()).toBe(before);
+
+  // Without Escape, and after another key, Tab indents.
+  await editor.click();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('Tab');
+  await expect(editor).toBeFocused();
+  expect(await editor.innerText()).not.toBe(before);
+});
+
+test('[DEMO39] the inspector opens in view, on a phone too', { tag: ONCE }, async ({
+  context,
+  demoSite,
+}) => {
+  const page = await context.newPage();
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 740 });
+    await page.goto(`${demoSite.origin}/index.html`);
+    const summary = page.getByText('Inspector: change values');
+    await summary.focus();
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('tab', { name: 'SQL' })).toBeInViewport();
+    await expect(page.locator('.inspector-place')).toBeInViewport({ ratio: 0.8 });
+  }
+});
