@@ -1,8 +1,9 @@
 // The page once the storage is open: notes, and beside them a panel on the same database.
 
 import { useEffect } from 'preact/hooks';
+import { keepFocus, SEARCH_ID } from './notes/focus.ts';
 import { NoteEditor } from './notes/note-editor.tsx';
-import { NoteList, SEARCH_ID, startNewNote } from './notes/note-list.tsx';
+import { NoteList, startNewNote } from './notes/note-list.tsx';
 import { startNotes } from './notes/notes.ts';
 import { CharacterPanel } from './panels/character-panel.tsx';
 import { startCharacters } from './panels/characters.ts';
@@ -40,6 +41,7 @@ function Frame({ isOpen }: { isOpen: boolean }) {
   useEffect(() => {
     if (!isOpen) return;
     startNotes();
+    keepFocus(document.getElementById('app')!);
     startCharacters();
     startStatus();
     document.addEventListener('keydown', onShortcut);

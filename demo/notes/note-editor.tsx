@@ -1,12 +1,13 @@
 // The open note: title, text, and whether it is saved.
 
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { navigate } from '../route.ts';
 import { formatCount } from '../ui/format.ts';
 import { problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import type { NoteDraft } from './draft.ts';
-import { SEARCH_ID } from './note-list.tsx';
+import { noteOpened, SEARCH_ID } from './focus.ts';
 import {
   discardOpen,
   type OpenNote,
@@ -55,6 +56,7 @@ function Content({ open }: { open: OpenNote }) {
 function Editor({ draft }: { draft: NoteDraft }) {
   const id = draft.id.value;
   const { title, body } = draft.parts;
+  useEffect(noteOpened, []);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape leaves either field
     <div class="editor-form" onKeyDown={onKey}>

@@ -5,9 +5,11 @@ import { counted, formatCount, formatDateTime, formatShortTime } from '../ui/for
 import { MarkedText } from '../ui/marked-text.tsx';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import { EXAMPLE_NOTES } from './example-notes.ts';
+import { focusOpened, lines, SEARCH_ID } from './focus.ts';
 import type { NoteSummary } from './note-table.ts';
 import {
   addNotes,
+  isOpened,
   type ListState,
   listMore,
   listState,
@@ -18,18 +20,10 @@ import {
   setSearch,
 } from './notes.ts';
 
-export const SEARCH_ID = 'note-search';
-
-export function focusEditor(): void {
-  const title = document.getElementById('note-title') as HTMLInputElement | null;
-  const target = title?.value === '' ? title : document.getElementById('note-body');
-  target?.focus();
-}
-
 /** Opens an empty note with the cursor in it. */
 export function startNewNote(): void {
   showNotes({ note: 'new' }, 'push');
-  requestAnimationFrame(() => requestAnimationFrame(focusEditor));
+  focusOpened(isOpened());
 }
 
 export function NoteList() {
@@ -161,10 +155,6 @@ function NoMatch({ text }: { text: string }) {
   );
 }
 
-function lines(): HTMLButtonElement[] {
-  return [...document.querySelectorAll<HTMLButtonElement>('.lines button')];
-}
-
 function focusLine(button: HTMLButtonElement | undefined): void {
   if (button === undefined) return;
   button.focus();
@@ -199,7 +189,8 @@ function onListKey(event: KeyboardEvent): void {
     if (at + step < 0) document.getElementById(SEARCH_ID)?.focus();
     else focusLine(buttons[at + step]);
   } else if (event.key === 'Enter') {
-    requestAnimationFrame(() => requestAnimationFrame(focusEditor));
+    // The click that follows opens the note.
+    requestAnimationFrame(() => focusOpened(isOpened()));
   } else if (event.key === 'Escape') {
     event.preventDefault();
     document.getElementById(SEARCH_ID)?.focus();

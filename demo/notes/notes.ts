@@ -50,6 +50,11 @@ export const openId = computed(() => {
   return shown.kind === 'open' ? shown.draft.id.value : shown.id;
 });
 
+/** Whether the note of the address is open, and not still being read. */
+export function isOpened(): boolean {
+  return openNote.value.kind === 'open' && (openId.value ?? 'new') === route.value.note;
+}
+
 /** Reads lists and notes whenever the stored data, the search or the address changes. */
 export function startNotes(): void {
   effect(() => {

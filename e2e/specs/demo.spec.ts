@@ -184,6 +184,63 @@ test(
   },
 );
 
+test('[DEMO40] the focus stays in the notes while they are added, moved, deleted and undone', {
+  tag: ONCE,
+}, async ({ demo, openDemo }) => {
+  await demo.getByRole('button', { name: 'Add example notes' }).press('Enter');
+  await expect(demo.locator('.line')).toHaveCount(EXAMPLES);
+  await expect(demo.locator('.line').first()).toBeFocused();
+
+  // Notes of another tab move those of this one, and the line in focus as well.
+  const line = demo.locator('.line').nth(2);
+  await line.focus();
+  const id = (await line.getAttribute('data-note'))!;
+  const other = await openDemo();
+  const change = async (at: number, text: string) => {
+    await other.bringToFront();
+    await other.locator('.line').nth(at).click();
+    await other.getByLabel('Title').pressSequentially(text);
+    await expect(saveState(other)).toHaveText('Saved');
+    await demo.bringToFront();
+    await expect(demo.locator('.line-title', { hasText: text }).first()).toBeVisible();
+  };
+  for (const text of ['once', 'twice']) {
+    await change(3, text);
+    await expect(demo.locator('.line:focus')).toHaveAttribute('data-note', id);
+  }
+
+  await demo.locator('.line').nth(1).click();
+  await demo.locator('.editor').getByRole('button', { name: 'Delete' }).press('Enter');
+  await expect(demo.locator('.line')).toHaveCount(EXAMPLES - 1);
+  await expect(demo.locator('.line').nth(1)).toBeFocused();
+
+  await demo.locator('.line').nth(1).press('Enter');
+  const text = demo.getByLabel('Text', { exact: true });
+  await expect(text).toBeFocused();
+  await demo.keyboard.type('x');
+  await expect(saveState(demo)).toHaveText('Saved');
+  const undo = demo.locator('.editor').getByRole('button', { name: 'Undo', exact: true });
+  await undo.focus();
+  for (let steps = 0; steps < 9 && (await undo.isEnabled()); steps++) {
+    await demo.keyboard.press('Enter');
+    await demo.waitForTimeout(300);
+  }
+  await expect(demo.locator('.note-list :focus, .editor :focus')).toHaveCount(1);
+});
+
+test('[DEMO40] a new note that is begun while another is being saved gets the letters', {
+  tag: ONCE,
+}, async ({ demo }) => {
+  await writeNote(demo, 'First', 'one');
+  await demo.getByLabel('Text', { exact: true }).pressSequentially(' two');
+  await demo.getByRole('button', { name: 'New note' }).press('Enter');
+  await expect(demo.getByLabel('Title')).toBeFocused();
+  await demo.keyboard.type('Second');
+  await expect(demo.locator('.line-title')).toHaveText(['Second', 'First']);
+  await expect(demo.locator('.line-excerpt').last()).toHaveText('one two');
+  await expect(demo.getByLabel('Title')).toBeFocused();
+});
+
 test('the data set is loaded with progress, searched, loaded again and removed', {
   tag: [LONG, ONCE, RELEASE],
 }, async ({ demo }) => {
