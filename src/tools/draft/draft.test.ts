@@ -180,6 +180,13 @@ describe('a failed save', () => {
     expect(stateOf(typed)).toBe('saved');
   });
 
+  test('[DRAFT3] without an error has one all the same', async () => {
+    const typed = draft('', () => Promise.reject());
+    typed.setText('a');
+    await typed.flush();
+    expect(typed.getState()).toMatchObject({ state: 'saving', error: expect.any(Error) });
+  });
+
   test('[DRAFT3] whose text is stored all the same, as the echo tells, is forgotten', async () => {
     for (const tellsBefore of [true, false]) {
       const typed = draft('', async (text) => {
@@ -337,6 +344,7 @@ describe('the page', () => {
       const typed = draft('', async (text) => {
         saved.push(text);
         await wait(100);
+        if (text === 'fails') throw new Error(text);
       });
       const stop = typed.subscribe(() => {});
       typed.setText('a');
@@ -355,10 +363,17 @@ describe('the page', () => {
       expect(stateOf(typed)).toBe('saving');
       await pass(1);
       expect(stateOf(typed)).toBe('saved');
+      // The earlier of two saves fails, and the last one has the text.
+      typed.setText('fails');
+      document.dispatchEvent(new Event('focusout'));
+      typed.setText('last');
+      page.dispatchEvent(new Event('pagehide'));
+      await pass(100);
+      expect(typed.getState()).toMatchObject({ text: 'last', state: 'saved', error: undefined });
       stop();
       typed.setText('abcd');
       page.dispatchEvent(new Event('pagehide'));
-      expect(saved).toHaveLength(3);
+      expect(saved).toHaveLength(5);
     } finally {
       vi.unstubAllGlobals();
     }

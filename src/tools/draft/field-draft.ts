@@ -201,7 +201,7 @@ export class FieldDraft implements TextDraft {
     try {
       await this.#promiseOf(save(text, base));
     } catch (error) {
-      failure = { error };
+      failure = { error: error ?? new Error('The save was rejected without an error.') };
     }
     this.#inFlight -= 1;
     if (failure === null) this.#wasSaved(text, base);
@@ -219,6 +219,8 @@ export class FieldDraft implements TextDraft {
 
   #wasNotSaved(error: unknown): void {
     if (this.#state.state === 'conflict') return;
+    // The save beside it has the text of now.
+    if (this.#inFlight > 0 && !this.#isUnsaved) return;
     // It was told before its save failed: only the answer was lost.
     if (this.#value === this.#state.text && this.#sent.length === 0) {
       this.#agree();
