@@ -79,6 +79,28 @@ test('[DEV27] code whose loading never ends is reported, replaced by the next co
   expect(child.exitCode).toBe(0);
 });
 
+test('[DEV26] the program ends though code of the Worker has left a port and a timer', async () => {
+  project.write(
+    'src/index.ts',
+    `import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
+    export class Room extends DurableObject {}
+    export class Admin extends WorkerEntrypoint {}
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {};
+    setInterval(() => {}, 1000);
+    export default {
+      fetch() {
+        port2.start();
+        return new Response('fine');
+      },
+    };`,
+  );
+  const { address, child } = await project.start();
+  expect(await textOf(address)).toBe('fine');
+  await project.end(child);
+  expect(child.exitCode).toBe(0);
+});
+
 test('[DEV5] environments and TOML; a member that does not exist is refused by name, unless one is given', async () => {
   const staging = await project.start('--env', 'staging');
   expect(await textOf(`${staging.address}/vars`)).toBe('["hi",null,null]');

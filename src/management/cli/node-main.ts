@@ -79,3 +79,6 @@ process.exitCode = await runCommandLine(
   },
   (line) => console.error(line),
 );
+
+// Code of a Worker may have left a port or a timer, which would keep this process. The output is written before.
+process.stdout.write('', () => process.stderr.write('', () => process.exit()));
