@@ -59,10 +59,18 @@ export function envModule(
     ...optionLines(config, (dir) => paths.folderOf(dir)),
     '};',
     'provideEnv(options.env, served);',
+    ASSIGNABLE_CACHES,
     ...(globals === undefined || !populates(config) ? [] : [processEnvLine(config.vars)]),
     '',
   ].join('\n');
 }
+
+/** As on workerd, code may replace `caches` while modules are evaluated: in a browser, it has only a getter. */
+const ASSIGNABLE_CACHES = `Object.defineProperty(globalThis, 'caches', {
+  configurable: true,
+  get: () => Reflect.get(Object.getPrototypeOf(globalThis), 'caches', globalThis),
+  set: (value) => Object.defineProperty(globalThis, 'caches', { value, configurable: true, writable: true }),
+});`;
 
 function populates({ compatibilityDate = '', compatibilityFlags }: ObjectsConfig): boolean {
   return populatesProcessEnv(compatibilityDate, compatibilityFlags);

@@ -91,6 +91,22 @@ describe('caches', () => {
     expect(native.default.match).not.toHaveBeenCalled();
   });
 
+  test('[OBJ20] where the platform has none, code outside of objects has caches, which are those of the object that uses them', async () => {
+    vi.stubGlobal('caches', undefined);
+    let held: Caching['default'] | undefined;
+    class Holder extends DurableObject {
+      async keep() {
+        await held!.put(KEY, new Response('x', { headers: { 'cache-control': 'max-age=60' } }));
+        return [await (await store().match(KEY))!.text(), await (await held!.match(KEY))!.text()];
+      }
+    }
+    const objects = await createObjects({ Holder });
+    hosts.add(objects);
+    held = store();
+    expect(await objects.env.Holder.getByName('a').keep()).toEqual(['x', 'x']);
+    await expect(held.match(KEY)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+
   test('[OBJ20] the last accepted response is kept; a refused one leaves it', async () => {
     const { object } = await start();
     await object.put('x', { 'cache-control': 'max-age=60' });
