@@ -6,7 +6,11 @@
 import type { BindingParts, EnvBinding } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
-import type { ClassRegistry, ClassTableOptions } from '../instance/object-class.ts';
+import {
+  type ClassRegistry,
+  type ClassTableOptions,
+  prototypeOf,
+} from '../instance/object-class.ts';
 import type { EnvBindings, GivenBindings } from './env-bindings.ts';
 
 /** A class whose instances each answer one event. */
@@ -206,7 +210,7 @@ function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, Entr
   const entries = new Map<string, EntryPoint>();
   for (const [name, value] of Object.entries(exports)) {
     if (typeof value === 'function') {
-      if (value.prototype?.[ENTRYPOINT] !== 'worker') continue;
+      if (prototypeOf(value)?.[ENTRYPOINT] !== 'worker') continue;
       entries.set(name, { construct: value as unknown as EntryClass, text: String(value) });
     } else if (typeof value === 'object' && value !== null) {
       entries.set(name, entryOf(value));

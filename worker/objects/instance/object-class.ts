@@ -185,10 +185,19 @@ function facetClassesOf(
 
 /** True for a class that can make objects. */
 function isClass(value: unknown): boolean {
-  if (typeof value !== 'function' || typeof value.prototype !== 'object') return false;
-  return (
-    Function.prototype.toString.call(value).startsWith('class') && !(ENTRYPOINT in value.prototype)
-  );
+  const prototype = prototypeOf(value);
+  if (typeof prototype !== 'object') return false;
+  return Function.prototype.toString.call(value).startsWith('class') && !(ENTRYPOINT in prototype);
+}
+
+/** Undefined if the value is not a class. A proxy may fail to show it, as some SDKs make them. */
+export function prototypeOf(value: unknown): Record<symbol, unknown> | undefined {
+  if (typeof value !== 'function') return undefined;
+  try {
+    return value.prototype;
+  } catch {
+    return {};
+  }
 }
 
 function isOptions(given: UserClass | ClassOptions): given is ClassOptions {
@@ -208,7 +217,7 @@ function check(name: string, chosen: ClassOptions): void {
     );
   }
   const given: unknown = chosen.class;
-  if (typeof given !== 'function' || typeof given.prototype !== 'object') {
+  if (typeof prototypeOf(given) !== 'object') {
     throw storageError(
       'CLASS_INVALID',
       `serve: ${name} is ${given === null ? 'null' : typeof given}, not a class; give the class, ` +

@@ -67,6 +67,18 @@ test('[NODE30] an object may give its base class an object that inherits from ct
   await close();
 });
 
+test('[NODE32] a class may be a proxy that shows none of its members, as an SDK makes it', async () => {
+  class Plain {
+    fetch(): Response {
+      return new Response('plain');
+    }
+  }
+  const Box = new Proxy(Plain, { get: () => undefined, construct: () => new Plain() });
+  const { env, close } = await createObjects({ Box }, { exports: { Box, default: {} } });
+  expect(await (await (env.Box.getByName('a') as Untyped).fetch('http://x/')).text()).toBe('plain');
+  await close();
+});
+
 test('[NODE30] fetch as a method of another object is an illegal invocation in an event, and not outside', async () => {
   const seen = await inside(() => {
     const held = { fetch };
