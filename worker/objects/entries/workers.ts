@@ -211,7 +211,7 @@ function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, Entr
   for (const [name, value] of Object.entries(exports)) {
     if (typeof value === 'function') {
       if (prototypeOf(value)?.[ENTRYPOINT] !== 'worker') continue;
-      entries.set(name, { construct: value as unknown as EntryClass, text: String(value) });
+      entries.set(name, { construct: value as unknown as EntryClass, text: textOf(value) });
     } else if (typeof value === 'object' && value !== null) {
       entries.set(name, entryOf(value));
     }
@@ -238,17 +238,23 @@ function entryOf(handler: object): EntryPoint {
     Object.defineProperty(Handler.prototype, name, {
       value(this: Handler, ...parameters: unknown[]) {
         if (parameters.length !== 1) throw wrongCount(name);
-        return Reflect.get(handler, name).call(handler, parameters[0], this.env, this.ctx);
+        const given = [parameters[0], this.env, this.ctx];
+        return Reflect.apply(Reflect.get(handler, name), handler, given);
       },
     });
   }
   Object.defineProperty(Handler.prototype, ENTRYPOINT, { value: 'worker' });
-  return { construct: Handler, text: [...functions.values()].join('\n') };
+  return { construct: Handler, text: [...functions.values()].map(textOf).join('\n') };
+}
+
+/** Its code; of a proxy, that it is none. Asks no members: the proxies of some SDKs have none. */
+function textOf(callable: object): string {
+  return Function.prototype.toString.call(callable);
 }
 
 /** An object's functions, also of its class, by name. Getters are not run. */
-function functionsOf(handler: object): Map<string, unknown> {
-  const functions = new Map<string, unknown>();
+function functionsOf(handler: object): Map<string, object> {
+  const functions = new Map<string, object>();
   for (
     let link: object | null = handler;
     link !== null && link !== Object.prototype;

@@ -67,14 +67,17 @@ test('[NODE30] an object may give its base class an object that inherits from ct
   await close();
 });
 
-test('[NODE32] a class may be a proxy that shows none of its members, as an SDK makes it', async () => {
+test('[NODE32] a class, and a handler, may be a proxy that shows none of its members, as an SDK makes it', async () => {
   class Plain {
     fetch(): Response {
       return new Response('plain');
     }
   }
   const Box = new Proxy(Plain, { get: () => undefined, construct: () => new Plain() });
-  const { env, close } = await createObjects({ Box }, { exports: { Box, default: {} } });
+  const fetch = new Proxy(() => new Response('entry'), { get: () => undefined });
+  const exports = { Box, default: { fetch } };
+  const { env, worker, close } = await createObjects({ Box }, { exports });
+  expect(await (await worker.fetch('http://x/')).text()).toBe('entry');
   expect(await (await (env.Box.getByName('a') as Untyped).fetch('http://x/')).text()).toBe('plain');
   await close();
 });
