@@ -10,6 +10,7 @@ import {
   type ClassRegistry,
   type ClassTableOptions,
   prototypeOf,
+  textOf,
 } from '../instance/object-class.ts';
 import type { EnvBindings, GivenBindings } from './env-bindings.ts';
 
@@ -245,11 +246,6 @@ function entryOf(handler: object): EntryPoint {
   }
   Object.defineProperty(Handler.prototype, ENTRYPOINT, { value: 'worker' });
   return { construct: Handler, text: [...functions.values()].map(textOf).join('\n') };
-}
-
-/** Its code; of a proxy, that it is none. Asks no members: the proxies of some SDKs have none. */
-function textOf(callable: object): string {
-  return Function.prototype.toString.call(callable);
 }
 
 /** An object's functions, also of its class, by name. Getters are not run. */

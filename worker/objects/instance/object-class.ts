@@ -190,6 +190,11 @@ function isClass(value: unknown): boolean {
   return Function.prototype.toString.call(value).startsWith('class') && !(ENTRYPOINT in prototype);
 }
 
+/** The code of a class or function; of a proxy, that it is none. Asks no members: the proxies of some SDKs have none. */
+export function textOf(callable: object): string {
+  return Function.prototype.toString.call(callable);
+}
+
 /** Undefined if the value is not a class. A proxy may fail to show it, as some SDKs make them. */
 export function prototypeOf(value: unknown): Record<symbol, unknown> | undefined {
   if (typeof value !== 'function') return undefined;

@@ -2,7 +2,9 @@
 
 import { expect, test } from 'vitest';
 import { r2 } from '../../bindings/index.ts';
+import { codeDigest } from '../../start/boot/deployment-order.ts';
 import { createObjects, DurableObject, waitUntil } from '../../start/entries/node-objects.ts';
+import { ClassRegistry } from './object-class.ts';
 
 /** A value in the code of an app, which has types of its own. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
@@ -73,7 +75,9 @@ test('[NODE32] a class, and a handler, may be a proxy that shows none of its mem
       return new Response('plain');
     }
   }
-  const Box = new Proxy(Plain, { get: () => undefined, construct: () => new Plain() });
+  const handlers = { fetch: new Proxy(new Plain().fetch, { get: () => undefined }) };
+  const Box = new Proxy(Plain, { get: () => undefined, construct: () => handlers });
+  expect(await codeDigest('x', new ClassRegistry({ Box }, {}))).toHaveLength(32);
   const fetch = new Proxy(() => new Response('entry'), { get: () => undefined });
   const exports = { Box, default: { fetch } };
   const { env, worker, close } = await createObjects({ Box }, { exports });

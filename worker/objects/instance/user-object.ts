@@ -92,7 +92,8 @@ function handlersOf(object: object): Handlers {
   const handlers: Record<string, (...parameters: never[]) => unknown> = {};
   for (const name of HANDLERS) {
     const member: unknown = Reflect.get(object, name);
-    if (typeof member === 'function') handlers[name] = member.bind(object);
+    if (typeof member !== 'function') continue;
+    handlers[name] = (...parameters) => Reflect.apply(member, object, parameters);
   }
   return handlers;
 }
