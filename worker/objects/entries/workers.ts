@@ -10,7 +10,7 @@ import {
   type ClassRegistry,
   type ClassTableOptions,
   prototypeOf,
-  textOf,
+  sourceTextOf,
 } from '../instance/object-class.ts';
 import type { EnvBindings, GivenBindings } from './env-bindings.ts';
 
@@ -212,7 +212,7 @@ function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, Entr
   for (const [name, value] of Object.entries(exports)) {
     if (typeof value === 'function') {
       if (prototypeOf(value)?.[ENTRYPOINT] !== 'worker') continue;
-      entries.set(name, { construct: value as unknown as EntryClass, text: textOf(value) });
+      entries.set(name, { construct: value as unknown as EntryClass, text: sourceTextOf(value) });
     } else if (typeof value === 'object' && value !== null) {
       entries.set(name, entryOf(value));
     }
@@ -245,7 +245,7 @@ function entryOf(handler: object): EntryPoint {
     });
   }
   Object.defineProperty(Handler.prototype, ENTRYPOINT, { value: 'worker' });
-  return { construct: Handler, text: [...functions.values()].map(textOf).join('\n') };
+  return { construct: Handler, text: [...functions.values()].map(sourceTextOf).join('\n') };
 }
 
 /** An object's functions, also of its class, by name. Getters are not run. */

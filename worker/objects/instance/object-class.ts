@@ -190,8 +190,8 @@ function isClass(value: unknown): boolean {
   return Function.prototype.toString.call(value).startsWith('class') && !(ENTRYPOINT in prototype);
 }
 
-/** The code of a class or function; of a proxy, that it is none. Asks no members: the proxies of some SDKs have none. */
-export function textOf(callable: object): string {
+/** The code of a class or function. Asks no members: the proxies of some SDKs show no member. */
+export function sourceTextOf(callable: object): string {
   return Function.prototype.toString.call(callable);
 }
 

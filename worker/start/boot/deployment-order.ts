@@ -7,7 +7,7 @@
 // (candidate.ts) ends whatever they say.
 
 import type { Build, Deployment, Order } from '../../../src/shared/contract/deployment.ts';
-import { type ClassRegistry, textOf } from '../../objects/instance/object-class.ts';
+import { type ClassRegistry, sourceTextOf } from '../../objects/instance/object-class.ts';
 
 /** Positive when `one` is newer than `other`, negative when it is older, 0 when they are the same. */
 export type CompareBuilds = (one: Build, other: Build) => number;
@@ -70,7 +70,7 @@ export async function codeDigest(
   entryTexts: readonly string[] = [],
 ): Promise<string> {
   const hosted = [...(classes?.all ?? []), ...(classes?.facetClasses.values() ?? [])];
-  const texts = hosted.map(({ name, construct }) => `${name}\n${textOf(construct)}`);
+  const texts = hosted.map(({ name, construct }) => `${name}\n${sourceTextOf(construct)}`);
   const place = address.startsWith('blob:') ? '' : address.split('#', 1)[0]!;
   const bytes = new TextEncoder().encode(JSON.stringify([place, ...texts, ...entryTexts]));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
