@@ -126,6 +126,60 @@ function vite(range: string): MatrixProject {
   };
 }
 
+/** Libraries that wrap classes, handlers and bindings, or have a build for workerd, with their defaults. */
+const LIBRARIES: MatrixProject = {
+  name: 'Sentry and capnweb with the Vite plugin',
+  packages: ['vite@8', '@sentry/cloudflare', 'capnweb', 'unenv@2.0.0-rc.24'],
+  files: {
+    'wrangler.json': JSON.stringify({
+      name: 'app',
+      main: 'main.js',
+      compatibility_date: '2026-07-01',
+      compatibility_flags: ['nodejs_compat'],
+      durable_objects: { bindings: [{ name: 'COUNTER', class_name: 'Counter' }] },
+      migrations: [{ tag: 'v1', new_sqlite_classes: ['Counter'] }],
+      kv_namespaces: [{ binding: 'KV', id: 'kv' }],
+    }),
+    'main.js': `import * as Sentry from '@sentry/cloudflare';
+      import { newWebSocketRpcSession, newWorkersRpcResponse, RpcTarget } from 'capnweb';
+      import { DurableObject } from 'cloudflare:workers';
+      const options = () => ({ dsn: 'http://key@localhost:9/1', tracesSampleRate: 1 });
+      class Api extends RpcTarget {
+        constructor(env) { super(); this.env = env; }
+        counter() { return this.env.COUNTER.getByName('other'); }
+      }
+      class Plain extends DurableObject {
+        async add() {
+          const count = ((await this.env.KV.get('count', 'json')) ?? 0) + 1;
+          await this.env.KV.put('count', JSON.stringify(count));
+          return count;
+        }
+        fetch(request) { return newWorkersRpcResponse(request, new Api(this.env)); }
+      }
+      export const Counter = Sentry.instrumentDurableObjectWithSentry(options, Plain);
+      export default Sentry.withSentry(options, {
+        async fetch(request, env) {
+          const headers = { upgrade: 'websocket' };
+          const { webSocket } = await env.COUNTER.getByName('one').fetch('http://x/', { headers });
+          webSocket.accept();
+          return Response.json(await newWebSocketRpcSession(webSocket).counter().add());
+        },
+      });`,
+    'vite.config.js': `import { ctxStorage } from 'ctx-storage/vite';
+      import { defaultClientConditions } from 'vite';
+      export default {
+        plugins: [ctxStorage()],
+        resolve: { conditions: ['workerd', 'worker', 'ctx-storage', ...defaultClientConditions] },
+        build: { rollupOptions: { input: 'classes.html' } },
+      };`,
+    'classes.js': `import { connect } from 'ctx-storage';
+      import start from 'virtual:ctx-storage/start';
+      ${title("return (await (await connect(start)).worker.fetch('http://x/')).json();")}`,
+  },
+  build: [['node_modules/vite/bin/vite.js', 'build']],
+  served: [{ what: 'build', folder: 'dist', pages: ['classes.html'] }],
+};
+
 const ADAPTER = `import adapter from '@sveltejs/adapter-static';`;
 const SVELTE_KIT = `import { sveltekit } from '@sveltejs/kit/vite';`;
 
@@ -205,6 +259,7 @@ const map = (path: string) =>
   `<script type="importmap">{ "imports": { "ctx-storage": "${path}/index.js" } }</script>`;
 
 export const PROJECTS: readonly MatrixProject[] = [
+  LIBRARIES,
   vite('7'),
   vite('8'),
   {
