@@ -20,7 +20,7 @@ test.for<[kind: string, date: string, flags: string[]]>([
   ['object', '2025-09-01', ['enable_nodejs_global_timers']],
   ['number', '2026-07-30', ['nodejs_compat_v2']],
 ])(
-  '[NODE35] a timer is of type %s at %s with the flags %s',
+  '[NODE33] a timer is of type %s at %s with the flags %s',
   async ([kind, compatibilityDate, compatibilityFlags]) => {
     const { env, close } = await createObjects(
       { Timers },
