@@ -48,6 +48,7 @@ serve(
   },
   {
     scriptName: 'main',
+    compatibilityFlags: ['enable_nodejs_global_timers'],
     bindings: { R2: r2() },
     exports: { Bucket, Html, Inner: innerOf(bases), Lobby, ...entries },
     services: SERVICES,

@@ -25,7 +25,7 @@ class Messages extends DurableObject {
         return Response.json({ a: [1] }, { status: 201, headers: { 'content-type': 'x/y' } });
       case '/refused':
         return new Response(
-          [() => Response.json(undefined), () => Response.json(1, { status: 204 })]
+          [() => Response.json(1n), () => Response.json(1, { status: 204 })]
             .map((make) => {
               try {
                 return make().status;

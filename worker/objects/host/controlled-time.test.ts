@@ -225,7 +225,7 @@ describe('beneath', () => {
     const ends = new Set<() => void>();
     const log: string[] = [];
     const context = {
-      host: clock,
+      host: Object.assign(clock, { compatibilityFlags: [] }),
       reentry: () => (event: () => void) => {
         log.push('event');
         event();
