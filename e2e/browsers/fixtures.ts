@@ -18,7 +18,8 @@ import { WebKitBrowser } from './webkit.ts';
 
 interface Fixtures {
   /**
-   * The shared browser. Pages and routes of the test end with the test; a script for all pages would not.
+   * The shared browser. Pages and routes of the test end with the test; a script for all pages would not, nor would a clock,
+   * which is refused.
    */
   readonly context: BrowserContext;
   /** The repository, served at an origin that no other test uses. */
@@ -76,7 +77,11 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   sharedProfile: [
     async ({ browserName }, use) => {
       const profile = new Profile(requireBrowser(browserName as BrowserName));
-      await profile.launch();
+      const { clock } = await profile.launch();
+      const refuse = async () => {
+        throw new Error('Other tests have this context, whose clock would stay: launch a profile.');
+      };
+      Object.assign(clock, { install: refuse, setFixedTime: refuse, setSystemTime: refuse });
       await use(profile);
       await profile.remove();
     },

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { ONCE, REST } from '../browsers/tags.ts';
 
 const TIME = new Date('2030-01-01T00:00:00Z');
 const LATER = new Date('2030-01-01T01:00:00Z');
@@ -28,8 +28,9 @@ async function pause(clock: Clock): Promise<void> {
 
 for (const [title, { before, after }] of Object.entries(WAYS)) {
   test(`[PCLOCK1] when page.clock ${title}, reads, writes, live reads and other tabs work, and the page can be left`, {
-    tag: ONCE,
-  }, async ({ context, server }) => {
+    tag: title === 'is paused before the app loads' ? ONCE : [ONCE, REST],
+  }, async ({ profile, server }) => {
+    const context = await profile.launch();
     const page = await context.newPage();
     await before?.(page.clock);
     await openBlank(page, server);
@@ -59,8 +60,9 @@ for (const [title, { before, after }] of Object.entries(WAYS)) {
 
 for (const way of ['runFor', 'fastForward'] as const) {
   test(`[PCLOCK2] half an hour of page.clock.${way} neither ends a start nor takes a worker that is busy for a dead one`, {
-    tag: ONCE,
-  }, async ({ context, server }) => {
+    tag: way === 'fastForward' ? ONCE : [ONCE, REST],
+  }, async ({ profile, server }) => {
+    const context = await profile.launch();
     const page = await context.newPage();
     await page.clock.install({ time: TIME });
     await openBlank(page, server);

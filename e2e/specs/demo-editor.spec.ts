@@ -3,7 +3,7 @@
 import AxeBuilder from '@axe-core/playwright';
 import type { Locator, Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 
 const types = (page: Page) => page.getByRole('region', { name: 'Types' });
 const said = (page: Page) => types(page).getByRole('status');
@@ -178,7 +178,7 @@ for (const scheme of ['light', 'dark'] as const) {
 }
 
 test('[DEMO39] the editor says that Escape, then Tab leaves it, and so it does, with a selection and after a pause', {
-  tag: ONCE,
+  tag: [ONCE, REST],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/index.html`);
@@ -204,7 +204,7 @@ test('[DEMO39] the editor says that Escape, then Tab leaves it, and so it does, 
   expect(await editor.innerText()).not.toBe(before);
 });
 
-test('[DEMO39] the inspector opens in view, on a phone too', { tag: ONCE }, async ({
+test('[DEMO39] the inspector opens in view, on a phone too', { tag: [ONCE, REST] }, async ({
   context,
   demoSite,
 }) => {

@@ -113,8 +113,8 @@ test("[DEMO11] the sandbox's document runs a worker only without an origin, whoe
 
 test('[DEMO12] code that loads for a minute is not given up; Stop ends it', {
   tag: [ONCE, REST],
-}, async ({ context, demoSite }) => {
-  const page = await context.newPage();
+}, async ({ profile, demoSite }) => {
+  const page = await (await profile.launch()).newPage();
   await page.clock.install();
   await openLink(page, demoSite, codeOf('', "console.log('it loads'); for (;;);"));
   await start(page);

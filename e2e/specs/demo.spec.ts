@@ -185,7 +185,7 @@ test(
 );
 
 test('[DEMO40] the focus stays in the notes while they are added, moved, deleted and undone', {
-  tag: ONCE,
+  tag: [ONCE, REST],
 }, async ({ demo, openDemo }) => {
   await demo.getByRole('button', { name: 'Add example notes' }).press('Enter');
   await expect(demo.locator('.line')).toHaveCount(EXAMPLES);
@@ -229,7 +229,7 @@ test('[DEMO40] the focus stays in the notes while they are added, moved, deleted
 });
 
 test('[DEMO40] a new note that is begun while another is being saved gets the letters', {
-  tag: ONCE,
+  tag: [ONCE, REST],
 }, async ({ demo }) => {
   await writeNote(demo, 'First', 'one');
   await demo.getByLabel('Text', { exact: true }).pressSequentially(' two');
