@@ -105,6 +105,17 @@ const PARTS = [
   ...['{x}', '+', '$', '^', '(', ')'],
 ];
 
+test.for(['d/[][!a]*', 'd/[]a]*', 'd/[!]a]*', 'd/[^]]*'])(
+  '[VITE29] %s matches the files that minimatch matches',
+  (given) => {
+    const { pattern } = migrationPlace('d', given);
+    const matcher = new Minimatch(pattern, { dot: false });
+    const expected = FILES.filter((file) => matcher.match(file));
+    expect(expected.length).toBeGreaterThan(0);
+    expect(found(pattern).sort()).toEqual(expected.sort());
+  },
+);
+
 test('[VITE29] random patterns match the files that minimatch matches', () => {
   const pattern = fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 7 });
   fc.assert(

@@ -137,7 +137,8 @@ function segmentOf(text: string): Segment {
     if (token.startsWith('*')) return '.*';
     if (token === '?') return '.';
     if (token.length === 1) return `\\${token}`;
-    return token.replace(/^\[!/, '[^');
+    // A bracket that comes first stands for itself.
+    return token.replace(/^\[([!^]?)(\]?)/, (_, not, first) => `[${not && '^'}${first && '\\]'}`);
   });
   return new RegExp(`^(?=.)${text.startsWith('.') ? '' : '(?!\\.)'}${source}$`, 's');
 }

@@ -14,7 +14,7 @@ const MENTION = /worker|wrangler|cloudflare/;
 const OWN = /\/ctx-storage$/;
 
 const MODULE = /\.m?js$/;
-const IMPORT = /(?:^|[;}\n])\s*(?:import|export)\b[^;'"`]*["']cloudflare:/;
+const IMPORT = /\b(?:from|import)\s?["']cloudflare:/;
 
 /** For `server.deps.inline` of Vitest, which only asks `test`: each package is read once. */
 export class PackagesOfWorkers extends RegExp {
@@ -26,7 +26,7 @@ export class PackagesOfWorkers extends RegExp {
 
   override test(path: string): boolean {
     const [folder] = PACKAGE.exec(path.replaceAll('\\', '/')) ?? [];
-    if (folder === undefined || !MODULE.test(path.replace(/\?.*$/, ''))) return false;
+    if (folder === undefined || !MODULE.test(path.split('?', 1)[0]!)) return false;
     const found = this.#found.get(folder) ?? isOfWorkers(folder);
     this.#found.set(folder, found);
     return found;

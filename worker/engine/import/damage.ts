@@ -13,7 +13,7 @@ const INDEX = /^(row \d+|wrong #|rowid not) .* index/;
 const ROWS = /^non-unique entry|^[\w-]+ value in /;
 const FULL_TEXT = /(?:inverted index for FTS5 table main\.|^fts5: .* for table ")([^:"]*)/;
 /** Only the list of free pages is wrong, and no page of a table: all rows can be read. */
-const FREE_PAGES = /^Page \d+.* never used$|^(Main )?freelist|^2nd reference/i;
+const FREE_PAGES = /^Page \d+(?: is|:) never used$|^(Main )?freelist|^2nd reference/i;
 const HEADLINE = /^\*\*\*|^$/;
 
 export const ANOTHER_COPY =
