@@ -16,7 +16,7 @@ import { MODULE_ALIASES } from './e2e/browsers/module-aliases.ts';
 import { Licences } from './e2e/package/licences.ts';
 import { requireWasm } from './e2e/suite/required-wasm.ts';
 import { NEWEST } from './e2e/workerd/versions.ts';
-import { ctxStorage } from './src/tools/vite/plugin.ts';
+import { ctxStorage } from './packages/vite/plugin.ts';
 
 requireWasm();
 
@@ -24,17 +24,20 @@ requireWasm();
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Most unit tests share a process with others: loading the same modules anew for every file took a third of the time. */
-const UNIT_TESTS = ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'];
+const UNIT_TESTS = [
+  ...['src/**/*.test.ts', 'worker/**/*.test.ts'],
+  ...['packages/**/*.test.ts', 'e2e/**/*.test.ts'],
+];
 
 /**
  * Tests of what a process has once: its collector; globals that are replaced for good, as by a document; a library that looks for one when it is loaded.
  */
 const ISOLATED = [
   'src/shared/values/long-strings.test.ts',
-  'src/tools/react/*.test.ts',
-  'src/tools/solid/*.test.ts',
-  'src/tools/svelte/*.test.ts',
-  'src/tools/vue/*.test.ts',
+  'packages/adapters/react/*.test.ts',
+  'packages/adapters/solid/*.test.ts',
+  'packages/adapters/svelte/*.test.ts',
+  'packages/adapters/vue/*.test.ts',
   'e2e/workerd/differential/surface.test.ts',
   'worker/engine/sql/cancelled-query.test.ts',
   'worker/engine/vfs/sqlite-module.test.ts',

@@ -7,8 +7,8 @@
 // Once open, the page stays on screen when the worker stops, because it may contain unsaved text.
 
 import { signal } from '@preact/signals';
+import { type UndoStack, undoStack } from '../packages/adapters/undo/undo.ts';
 import { openStorage, type RemoteStorage } from '../src/index.ts';
-import { type UndoStack, undoStack } from '../src/tools/undo/undo.ts';
 import { followChanges, refresh } from './changes.ts';
 import { createNoteTables } from './notes/note-table.ts';
 import { showToast } from './ui/messages.tsx';

@@ -1,6 +1,6 @@
 // The server of the devices page, in a worker: on a real server, the same lines run on workerd or in Node.
 
-import { followable } from '../../src/follow/server/index.ts';
+import { followable } from '../../packages/follow/server/index.ts';
 import { serve } from '../../worker/start/entries/objects.ts';
 import { ShoppingList } from './shopping-list.ts';
 

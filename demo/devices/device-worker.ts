@@ -1,6 +1,6 @@
 // The worker of a device: its list follows that of the server. The name of the worker is that of the device.
 
-import { follow } from '../../worker/follow/follow.ts';
+import { follow } from '../../packages/follow/copy/follow.ts';
 import { serve } from '../../worker/start/entries/objects.ts';
 import { NetworkSocket } from './network-socket.ts';
 import { ShoppingList } from './shopping-list.ts';

@@ -2,7 +2,7 @@
 // own, as if they were on different machines.
 
 import { signal } from '@preact/signals';
-import { followed } from '../../src/follow/app/followed.ts';
+import { followed } from '../../packages/follow/app/followed.ts';
 import { connect, live } from '../../src/index.ts';
 import { type Problem, problemOf } from '../ui/problem.ts';
 import { playNetwork } from './network.ts';

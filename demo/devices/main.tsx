@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { render } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { FollowRefusal } from '../../src/follow/app/followed.ts';
+import type { FollowRefusal } from '../../packages/follow/app/followed.ts';
 import { keepOffline } from '../offline/register.ts';
 import { problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';

@@ -3,7 +3,7 @@
 // A new note is stored with its first character, so an empty note leaves nothing behind.
 
 import { type Signal, signal } from '@preact/signals';
-import { type DraftState, draft, type TextDraft } from '../../src/tools/draft/draft.ts';
+import { type DraftState, draft, type TextDraft } from '../../packages/adapters/draft/draft.ts';
 import { NOTES_LABEL, problemOfCall, storage } from '../storage.ts';
 import { insertNote, type NoteText, newNoteId, type StoredNote, updateNote } from './note-table.ts';
 

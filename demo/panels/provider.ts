@@ -5,14 +5,14 @@
 // Other requests are sent once.
 
 import { signal } from '@preact/signals';
-import { connect } from '../../src/index.ts';
 import {
   createManagementApi,
   datesOf,
   deprecations,
   type ManagementApi,
   type ManagementObject,
-} from '../../src/management/index.ts';
+} from '../../packages/management/index.ts';
+import { connect } from '../../src/index.ts';
 import { type Problem, problemOf } from '../ui/problem.ts';
 
 const BASE = 'https://api.example/client/v4';

@@ -22,7 +22,7 @@ export function StoragePanel({ hidden }: { hidden: boolean }) {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
       // For as long as the page.
-      import('../../src/tools/inspector/index.ts').then(
+      import('../../packages/inspector/index.ts').then(
         ({ mountInspector }) => mountInspector(place.current!, { storage: storage() }),
         (error) => {
           failure.value = { title: 'The inspector was not loaded.', problem: problemOf(error) };

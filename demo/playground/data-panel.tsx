@@ -2,8 +2,8 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { MountedInspector } from '../../packages/inspector/index.ts';
 import type { RemoteStorage } from '../../src/index.ts';
-import type { MountedInspector } from '../../src/tools/inspector/index.ts';
 import { formatBytes } from '../ui/format.ts';
 import { type Problem, problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
@@ -60,7 +60,7 @@ function Inspected({ storage }: { storage: RemoteStorage }) {
     place.current!.closest('details')!.scrollIntoView();
     let mounted: MountedInspector | null = null;
     let isOver = false;
-    import('../../src/tools/inspector/index.ts').then(
+    import('../../packages/inspector/index.ts').then(
       ({ mountInspector }) => {
         if (!isOver) mounted = mountInspector(place.current!, { storage });
       },

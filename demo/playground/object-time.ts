@@ -3,6 +3,7 @@
 // Invariant: all that it gives is plain data of bounded length, so that it is the same whether the object runs in this
 // origin or in a sandbox, whose worker has an ObjectTime of its own.
 
+import { compare } from '../../packages/inspector/compared.ts';
 import {
   type ConflictError,
   isStorageError,
@@ -11,7 +12,6 @@ import {
   type StorageHandle,
 } from '../../src/index.ts';
 import { readAfterCommits } from '../../src/shared/live/every-commit.ts';
-import { compare } from '../../src/tools/inspector/compared.ts';
 import { LETTERS, shortened } from './calls.ts';
 import { type Differences, differencesOf, readState, type State } from './state.ts';
 

@@ -1,7 +1,7 @@
 // Keys and tables of the called object, as they change; beside them, how they were at the chosen moment.
 
 import { useMemo } from 'preact/hooks';
-import { useChanges } from '../../src/tools/inspector/use-followed.ts';
+import { useChanges } from '../../packages/inspector/use-followed.ts';
 import { formatCount } from '../ui/format.ts';
 import { earlier, now, opened } from './past.ts';
 import { target } from './session.ts';

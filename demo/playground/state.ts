@@ -3,17 +3,17 @@
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import type { StorageHandle, StorageMoment } from '../../src/index.ts';
-import type { Compared } from '../../src/tools/inspector/compared.ts';
-import { cellText } from '../../src/tools/inspector/grid.tsx';
-import { fingerprintOf, lineOf } from '../../src/tools/inspector/stored-value.ts';
+import type { Compared } from '../../packages/inspector/compared.ts';
+import { cellText } from '../../packages/inspector/grid.tsx';
+import { fingerprintOf, lineOf } from '../../packages/inspector/stored-value.ts';
 import {
   countQuery,
   rowsQuery,
   type Table,
   tablesOf,
   valuesOf,
-} from '../../src/tools/inspector/tables.ts';
+} from '../../packages/inspector/tables.ts';
+import type { StorageHandle, StorageMoment } from '../../src/index.ts';
 
 import { LETTERS, shortened } from './calls.ts';
 

@@ -1,6 +1,6 @@
 // The worker of the emulated provider: its zones and accounts are objects like any other.
 
-import { ManagementObject } from '../../src/management/index.ts';
+import { ManagementObject } from '../../packages/management/index.ts';
 import { serve } from '../../worker/start/entries/objects.ts';
 
 serve({ ManagementObject });

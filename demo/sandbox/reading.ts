@@ -2,7 +2,7 @@
 //
 // Invariant: as of all messages of a sandbox: bounded work, and an Overrun for another shape.
 
-import { SHOWN_MAX } from '../../src/tools/inspector/compared.ts';
+import { SHOWN_MAX } from '../../packages/inspector/compared.ts';
 import { LETTERS } from '../playground/calls.ts';
 import { COMMITS_MAX, type Commit, type Past, type Reading } from '../playground/object-time.ts';
 import {

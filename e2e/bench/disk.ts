@@ -13,10 +13,10 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { BrowserContext, Page } from '@playwright/test';
+import { Random } from '../../packages/testing/simulate/world/random.ts';
 import type { StorageHandle } from '../../src/shared/contract/storage.ts';
 import { ownWasmUrl } from '../../src/shared/contract/wasm-url.ts';
 import { DurableObject } from '../../worker/realm/library/base-classes.ts';
-import { Random } from '../../worker/simulate/world/random.ts';
 import { createObjects, MemoryMedium } from '../../worker/start/entries/in-process.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Database } from '@sqlite.org/sqlite-wasm';
+import { logVfsOf, startOfficial } from '../../packages/testing/worker/official-sqlite.ts';
 import type { FileDirectory, SyncFile } from '../../worker/engine/file/file.ts';
 import { NodeDirectory } from '../../worker/engine/file/node-file.ts';
 import { ObjectFiles } from '../../worker/engine/log/object-files.ts';
 import { LOG_PRAGMAS } from '../../worker/engine/vfs/log-vfs.ts';
-import { logVfsOf, startOfficial } from '../../worker/testing/official-sqlite.ts';
 
 const { values: options } = parseArgs({
   options: {

@@ -7,17 +7,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { followed, settled } from '../../src/follow/app/followed.ts';
-import { encodeChanges } from '../../src/follow/changes/changes-bytes.ts';
-import { followable } from '../../src/follow/server/index.ts';
-import { Base } from '../../worker/follow/base.ts';
-import { follow } from '../../worker/follow/follow.ts';
-import { Forecast } from '../../worker/follow/forecast.ts';
+import { followed, settled } from '../../packages/follow/app/followed.ts';
+import { encodeChanges } from '../../packages/follow/changes/changes-bytes.ts';
+import { Base } from '../../packages/follow/copy/base.ts';
+import { follow } from '../../packages/follow/copy/follow.ts';
+import { Forecast } from '../../packages/follow/copy/forecast.ts';
+import { followable } from '../../packages/follow/server/index.ts';
+import { ServerSocket } from '../../packages/follow/testing/followed-server.ts';
+import { createTestHost } from '../../packages/testing/worker/test-host.ts';
 import { NO_FOLLOWERS } from '../../worker/objects/host/followers.ts';
 import { DurableObject } from '../../worker/realm/library/base-classes.ts';
 import { createObjects } from '../../worker/start/entries/node-objects.ts';
-import { ServerSocket } from '../../worker/testing/followed-server.ts';
-import { createTestHost } from '../../worker/testing/test-host.ts';
 
 const { values: options } = parseArgs({
   options: {

@@ -22,7 +22,7 @@ const COUNTS = [1, 100, 1000];
 const UPDATES = 50_000;
 
 const roomOf = (exported: string) => `
-  import { followable } from '../../../src/follow/server/index.ts';
+  import { followable } from '../../../packages/follow/server/index.ts';
   import { METHODS, roomOf } from './room.ts';
   const options = { authorize: (request) => request.headers.get('user'), methods: METHODS, version: 1,
     limits: { objectBytes: 2 ** 31 } };

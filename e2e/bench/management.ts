@@ -3,8 +3,8 @@
 // Creations with few and with many records take turns, so that other load affects both. The remaining
 // noise hits single creations, so the fastest tenth counts and not the median.
 
-import { createManagementApi } from '../../src/management/edge/api.ts';
-import { ManagementObject } from '../../src/management/objects/management-object.ts';
+import { createManagementApi } from '../../packages/management/edge/api.ts';
+import { ManagementObject } from '../../packages/management/objects/management-object.ts';
 import { createObjects } from '../../worker/start/entries/node-objects.ts';
 
 const COUNTS = [100, 10_000];

@@ -12,7 +12,7 @@ const PAGES = [
   '/e2e/specs/pages/react.html',
   '/e2e/specs/pages/inspector.html',
 ];
-const MODULES = ['/e2e/specs/management/page.ts'];
+const MODULES = ['/packages/management/e2e/page.ts'];
 
 /** The folder of scripts, at the root of the server. */
 const SCRIPTS = 'built-pages';

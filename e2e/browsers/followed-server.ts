@@ -12,7 +12,7 @@ import { startInWorkerd } from '../workerd/workerd.ts';
 
 const MAIN = `
   import { DurableObject } from 'cloudflare:workers';
-  import { followable } from '../../src/follow/server/index.ts';
+  import { followable } from '../../packages/follow/server/index.ts';
   ${ANSWER}
   export default {
     fetch: (request, env) => answer(env.ROOM.getByName(new URL(request.url).pathname), request),

@@ -7,7 +7,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { extname, join, normalize, sep } from 'node:path';
 import { createServer, type InlineConfig, type Plugin, type ViteDevServer } from 'vite';
-import { ctxStorage } from '../../src/tools/vite/plugin.ts';
+import { ctxStorage } from '../../packages/vite/plugin.ts';
 import { builtOnce } from './built-once.ts';
 import { buildPages, builtFile } from './built-pages.ts';
 import { MODULE_ALIASES } from './module-aliases.ts';

@@ -56,7 +56,7 @@ await bundle(
     // The inspector is in the same build because it shares their modules for handles and signals.
     entryPoints: {
       ...entryModules('index', 'connect', 'follow', 'inspector', 'source'),
-      'dev-inspector': 'src/tools/inspector/dev-page.ts',
+      'dev-inspector': 'packages/inspector/dev-page.ts',
     },
   },
   minifyAgain,
@@ -102,7 +102,7 @@ await bundle({
 await bundle({
   ...forWorkers,
   entryPoints: {
-    'playwright-helper': 'src/tools/playwright/page/helper.ts',
+    'playwright-helper': 'packages/testing/playwright/page/helper.ts',
     'playwright-worker': 'worker/start/entries/unhosted-worker.ts',
   },
 });
@@ -128,13 +128,13 @@ await bundle({
     'node-library': 'worker/start/entries/node-library.ts',
     // It shares the base classes and `env` of node-library.
     'node-in-process': 'worker/start/entries/in-process.ts',
-    cli: 'src/management/cli/node-main.ts',
+    cli: 'packages/cli/node-main.ts',
   },
 });
 writeFileSync('dist/licences.txt', licences.text());
 copyFileSync('worker/engine/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
-copyFileSync('src/tools/vite/client.d.ts', 'dist/vite-client.d.ts');
-copyFileSync('src/tools/vitest/client.d.ts', 'dist/vitest-client.d.ts');
+copyFileSync('packages/vite/client.d.ts', 'dist/vite-client.d.ts');
+copyFileSync('packages/workers/vitest/client.d.ts', 'dist/vitest-client.d.ts');
 await writeTypes('dist/types');
 writeOlderTypes('dist/types', 'dist/types-5.4');
 console.log('dist/ is built');

@@ -41,7 +41,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   ],
   'worker/realm/modules/async-hooks.ts': ['AsyncLocalStorage', 'AsyncResource'],
   'worker/realm/modules/cloudflare-email.ts': ['EmailMessage'],
-  'worker/realm/html/tokens.ts': [
+  'packages/html-rewriter/tokens.ts': [
     'AttributesIterator',
     'Comment',
     'Doctype',
@@ -51,7 +51,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
     'Text',
   ],
   'worker/realm/modules/diagnostics-channel.ts': ['Channel', 'TracingChannel'],
-  'worker/realm/modules/html-rewriter.ts': ['HTMLRewriter'],
+  'packages/html-rewriter/html-rewriter.ts': ['HTMLRewriter'],
   'worker/engine/sql/cursor.ts': ['Cursor', 'RowIterator', 'RawIterator'],
   'worker/engine/sql/sql-storage.ts': ['SqlStorage', 'Statement'],
   'worker/engine/storage/durable-object-storage.ts': ['DurableObjectStorage'],

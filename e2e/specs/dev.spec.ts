@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'vite';
 import { WebSocket } from 'ws';
-import type * as Plugin from '../../src/tools/vite/plugin.ts';
+import type * as Plugin from '../../packages/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import { whileServed } from '../package/installed.ts';

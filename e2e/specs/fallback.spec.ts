@@ -1,7 +1,7 @@
 // Objects on IndexedDB, the medium of browsers without synchronous access handles. Chromium and Firefox, which have
 // them, ask for it by name; WebKitGTK comes to it by itself.
 
-import { FILE_CASES } from '../../worker/testing/file.suite.ts';
+import { FILE_CASES } from '../../packages/testing/worker/file.suite.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';

@@ -1,6 +1,6 @@
 // The contract of files over the browser's own, in a worker, where they are used.
 
-import { FILE_CASES } from '../../worker/testing/file.suite.ts';
+import { FILE_CASES } from '../../packages/testing/worker/file.suite.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { FileOutcome } from './pages/files-worker.ts';
 

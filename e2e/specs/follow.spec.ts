@@ -1,8 +1,8 @@
 // Rooms of pages that follow one in workerd: two devices, each with a directory and a worker of its own.
 
 import type { Page } from '@playwright/test';
-import { Random } from '../../worker/simulate/world/random.ts';
-import { mixedCall } from '../../worker/testing/mixed-class.ts';
+import { mixedCall } from '../../packages/follow/testing/mixed-class.ts';
+import { Random } from '../../packages/testing/simulate/world/random.ts';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { FollowedServer } from '../browsers/followed-server.ts';
@@ -14,7 +14,7 @@ const ROOM = `
   export const Room = followable(OwnRoom, { authorize: () => 'someone', methods: ['add', 'names'], version: 1 });`;
 
 const MIXED = `
-  import { MIXED_METHODS, mixedClass } from '../../worker/testing/mixed-class.ts';
+  import { MIXED_METHODS, mixedClass } from '../../packages/follow/testing/mixed-class.ts';
   class Mixed extends mixedClass(DurableObject) {}
   export const Room = followable(Mixed, { authorize: () => 'someone', methods: MIXED_METHODS, version: 1 });`;
 

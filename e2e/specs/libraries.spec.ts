@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import type { Miniflare } from 'miniflare';
-import { IN_CLASS } from '../../src/testing/kysely-program.ts';
+import { IN_CLASS } from '../../packages/adapters/testing/kysely-program.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import {

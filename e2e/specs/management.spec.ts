@@ -1,17 +1,21 @@
 // The emulated provider in a page.
 
 import {
+  runScenario,
+  SCENARIO_ACCOUNT,
+  scenarioOptions,
+} from '../../packages/management/e2e/scenario.ts';
+import {
   createManagementApi,
   ManagementObject,
   routeManagement,
-} from '../../src/management/index.ts';
+} from '../../packages/management/index.ts';
 import { createObjects } from '../../worker/start/entries/node-objects.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG, ONCE, REST } from '../browsers/tags.ts';
-import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from './management/scenario.ts';
 
-const MODULE = '/e2e/specs/management/page.ts';
+const MODULE = '/packages/management/e2e/page.ts';
 
 test('[MG37] the same calls have the same answers in a page and in Node', {
   tag: [LONG, ONCE],
@@ -64,7 +68,7 @@ test('[MG34] a service worker is the provider for its pages', { tag: LONG }, asy
 }) => {
   const page = await openBlank(await context.newPage(), server);
   await page.evaluate(async () => {
-    const address = '/e2e/specs/management/service-worker.ts';
+    const address = '/packages/management/e2e/service-worker.ts';
     const { installing } = await navigator.serviceWorker.register(address, { type: 'module' });
     await new Promise<void>((resolve) => {
       const isActive = () => installing?.state === 'activated' && resolve();

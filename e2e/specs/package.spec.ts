@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build as bundle } from 'esbuild';
 import { build, createServer as createVite } from 'vite';
-import type * as Plugin from '../../src/tools/vite/plugin.ts';
+import type * as Plugin from '../../packages/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Profile } from '../browsers/profile.ts';
 import { LONG, ONCE, REST } from '../browsers/tags.ts';

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DRIZZLE_RESULTS } from '../../src/testing/drizzle-program.ts';
-import { ON_HANDLE } from '../../src/testing/kysely-program.ts';
+import { DRIZZLE_RESULTS } from '../../packages/adapters/testing/drizzle-program.ts';
+import { ON_HANDLE } from '../../packages/adapters/testing/kysely-program.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
@@ -65,7 +65,7 @@ test('[DRIZZLE1] [DRIZZLE2] [DRIZZLE3] Drizzle on a page: queries, transactions 
   tag: [LONG, ONCE],
 }, async ({ storagePage: page }) => {
   await page.addScriptTag({ content: await bundlePage(BUILDERS, RECIPES) });
-  const folder = join(REPOSITORY, 'src/testing/drizzle');
+  const folder = join(REPOSITORY, 'packages/adapters/testing/drizzle');
   const paths = ['meta/_journal.json', '0000_quick_hawk.sql', '0001_slow_owl.sql'];
   const files = Object.fromEntries(
     paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]),

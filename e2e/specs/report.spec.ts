@@ -1,6 +1,6 @@
 // The migration report over the calls of a real page.
 
-import { routeManagement } from '../../src/management/adapters/adapters.ts';
+import { routeManagement } from '../../packages/management/adapters/adapters.ts';
 import {
   type CallLog,
   createManagementApi,
@@ -8,7 +8,7 @@ import {
   ManagementObject,
   recordedCalls,
   recordPage,
-} from '../../src/management/index.ts';
+} from '../../packages/management/index.ts';
 import { createObjects } from '../../worker/start/entries/node-objects.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 

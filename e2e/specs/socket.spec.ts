@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
-import type { ReconnectingSocket } from '../../src/tools/socket/reconnecting.ts';
+import type { ReconnectingSocket } from '../../packages/adapters/socket/reconnecting.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';

@@ -1,7 +1,7 @@
 // Undo of one tab's commits on real objects, while another tab writes, and when the worker that leads ends.
 
+import type { UndoStack } from '../../packages/adapters/undo/undo.ts';
 import type { RemoteStorage } from '../../src/index.ts';
-import type { UndoStack } from '../../src/tools/undo/undo.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';

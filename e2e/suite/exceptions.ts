@@ -10,7 +10,7 @@ const REALM = 'the one of this global scope';
 
 /** Module-level mutable state of the product, `file name`, and why it is not a parameter. */
 export const MODULE_STATE: Readonly<Record<string, string>> = {
-  'src/follow/app/followed.ts known': BY_OBJECT,
+  'packages/follow/app/followed.ts known': BY_OBJECT,
   'src/page/leader/browser.ts collected': COLLECTED,
   'src/page/start/client-code.ts client': 'a page has one client',
   'src/page/start/client-code.ts loading': 'a page loads its client once',
@@ -29,8 +29,8 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/calls/membrane/payload.ts lastNumber':
     'numbers must differ in all connections of a realm',
   'src/shared/calls/membrane/signal.ts received': BY_OBJECT,
-  'src/tools/playwright/test-objects.ts known': BY_OBJECT,
-  'src/tools/observed/observed-live.ts lives':
+  'packages/testing/playwright/test-objects.ts known': BY_OBJECT,
+  'packages/adapters/observed/observed-live.ts lives':
     'facts about each handle, which it does not keep alive: components share live values',
   'src/shared/values/blob-bytes.ts thread': 'a thread of Node, started by the first Blob',
   'src/shared/values/byte-reader.ts cache':
@@ -52,13 +52,13 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/calls/stubs/loopback.ts classes': BY_OBJECT,
   'src/shared/contract/constructed-state.ts expected':
     'the constructor of a base class is called by code of the app, which passes it nothing else',
-  'worker/simulate/globals.ts runs': `${REALM}: how many runs see their own globals`,
-  'worker/simulate/globals.ts uninstall': `${REALM}: the globals that runs replace together`,
-  'worker/simulate/scope.ts scope': `${REALM}: whose code is running`,
-  'worker/vitest/cloudflare-test.ts fetchMock': `${REALM}: cloudflare:test is a module`,
-  'worker/vitest/cloudflare-test.ts host': `${REALM}: cloudflare:test is a module`,
-  'worker/vitest/handler-arguments.ts decisionsOf': BY_OBJECT,
-  'worker/vitest/handler-arguments.ts works': BY_OBJECT,
+  'packages/testing/simulate/globals.ts runs': `${REALM}: how many runs see their own globals`,
+  'packages/testing/simulate/globals.ts uninstall': `${REALM}: the globals that runs replace together`,
+  'packages/testing/simulate/scope.ts scope': `${REALM}: whose code is running`,
+  'packages/workers/vitest/host/cloudflare-test.ts fetchMock': `${REALM}: cloudflare:test is a module`,
+  'packages/workers/vitest/host/cloudflare-test.ts host': `${REALM}: cloudflare:test is a module`,
+  'packages/workers/vitest/host/handler-arguments.ts decisionsOf': BY_OBJECT,
+  'packages/workers/vitest/host/handler-arguments.ts works': BY_OBJECT,
   'worker/start/entries/object-tools.ts homes': BY_OBJECT,
   'worker/start/entries/object-tools.ts running': `${REALM}: reset() names no host`,
   'worker/realm/globals/body-lengths.ts sources': BY_OBJECT,
@@ -161,25 +161,25 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
  * inputs.
  */
 export const SLOW_EXPRESSIONS: Readonly<Record<string, string>> = {
-  'src/tools/playwright/call-site.ts /\\(?((?:file:\\/\\/|\\/|[A-Za-z]:\\\\)[^()]*):(\\d+):(\\d+)\\)?$/':
+  'packages/testing/playwright/call-site.ts /\\(?((?:file:\\/\\/|\\/|[A-Za-z]:\\\\)[^()]*):(\\d+):(\\d+)\\)?$/':
     'a line of a stack in the test’s own process: the path of one of its files',
-  'src/tools/vite/migration-files.ts /^[!#]|[?*+@!]\\(|\\{[^{},]*\\.\\.[^{},]*\\}|\\[\\[?[:.=]/':
+  'packages/vite/migration-files.ts /^[!#]|[?*+@!]\\(|\\{[^{},]*\\.\\.[^{},]*\\}|\\[\\[?[:.=]/':
     'a pattern of the project’s own configuration',
 };
 
 /** Regular expressions that are made of a text, `file code`, and whose text that is. */
 export const MADE_EXPRESSIONS: Readonly<Record<string, string>> = {
-  "src/tools/inspector/sql-completion.ts new RegExp(`\\\\b(\\\\w+)\"?\\\\s+(?:AS\\\\s+)?${owner}\\\\b`, 'giu')":
+  "packages/inspector/sql-completion.ts new RegExp(`\\\\b(\\\\w+)\"?\\\\s+(?:AS\\\\s+)?${owner}\\\\b`, 'giu')":
     'the owner is a word of letters and digits; each match begins at the start of a word',
-  'src/tools/dev/asset-rules.ts new RegExp(`^${source}${escaped(pattern.slice(end))}$`)':
+  'packages/workers/dev/asset-rules.ts new RegExp(`^${source}${escaped(pattern.slice(end))}$`)':
     'a rule of the project’s own folder, matched with paths that its developer’s browser asks for',
-  'src/tools/playwright/origin-objects.ts new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`)':
+  'packages/testing/playwright/origin-objects.ts new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`)':
     'a constant',
   'src/shared/values/decode.ts new RegExp(source, flags)':
     'a stored value: it is made and never run here, and its cost is bounded (VAL8)',
-  "src/tools/vite/migration-files.ts new RegExp(`^(?=.)${text.startsWith('.') ? '' : '(?!\\\\.)'}${source}$`, 's')":
+  "packages/vite/migration-files.ts new RegExp(`^(?=.)${text.startsWith('.') ? '' : '(?!\\\\.)'}${source}$`, 's')":
     'a pattern of the project’s own configuration, matched with names of its own files',
-  "src/tools/vite/module-rules.ts new RegExp(`^${source}${')'.repeat(depth)}$`, 's')":
+  "packages/vite/module-rules.ts new RegExp(`^${source}${')'.repeat(depth)}$`, 's')":
     'the project’s own configuration, matched with names of its own files',
   'worker/engine/sql/tokens.ts new RegExp(TOKEN)':
     'a copy of a literal, with a position of its own',

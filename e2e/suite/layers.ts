@@ -25,40 +25,6 @@ const WINGS: Readonly<Record<string, Wing>> = {
     on: [],
   },
   'src/page': { rooms: ['leader', 'storage', 'start'], on: ['src/shared'] },
-  'src/follow': { rooms: ['protocol', 'changes', 'capture', 'server', 'app'], on: ['src/shared'] },
-  'src/tools/inspector': { on: ['src/page', 'src/shared'] },
-  'src/tools/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
-  'src/tools/vite': { on: ['src/shared'] },
-  'src/tools/dev': { on: ['src/tools/vite', 'src/shared'] },
-  'src/tools/draft': { on: ['src/shared/contract'] },
-  'src/tools/drizzle': { on: ['src/tools/migrate', 'src/shared/contract'] },
-  'src/tools/history': { on: ['src/shared'] },
-  'src/tools/kysely': { on: ['src/shared/contract'] },
-  'src/tools/observed': { on: ['src/shared/contract'] },
-  'src/tools/react': { on: ['src/tools/draft', 'src/tools/observed', 'src/shared/contract'] },
-  'src/tools/socket': { on: ['src/shared'] },
-  'src/tools/solid': { on: ['src/tools/observed', 'src/shared/contract'] },
-  'src/tools/svelte': { on: ['src/tools/observed', 'src/shared/contract'] },
-  'src/tools/vitest': { on: ['src/tools/vite', 'src/shared/contract'] },
-  'src/tools/vue': { on: ['src/tools/observed', 'src/shared/contract'] },
-  'src/tools/undo': { on: ['src/shared'] },
-  'src/tools/migrate': { on: ['src/shared/contract'] },
-  'src/management': {
-    rooms: [
-      'schedule',
-      'call',
-      'resources',
-      'routes',
-      'objects',
-      'changes',
-      'edge',
-      'adapters',
-      'report',
-      '.',
-      'cli',
-    ],
-    on: ['src/tools/dev', 'src/shared/contract'],
-  },
   'worker/engine': {
     rooms: ['file', 'log', 'vfs', 'sql', 'import', 'kv', 'diff', 'storage'],
     on: ['src/shared'],
@@ -79,62 +45,119 @@ const WINGS: Readonly<Record<string, Wing>> = {
     ],
     on: ['worker/engine', 'src/shared'],
   },
-  'worker/follow': { on: ['worker/objects', 'worker/engine', 'src/follow', 'src/shared'] },
   'worker/realm': {
-    rooms: ['globals', 'html', 'modules', 'library', 'source'],
+    rooms: ['globals', 'modules', 'library', 'source'],
     on: ['worker/objects', 'worker/engine/storage', 'src/shared'],
   },
-  'worker/bindings': { on: ['worker/realm/library', 'src/shared/contract', 'src/shared/values'] },
   'worker/start': {
     rooms: ['boot', 'entries'],
     on: ['worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
   },
-  'worker/vitest': {
+  // A part of a package stands before the package.
+  'packages/follow/copy': {
+    on: ['packages/follow', 'worker/objects', 'worker/engine', 'src/shared'],
+  },
+  'packages/follow': {
+    rooms: ['protocol', 'changes', 'capture', 'server', 'app'],
+    on: ['src/shared'],
+  },
+  'packages/html-rewriter': {
+    on: ['worker/realm', 'src/shared'],
+  },
+  'packages/inspector': { on: ['src/page', 'src/shared'] },
+  'packages/vite': { on: ['src/shared'] },
+  'packages/workers/bindings': {
+    on: ['worker/realm/library', 'src/shared/contract', 'src/shared/values'],
+  },
+  'packages/workers/dev': {
+    on: [
+      'packages/vite',
+      'packages/workers/bindings',
+      'worker/start',
+      'worker/realm',
+      'src/shared',
+    ],
+  },
+  'packages/workers/vitest/host': {
     on: ['worker/start', 'worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
   },
-  'worker/simulate': {
+  'packages/workers/vitest': { on: ['packages/vite', 'src/shared/contract'] },
+  'packages/adapters/drizzle': { on: ['packages/adapters/migrate', 'src/shared/contract'] },
+  'packages/adapters/react': {
+    on: ['packages/adapters/draft', 'packages/adapters/observed', 'src/shared/contract'],
+  },
+  'packages/adapters/solid': { on: ['packages/adapters/observed', 'src/shared/contract'] },
+  'packages/adapters/svelte': { on: ['packages/adapters/observed', 'src/shared/contract'] },
+  'packages/adapters/vue': { on: ['packages/adapters/observed', 'src/shared/contract'] },
+  'packages/adapters': { on: ['src/shared'] },
+  'packages/testing/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
+  'packages/testing/simulate': {
     rooms: ['world', '.'],
     on: ['worker/start', 'worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
+  },
+  'packages/management': {
+    rooms: [
+      'schedule',
+      'call',
+      'resources',
+      'routes',
+      'objects',
+      'changes',
+      'edge',
+      'adapters',
+      'report',
+      '.',
+      'cli',
+    ],
+    on: ['packages/command-line', 'src/shared/contract'],
+  },
+  'packages/command-line': { on: ['src/shared/contract'] },
+  'packages/cli': {
+    on: ['packages/command-line', 'packages/workers/dev', 'worker/start', 'src/shared/contract'],
   },
 };
 
 /** The program of the command line is where page and worker meet. */
-export const PROGRAM = 'src/management/cli/node-main.ts';
+export const PROGRAM = 'packages/cli/node-main.ts';
 
 /** Handles on objects in the same process: a page's client, on sessions of the worker. */
 export const LOCAL_STORAGE = 'worker/start/entries/local-storage.ts';
 
 /** Tools of the tests and the build may import everything, and no product file imports them. */
 const TOOLS = [
-  'src/testing',
-  'src/follow/protocol/model',
-  'worker/testing',
-  'worker/sim',
-  'worker/sim/put-back',
-  'worker/simulate/examples',
+  'packages/adapters/testing',
+  'packages/follow/testing',
+  'packages/follow/protocol/model',
+  'packages/management/e2e',
+  'packages/workers/testing',
+  'packages/testing/page',
+  'packages/testing/worker',
+  'packages/testing/engine',
+  'packages/testing/engine/put-back',
+  'packages/testing/simulate/examples',
   'worker/engine/vfs/build',
 ];
 
 /** The demo is a user: it imports only the package's exports. */
 const ENTRIES = [
   'src/index.ts',
-  'src/tools/inspector/index.ts',
+  'packages/inspector/index.ts',
   // The playground shows keys, tables and their differences as the inspector does.
-  'src/tools/inspector/compared.ts',
-  'src/tools/inspector/grid.tsx',
-  'src/tools/inspector/stored-value.ts',
-  'src/tools/inspector/tables.ts',
+  'packages/inspector/compared.ts',
+  'packages/inspector/grid.tsx',
+  'packages/inspector/stored-value.ts',
+  'packages/inspector/tables.ts',
 
-  'src/tools/inspector/use-followed.ts',
-  'src/tools/draft/draft.ts',
-  'src/tools/undo/undo.ts',
+  'packages/inspector/use-followed.ts',
+  'packages/adapters/draft/draft.ts',
+  'packages/adapters/undo/undo.ts',
   'src/page/start/connect-source.ts',
   'src/shared/live/every-commit.ts',
-  'src/follow/app/followed.ts',
-  'src/follow/server/index.ts',
-  'src/management/index.ts',
-  'src/tools/vite/client.d.ts',
-  'worker/follow/follow.ts',
+  'packages/follow/app/followed.ts',
+  'packages/follow/server/index.ts',
+  'packages/management/index.ts',
+  'packages/vite/client.d.ts',
+  'packages/follow/copy/follow.ts',
   'worker/start/entries/objects.ts',
   'worker/start/entries/in-process.ts',
   'worker/start/entries/source-worker.ts?worker&url',
@@ -150,9 +173,7 @@ export function isTool(file: string): boolean {
 /** The product a file belongs to: the storage, or the management interface built on it. */
 export function productOf(file: string): 'storage' | 'management' {
   const folder = dirname(file);
-  return folder === 'src/management/cli' || folder.startsWith('src/management')
-    ? 'management'
-    : 'storage';
+  return folder.startsWith('packages/management') ? 'management' : 'storage';
 }
 
 /** Why `file` may not import `target`; undefined when it may. */
@@ -190,9 +211,14 @@ function isIn(folder: string, wing: string): boolean {
   return folder === wing || folder.startsWith(`${wing}/`);
 }
 
+/** Where the core still names a package: the globals of `HTMLRewriter`. */
+const UPWARD = ['worker/realm/modules/whole-realm.ts', 'worker/start/entries/source-worker.ts'];
+
 /** The places where page and worker meet in one process, and the face of the package. */
 function isBridge(file: string, to: string): boolean {
-  if (file === PROGRAM) return ['worker/start/entries', 'worker/bindings'].includes(to);
+  if (file === PROGRAM)
+    return isIn(to, 'packages/management') || to === 'packages/workers/bindings';
+  if (UPWARD.includes(file)) return to === 'packages/html-rewriter';
   if (file === 'src/index.ts') return isIn(to, 'src/page') || isIn(to, 'src/shared');
   return file === LOCAL_STORAGE && isIn(to, 'src/page');
 }

@@ -90,7 +90,7 @@ export function stagesOfTest(folder: string): readonly Stage[] {
 export function stagesOfRest(folder: string): readonly Stage[] {
   const simulator = (title: string, ...parameters: string[]): Step => ({
     title,
-    ...tool('tsx', 'worker/sim/main.ts', ...parameters),
+    ...tool('tsx', 'packages/testing/engine/main.ts', ...parameters),
     tally: lastLineTally,
   });
   const fuzz: Step = {
@@ -220,7 +220,7 @@ function unit(
 
 /** The files with a test of the tag `long`. Vitest would load all files to find them, which takes longer than the tests. */
 function filesWithLongTests(): readonly string[] {
-  return listFiles(['src', 'worker', 'e2e'], /(?<!\.long)\.test\.ts$/).filter((file) =>
+  return listFiles(['src', 'worker', 'packages', 'e2e'], /(?<!\.long)\.test\.ts$/).filter((file) =>
     readSource(file).includes("tags: 'long'"),
   );
 }

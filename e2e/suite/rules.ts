@@ -19,7 +19,7 @@ export function listedRules(): readonly Rule[] {
 
 /** The files with tests. */
 export function testFiles(): readonly string[] {
-  return listFiles(['src', 'worker', 'demo', 'e2e'], /\.(test|spec|suite)\.ts$/);
+  return listFiles(['src', 'worker', 'packages', 'demo', 'e2e'], /\.(test|spec|suite)\.ts$/);
 }
 
 /** The rules in titles of the files' tests, `DUR5`. */

@@ -8,7 +8,7 @@ import { isTool } from './layers.ts';
 import { type Expression, regularExpressions } from './regular-expressions.ts';
 import { listFiles, parseModule, readSource } from './source-files.ts';
 
-const files = listFiles(['src', 'worker'], /(?<!\.test|\.d)\.tsx?$/).filter(
+const files = listFiles(['src', 'worker', 'packages'], /(?<!\.test|\.d)\.tsx?$/).filter(
   (file) => !isTool(file),
 );
 const found = files.map((file) => {

@@ -36,20 +36,6 @@ export function parseModule(file: string, text: string): readonly SyntaxNode[] {
   return program.body as unknown as SyntaxNode[];
 }
 
-/** The comments of a module in order; line comments on consecutive lines are one. */
-export function commentsIn(file: string, text: string): string[] {
-  const found: string[] = [];
-  let lineEnd: number | undefined;
-  for (const { type, value, start, end } of parseSync(file, text).comments) {
-    const isNext =
-      type === 'Line' && lineEnd !== undefined && /^\n *$/.test(text.slice(lineEnd, start));
-    if (isNext) found.push(`${found.pop()}\n${value}`);
-    else found.push(value);
-    lineEnd = type === 'Line' ? end : undefined;
-  }
-  return found;
-}
-
 /** Calls `visit` with every node, outer ones first. */
 export function walk(node: unknown, visit: (node: SyntaxNode) => void): void {
   if (typeof node !== 'object' || node === null) return;

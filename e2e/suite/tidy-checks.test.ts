@@ -1,13 +1,11 @@
 // The checks of tidy.test.ts, each on sources that it must and must not find.
 
 import { expect, test } from 'vitest';
-import { densityOf, excesses, proseOfComments, proseOfMarkdown } from './density.ts';
 import { exportedNames } from './exported-names.ts';
 import { importCircles } from './import-circles.ts';
 import { importFault } from './layers.ts';
 import { moduleState } from './module-state.ts';
-import { phrasesIn } from './phrases.ts';
-import { commentsIn, parseModule, referencesOf } from './source-files.ts';
+import { parseModule, referencesOf } from './source-files.ts';
 import { testTitles } from './test-titles.ts';
 
 const parse = (text: string) => parseModule('src/shared/calls/io/a.ts', text);
@@ -101,55 +99,21 @@ test.for([
     'worker/engine/storage is not above worker/objects/host',
   ],
   ['worker/new/a.ts', 'src/shared/contract/errors.ts', 'worker/new has no layer'],
-  ['worker/engine/log/a.ts', 'worker/testing/b.ts', 'the product imports a tool'],
+  ['worker/engine/log/a.ts', 'packages/testing/worker/b.ts', 'the product imports a tool'],
   [
     'demo/a.ts',
     'src/page/storage/b.ts',
     'the demo imports a module that the package does not export',
   ],
   [
-    'src/management/call/a.ts',
+    'packages/management/call/a.ts',
     'src/page/storage/b.ts',
-    'src/management/call is not above src/page/storage',
+    'packages/management/call is not above src/page/storage',
   ],
   ['worker/objects/host/a.ts', 'worker/objects/instance/b.ts', undefined],
-  ['worker/testing/a.ts', 'worker/objects/host/b.ts', undefined],
+  ['packages/testing/worker/a.ts', 'worker/objects/host/b.ts', undefined],
 ] as const)('%s importing %s: %s', ([file, target, fault]) => {
   expect(importFault(file, target)).toBe(fault);
-});
-
-test('a phrase is found across the lines of a comment', () => {
-  expect(
-    phrasesIn('// The name, or what\n// a step came to. Locks are\n// none: see below.'),
-  ).toEqual(['is none', 'what it came to']);
-  expect(phrasesIn('/** When there is none. */ if (has) none();')).toEqual([]);
-});
-
-test('dense prose is found; code and the words of short pages are not', () => {
-  const page = (sentence: string) => proseOfMarkdown(`${sentence}\n\n`.repeat(100));
-  expect(excesses(densityOf(page('It says what one that reads needs to know about it.')))).toEqual([
-    '"what" in 1,000 words: 90.9, at most 1.5',
-    '"one that" in 1,000 words: 90.9, at most 0.3',
-  ]);
-  expect(excesses(densityOf(page(`It ${'is and '.repeat(15)}is`)))).toEqual([
-    'words a sentence: 32.0, at most 25',
-  ]);
-  const short = 'One `what`.\n```ts\nwhat(what);\n```\nIt says what it is: see [here](what.md).';
-  expect(excesses(densityOf(proseOfMarkdown(short)))).toEqual([]);
-  expect(excesses(densityOf(proseOfMarkdown(`${short} Look at what it does.`)))).toHaveLength(1);
-});
-
-test('the prose of comments is measured like that of pages', () => {
-  const source = `// Tells what
-// \`what\` is.
-const text = '// what'; // what
-/**
- * The one
- * that reads. @throws what
- */`;
-  const comments = commentsIn('a.ts', source);
-  expect(comments).toHaveLength(3);
-  expect(densityOf(proseOfComments(comments))).toMatchObject({ what: 3, oneThat: 1, sentences: 4 });
 });
 
 test('titles include those of their groups', () => {

@@ -1,4 +1,4 @@
-// The code checked as code: layers, circles, file heads, sizes, state, names and phrases; and that
+// The code checked as code: layers, circles, file heads, sizes, state and names; and that
 // the rule book and the tests agree.
 //
 // Accepted exceptions are in exceptions.ts, with their reasons.
@@ -6,68 +6,20 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { densityOf, excesses, proseOfComments, proseOfMarkdown, together } from './density.ts';
 import { MODULE_STATE, SHARED_NAMES, TESTS_WITHOUT_RULE } from './exceptions.ts';
 import { exportedNames } from './exported-names.ts';
 import { importCircles } from './import-circles.ts';
 import { importFault, isTool, LOCAL_STORAGE, PROGRAM, productOf } from './layers.ts';
 import { moduleState } from './module-state.ts';
-import { PHRASES, phrasesIn } from './phrases.ts';
 import { listedRules, shownRules, testFiles } from './rules.ts';
-import {
-  commentsIn,
-  isNode,
-  listFiles,
-  parseModule,
-  ROOT,
-  readSource,
-  referencesOf,
-  type SyntaxNode,
-  walk,
-} from './source-files.ts';
+import { listFiles, parseModule, ROOT, readSource, referencesOf } from './source-files.ts';
 import { testTitles } from './test-titles.ts';
 
-/** Files that contain the phrases as examples. */
-const WITH_EXAMPLES = [
-  'e2e/suite/density.ts',
-  'e2e/suite/phrases.ts',
-  'e2e/suite/tidy-checks.test.ts',
-];
-
-/** The folders whose comments are measured together. */
-const WINGS = [
-  ...[
-    'src/index.ts',
-    'src/shared',
-    'src/page',
-    'src/follow',
-    'src/tools',
-    'src/management',
-    'src/testing',
-  ],
-  ...['worker/engine', 'worker/objects', 'worker/realm', 'worker/start'],
-  ...['worker/sim', 'worker/testing', 'demo', 'e2e'],
-];
-
-const files = listFiles(['src', 'worker', 'demo', 'e2e'], /(?<!\.d)\.tsx?$/);
-const sources = files.filter((file) => !file.endsWith('.test.ts') && !file.startsWith('e2e'));
+const files = listFiles(['src', 'worker', 'packages', 'demo', 'e2e'], /(?<!\.d)\.tsx?$/);
+const sources = files.filter((file) => !file.endsWith('.test.ts') && !/(^|\/)e2e\//.test(file));
 const product = sources.filter((file) => !file.startsWith('demo') && !isTool(file));
 const syntax = new Map(files.map((file) => [file, parseModule(file, readSource(file))]));
 const references = new Map([...syntax].map(([file, tree]) => [file, referencesOf(file, tree)]));
-
-/** The literal text of the errors that a module makes: the arguments of functions whose names end with "Error". */
-function textOfErrors(statements: readonly SyntaxNode[]): string {
-  const found: string[] = [];
-  const collect = (node: SyntaxNode) => {
-    if (node.type === 'Literal' && typeof node.value === 'string') found.push(node.value);
-    if (node.type === 'TemplateElement') found.push((node.value as { raw: string }).raw);
-  };
-  walk(statements, ({ type, callee, arguments: given }) => {
-    const makes = type === 'CallExpression' || type === 'NewExpression';
-    if (makes && isNode(callee) && /Error$/.test(String(callee.name))) walk(given, collect);
-  });
-  return found.join(' ');
-}
 
 describe('source', () => {
   test('imports go only downward', () => {
@@ -119,21 +71,21 @@ describe('source', () => {
       'src/index.ts',
       'src/page/start/connect-source.ts',
       'src/page/start/connect-only.ts',
-      'src/follow/protocol/model/main.ts',
-      'src/management/index.ts',
-      'src/tools/draft/draft.ts',
-      'src/tools/drizzle/index.ts',
-      'src/tools/history/live-history.ts',
-      'src/tools/kysely/dialect.ts',
-      'src/tools/react/index.ts',
-      'src/tools/socket/reconnecting.ts',
-      'src/tools/solid/index.ts',
-      'src/tools/svelte/index.ts',
-      'src/tools/vue/index.ts',
-      'src/tools/undo/undo.ts',
-      'src/tools/inspector/dev-page.ts',
-      'src/tools/playwright/index.ts',
-      'src/tools/playwright/page/helper.ts',
+      'packages/follow/protocol/model/main.ts',
+      'packages/management/index.ts',
+      'packages/adapters/draft/draft.ts',
+      'packages/adapters/drizzle/index.ts',
+      'packages/adapters/history/live-history.ts',
+      'packages/adapters/kysely/dialect.ts',
+      'packages/adapters/react/index.ts',
+      'packages/adapters/socket/reconnecting.ts',
+      'packages/adapters/solid/index.ts',
+      'packages/adapters/svelte/index.ts',
+      'packages/adapters/vue/index.ts',
+      'packages/adapters/undo/undo.ts',
+      'packages/inspector/dev-page.ts',
+      'packages/testing/playwright/index.ts',
+      'packages/testing/playwright/page/helper.ts',
       'worker/start/entries/unhosted-worker.ts',
       PROGRAM,
       'worker/start/entries/storage-worker.ts',
@@ -143,10 +95,10 @@ describe('source', () => {
       'demo/objects/room.ts',
       'worker/start/entries/node-objects.ts',
       'worker/start/entries/node-library.ts',
-      'worker/vitest/cloudflare-test.ts',
-      'src/tools/vitest/plugin.ts',
+      'packages/workers/vitest/host/cloudflare-test.ts',
+      'packages/workers/vitest/plugin.ts',
       'worker/engine/vfs/build/write-wasm.ts',
-      'worker/sim/main.ts',
+      'packages/testing/engine/main.ts',
       'demo/main.tsx',
       'demo/bench/main.tsx',
       'demo/playground/main.tsx',
@@ -192,59 +144,14 @@ describe('source', () => {
   });
 });
 
-describe('words', () => {
-  const texts = [
-    ...listFiles(['src', 'worker', 'demo', 'e2e', 'docs'], /\.([mt]s|tsx|mjs|md)$/),
-    ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-  ].filter((file) => !file.includes('/corpus/') && !WITH_EXAMPLES.includes(file));
-
-  test('text reads as a native technical writer would write it', () => {
-    const found = Object.fromEntries(PHRASES.map(({ name }) => [name, [] as string[]]));
-    for (const file of texts) {
-      for (const name of phrasesIn(readSource(file))) found[name]!.push(file);
-    }
-    for (const { name, instead } of PHRASES) {
-      expect(found[name], `'${name}': write '${instead}'`).toEqual([]);
-    }
-  });
-
-  test('no page is dense in "what", "one that" or long sentences', () => {
-    const documents = texts.filter((file) => file.endsWith('.md'));
-    const dense = documents.flatMap((file) =>
-      excesses(densityOf(proseOfMarkdown(readSource(file)))).map((excess) => `${file}: ${excess}`),
-    );
-    expect(dense).toEqual([]);
-  });
-
-  test.each(WINGS)(
-    'comments of %s are not dense in "what", "one that" or long sentences',
-    (wing) => {
-      const inWing = files.filter((file) => file.startsWith(wing));
-      const densities = inWing
-        .filter((file) => !file.includes('/corpus/') && !WITH_EXAMPLES.includes(file))
-        .map((file) => densityOf(proseOfComments(commentsIn(file, readSource(file)))));
-      expect(densities).not.toEqual([]);
-      expect(excesses(together(densities))).toEqual([]);
-    },
-  );
-
-  test('error messages and titles of tests are not dense in "what" or "one that"', () => {
-    const messages = product.map((file) => textOfErrors(syntax.get(file)!));
-    const titles = files
-      .filter((file) => /\.(test|spec|suite)\.ts$/.test(file) && !WITH_EXAMPLES.includes(file))
-      .flatMap((file) => testTitles(syntax.get(file)!));
-    for (const texts of [messages, titles]) {
-      const { words, what, oneThat } = densityOf(texts.join('.\n\n').replace(/`[^`]*`/g, ''));
-      // Messages and titles are fragments, which end without a full stop.
-      expect(excesses({ words, what, oneThat, sentences: words })).toEqual([]);
-      expect(words).toBeGreaterThan(1000);
-    }
-  });
-
+describe('documents', () => {
   test('a file or folder that a document names exists', () => {
-    const documents = texts.filter((file) => file.endsWith('.md'));
+    const documents = [
+      ...listFiles(['src', 'worker', 'packages', 'demo', 'e2e', 'docs'], /\.md$/),
+      ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md'],
+    ];
     const missing = documents.flatMap((file) =>
-      [...readSource(file).matchAll(/`((?:src|worker|demo|e2e|docs)\/[\w./-]+)`/g)]
+      [...readSource(file).matchAll(/`((?:src|worker|packages|demo|e2e|docs)\/[\w./-]+)`/g)]
         .map(([, path]) => path!)
         // A module may be named without its ending, and an example names its own files.
         .filter((path) => !['', '.ts'].some((ending) => existsSync(join(ROOT, path + ending))))

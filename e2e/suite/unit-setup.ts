@@ -12,7 +12,7 @@ type Wait = ((check: never, options?: object) => unknown) & { inner?: Wait };
 vi.mock('../../worker/engine/vfs/sqlite-module.ts', async (importOriginal) => {
   const original =
     await importOriginal<typeof import('../../worker/engine/vfs/sqlite-module.ts')>();
-  const { withLivePointers } = await import('../../worker/testing/live-pointers.ts');
+  const { withLivePointers } = await import('../../packages/testing/worker/live-pointers.ts');
   // One checker for one module: code that knows a module by its identity must find the same one again.
   const checked = new WeakMap<Sqlite, Sqlite>();
   const loadSqlite: typeof original.loadSqlite = async (wasm) => {

@@ -1,4 +1,4 @@
-// Writes src/testing/wrangler-keys.json: the settings of wrangler's configuration file, from the schema in the package `wrangler`.
+// Writes packages/workers/vitest/wrangler-keys.json: the settings of wrangler's configuration file, from the schema in the package `wrangler`.
 //
 //   npx tsx e2e/suite/write-wrangler-keys.ts <folder of the package wrangler>
 //
@@ -72,6 +72,6 @@ const keys = Object.fromEntries([...kinds].map(([path, all]) => [path, [...all].
 const ofEnvironments = Object.keys(definitions.RawEnvironment!.properties!);
 const { version } = read('package.json') as { version: string };
 writeFileSync(
-  new URL('../../src/testing/wrangler-keys.json', import.meta.url),
+  new URL('../../packages/workers/vitest/wrangler-keys.json', import.meta.url),
   `${JSON.stringify({ version, ofEnvironments, keys }, null, 2)}\n`,
 );

@@ -1,6 +1,7 @@
 // The storage of a page on a worker's host, both in this thread: the two ends of a connection with a channel
 // between them, as after a page has found the worker that leads.
 
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { Flags } from '../../../src/page/leader/flags.ts';
 import { Persistence } from '../../../src/page/leader/status.ts';
 import { RemoteStorage } from '../../../src/page/storage/remote-storage.ts';
@@ -18,7 +19,6 @@ import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts'
 import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
 import { storageRealm } from '../../../worker/realm/globals/realm.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';
-import { loadSqliteInNode } from '../../../worker/testing/sqlite.ts';
 
 /** No instance becomes idle between two calls, however slow the machine is. */
 const IDLE_MS = 3_600_000;

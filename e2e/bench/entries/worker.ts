@@ -1,6 +1,6 @@
 // The Worker of the benchmark of entry points and bindings: an object, and code beside it that uses KV and D1.
 
-import { d1, kv } from '../../../worker/bindings/index.ts';
+import { d1, kv } from '../../../packages/workers/bindings/index.ts';
 import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
 
 export class Room extends DurableObject {

@@ -1,6 +1,6 @@
 // The page of the benchmark of pages that follow: a device for each directory.
 
-import { followed } from '../../../src/follow/app/followed.ts';
+import { followed } from '../../../packages/follow/app/followed.ts';
 import { connect, live } from '../../../src/index.ts';
 
 interface List {

@@ -1,7 +1,7 @@
 // The worker of a page that follows: a list that follows the server's, and one of a class that does not. The server's port
 // is in the address of this script.
 
-import { follow } from '../../../worker/follow/follow.ts';
+import { follow } from '../../../packages/follow/copy/follow.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { serve } from '../../../worker/start/entries/objects.ts';
 import { listClass } from './list.ts';

@@ -1,7 +1,7 @@
 // The cases of a seed, on surfaces that report their own faults.
 
 import { expect, test } from 'vitest';
-import type { Draws } from '../../../src/testing/draws.ts';
+import type { Draws } from '../../../packages/testing/page/draws.ts';
 import { attackSeed } from './attack.ts';
 import type { Surface } from './surface.ts';
 

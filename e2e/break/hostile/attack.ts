@@ -1,7 +1,7 @@
 // The cases of a seed. fast-check makes them and shrinks a case that fails.
 
 import fc from 'fast-check';
-import { Draws } from '../../../src/testing/draws.ts';
+import { Draws } from '../../../packages/testing/page/draws.ts';
 import type { Surface } from './surface.ts';
 
 /** Longest that a failed case is shrunk; a whole seed has a minute. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Draws } from '../../../src/testing/draws.ts';
+import { Draws } from '../../../packages/testing/page/draws.ts';
 import { mutate } from './byte-mutations.ts';
 
 const small = fc.nat(80);

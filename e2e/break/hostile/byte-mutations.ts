@@ -1,6 +1,6 @@
 // Changes to bytes that parsers get wrong: single bits, lengths, ends, and parts moved about.
 
-import type { Draws } from '../../../src/testing/draws.ts';
+import type { Draws } from '../../../packages/testing/page/draws.ts';
 
 /** Bytes that are limits of something: of signs, of varints, of text. */
 const EDGES = [0x00, 0x01, 0x7f, 0x80, 0x81, 0xfe, 0xff, 0x0f, 0x5f, 0x24];

@@ -1,7 +1,11 @@
 // Sound database files of many sorts, and changes to them that a parser may get wrong.
 
-import type { Draws } from '../../../src/testing/draws.ts';
-import { makeFile, makeWal, walTransaction } from '../../../worker/testing/foreign-files.ts';
+import type { Draws } from '../../../packages/testing/page/draws.ts';
+import {
+  makeFile,
+  makeWal,
+  walTransaction,
+} from '../../../packages/testing/worker/foreign-files.ts';
 import { mutate } from './byte-mutations.ts';
 
 const PAGE_BYTES = 4096;

@@ -4,10 +4,10 @@
 // data; or it is accepted, and then plain SQLite finds the export sound and the object works. The WASM
 // never traps, and the other object of the host still works.
 
+import { queryFile } from '../../../packages/testing/worker/foreign-files.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
-import { queryFile } from '../../../worker/testing/foreign-files.ts';
-import { createTestHost, type TestHost } from '../../../worker/testing/test-host.ts';
 import { type HostileFile, hostileFile, hostileWal } from './database-grammar.ts';
 import { PollutionWatch } from './pollution.ts';
 import type { Surface } from './surface.ts';

@@ -1,13 +1,14 @@
 // The worker that leads, as pages meet it, in this thread: served by the same code as in a browser,
 // over objects in memory, with Web Locks of the tests' browser.
 
+import { type Agent, FakeBrowser } from '../../../packages/testing/page/fake-browser.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import {
   holdForLife,
   namesOf,
   PROTOCOL_VERSION,
   type WorkerMessage,
 } from '../../../src/shared/wire/control.ts';
-import { type Agent, FakeBrowser } from '../../../src/testing/fake-browser.ts';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
@@ -16,7 +17,6 @@ import { objectRealm } from '../../../worker/realm/globals/object-realm.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';
 import { DurableObject } from '../../../worker/start/entries/node-objects.ts';
-import { loadSqliteInNode } from '../../../worker/testing/sqlite.ts';
 
 const { setTimeout: systemTimeout, clearTimeout: systemClear } = globalThis;
 

@@ -1,7 +1,7 @@
 // Messages of any shape on the channels between pages and the worker that leads: those of the
 // protocol (src/shared/wire), the same with parts replaced, and those of comlink that the protocol never uses.
 
-import type { Draws } from '../../../src/testing/draws.ts';
+import type { Draws } from '../../../packages/testing/page/draws.ts';
 
 /** A message that is posted on a connection. */
 export interface HostileMessage {

@@ -19,7 +19,7 @@ import {
   unpackData,
 } from '../../../demo/playground/shared-data.ts';
 import { SandboxObjects } from '../../../demo/sandbox/sandbox-objects.ts';
-import { Draws } from '../../../src/testing/draws.ts';
+import { Draws } from '../../../packages/testing/page/draws.ts';
 import { createObjects, MemoryMedium } from '../../../worker/start/entries/in-process.ts';
 import { DurableObject } from '../../../worker/start/entries/objects.ts';
 import { mutate } from './byte-mutations.ts';

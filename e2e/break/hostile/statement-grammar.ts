@@ -4,7 +4,7 @@
 // refused in a statement may happen when the storage runs one. Some programs are chains: tables,
 // triggers and rows put together so that an operation on one reaches into another.
 
-import type { Draws } from '../../../src/testing/draws.ts';
+import type { Draws } from '../../../packages/testing/page/draws.ts';
 
 export type Step =
   | { readonly kind: 'sql'; readonly text: string; readonly bindings: readonly unknown[] }

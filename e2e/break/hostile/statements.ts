@@ -4,9 +4,9 @@
 // keys, values and alarm are as the storage's own calls made them; no table of the object has a
 // reserved name; an error has a code, and is not a defect. The programs run through `ctx-storage/node`.
 
+import type { Draws } from '../../../packages/testing/page/draws.ts';
 import type { StorageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
-import type { Draws } from '../../../src/testing/draws.ts';
 import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
 import { PollutionWatch } from './pollution.ts';
 import { KEYS, StatementGrammar, type Step } from './statement-grammar.ts';

@@ -1,6 +1,6 @@
 // The interface of every hostile surface: cases, each made from random choices and judged by itself.
 
-import type { Draws } from '../../../src/testing/draws.ts';
+import type { Draws } from '../../../packages/testing/page/draws.ts';
 
 export const SURFACES = ['values', 'databases', 'wal', 'statements', 'messages'] as const;
 

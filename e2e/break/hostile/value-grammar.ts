@@ -1,6 +1,6 @@
 // Random values of every sort that can be stored, and bytes that stand for costly ones.
 
-import type { Draws } from '../../../src/testing/draws.ts';
+import type { Draws } from '../../../packages/testing/page/draws.ts';
 
 const KEYS = [
   'a',

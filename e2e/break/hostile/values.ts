@@ -4,11 +4,11 @@
 // written again; nothing shared is polluted; nothing that lies beside the bytes in memory is in it.
 
 import { serialize as serializeV8 } from 'node:v8';
+import type { Draws } from '../../../packages/testing/page/draws.ts';
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { VALUE_BYTES_MAX } from '../../../src/shared/contract/limits.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import { decodeValue } from '../../../src/shared/values/value.ts';
-import type { Draws } from '../../../src/testing/draws.ts';
 import { mutate } from './byte-mutations.ts';
 import { PollutionWatch } from './pollution.ts';
 import type { Surface } from './surface.ts';

@@ -34,7 +34,8 @@ const diffTests = (...names: string[]) => names.map((name) => `worker/engine/dif
 /** The pages of two states, without SQLite. */
 const TREES = ['changed-keys', 'key-order', 'state-pages', 'touched-pages', 'tree-page'];
 const APPLICATION = 'application,changeset,sequences';
-const followTests = (...names: string[]) => names.map((name) => `worker/follow/${name}.test.ts`);
+const followTests = (...names: string[]) =>
+  names.map((name) => `packages/follow/copy/${name}.test.ts`);
 /** The server's side on this package's own host; the same tests run in workerd. */
 const FOLLOWERS_HERE = ['followers-here', 'instances', 'served-classes'].map(
   (name) => `e2e/workerd/follow/${name}.test.ts`,
@@ -138,40 +139,47 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     ],
   },
   'follow-values': {
-    folder: 'src/follow',
-    mutate: ['src/follow/changes/changes-bytes.ts', `src/follow/server/{${FOLLOW_VALUES}}.ts`],
-    tests: ['src/follow/changes', 'src/follow/server'],
+    folder: 'packages/follow',
+    mutate: [
+      'packages/follow/changes/changes-bytes.ts',
+      `packages/follow/server/{${FOLLOW_VALUES}}.ts`,
+    ],
+    tests: ['packages/follow/changes', 'packages/follow/server'],
   },
   'follow-server': {
-    folder: 'src/follow',
-    mutate: ['src/follow/server/*.ts', `!src/follow/server/{${FOLLOW_VALUES}}.ts`],
+    folder: 'packages/follow',
+    mutate: ['packages/follow/server/*.ts', `!packages/follow/server/{${FOLLOW_VALUES}}.ts`],
     tests: [
       ...followTests('replica', 'lost-answers', 'hostile-followers'),
-      'src/follow/server/follower-sockets.test.ts',
+      'packages/follow/server/follower-sockets.test.ts',
       ...FOLLOWERS_HERE,
     ],
   },
   'follow-capture': {
-    folder: 'src/follow',
-    mutate: ['src/follow/capture/*.ts', 'src/follow/changes/exact-text.ts'],
+    folder: 'packages/follow',
+    mutate: ['packages/follow/capture/*.ts', 'packages/follow/changes/exact-text.ts'],
     tests: [
-      'src/follow/changes',
+      'packages/follow/changes',
       ...followTests('capture', 'noted-storage', 'noted-tables', 'replaced-rows', 'replica'),
     ],
   },
   'follow-protocol': {
-    folder: 'src/follow',
-    mutate: ['src/follow/protocol/*.ts'],
-    tests: ['src/follow/protocol', ...followTests('replica', 'lost-answers'), ...FOLLOWERS_HERE],
+    folder: 'packages/follow',
+    mutate: ['packages/follow/protocol/*.ts'],
+    tests: [
+      'packages/follow/protocol',
+      ...followTests('replica', 'lost-answers'),
+      ...FOLLOWERS_HERE,
+    ],
   },
   'follow-copy': {
-    folder: 'worker/follow',
-    mutate: ['worker/follow/*.ts', 'src/follow/app/*.ts'],
-    tests: ['worker/follow', 'src/follow/app'],
+    folder: 'packages/follow/copy',
+    mutate: ['packages/follow/copy/*.ts', 'packages/follow/app/*.ts'],
+    tests: ['packages/follow/copy', 'packages/follow/app'],
   },
   vfs: {
     folder: 'worker/engine/vfs',
-    mutate: ['worker/engine/vfs/*.ts', '!worker/testing/sqlite.ts'],
+    mutate: ['worker/engine/vfs/*.ts', '!packages/testing/worker/sqlite.ts'],
     tests: ['worker/engine/vfs', 'worker/engine/sql/database.test.ts'],
     caches: [
       'worker/engine/vfs/log-vfs.ts',

@@ -5,8 +5,8 @@ import VueNotes from 'recipe:live.vue';
 import { createRenderEffect, createRoot, createSignal } from 'solid-js';
 import { mount, unmount } from 'svelte';
 import { createApp, h, ref } from 'vue';
+import { useLive } from '../../../packages/adapters/solid/index.ts';
 import type { Live, RemoteStorage } from '../../../src/index.ts';
-import { useLive } from '../../../src/tools/solid/index.ts';
 import { props } from './props.svelte.js';
 
 interface Note {

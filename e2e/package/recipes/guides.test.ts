@@ -30,7 +30,7 @@ async function exportsOf<T>(document: string, text: string): Promise<[T, Storage
       loader: 'ts',
       resolveDir: REPOSITORY,
     },
-    alias: { 'ctx-storage/migrate': join(REPOSITORY, 'src/tools/migrate/migrate.ts') },
+    alias: { 'ctx-storage/migrate': join(REPOSITORY, 'packages/adapters/migrate/migrate.ts') },
     bundle: true,
     format: 'esm',
     platform: 'node',

@@ -56,18 +56,27 @@ async function run(
 }
 
 test('[KYSELY2] the example for Kysely stores what it says', async () => {
-  const storage = await run("from 'ctx-storage/kysely'", 'kysely', 'src/tools/kysely/dialect.ts');
+  const storage = await run(
+    "from 'ctx-storage/kysely'",
+    'kysely',
+    'packages/adapters/kysely/dialect.ts',
+  );
   expect(await storage.sql.exec('SELECT * FROM person, total').toArray()).toEqual([
     { name: 'Ada', people: 1 },
   ]);
 });
 
 test('[DRIZZLE2] [DRIZZLE3] the example for Drizzle stores what it says', async () => {
-  const storage = await run("from 'ctx-storage/drizzle'", 'drizzle', 'src/tools/drizzle/index.ts', {
-    './drizzle/meta/_journal.json': '{"entries":[{"tag":"0000_first"}]}',
-    './drizzle/0000_first.sql':
-      'CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT); CREATE TABLE shelf(count INTEGER)',
-  });
+  const storage = await run(
+    "from 'ctx-storage/drizzle'",
+    'drizzle',
+    'packages/adapters/drizzle/index.ts',
+    {
+      './drizzle/meta/_journal.json': '{"entries":[{"tag":"0000_first"}]}',
+      './drizzle/0000_first.sql':
+        'CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT); CREATE TABLE shelf(count INTEGER)',
+    },
+  );
   expect(await storage.sql.exec('SELECT title FROM book').raw().toArray()).toEqual([
     ['One'],
     ['One and a half'],

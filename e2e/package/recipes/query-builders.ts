@@ -1,7 +1,7 @@
 // Calls of apps with Drizzle and Kysely on a page.
 
-import { runOnHandle } from '../../../src/testing/drizzle-program.ts';
-import { runAll } from '../../../src/testing/kysely-program.ts';
+import { runOnHandle } from '../../../packages/adapters/testing/drizzle-program.ts';
+import { runAll } from '../../../packages/adapters/testing/kysely-program.ts';
 
 const builders = { drizzle: runOnHandle, kysely: runAll };
 

@@ -30,8 +30,8 @@ export async function bundlePage(
     target: 'es2023',
     conditions: ['browser'],
     alias: {
-      'ctx-storage/svelte': join(REPOSITORY, 'src/tools/svelte/index.ts'),
-      'ctx-storage/vue': join(REPOSITORY, 'src/tools/vue/index.ts'),
+      'ctx-storage/svelte': join(REPOSITORY, 'packages/adapters/svelte/index.ts'),
+      'ctx-storage/vue': join(REPOSITORY, 'packages/adapters/vue/index.ts'),
     },
     define: { 'process.env.NODE_ENV': '"production"' },
     write: false,

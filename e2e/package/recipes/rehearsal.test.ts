@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterEach, expect, test } from 'vitest';
+import type { Migration } from '../../../packages/adapters/migrate/migrate.ts';
 import type { StorageChange } from '../../../src/shared/contract/changes.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import type { Migration } from '../../../src/tools/migrate/migrate.ts';
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { REPOSITORY } from '../../browsers/server.ts';
@@ -37,7 +37,7 @@ async function prepared() {
       loader: 'ts',
       resolveDir: REPOSITORY,
     },
-    alias: { 'ctx-storage/migrate': join(REPOSITORY, 'src/tools/migrate/migrate.ts') },
+    alias: { 'ctx-storage/migrate': join(REPOSITORY, 'packages/adapters/migrate/migrate.ts') },
     bundle: true,
     format: 'esm',
     write: false,

@@ -1,7 +1,7 @@
 // The pages of the site that are made from the management interface: its schedule, and its error codes.
 
-import { ERRORS } from '../../../src/management/call/error-codes.ts';
-import { scheduleMarkdown } from '../../../src/management/schedule/markdown.ts';
+import { ERRORS } from '../../../packages/management/call/error-codes.ts';
+import { scheduleMarkdown } from '../../../packages/management/schedule/markdown.ts';
 
 /** The text of each page, by its name. */
 export const MANAGEMENT_PAGES: Readonly<Record<string, () => string>> = {

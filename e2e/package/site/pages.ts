@@ -82,7 +82,7 @@ export const SECTIONS: readonly SiteSection[] = [
     pages: [
       doc('management', 'The API on any date'),
       {
-        file: 'e2e/specs/management/matrix.md',
+        file: 'packages/management/e2e/matrix.md',
         page: 'management-clients',
         title: 'Versions of the SDK',
       },

@@ -3,6 +3,7 @@
 
 import type Client from 'cloudflare';
 import type * as React from 'react';
+import type { CallLog as Calls } from '../../../packages/management/index.ts';
 import type {
   connect as connectClasses,
   DurableObjectNamespace,
@@ -13,7 +14,6 @@ import type {
   RemoteObjects,
   StorageCommit,
 } from '../../../src/index.ts';
-import type { CallLog as Calls } from '../../../src/management/index.ts';
 import type {
   DurableObject,
   serve as serveClasses,

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ERRORS } from '../../../src/management/call/error-codes.ts';
+import { ERRORS } from '../../../packages/management/call/error-codes.ts';
 import { listFiles, ROOT, readSource } from '../../suite/source-files.ts';
 import { apiEntries, apiItems } from './api-reference.ts';
 import { anchorsIn, linksIn, replaceLinks, targetOf, withoutComments } from './links.ts';

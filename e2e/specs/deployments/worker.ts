@@ -1,7 +1,7 @@
 // The class of several deployments of one app: each adds a method to the one before, and the class's text tells
 // which one it is.
 
-import { migrate } from '../../../src/tools/migrate/migrate.ts';
+import { migrate } from '../../../packages/adapters/migrate/migrate.ts';
 import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
 import type { Given } from './site.ts';
 

@@ -1,6 +1,6 @@
 // A whole Worker in a page's worker: a queue that it consumes, a cron and a rate limit.
 
-import { cronTriggers, queue, rateLimit } from '../../../worker/bindings/index.ts';
+import { cronTriggers, queue, rateLimit } from '../../../packages/workers/bindings/index.ts';
 import { serve } from '../../../worker/start/entries/objects.ts';
 
 /** Of user code, without types. */

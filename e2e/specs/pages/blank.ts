@@ -1,13 +1,13 @@
 // A page with nothing but the package: tests act on it from outside.
 
 import startDemo from 'virtual:ctx-storage/start';
-import { followed, settled } from '../../../src/follow/app/followed.ts';
+import { liveHistory } from '../../../packages/adapters/history/live-history.ts';
+import { migrate } from '../../../packages/adapters/migrate/migrate.ts';
+import { reconnecting, routeToWorker } from '../../../packages/adapters/socket/reconnecting.ts';
+import { undoStack } from '../../../packages/adapters/undo/undo.ts';
+import { followed, settled } from '../../../packages/follow/app/followed.ts';
 import { type ConnectOptions, connect, live, openStorage, withSignal } from '../../../src/index.ts';
 import { connectSource } from '../../../src/page/start/connect-source.ts';
-import { liveHistory } from '../../../src/tools/history/live-history.ts';
-import { migrate } from '../../../src/tools/migrate/migrate.ts';
-import { reconnecting, routeToWorker } from '../../../src/tools/socket/reconnecting.ts';
-import { undoStack } from '../../../src/tools/undo/undo.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
 

@@ -1,6 +1,6 @@
 // `env` of the worker beside this file, provided before its modules are evaluated.
 
-import { kv } from '../../../worker/bindings/index.ts';
+import { kv } from '../../../packages/workers/bindings/index.ts';
 import { provideEnv } from '../../../worker/start/entries/objects.ts';
 
 export const options = {

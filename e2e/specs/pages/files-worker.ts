@@ -2,11 +2,11 @@
 // the outcome of each: its name, and why it failed or null. The address names the medium: OPFS or, with
 // `?indexeddb`, IndexedDB.
 
+import { FILE_CASES } from '../../../packages/testing/worker/file.suite.ts';
 import type { FileDirectory } from '../../../worker/engine/file/file.ts';
 import { IdbRows } from '../../../worker/engine/file/idb-rows.ts';
 import { HandleCloser, OpfsDirectory } from '../../../worker/engine/file/opfs-file.ts';
 import { RowFiles } from '../../../worker/engine/file/row-files.ts';
-import { FILE_CASES } from '../../../worker/testing/file.suite.ts';
 
 /** Name of a case, and why it failed or null. */
 export type FileOutcome = readonly [name: string, failure: string | null];

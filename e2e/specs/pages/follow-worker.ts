@@ -1,6 +1,6 @@
 // A room that follows one on a server, whose port is in the address of this script.
 
-import { follow } from '../../../worker/follow/follow.ts';
+import { follow } from '../../../packages/follow/copy/follow.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { serve } from '../../../worker/start/entries/objects.ts';
 import { roomClass } from './follow-room.ts';

@@ -1,6 +1,6 @@
 // The blank page with an inspector on it, of an object or of the classes of a worker.
 
-import { type MountedInspector, mountInspector } from '../../../src/tools/inspector/index.ts';
+import { type MountedInspector, mountInspector } from '../../../packages/inspector/index.ts';
 import './blank.ts';
 
 const app = () => document.getElementById('app')!;

@@ -1,9 +1,9 @@
 // A class of many kinds of calls that follows its object on a server, whose port is in the address of this script.
 
-import { follow } from '../../../worker/follow/follow.ts';
+import { follow } from '../../../packages/follow/copy/follow.ts';
+import { mixedClass } from '../../../packages/follow/testing/mixed-class.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { serve } from '../../../worker/start/entries/objects.ts';
-import { mixedClass } from '../../../worker/testing/mixed-class.ts';
 
 const port = new URL(location.href).searchParams.get('port');
 

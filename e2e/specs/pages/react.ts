@@ -2,13 +2,13 @@
 
 import { createElement as h, StrictMode, Suspense } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
-import type { RemoteStorage } from '../../../src/index.ts';
 import {
   useConnectionStatus,
   useDraft,
   useLive,
   useLiveValue,
-} from '../../../src/tools/react/index.ts';
+} from '../../../packages/adapters/react/index.ts';
+import type { RemoteStorage } from '../../../src/index.ts';
 import './blank.ts';
 
 type Rooms = Awaited<ReturnType<typeof window.api.connectRooms>>['env'];

@@ -1,6 +1,12 @@
 // The bindings that are asked the same questions in workerd and here, and workerd's answers.
 
-import { d1, type EnvBinding, kv, r2, rateLimit } from '../../../worker/bindings/index.ts';
+import {
+  d1,
+  type EnvBinding,
+  kv,
+  r2,
+  rateLimit,
+} from '../../../packages/workers/bindings/index.ts';
 import { askWorkerd, type Script } from '../workerd.ts';
 import { d1All } from './d1.ts';
 import { d1Libraries } from './d1-libraries.ts';

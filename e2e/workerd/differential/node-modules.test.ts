@@ -6,8 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { Miniflare } from 'miniflare';
 import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nodeApis } from '../../../src/tools/vite/node-apis.ts';
-import { ctxStorage } from '../../../src/tools/vite/plugin.ts';
+import { nodeApis } from '../../../packages/vite/node-apis.ts';
+import { ctxStorage } from '../../../packages/vite/plugin.ts';
 import { NEWEST } from '../versions.ts';
 import { askWorkerd } from '../workerd.ts';
 

@@ -1,7 +1,7 @@
 // Queues: the same questions in workerd and here.
 
 import { describe, expect, test } from 'vitest';
-import { queue } from '../../../worker/bindings/index.ts';
+import { queue } from '../../../packages/workers/bindings/index.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { differs } from '../versions.ts';
 import { consume, QUEUES, queuesAll } from './queues.ts';

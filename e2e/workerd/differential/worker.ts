@@ -1,7 +1,7 @@
 // The asked classes, hosted as an app would host them.
 
-import { r2 } from '../../../worker/bindings/index.ts';
-import { provideHtmlRewriter } from '../../../worker/realm/modules/html-rewriter.ts';
+import { provideHtmlRewriter } from '../../../packages/html-rewriter/html-rewriter.ts';
+import { r2 } from '../../../packages/workers/bindings/index.ts';
 import {
   DurableObject,
   RpcStub,

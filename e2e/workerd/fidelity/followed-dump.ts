@@ -1,7 +1,7 @@
 // Everything that an object stores but its alarm, as plain data. Runs on any platform, inside and outside of the object.
 
+import { contentDump } from '../../../packages/follow/testing/content-dump.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
-import { contentDump } from '../../../worker/testing/content-dump.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -2,10 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import { followed, settled } from '../../../src/follow/app/followed.ts';
-import { follow } from '../../../worker/follow/follow.ts';
+import { followed, settled } from '../../../packages/follow/app/followed.ts';
+import { follow } from '../../../packages/follow/copy/follow.ts';
+import type { Connections } from '../../../packages/follow/testing/followed-server.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
-import type { Connections } from '../../../worker/testing/followed-server.ts';
 import type { Call, FollowedClass, ObjectClass, Succeeded } from './followed-classes.ts';
 import { type Dump, type DumpedStorage, dumpOf } from './followed-dump.ts';
 

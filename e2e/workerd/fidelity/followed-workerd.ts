@@ -1,7 +1,7 @@
 // The published classes on workerd, made followable.
 
 import { fileURLToPath } from 'node:url';
-import { connectionsOf } from '../../../worker/testing/followed-server.ts';
+import { connectionsOf } from '../../../packages/follow/testing/followed-server.ts';
 import { ANSWER, callsBy } from '../follow/rooms.ts';
 import { startInWorkerd } from '../workerd.ts';
 import { BUNDLING, FOLLOWED_CLASSES, type FollowedClass } from './followed-classes.ts';
@@ -11,7 +11,7 @@ import type { ScenarioServer } from './followed-scenario.ts';
 /** Each class is followable as it is; what the test adds is a class around the followable one. */
 const MAIN = `
   import { Server } from 'partyserver';
-  import { followable } from '../../../src/follow/server/index.ts';
+  import { followable } from '../../../packages/follow/server/index.ts';
   import * as libraries from '../libraries/classes.ts';
   import { dumpOf } from './followed-dump.ts';
   import { partyOf } from './followed-party.ts';

@@ -1,9 +1,9 @@
 // Published classes of `npm run fidelity` are followed as they are, in this process and on workerd.
 
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { followable } from '../../../src/follow/server/index.ts';
+import { followable } from '../../../packages/follow/server/index.ts';
+import { connectionsOf } from '../../../packages/follow/testing/followed-server.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
-import { connectionsOf } from '../../../worker/testing/followed-server.ts';
 import { FOLLOWED_CLASSES, loadClass } from './followed-classes.ts';
 import { type DumpedStorage, dumpOf } from './followed-dump.ts';
 import { followWithoutChange, type ScenarioServer } from './followed-scenario.ts';

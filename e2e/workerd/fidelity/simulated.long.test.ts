@@ -1,14 +1,14 @@
 // Published classes in the simulator: what they have acknowledged stays, through every fault.
 
 import { beforeAll, expect, test } from 'vitest';
-import type { WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
-import { DurableObject } from '../../../worker/realm/library/library.ts';
 import {
   exactlyOnce,
   noAlarmLost,
   type SimulateOptions,
   simulate,
-} from '../../../worker/simulate/simulate.ts';
+} from '../../../packages/testing/simulate/simulate.ts';
+import type { WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
+import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 
 /** The interface of each class in libraries/classes/kept.ts. */

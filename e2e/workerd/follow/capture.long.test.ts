@@ -1,19 +1,19 @@
 // The changes of an object in workerd, applied to a copy of it here after each statement: the copy is equal.
 
 import { expect, test } from 'vitest';
-import { decodeChanges } from '../../../src/follow/changes/changes-bytes.ts';
-import type { Position } from '../../../src/follow/protocol/messages.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
-import { applyChanges } from '../../../worker/follow/apply-changes.ts';
+import { decodeChanges } from '../../../packages/follow/changes/changes-bytes.ts';
+import { applyChanges } from '../../../packages/follow/copy/apply-changes.ts';
 import {
   ENDED_BY_TRIGGERS,
   REPLACING,
   STATEMENTS,
-} from '../../../worker/follow/capture-statements.ts';
+} from '../../../packages/follow/copy/capture-statements.ts';
+import type { Position } from '../../../packages/follow/protocol/messages.ts';
+import { contentDump } from '../../../packages/follow/testing/content-dump.ts';
+import { createTestHost } from '../../../packages/testing/worker/test-host.ts';
+import { deserialize } from '../../../src/shared/values/decode.ts';
 import { NO_FOLLOWERS } from '../../../worker/objects/host/followers.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
-import { contentDump } from '../../../worker/testing/content-dump.ts';
-import { createTestHost } from '../../../worker/testing/test-host.ts';
 import { roomsInWorkerd } from './rooms.ts';
 
 const CAPTURED = `

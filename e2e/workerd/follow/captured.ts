@@ -1,12 +1,12 @@
 // A class of workerd whose changes are noted, for the test beside this one.
 
-import { Capture } from '../../../src/follow/capture/capture.ts';
-import { encodeChanges } from '../../../src/follow/changes/changes-bytes.ts';
-import type { Position } from '../../../src/follow/protocol/messages.ts';
+import { Capture } from '../../../packages/follow/capture/capture.ts';
+import { encodeChanges } from '../../../packages/follow/changes/changes-bytes.ts';
+import type { Position } from '../../../packages/follow/protocol/messages.ts';
+import { contentDump } from '../../../packages/follow/testing/content-dump.ts';
+import { wholeCopy } from '../../../packages/follow/testing/whole-copy.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
-import { contentDump } from '../../../worker/testing/content-dump.ts';
-import { wholeCopy } from '../../../worker/testing/whole-copy.ts';
 
 interface ObjectBase {
   readonly ctx: { readonly storage: DurableObjectStorage };

@@ -1,14 +1,14 @@
 // A follower that a test drives, message by message.
 
-import { decodeChanges } from '../../../src/follow/changes/changes-bytes.ts';
-import { FOLLOW_SUBPROTOCOL } from '../../../src/follow/protocol/connection.ts';
-import { decodeToFollower } from '../../../src/follow/protocol/decode.ts';
+import { decodeChanges } from '../../../packages/follow/changes/changes-bytes.ts';
+import { FOLLOW_SUBPROTOCOL } from '../../../packages/follow/protocol/connection.ts';
+import { decodeToFollower } from '../../../packages/follow/protocol/decode.ts';
 import {
   FOLLOW_PROTOCOLS,
   type MessageToFollower,
   type NumberedOutcome,
   type Position,
-} from '../../../src/follow/protocol/messages.ts';
+} from '../../../packages/follow/protocol/messages.ts';
 import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 

@@ -1,12 +1,12 @@
 // A server of the worlds of converging.ts in workerd.
 
-import type { ConvergingServer } from '../../../worker/testing/converging.ts';
-import { connectionsOf } from '../../../worker/testing/followed-server.ts';
+import type { ConvergingServer } from '../../../packages/follow/testing/converging.ts';
+import { connectionsOf } from '../../../packages/follow/testing/followed-server.ts';
 import { roomsInWorkerd } from './rooms.ts';
 
 const ROOM = `
-  import { followable } from '../../../src/follow/server/index.ts';
-  import { MIXED_METHODS, mixedClass } from '../../../worker/testing/mixed-class.ts';
+  import { followable } from '../../../packages/follow/server/index.ts';
+  import { MIXED_METHODS, mixedClass } from '../../../packages/follow/testing/mixed-class.ts';
   const options = { authorize: () => 'someone', methods: MIXED_METHODS, version: 1 };
   export const Room = followable(mixedClass(DurableObject), options);`;
 

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, test } from 'vitest';
+import { converge } from '../../../packages/follow/testing/converging.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
-import { converge } from '../../../worker/testing/converging.ts';
 import { type ServerInWorkerd, serveInWorkerd } from './converging-rooms.ts';
 
 const wasm = new WebAssembly.Module(

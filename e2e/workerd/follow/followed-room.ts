@@ -1,9 +1,9 @@
 // The class of the tests, made followable: small limits, and the identity from a header.
 
-import { Capture } from '../../../src/follow/capture/capture.ts';
-import type { Changes } from '../../../src/follow/changes/changes.ts';
-import type { Position } from '../../../src/follow/protocol/messages.ts';
-import { followableOn } from '../../../src/follow/server/followable.ts';
+import { Capture } from '../../../packages/follow/capture/capture.ts';
+import type { Changes } from '../../../packages/follow/changes/changes.ts';
+import type { Position } from '../../../packages/follow/protocol/messages.ts';
+import { followableOn } from '../../../packages/follow/server/followable.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { METHODS, roomOf } from './room.ts';
 

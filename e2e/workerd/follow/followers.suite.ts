@@ -6,8 +6,8 @@ import {
   FOLLOW_PONG,
   FOLLOW_SUBPROTOCOL,
   MESSAGE_BYTES_MAX,
-} from '../../../src/follow/protocol/connection.ts';
-import { FOLLOW_PROTOCOLS } from '../../../src/follow/protocol/messages.ts';
+} from '../../../packages/follow/protocol/connection.ts';
+import { FOLLOW_PROTOCOLS } from '../../../packages/follow/protocol/messages.ts';
 import { FollowClient, type FollowRoom, type TalkSocket } from './client.ts';
 import { LIMITS } from './followed-room.ts';
 import type { Rooms } from './rooms.ts';

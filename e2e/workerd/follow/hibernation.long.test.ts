@@ -1,7 +1,7 @@
 // Followers of an object that hibernates in workerd, which takes it 10 s without events.
 
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { FOLLOW_PING, FOLLOW_PONG } from '../../../src/follow/protocol/connection.ts';
+import { FOLLOW_PING, FOLLOW_PONG } from '../../../packages/follow/protocol/connection.ts';
 import { FollowClient } from './client.ts';
 import { type Rooms, roomsInWorkerd } from './rooms.ts';
 

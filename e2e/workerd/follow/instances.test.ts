@@ -1,11 +1,11 @@
 // Connections, records and calls when the instance of a followed object ends: here, where a test can end it.
 
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { Capture } from '../../../src/follow/capture/capture.ts';
-import type { PartMessage } from '../../../src/follow/protocol/messages.ts';
-import { followableOn } from '../../../src/follow/server/followable.ts';
-import { followable } from '../../../src/follow/server/index.ts';
-import type { ServedEnvironment } from '../../../src/follow/server/served-object.ts';
+import { Capture } from '../../../packages/follow/capture/capture.ts';
+import type { PartMessage } from '../../../packages/follow/protocol/messages.ts';
+import { followableOn } from '../../../packages/follow/server/followable.ts';
+import { followable } from '../../../packages/follow/server/index.ts';
+import type { ServedEnvironment } from '../../../packages/follow/server/served-object.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { FollowClient, type FollowRoom } from './client.ts';

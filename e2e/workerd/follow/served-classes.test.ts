@@ -5,8 +5,8 @@ import {
   FOLLOW_PING,
   FOLLOW_PONG,
   FOLLOW_SUBPROTOCOL,
-} from '../../../src/follow/protocol/connection.ts';
-import { followable } from '../../../src/follow/server/index.ts';
+} from '../../../packages/follow/protocol/connection.ts';
+import { followable } from '../../../packages/follow/server/index.ts';
 import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createObjects, evictDurableObject } from '../../../worker/start/entries/node-objects.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Log, LogLevel, Miniflare } from 'miniflare';
-import { createTestHost } from '../../../worker/testing/test-host.ts';
+import { createTestHost } from '../../../packages/testing/worker/test-host.ts';
 import { canonicalize } from '../conformance/corpus/canonical.mjs';
 import { runProgram } from './interpreter.mjs';
 import type { Step } from './step.ts';

@@ -1,9 +1,9 @@
 // Whether live reads know the tables of each statement of a program: SQLite tells its authorizer, and the compiled statement
 // opens them.
 
+import { ProgramReader, untoldTables } from '../../../packages/testing/worker/opened-tables.ts';
+import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import type { QueryTables } from '../../../worker/engine/sql/query-tables.ts';
-import { ProgramReader, untoldTables } from '../../../worker/testing/opened-tables.ts';
-import { openInMemory } from '../../../worker/testing/test-database.ts';
 import type { Step } from './step.ts';
 
 /** The first statement that opens a table of which nobody is told; undefined: there is none. */

@@ -1,12 +1,12 @@
 // Tabs of several deployments, as their pages see them.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { namesOf, PROTOCOL_VERSION } from '../../shared/wire/control.ts';
-import { FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-search.ts';
 
 let tabs: FakeTabs;

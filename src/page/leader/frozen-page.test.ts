@@ -1,9 +1,9 @@
 // A page that the browser freezes, in its back/forward cache or in the background: its worker stands still with it.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { codeOf, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
-import { codeOf, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 
 let tabs: FakeTabs;
 beforeEach(() => {

@@ -3,13 +3,17 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import {
+  BlockableThread,
+  channelBetween,
+  DrivenThreads,
+} from '../../../packages/testing/page/blockable-thread.ts';
+import { Draws } from '../../../packages/testing/page/draws.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { ChannelEndpoint, type WireChannel } from '../../shared/wire/channel-endpoint.ts';
 import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
 import { PageEnd } from '../../shared/wire/page-end.ts';
 import { WorkerEnd } from '../../shared/wire/worker-end.ts';
-import { BlockableThread, channelBetween, DrivenThreads } from '../../testing/blockable-thread.ts';
-import { Draws } from '../../testing/draws.ts';
 import { Heartbeat } from './heartbeat.ts';
 
 const NOT_DONE = storageError('WORKER_BUSY', 'not done');

@@ -2,9 +2,9 @@
 // nobody.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import type { PersistenceBrowser } from './status.ts';
 
 let tabs: FakeTabs;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type FakeTab, FakeTabs, FakeWorker } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import { namesOf } from '../../shared/wire/control.ts';
-import { type FakeTab, FakeTabs, FakeWorker } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import { REST_MS } from './reserve.ts';
 
 let tabs: FakeTabs;

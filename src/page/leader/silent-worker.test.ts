@@ -1,6 +1,8 @@
 // A worker that leads and answers nothing any more: the page it belongs to ends it, and another one leads.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { codeOf, type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import {
@@ -10,8 +12,6 @@ import {
   type StartMessage,
   type WorkerMessage,
 } from '../../shared/wire/control.ts';
-import { codeOf, type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { SILENT_WAIT_MS } from './leader-search.ts';
 import { SILENT_ASK_MS } from './own-worker.ts';

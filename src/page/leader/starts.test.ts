@@ -1,12 +1,16 @@
 // How a page starts its worker: failed starts, other choices, scripts that never serve, wrong arguments.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type FakeTab,
+  FakeTabs,
+  type FakeWorker,
+} from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import { isStorageError, type StorageError } from '../../shared/contract/errors.ts';
 import { namesOf, type WorkerMessage } from '../../shared/wire/control.ts';
-import { type FakeTab, FakeTabs, type FakeWorker } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import { OTHERS_WAIT_MS } from './leader-search.ts';
 import { checkStorageName, choiceOfConnect, choiceOfStorage } from './worker-choice.ts';
 

@@ -1,13 +1,13 @@
 // The reports of handles and connections: their state, and their writes.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
 import type { ConnectionStatus } from '../../shared/contract/connection-status.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import { OTHERS_WAIT_MS } from './leader-search.ts';
 
 let tabs: FakeTabs;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type FakeTab, FakeTabs, FakeWorker } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
 import { namesOf, PROTOCOL_VERSION } from '../../shared/wire/control.ts';
-import { type FakeTab, FakeTabs, FakeWorker } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import { OTHERS_WAIT_MS } from './leader-search.ts';
 
 let tabs: FakeTabs;

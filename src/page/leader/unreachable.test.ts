@@ -1,12 +1,12 @@
 // Workers that cannot serve: their files were cleared, or they answer nothing.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
 import { OWN_VERSIONS } from '../../shared/wire/control.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { SILENT_WAIT_MS } from './leader-search.ts';
 

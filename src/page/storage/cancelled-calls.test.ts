@@ -2,11 +2,11 @@
 
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
 import type { RemoteSqlCursor, RemoteStorage, SqlRow } from '../../shared/contract/storage.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 
 let tabs: FakeTabs;
 let tab: FakeTab;

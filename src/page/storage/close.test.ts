@@ -2,6 +2,9 @@
 // worker is given up.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { FakeHost } from '../../../packages/testing/page/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { RemoteStorage, StorageBranch } from '../../shared/contract/storage.ts';
@@ -13,9 +16,6 @@ import {
   type OperationName,
 } from '../../shared/wire/operations.ts';
 import { Work } from '../../shared/wire/page-end.ts';
-import type { FakeHost } from '../../testing/fake-host.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import { Flags } from '../leader/flags.ts';
 import { Persistence } from '../leader/status.ts';
 import { Session, type SessionConnection, type SessionFinder } from './session.ts';

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { Namespaces } from '../../../worker/objects/calls/namespaces.ts';
 import type { ObjectManager } from '../../../worker/objects/host/object-manager.ts';
 import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
-import { createTestHost, type TestHost } from '../../../worker/testing/test-host.ts';
 import { withSocket } from '../../shared/calls/sockets/install.ts';
 import { WebSocketPair } from '../../shared/calls/sockets/web-socket.ts';
 import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
 import type { RpcStub } from '../../shared/contract/object.ts';
 import type { ObjectAddress } from '../../shared/contract/object-id.ts';
 import { RpcTarget } from '../../shared/contract/rpc-target.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import type { RemoteObjects } from './connect.ts';
 
 class Room extends DurableObject {

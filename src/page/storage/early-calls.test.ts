@@ -1,6 +1,9 @@
 // The calls of an early handle: none reaches the object before `prepare` is done, also if it fails.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { LiveCalls } from '../../../worker/objects/calls/live-calls.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
@@ -9,11 +12,8 @@ import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
 import { objectRealm } from '../../../worker/realm/globals/object-realm.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';
-import { loadSqliteInNode } from '../../../worker/testing/sqlite.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
 import type { StorageService } from '../../shared/wire/protocol.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 import { RemoteBulkKv } from './remote-kv.ts';
 import { RemoteSql } from './remote-sql.ts';
 import * as handles from './remote-storage.ts';

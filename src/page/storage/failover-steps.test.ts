@@ -1,9 +1,9 @@
 // A failover counted in steps: time stands still, so whatever waits for a timer shows.
 
 import { afterEach, expect, test } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 
 /** Turns in which a call must be answered after the last worker has ended. */
 const TURNS_MAX = 150;

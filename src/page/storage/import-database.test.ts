@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { FakeHost } from '../../../packages/testing/page/fake-host.ts';
+import { FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
-import type { FakeHost } from '../../testing/fake-host.ts';
-import { FakeTabs } from '../../testing/fake-tabs.ts';
 
 let tabs: FakeTabs;
 let storage: RemoteStorage;

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { Namespaces } from '../../../worker/objects/calls/namespaces.ts';
 import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
-import { createTestHost, type TestHost } from '../../../worker/testing/test-host.ts';
 import { RpcTarget } from '../../shared/contract/rpc-target.ts';
 import type { ObjectsService } from '../../shared/wire/protocol.ts';
-import { FakeTabs } from '../../testing/fake-tabs.ts';
 
 class Counter extends RpcTarget {
   #count = 0;

@@ -1,6 +1,8 @@
 // The interface `Objects`, of a page's connection and of a Node process: the same names, and the same meanings.
 
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
+import { FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
@@ -9,10 +11,8 @@ import { objectRealm } from '../../../worker/realm/globals/object-realm.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';
 import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
-import { loadSqliteInNode } from '../../../worker/testing/sqlite.ts';
 import type { DurableObjectStub } from '../../shared/contract/object.ts';
 import type { Objects } from '../../shared/contract/object-management.ts';
-import { FakeTabs } from '../../testing/fake-tabs.ts';
 import type { RemoteObjects } from './connect.ts';
 
 class Room extends DurableObject {

@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { FakeHost } from '../../../packages/testing/page/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import type { RemoteSqlStorage, RemoteStorage } from '../../shared/contract/storage.ts';
-import type { FakeHost } from '../../testing/fake-host.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 
 let tabs: FakeTabs;
 let storage: RemoteStorage;

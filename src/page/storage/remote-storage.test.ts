@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { FakeHost } from '../../../packages/testing/page/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import type { RemoteSqlCursor, RemoteStorage } from '../../shared/contract/storage.ts';
 import { BATCH_CALLS_MAX } from '../../shared/wire/protocol.ts';
-import type { FakeHost } from '../../testing/fake-host.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 import { LIST_ENTRIES } from './remote-kv.ts';
 
 /** The storage as a program without types sees it. */

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { FakeHost } from '../../../packages/testing/page/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import type { RemoteStorage, Transaction } from '../../shared/contract/storage.ts';
 import { toWire } from '../../shared/wire/errors-on-wire.ts';
-import type { FakeHost } from '../../testing/fake-host.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 
 let tabs: FakeTabs;
 let tab: FakeTab;

@@ -1,13 +1,13 @@
 // Work that is lost with one worker after the other: each tab that leads is asked, answers nothing, and is closed.
 
 import { afterEach, expect, test, vi } from 'vitest';
+import { FakeHost } from '../../../packages/testing/page/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
 import { toWire } from '../../shared/wire/errors-on-wire.ts';
 import type { ObjectsConnection, ObjectsService } from '../../shared/wire/protocol.ts';
-import { FakeHost } from '../../testing/fake-host.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 
 let tabs: FakeTabs;
 afterEach(() => tabs.close());

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { Settling } from '../../../packages/testing/page/settling.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { isStorageError } from '../../shared/contract/errors.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { Settling } from '../../testing/settling.ts';
-import { turns } from '../../testing/turns.ts';
 import { CONNECT_WAIT_MS } from '../leader/leader-search.ts';
 
 const STEPS = [

@@ -3,14 +3,14 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { Namespaces } from '../../../worker/objects/calls/namespaces.ts';
 import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
-import { createTestHost, type TestHost } from '../../../worker/testing/test-host.ts';
 import type { RpcStub } from '../../shared/contract/object.ts';
-import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
-import { turns } from '../../testing/turns.ts';
 
 type Listener = (event: number) => void;
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FakeHost } from '../../testing/fake-host.ts';
+import { FakeHost } from '../../../packages/testing/page/fake-host.ts';
 import { type CallMessage, ChannelEndpoint } from './channel-endpoint.ts';
 import type { CallOf } from './operations.ts';
 import { PageEnd } from './page-end.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { turns } from '../../testing/turns.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { type ChannelHost, OwnChannel } from './channel-endpoint.ts';
 
 let ports: MessageChannel;

@@ -1,15 +1,15 @@
 // Changes between two states, applied to a third one: without a log, and without an object.
 
 import { expect, test } from 'vitest';
-import { programs, THREE } from '../../testing/state-programs.ts';
+import { programs, THREE } from '../../../packages/testing/worker/state-programs.ts';
 import {
   apply,
   contentOfState,
   inState,
   type StoredState,
   stateAfter,
-} from '../../testing/stored-states.ts';
-import { codeOf, rows } from '../../testing/test-database.ts';
+} from '../../../packages/testing/worker/stored-states.ts';
+import { codeOf, rows } from '../../../packages/testing/worker/test-database.ts';
 import { RefusedChanges } from './application.ts';
 
 const SERIES = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)';

@@ -1,8 +1,13 @@
 // The rows that may differ, from the pages of two states: exactly the rows that differ, where the pages tell it.
 
 import { expect, test } from 'vitest';
-import { compare, pagesOf, type StoredState, stateAfter } from '../../testing/stored-states.ts';
-import { openInMemory } from '../../testing/test-database.ts';
+import {
+  compare,
+  pagesOf,
+  type StoredState,
+  stateAfter,
+} from '../../../packages/testing/worker/stored-states.ts';
+import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import { valueOfCell } from '../sql/cells.ts';
 import { ChangedKeys } from './changed-keys.ts';
 import { KeyOrder } from './key-order.ts';

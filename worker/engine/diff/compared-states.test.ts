@@ -1,13 +1,13 @@
 // The differences of two states without a log: found by their pages, and found by comparing whole tables.
 
 import { expect, test } from 'vitest';
-import { programs } from '../../testing/state-programs.ts';
+import { programs } from '../../../packages/testing/worker/state-programs.ts';
 import {
   compare,
   differencesOf,
   type StoredState,
   stateAfter,
-} from '../../testing/stored-states.ts';
+} from '../../../packages/testing/worker/stored-states.ts';
 import { valueOfCell } from '../sql/cells.ts';
 
 const asText = (differences: unknown[][]) =>

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
-import { TestEnvironment } from '../../testing/test-log.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
+import { TestEnvironment } from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from '../log/object-files.ts';
 import { differingPages } from '../log/page-layer.ts';

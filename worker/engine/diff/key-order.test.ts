@@ -1,7 +1,7 @@
 // The order of keys, compared with the order in which SQLite itself gives rows.
 
 import { beforeEach, expect, test } from 'vitest';
-import { openInMemory } from '../../testing/test-database.ts';
+import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import { bytesCell, CELL, type Cell, integerCell, NULL_CELL, realCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
 import { type Collation, type KeyColumns, KeyOrder } from './key-order.ts';

@@ -1,7 +1,7 @@
 // Tables of one state as they are compared: their columns, keys, and the name of their rowids.
 
 import { expect, test } from 'vitest';
-import { inState, stateAfter } from '../../testing/stored-states.ts';
+import { inState, stateAfter } from '../../../packages/testing/worker/stored-states.ts';
 import { Shapes } from './shapes.ts';
 
 function shapesOf<T>(statements: readonly string[], use: (shapes: Shapes) => T): T {

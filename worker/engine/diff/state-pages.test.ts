@@ -1,8 +1,18 @@
 // Pages that loop, or are no pages of a tree: no walk over them is endless, and none finds what is not there.
 
 import { expect, test } from 'vitest';
-import { indexOf, innerOf, leafOf, numberOf, stateOf } from '../../testing/made-pages.ts';
-import { pagesOf, StoredState, stateAfter } from '../../testing/stored-states.ts';
+import {
+  indexOf,
+  innerOf,
+  leafOf,
+  numberOf,
+  stateOf,
+} from '../../../packages/testing/worker/made-pages.ts';
+import {
+  pagesOf,
+  StoredState,
+  stateAfter,
+} from '../../../packages/testing/worker/stored-states.ts';
 import { integerCell } from '../sql/cells.ts';
 
 const TABLE = { root: 2, order: null };

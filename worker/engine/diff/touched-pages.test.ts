@@ -1,9 +1,13 @@
 // The pages that differ between two states, and the pages that have another place in their trees.
 
 import { expect, test } from 'vitest';
-import { innerOf, leafOf, stateOf } from '../../testing/made-pages.ts';
-import { pagesOf, StoredState, stateAfter } from '../../testing/stored-states.ts';
-import { openInMemory } from '../../testing/test-database.ts';
+import { innerOf, leafOf, stateOf } from '../../../packages/testing/worker/made-pages.ts';
+import {
+  pagesOf,
+  StoredState,
+  stateAfter,
+} from '../../../packages/testing/worker/stored-states.ts';
+import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import { ChangedKeys } from './changed-keys.ts';
 import { KeyOrder } from './key-order.ts';
 import type { StatePages } from './state-pages.ts';

@@ -3,7 +3,12 @@
 
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { inState, pagesOf, type StoredState, stateAfter } from '../../testing/stored-states.ts';
+import {
+  inState,
+  pagesOf,
+  type StoredState,
+  stateAfter,
+} from '../../../packages/testing/worker/stored-states.ts';
 import { bytesCell, CELL, type Cell, integerCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
 import type { KeyColumns } from './key-order.ts';

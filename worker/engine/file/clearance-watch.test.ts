@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { turns } from '../../../src/testing/turns.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { ClearanceWatch } from './clearance-watch.ts';
 
 const CLEARED = { code: 'SITE_DATA_CLEARED' };

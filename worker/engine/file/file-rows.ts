@@ -1,7 +1,7 @@
 // Files as rows of a database that has only asynchronous transactions: a row for each file with its size, and
 // one for each chunk of its bytes.
 //
-// Implementations: idb-rows; the tests' own in worker/testing and worker/sim.
+// Implementations: idb-rows; the tests' own in packages/testing/worker and packages/testing/engine.
 
 /** Bytes of a chunk: as many as a database page has, so that one changed page is one row. */
 export const CHUNK_BYTES = 4096;

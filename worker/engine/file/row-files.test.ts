@@ -1,8 +1,14 @@
 import { describe, expect, test, vi } from 'vitest';
+import { CrashRows } from '../../../packages/testing/engine/crash-rows.ts';
+import { Random } from '../../../packages/testing/simulate/world/random.ts';
+import {
+  all,
+  noise,
+  openLog,
+  put,
+  TestEnvironment,
+} from '../../../packages/testing/worker/test-log.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { CrashRows } from '../../sim/crash-rows.ts';
-import { Random } from '../../simulate/world/random.ts';
-import { all, noise, openLog, put, TestEnvironment } from '../../testing/test-log.ts';
 import { CHUNK_BYTES, type FileChange } from './file-rows.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { RowFiles } from './row-files.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { bytesOf, noise } from '../../../packages/testing/worker/test-log.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { bytesOf, noise } from '../../testing/test-log.ts';
 import type { FileDirectory } from './file.ts';
 import { MemoryDirectory } from './memory-file.ts';
 import { ScratchDirectory } from './scratch-directory.ts';

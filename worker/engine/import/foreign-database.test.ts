@@ -1,8 +1,13 @@
 // Files from elsewhere, made by SQLite itself in memory, some of them hostile.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeFile, makeWal, schemaRow, walTransaction } from '../../testing/foreign-files.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import {
+  makeFile,
+  makeWal,
+  schemaRow,
+  walTransaction,
+} from '../../../packages/testing/worker/foreign-files.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { completeLimits } from '../sql/query-limits.ts';
 import { emptyDatabase } from './database-header.ts';
 

@@ -1,9 +1,15 @@
 // Refused files: each error's program is run as it is written, and the result is imported with its rows.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { schemaRow } from '../../testing/foreign-files.ts';
-import { fileBy, fileInShell, hasShell, mended, programIn } from '../../testing/mended-file.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { schemaRow } from '../../../packages/testing/worker/foreign-files.ts';
+import {
+  fileBy,
+  fileInShell,
+  hasShell,
+  mended,
+  programIn,
+} from '../../../packages/testing/worker/mended-file.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 
 let host: TestHost;
 beforeEach(async () => {

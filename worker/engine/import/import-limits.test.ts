@@ -1,8 +1,8 @@
 // How long the checks of a hostile file may hold the others.
 
 import { describe, expect, test } from 'vitest';
-import { makeFile } from '../../testing/foreign-files.ts';
-import { createTestHost } from '../../testing/test-host.ts';
+import { makeFile } from '../../../packages/testing/worker/foreign-files.ts';
+import { createTestHost } from '../../../packages/testing/worker/test-host.ts';
 import { completeLimits } from '../sql/query-limits.ts';
 
 const SOUND = 'CREATE TABLE t(x); INSERT INTO t VALUES (1);';

@@ -5,9 +5,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeFile, makeWal, walTransaction } from '../../testing/foreign-files.ts';
-import { hasShell, mended, programIn } from '../../testing/mended-file.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import {
+  makeFile,
+  makeWal,
+  walTransaction,
+} from '../../../packages/testing/worker/foreign-files.ts';
+import { hasShell, mended, programIn } from '../../../packages/testing/worker/mended-file.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 
 let host: TestHost;
 beforeEach(async () => {

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import type { KeyRange } from '../../../src/shared/contract/key-range.ts';
-import { openInMemory } from '../../testing/test-database.ts';
 import type { Database } from '../sql/database.ts';
 import { type EntryCursor, KvStore } from './kv-store.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { openLog, put, TestEnvironment } from '../../../packages/testing/worker/test-log.ts';
 import { COMMIT_KINDS, type CommitAuthor } from '../../../src/shared/contract/storage.ts';
-import { openLog, put, TestEnvironment } from '../../testing/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ANNOTATION_BYTES_MAX, annotationOf, authorIn } from './annotation.ts';
 

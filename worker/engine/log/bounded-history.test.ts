@@ -2,7 +2,12 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { imageOf, noise, START_MS, TestEnvironment } from '../../testing/test-log.ts';
+import {
+  imageOf,
+  noise,
+  START_MS,
+  TestEnvironment,
+} from '../../../packages/testing/worker/test-log.ts';
 import type { SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';

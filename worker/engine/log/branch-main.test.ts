@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { bytesOf, noise, overwrite } from '../../testing/test-log.ts';
+import { bytesOf, noise, overwrite } from '../../../packages/testing/worker/test-log.ts';
 import type { SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { type BranchBase, BranchMain } from './branch-main.ts';

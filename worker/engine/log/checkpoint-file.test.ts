@@ -2,7 +2,7 @@
 // the table of checksums. Offsets are those of docs/commit-log-format.md.
 
 import { beforeEach, expect, test } from 'vitest';
-import { readSlot } from '../../testing/format-reader.ts';
+import { readSlot } from '../../../packages/testing/worker/format-reader.ts';
 import { runFlushing, type SyncFile } from '../file/file.ts';
 
 import { MemoryDirectory } from '../file/memory-file.ts';

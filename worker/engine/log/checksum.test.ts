@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { referenceXxh32 } from '../../testing/reference-xxh32.ts';
+import { referenceXxh32 } from '../../../packages/testing/worker/reference-xxh32.ts';
 import { Checksum, wordsOf, xxh32, xxh32Pair } from './checksum.ts';
 import { PAGE_WORDS } from './pages.ts';
 

@@ -6,7 +6,7 @@ import {
   openLog,
   put,
   WatchedDirectory,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});

@@ -3,7 +3,12 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { copyOf, imageOf, noise, TestEnvironment } from '../../testing/test-log.ts';
+import {
+  copyOf,
+  imageOf,
+  noise,
+  TestEnvironment,
+} from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 import type { PageStore } from './page-store.ts';

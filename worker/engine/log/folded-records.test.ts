@@ -1,8 +1,12 @@
 // The bytes of a folded segment, read as the document says, against the records of the segments that it stands for.
 
 import { beforeAll, expect, test } from 'vitest';
-import { bytesOf, copyOf, noise, START_MS } from '../../testing/test-log.ts';
-import { DAY_MS, MINUTE_MS, ThinnedObject } from '../../testing/thinned-object.ts';
+import { bytesOf, copyOf, noise, START_MS } from '../../../packages/testing/worker/test-log.ts';
+import {
+  DAY_MS,
+  MINUTE_MS,
+  ThinnedObject,
+} from '../../../packages/testing/worker/thinned-object.ts';
 import type { FileDirectory } from '../file/file.ts';
 import type { MemoryDirectory } from '../file/memory-file.ts';
 import { annotationOf } from './annotation.ts';

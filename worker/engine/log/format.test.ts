@@ -1,6 +1,17 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { checkMain, readLog, readSlot, tableCount } from '../../testing/format-reader.ts';
-import { bytesOf, noise, openLog, put, TestEnvironment } from '../../testing/test-log.ts';
+import {
+  checkMain,
+  readLog,
+  readSlot,
+  tableCount,
+} from '../../../packages/testing/worker/format-reader.ts';
+import {
+  bytesOf,
+  noise,
+  openLog,
+  put,
+  TestEnvironment,
+} from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { annotationOf } from './annotation.ts';
 

@@ -2,8 +2,7 @@
 
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import { turns } from '../../../src/testing/turns.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import {
   noise,
   type OpenedLog,
@@ -12,7 +11,8 @@ import {
   TestEnvironment,
   vfs,
   WatchedDirectory,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 

@@ -6,7 +6,7 @@ import {
   put,
   START_MS,
   TestEnvironment,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 

@@ -10,7 +10,7 @@ import {
   sqlite3,
   TestEnvironment,
   vfs,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';

@@ -1,7 +1,13 @@
 // Assertions of the log: what a defect in its callers would do ends the object, and does not reach a file.
 
 import { expect, test } from 'vitest';
-import { noise, openLog, put, TestEnvironment, WatchedDirectory } from '../../testing/test-log.ts';
+import {
+  noise,
+  openLog,
+  put,
+  TestEnvironment,
+  WatchedDirectory,
+} from '../../../packages/testing/worker/test-log.ts';
 import { runFlushing } from '../file/file.ts';
 import { assert, isDefect } from '../file/invariant.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';

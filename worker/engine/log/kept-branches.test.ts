@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bytesOf, overwrite, WatchedDirectory } from '../../testing/test-log.ts';
+import { bytesOf, overwrite, WatchedDirectory } from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum, wordsOf } from './checksum.ts';
 import { type KeptBranch, KeptBranches } from './kept-branches.ts';

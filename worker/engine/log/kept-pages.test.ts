@@ -2,7 +2,12 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bytesOf, noise, overwrite, WatchedDirectory } from '../../testing/test-log.ts';
+import {
+  bytesOf,
+  noise,
+  overwrite,
+  WatchedDirectory,
+} from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { PagesInFile } from './kept-pages.ts';
 import { PAGE_BYTES } from './pages.ts';

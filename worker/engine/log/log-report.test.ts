@@ -1,7 +1,12 @@
 // The report on an object's files, against the written numbers and the next opening.
 
 import { expect, test } from 'vitest';
-import { bytesOf, noise, START_MS, TestEnvironment } from '../../testing/test-log.ts';
+import {
+  bytesOf,
+  noise,
+  START_MS,
+  TestEnvironment,
+} from '../../../packages/testing/worker/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { annotationOf } from './annotation.ts';

@@ -1,8 +1,8 @@
 // The main file on its own: the checks of a read, and a write on a full disk.
 
 import { beforeEach, expect, test } from 'vitest';
+import { noise } from '../../../packages/testing/worker/test-log.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { noise } from '../../testing/test-log.ts';
 import type { SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { CheckpointFile } from './checkpoint-file.ts';

@@ -9,7 +9,7 @@ import {
   START_MS,
   TestEnvironment,
   WatchedDirectory,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 

@@ -1,5 +1,12 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { all, openLog, put, sqlite3, TestEnvironment, vfs } from '../../testing/test-log.ts';
+import {
+  all,
+  openLog,
+  put,
+  sqlite3,
+  TestEnvironment,
+  vfs,
+} from '../../../packages/testing/worker/test-log.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';

@@ -2,14 +2,14 @@
 // shorter history.
 
 import { expect, test, vi } from 'vitest';
-import { turns } from '../../../src/testing/turns.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import {
   bytesOf,
   noise,
   overwrite,
   TestEnvironment,
   WatchedDirectory,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { noise, TestEnvironment } from '../../testing/test-log.ts';
+import { noise, TestEnvironment } from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 import { differingPages } from './page-layer.ts';

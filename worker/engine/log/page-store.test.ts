@@ -2,14 +2,14 @@
 // pages of a checkpoint.
 
 import { expect, test } from 'vitest';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import {
   bytesOf,
   noise,
   overwrite,
   TestEnvironment,
   WatchedDirectory,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';

@@ -2,7 +2,13 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bytesOf, noise, overwrite, START_MS, TestEnvironment } from '../../testing/test-log.ts';
+import {
+  bytesOf,
+  noise,
+  overwrite,
+  START_MS,
+  TestEnvironment,
+} from '../../../packages/testing/worker/test-log.ts';
 import type { DatabaseFile, FileDirectory } from '../file/file.ts';
 
 import { MemoryDirectory } from '../file/memory-file.ts';

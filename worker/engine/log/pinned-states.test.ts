@@ -1,7 +1,7 @@
 // Moments that branches begin with: kept whatever is pruned, and never ended to make room.
 
 import { expect, test } from 'vitest';
-import { imageOf, noise, TestEnvironment } from '../../testing/test-log.ts';
+import { imageOf, noise, TestEnvironment } from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { sequenceIn } from './bookmark.ts';
 import { PagesInFile } from './kept-pages.ts';

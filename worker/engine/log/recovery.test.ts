@@ -3,7 +3,13 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bytesOf, noise, openLog, put, TestEnvironment } from '../../testing/test-log.ts';
+import {
+  bytesOf,
+  noise,
+  openLog,
+  put,
+  TestEnvironment,
+} from '../../../packages/testing/worker/test-log.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';

@@ -1,6 +1,12 @@
 import { beforeAll, expect, test, vi } from 'vitest';
+import {
+  all,
+  openLog,
+  overwrite,
+  put,
+  WatchedDirectory,
+} from '../../../packages/testing/worker/test-log.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { all, openLog, overwrite, put, WatchedDirectory } from '../../testing/test-log.ts';
 import type { SyncFile } from '../file/file.ts';
 
 beforeAll(() => {

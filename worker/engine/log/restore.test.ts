@@ -9,7 +9,7 @@ import {
   put,
   TestEnvironment,
   WatchedDirectory,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 

@@ -8,7 +8,7 @@ import {
   openLog,
   put,
   WatchedDirectory,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 

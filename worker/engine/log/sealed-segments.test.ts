@@ -1,7 +1,7 @@
 // The history of an object on its own: the open segments, the pruned ones, and the reads.
 
 import { beforeEach, expect, test } from 'vitest';
-import { noise, overwrite } from '../../testing/test-log.ts';
+import { noise, overwrite } from '../../../packages/testing/worker/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';

@@ -2,14 +2,14 @@
 // it a commit, and the state after a power failure, a full disk, damage or discarded commits meanwhile.
 
 import { expect, test } from 'vitest';
-import { createTestHost } from '../../testing/test-host.ts';
+import { createTestHost } from '../../../packages/testing/worker/test-host.ts';
 import {
   bytesOf,
   imageOf,
   noise,
   TestEnvironment,
   WatchedDirectory,
-} from '../../testing/test-log.ts';
+} from '../../../packages/testing/worker/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { annotationOf } from './annotation.ts';
 import { ObjectFiles } from './object-files.ts';

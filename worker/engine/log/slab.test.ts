@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { noise } from '../../testing/test-log.ts';
+import { noise } from '../../../packages/testing/worker/test-log.ts';
 import { PAGE_BYTES } from './pages.ts';
 import { Slab } from './slab.ts';
 

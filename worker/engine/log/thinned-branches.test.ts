@@ -1,8 +1,8 @@
 // Thinning beside branches and restores: the state that one of them needs stays, whenever it comes.
 
 import { beforeAll, expect, test } from 'vitest';
-import { copyOf, imageOf, START_MS } from '../../testing/test-log.ts';
-import { DAY_MS, ThinnedObject } from '../../testing/thinned-object.ts';
+import { copyOf, imageOf, START_MS } from '../../../packages/testing/worker/test-log.ts';
+import { DAY_MS, ThinnedObject } from '../../../packages/testing/worker/thinned-object.ts';
 import type { MemoryDirectory } from '../file/memory-file.ts';
 import { BranchPoint } from '../storage/branch-point.ts';
 import { sequenceIn } from './bookmark.ts';

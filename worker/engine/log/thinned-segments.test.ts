@@ -1,8 +1,17 @@
 // Which segments thinning makes one of, and what it does with those that cannot be read.
 
 import { expect, test } from 'vitest';
-import { bytesOf, imageOf, overwrite, START_MS } from '../../testing/test-log.ts';
-import { DAY_MS, MINUTE_MS, ThinnedObject } from '../../testing/thinned-object.ts';
+import {
+  bytesOf,
+  imageOf,
+  overwrite,
+  START_MS,
+} from '../../../packages/testing/worker/test-log.ts';
+import {
+  DAY_MS,
+  MINUTE_MS,
+  ThinnedObject,
+} from '../../../packages/testing/worker/thinned-object.ts';
 import type { MemoryDirectory } from '../file/memory-file.ts';
 import { reportLog } from './log-report.ts';
 import { foldedSpan, type Span } from './sealed-segments.ts';

@@ -1,9 +1,9 @@
 // When thinning begins, and what stops it: the clock, a branch, a failing file, pruning, and code that cannot be loaded.
 
 import { expect, test } from 'vitest';
+import { bytesOf, overwrite, WatchedDirectory } from '../../../packages/testing/worker/test-log.ts';
+import { DAY_MS, HOUR_MS, ThinnedObject } from '../../../packages/testing/worker/thinned-object.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { bytesOf, overwrite, WatchedDirectory } from '../../testing/test-log.ts';
-import { DAY_MS, HOUR_MS, ThinnedObject } from '../../testing/thinned-object.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { sequenceIn } from './bookmark.ts';
 import { foldedSpan } from './sealed-segments.ts';

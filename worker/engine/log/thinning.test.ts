@@ -2,9 +2,15 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CrashDisk } from '../../simulate/world/crash-disk.ts';
-import { Random } from '../../simulate/world/random.ts';
-import { bytesOf, copyOf, imageOf, noise, overwrite } from '../../testing/test-log.ts';
+import { CrashDisk } from '../../../packages/testing/simulate/world/crash-disk.ts';
+import { Random } from '../../../packages/testing/simulate/world/random.ts';
+import {
+  bytesOf,
+  copyOf,
+  imageOf,
+  noise,
+  overwrite,
+} from '../../../packages/testing/worker/test-log.ts';
 import {
   DAY_MS,
   HOUR_MS,
@@ -12,7 +18,7 @@ import {
   MINUTE_MS,
   saved,
   ThinnedObject,
-} from '../../testing/thinned-object.ts';
+} from '../../../packages/testing/worker/thinned-object.ts';
 import type { MemoryDirectory } from '../file/memory-file.ts';
 import type { BookmarkedCommit } from './object-files.ts';
 import type { Span } from './sealed-segments.ts';

@@ -4,7 +4,11 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { noise, TestEnvironment, WatchedDirectory } from '../../testing/test-log.ts';
+import {
+  noise,
+  TestEnvironment,
+  WatchedDirectory,
+} from '../../../packages/testing/worker/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 

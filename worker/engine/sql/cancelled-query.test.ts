@@ -1,7 +1,7 @@
 // Statements whose caller cancels them while they run.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../../packages/testing/worker/test-database.ts';
 import type { Database } from './database.ts';
 import { completeLimits } from './query-limits.ts';
 

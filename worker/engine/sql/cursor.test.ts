@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../../packages/testing/worker/test-database.ts';
 import type { Cursor } from './cursor.ts';
 import type { Database } from './database.ts';
 import { createSqlStorage } from './sql-storage.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
+import { codeOf, openInMemory, rows } from '../../../packages/testing/worker/test-database.ts';
 import type { StorageError } from '../../../src/shared/contract/errors.ts';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
-import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
 import { HEAP } from '../vfs/vdbe-layout.ts';
 import { Database } from './database.ts';
 import { completeLimits } from './query-limits.ts';

@@ -2,7 +2,7 @@
 // rolled back by itself. The checker of live pointers watches every unit test.
 
 import { beforeEach, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory } from '../../testing/test-database.ts';
+import { codeOf, openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import type { Database } from './database.ts';
 
 /** Makes SQLite roll the whole transaction back. */

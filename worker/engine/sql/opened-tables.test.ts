@@ -3,9 +3,14 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ProgramReader, untoldTables } from '../../testing/opened-tables.ts';
-import { NOT_TABLES, SCHEMA, selects, writes } from '../../testing/random-queries.ts';
-import { codeOf, openInMemory } from '../../testing/test-database.ts';
+import { ProgramReader, untoldTables } from '../../../packages/testing/worker/opened-tables.ts';
+import {
+  NOT_TABLES,
+  SCHEMA,
+  selects,
+  writes,
+} from '../../../packages/testing/worker/random-queries.ts';
+import { codeOf, openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import type { Database } from './database.ts';
 import type { QueryTables } from './query-tables.ts';
 

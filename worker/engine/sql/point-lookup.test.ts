@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openInMemory, rows } from '../../../packages/testing/worker/test-database.ts';
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
-import { openInMemory, rows } from '../../testing/test-database.ts';
 import { ReadSet, WriteSet } from '../storage/accesses.ts';
 import type { Database } from './database.ts';
 import type { QueryAccess } from './query-tables.ts';

@@ -1,7 +1,7 @@
 // Calls that would hold the worker: they end by their bounds, alone.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../../packages/testing/worker/test-database.ts';
 import type { Database } from './database.ts';
 import { completeLimits } from './query-limits.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openInMemory } from '../../testing/test-database.ts';
+import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import { KvStore } from '../kv/kv-store.ts';
 import type { Database } from './database.ts';
 import type { QueryTables, TableSet } from './query-tables.ts';

@@ -1,8 +1,8 @@
 // The counts of 78 query shapes, as workerd 1.20261117.1 gave them on the same SQLite version.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
-import { openInMemory } from '../../testing/test-database.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
+import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import { COUNTED_STATEMENT } from '../vfs/count-table.ts';
 import type { Database } from './database.ts';
 

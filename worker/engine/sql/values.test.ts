@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../../packages/testing/worker/test-database.ts';
 import type { Database } from './database.ts';
 
 let database: Database;

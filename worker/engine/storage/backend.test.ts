@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 
 let host: TestHost;
 afterEach(() => host.close());

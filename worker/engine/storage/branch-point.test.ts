@@ -1,7 +1,12 @@
 // Where a branch begins: with which commit, when it may be made, and how long its moment is held.
 
 import { expect, test } from 'vitest';
-import { imageOf, noise, START_MS, TestEnvironment } from '../../testing/test-log.ts';
+import {
+  imageOf,
+  noise,
+  START_MS,
+  TestEnvironment,
+} from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { sequenceIn } from '../log/bookmark.ts';
 import { PagesInFile } from '../log/kept-pages.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { annotationOf } from '../log/annotation.ts';
 import { CommitAuthors, Commits } from './commits.ts';
 import type { CommitScope } from './storage-environment.ts';

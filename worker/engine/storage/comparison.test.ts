@@ -1,9 +1,13 @@
 // Two states compared, as programs see the differences: in batches, counted, and closed.
 
 import { expect, test } from 'vitest';
+import {
+  type StoredState,
+  stateAfter,
+  watchedComparison,
+} from '../../../packages/testing/worker/stored-states.ts';
+import { codeOf } from '../../../packages/testing/worker/test-database.ts';
 import type { WireChange } from '../../../src/shared/contract/changes.ts';
-import { type StoredState, stateAfter, watchedComparison } from '../../testing/stored-states.ts';
-import { codeOf } from '../../testing/test-database.ts';
 
 const KEYS = 'CREATE TABLE _cf_KV ( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const METADATA = 'CREATE TABLE _cf_METADATA ( key INTEGER PRIMARY KEY, value BLOB )';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from '../log/object-files.ts';
 import { completeLimits } from '../sql/query-limits.ts';

@@ -1,16 +1,16 @@
 // Merges of the differences of two states into a database: changes that are made, conflicts, and their decisions.
 
 import { expect, test } from 'vitest';
-import type { Decisions } from '../../../src/shared/contract/arguments.ts';
-import type { WireConflict } from '../../../src/shared/contract/changes.ts';
 import {
   inState,
   openState,
   type StoredState,
   stateAfter,
   watchedComparison,
-} from '../../testing/stored-states.ts';
-import { rows } from '../../testing/test-database.ts';
+} from '../../../packages/testing/worker/stored-states.ts';
+import { rows } from '../../../packages/testing/worker/test-database.ts';
+import type { Decisions } from '../../../src/shared/contract/arguments.ts';
+import type { WireConflict } from '../../../src/shared/contract/changes.ts';
 import type { RowDifference, StateDifference } from '../diff/differences.ts';
 import { integerCell } from '../sql/cells.ts';
 import type { Comparison } from './comparison.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { DurableObjectState as PublicState } from '../../../src/shared/contract/object.ts';
 import type { Transaction } from '../../../src/shared/contract/storage.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 
 let host: TestHost;
 beforeEach(async () => {

@@ -3,9 +3,9 @@
 
 import type { Database, Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { logVfsOf, startOfficial } from '../../../packages/testing/worker/official-sqlite.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { logVfsOf, startOfficial } from '../../testing/official-sqlite.ts';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import type { DatabaseFile } from '../file/file.ts';
 import { LOG_PRAGMAS, type LogVfs } from './log-vfs.ts';
 

@@ -1,7 +1,7 @@
 import type { Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
+import { logVfsOf, startOfficial } from '../../../packages/testing/worker/official-sqlite.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { logVfsOf, startOfficial } from '../../testing/official-sqlite.ts';
 import type { DatabaseFile } from '../file/file.ts';
 import { LOG_PRAGMAS, type LogVfs } from './log-vfs.ts';
 

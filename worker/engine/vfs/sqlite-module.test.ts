@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { loadSqlite } from './sqlite-module.ts';
 
 beforeAll(() => {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startOfficial } from '../../testing/official-sqlite.ts';
+import { startOfficial } from '../../../packages/testing/worker/official-sqlite.ts';
 import { type Sqlite, sqliteOf } from './sqlite-module.ts';
 import { FLAG, HEAP, INSTRUCTION, OPCODE, VALUE, VDBE } from './vdbe-layout.ts';
 

@@ -1,7 +1,7 @@
 // The layout of SQLite's file system against SQLite's description of its build.
 
 import { expect, test } from 'vitest';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import {
   CONTROL,
   DEVICE,

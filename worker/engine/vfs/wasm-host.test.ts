@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { startOfficial } from '../../testing/official-sqlite.ts';
+import { startOfficial } from '../../../packages/testing/worker/official-sqlite.ts';
 import { type Sqlite, sqliteOf } from './sqlite-module.ts';
 import { startWasm } from './wasm-host.ts';
 

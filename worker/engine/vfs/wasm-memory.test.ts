@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { loadSqlite, type Sqlite } from './sqlite-module.ts';
 import { WasmMemory } from './wasm-memory.ts';
 

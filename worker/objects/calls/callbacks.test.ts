@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
 import type { Namespace } from '../../../src/shared/contract/object.ts';
 import { RpcTarget } from '../../../src/shared/contract/rpc-target.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { Namespaces } from './namespaces.ts';
 
 type Callback = (value: number) => number | Promise<number>;

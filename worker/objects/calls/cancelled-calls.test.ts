@@ -2,11 +2,11 @@
 
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createCalledHost } from '../../../packages/testing/worker/called-host.ts';
+import type { TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { withSignal } from '../../../src/shared/calls/stubs/with-signal.ts';
 import { live } from '../../../src/shared/live/live-stub.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { createCalledHost } from '../../testing/called-host.ts';
-import type { TestHost } from '../../testing/test-host.ts';
 
 class Room extends DurableObject {
   static ran: string[] = [];

@@ -1,6 +1,11 @@
 // Facets on files in memory. e2e/workerd/differential compares them with workerd's.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createTestHost,
+  type TestHost,
+  type World,
+} from '../../../packages/testing/worker/test-host.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectFacets, FacetStub } from '../../../src/shared/contract/object.ts';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
@@ -12,7 +17,6 @@ import {
   WorkerEntrypoint,
   WorkflowEntrypoint,
 } from '../../start/entries/node-objects.ts';
-import { createTestHost, type TestHost, type World } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { Namespaces } from './namespaces.ts';
 

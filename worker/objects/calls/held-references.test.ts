@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createCalledHost, failure } from '../../../packages/testing/worker/called-host.ts';
+import type { TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { DurableObjectStub, Namespace, RpcStub } from '../../../src/shared/contract/object.ts';
 import { RpcTarget } from '../../../src/shared/contract/rpc-target.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { createCalledHost, failure } from '../../testing/called-host.ts';
-import type { TestHost } from '../../testing/test-host.ts';
 
 type Listener = RpcStub<(event: string) => void>;
 

@@ -1,9 +1,9 @@
 // Results of live reads on their way to where they are kept: what they show is durable, and its schema is known.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { deserialize } from '../../../src/shared/values/decode.ts';
 import type { LiveConnection } from '../../../src/shared/wire/protocol.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { KeptResults } from '../live/kept-results.ts';
 import { LiveCalls } from './live-calls.ts';
 

@@ -1,9 +1,9 @@
 // Live reads through the functions that pages call, and live methods of stubs beside the objects.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import type { Live } from '../../../src/shared/contract/live.ts';
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
-import { turns } from '../../../src/testing/turns.ts';
 import { createObjects, DurableObject, live, RpcTarget } from '../../start/entries/node-objects.ts';
 
 class Room extends DurableObject {

@@ -1,11 +1,11 @@
 // Live reads of joins that share columns, which SQLite by itself reports to nobody: each shape follows each of its tables.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { LiveReading } from '../../../src/shared/live/live-result.ts';
 import { liveQuery } from '../../../src/shared/live/live-result.ts';
 import { LiveValue } from '../../../src/shared/live/live-value.ts';
 import { polledSource } from '../../../src/shared/live/polled-source.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { LiveCalls } from './live-calls.ts';
 
 const SCHEMA = `

@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { Live } from '../../../src/shared/contract/live.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { type LiveReading, liveKeys, liveQuery } from '../../../src/shared/live/live-result.ts';
 import { LiveValue } from '../../../src/shared/live/live-value.ts';
 import { type LivePeers, polledSource } from '../../../src/shared/live/polled-source.ts';
 import type { LiveConnection } from '../../../src/shared/wire/protocol.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { LiveCalls } from './live-calls.ts';
 
 let host: TestHost;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createCalledHost, failure } from '../../../packages/testing/worker/called-host.ts';
+import type { TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
 import type { DurableObjectStub, Namespace } from '../../../src/shared/contract/object.ts';
 import { DurableObject, RpcTarget } from '../../realm/library/library.ts';
-import { createCalledHost, failure } from '../../testing/called-host.ts';
-import type { TestHost } from '../../testing/test-host.ts';
 import { Namespaces } from './namespaces.ts';
 
 interface Env {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createCalledHost, failure } from '../../../packages/testing/worker/called-host.ts';
+import type { TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { DurableObjectStub, Namespace } from '../../../src/shared/contract/object.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { createCalledHost, failure } from '../../testing/called-host.ts';
-import type { TestHost } from '../../testing/test-host.ts';
 
 interface Env {
   Room: Namespace<Room>;

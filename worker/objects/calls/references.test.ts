@@ -1,12 +1,12 @@
 import * as v8 from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createCalledHost, failure } from '../../../packages/testing/worker/called-host.ts';
+import type { TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { Imported } from '../../../src/shared/calls/membrane/imported.ts';
 import type { DurableObjectStub, Namespace, RpcStub } from '../../../src/shared/contract/object.ts';
 import { RpcTarget } from '../../../src/shared/contract/rpc-target.ts';
 import { DurableObject, RpcStub as LocalStub } from '../../realm/library/library.ts';
-import { createCalledHost, failure } from '../../testing/called-host.ts';
-import type { TestHost } from '../../testing/test-host.ts';
 
 interface Env {
   Room: Namespace<Room>;

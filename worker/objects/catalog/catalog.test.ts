@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CATALOG_CASES, entry } from '../../testing/catalog.suite.ts';
+import { CATALOG_CASES, entry } from '../../../packages/testing/worker/catalog.suite.ts';
 import { MemoryCatalog, type ObjectCatalog } from './catalog.ts';
 import { NodeCatalog } from './node-catalog.ts';
 

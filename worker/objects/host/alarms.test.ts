@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 

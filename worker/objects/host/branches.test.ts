@@ -1,13 +1,13 @@
 // The list of the branches that an object keeps, when the disk is slow, fails, or a process ends in between.
 
 import { afterEach, expect, test } from 'vitest';
+import { SlowMedium } from '../../../packages/testing/worker/slow-medium.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import {
   addressKey,
   branchAddress,
   type ObjectAddress,
 } from '../../../src/shared/contract/object-id.ts';
-import { SlowMedium } from '../../testing/slow-medium.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 

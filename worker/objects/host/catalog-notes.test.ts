@@ -1,10 +1,10 @@
 // A host whose disk has no room for the notes in its catalog.
 
 import { expect, test } from 'vitest';
+import { createTestHost } from '../../../packages/testing/worker/test-host.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { createTestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 
 class Clock extends DurableObject {

@@ -2,12 +2,12 @@
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import type { FileDirectory, SyncFile } from '../../engine/file/file.ts';
 import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
 import { OpenFiles } from '../../engine/file/open-files.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 import { Crowding, type Evictable } from './instances.ts';

@@ -1,9 +1,13 @@
 // A host derives its facts about an object's alarm from the stored alarm whenever the object opens.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createTestHost,
+  type TestHost,
+  type World,
+} from '../../../packages/testing/worker/test-host.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
-import { createTestHost, type TestHost, type World } from '../../testing/test-host.ts';
 import type { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';

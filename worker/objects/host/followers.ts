@@ -1,4 +1,4 @@
-// The objects of a host that follow an object on a server, as their callers see them. Implemented by worker/follow, which
+// The objects of a host that follow an object on a server, as their callers see them. Implemented by packages/follow/copy, which
 // only an app that follows has.
 
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';

@@ -1,6 +1,7 @@
 // The notices of a host: space is short, and history was given up.
 
 import { afterEach, expect, test } from 'vitest';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import type { FileDirectory } from '../../engine/file/file.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import type { MemoryDirectory } from '../../engine/file/memory-file.ts';
@@ -8,7 +9,6 @@ import { completeLimits } from '../../engine/sql/query-limits.ts';
 import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { type Platform, startHost } from '../../start/boot/start-host.ts';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
 import type { HostNotice } from './host-notices.ts';

@@ -1,6 +1,8 @@
 // Folders of branches that an earlier host or a failure has left: the next host removes them, unless they are in use.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SlowMedium } from '../../../packages/testing/worker/slow-medium.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import {
   addressKey,
@@ -9,8 +11,6 @@ import {
 } from '../../../src/shared/contract/object-id.ts';
 import type { FileDirectory } from '../../engine/file/file.ts';
 import { DurableObject } from '../../realm/library/base-classes.ts';
-import { SlowMedium } from '../../testing/slow-medium.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createTestHost,
+  type TestHost,
+  type World,
+} from '../../../packages/testing/worker/test-host.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
-import { createTestHost, type TestHost, type World } from '../../testing/test-host.ts';
 import type { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 import { ClassRegistry, type ClassTable } from '../instance/object-class.ts';

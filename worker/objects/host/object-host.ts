@@ -54,7 +54,7 @@ export type MakeBindings = (instance: ObjectInstance) => InstanceBindings;
 
 const SOCKET = annotationOf({ kind: 'socket' });
 
-/** Starts what objects that follow others need; see worker/follow. */
+/** Starts what objects that follow others need; see packages/follow/copy. */
 export type StartFollowing = (host: ObjectHost, environment: HostEnvironment) => Followers;
 
 export class ObjectHost {

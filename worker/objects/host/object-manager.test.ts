@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { KEPT_BRANCHES_NAME, KeptBranches } from '../../engine/log/kept-branches.ts';
 import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { type RunningHost, startHost } from '../../start/boot/start-host.ts';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
 

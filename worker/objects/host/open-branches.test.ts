@@ -1,14 +1,14 @@
 // Branches while they are open: how long each lives, the files of its origin's pages, and merging it.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SlowMedium } from '../../../packages/testing/worker/slow-medium.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import {
   addressKey,
   branchAddress,
   type ObjectAddress,
 } from '../../../src/shared/contract/object-id.ts';
 import { sequenceIn } from '../../engine/log/bookmark.ts';
-import { SlowMedium } from '../../testing/slow-medium.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { ForkRequest } from './branches.ts';

@@ -3,14 +3,14 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { queryFile } from '../../../packages/testing/worker/foreign-files.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { queryFile } from '../../testing/foreign-files.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { PageSessions } from '../sessions/page-session.ts';
 

@@ -1,7 +1,7 @@
 // Mistakes that workerd refuses: a host must not accept them.
 
 import { expect, test } from 'vitest';
-import { r2 } from '../../bindings/index.ts';
+import { r2 } from '../../../packages/workers/bindings/index.ts';
 import { codeDigest } from '../../start/boot/deployment-order.ts';
 import { createObjects, DurableObject, waitUntil } from '../../start/entries/node-objects.ts';
 import { ClassRegistry } from './object-class.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { DurableObjectId } from '../../../src/shared/contract/object-id.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { startHost } from '../../start/boot/start-host.ts';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { ClassRegistry } from './object-class.ts';
 import { UnhostedClasses } from './unhosted-classes.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { turns } from '../../../packages/testing/page/turns.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { type WebSocket, WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { turns } from '../../../src/testing/turns.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import { Lifecycle } from './lifecycle.ts';

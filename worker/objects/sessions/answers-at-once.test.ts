@@ -2,11 +2,11 @@
 // as it always does.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { PageSessions } from './page-session.ts';
 
 let host: TestHost;

@@ -1,12 +1,12 @@
 // Calls of pages that are cancelled before they begin in the worker, or while they run.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { PageSessions } from './page-session.ts';
 
 let transactions = 0;

@@ -1,12 +1,12 @@
 // Calls that wait in the worker for their object when their page gives up.
 
 import { afterEach, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { Namespaces } from '../calls/namespaces.ts';
 import { PageSessions } from './page-session.ts';
 

@@ -1,11 +1,11 @@
 // The branches of one session: which of them it ends, the facts that it tells, and the states that it opens.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SlowMedium } from '../../../packages/testing/worker/slow-medium.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { StateName } from '../../../src/shared/contract/arguments.ts';
 import { branchAddress } from '../../../src/shared/contract/object-id.ts';
 import type { BranchFacts, CallOf } from '../../../src/shared/wire/operations.ts';
-import { SlowMedium } from '../../testing/slow-medium.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import { PageBranches } from './page-branches.ts';

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
 import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
@@ -6,7 +7,6 @@ import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { Call, RowBatch } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { PageSessions } from './page-session.ts';
 
 let transactions = 0;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { turns } from '../../../packages/testing/page/turns.ts';
+import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
 import { type WebSocket, WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
-import { turns } from '../../../src/testing/turns.ts';
-import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 
 let host: TestHost;

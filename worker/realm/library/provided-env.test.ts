@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { kv } from '../../bindings/index.ts';
+import { kv } from '../../../packages/workers/bindings/index.ts';
 import type { ClassTable } from '../../objects/instance/object-class.ts';
 import {
   createObjects,

@@ -2,6 +2,8 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Agent, FakeBrowser } from '../../../packages/testing/page/fake-browser.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import type { Build, Deployment } from '../../../src/shared/contract/deployment.ts';
 import { ChannelEndpoint } from '../../../src/shared/wire/channel-endpoint.ts';
 import {
@@ -11,8 +13,6 @@ import {
 } from '../../../src/shared/wire/control.ts';
 import { PageEnd } from '../../../src/shared/wire/page-end.ts';
 import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
-import { type Agent, FakeBrowser } from '../../../src/testing/fake-browser.ts';
-import { turns } from '../../../src/testing/turns.ts';
 import { runCandidate } from './candidate.ts';
 import { type CompareBuilds, orderOf } from './deployment-order.ts';
 

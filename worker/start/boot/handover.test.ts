@@ -1,7 +1,8 @@
 // The requests of a leader that steps down to its host: whether something runs, and to close.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { turns } from '../../../src/testing/turns.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { MemoryCatalog } from '../../objects/catalog/catalog.ts';
 import { type SystemTime, systemTime } from '../../objects/clock/clock.ts';
@@ -9,7 +10,6 @@ import { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { PageSessions } from '../../objects/sessions/page-session.ts';
 import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 
 let transactions = 0;

@@ -1,17 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sendHostileMessages } from '../../../packages/testing/page/hostile-messages.ts';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import { ChannelEndpoint } from '../../../src/shared/wire/channel-endpoint.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import { PageEnd } from '../../../src/shared/wire/page-end.ts';
 import { WorkerEnd, type WorkerService } from '../../../src/shared/wire/worker-end.ts';
-import { sendHostileMessages } from '../../../src/testing/hostile-messages.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { MemoryCatalog } from '../../objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { PageSessions } from '../../objects/sessions/page-session.ts';
 import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 
 class Room extends DurableObject {

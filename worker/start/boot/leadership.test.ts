@@ -1,13 +1,13 @@
 // How a leader steps down, whatever its pages and objects do.
 
 import { beforeEach, expect, test } from 'vitest';
+import { FakeBrowser } from '../../../packages/testing/page/fake-browser.ts';
+import { turns } from '../../../packages/testing/page/turns.ts';
 import { ChannelEndpoint } from '../../../src/shared/wire/channel-endpoint.ts';
 import { namesOf } from '../../../src/shared/wire/control.ts';
 import { PageEnd } from '../../../src/shared/wire/page-end.ts';
 import type { StorageService } from '../../../src/shared/wire/protocol.ts';
 import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
-import { FakeBrowser } from '../../../src/testing/fake-browser.ts';
-import { turns } from '../../../src/testing/turns.ts';
 import { CLOSE_MS, Leadership, PAUSE_MS, YIELD_MS } from './leadership.ts';
 
 let nowMs: number;

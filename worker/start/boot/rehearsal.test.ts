@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
 import { openLogDatabase } from '../../engine/storage/databases.ts';
 import type { OpenDatabase } from '../../engine/storage/moment.ts';
-import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { rehearse } from './browser-worker.ts';
 
 const ROUNDS = 100;

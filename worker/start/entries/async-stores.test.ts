@@ -2,8 +2,8 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { HTMLRewriter } from '../../../packages/html-rewriter/html-rewriter.ts';
 import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
-import { HTMLRewriter } from '../../realm/modules/html-rewriter.ts';
 import { createObjects, DurableObject, RpcTarget, WorkerEntrypoint } from './node-objects.ts';
 
 const stores = new AsyncLocalStorage<string>();

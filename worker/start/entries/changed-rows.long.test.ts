@@ -1,7 +1,7 @@
 // As changed-rows.test.ts. `SEED` is the first seed, `SEEDS` says how many, and `RUNS` how many cases each has.
 
 import { expect, test } from 'vitest';
-import { checkRandomChanges, HAPPENINGS } from '../../testing/changed-rows.ts';
+import { checkRandomChanges, HAPPENINGS } from '../../../packages/testing/worker/changed-rows.ts';
 
 const FIRST = Number(process.env.SEED ?? 1);
 const SEEDS = Number(process.env.SEEDS ?? 2);

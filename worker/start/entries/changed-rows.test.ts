@@ -1,7 +1,7 @@
 // Differences, reverts and merges of random tables after random programs, through handles in this process.
 
 import { test } from 'vitest';
-import { checkRandomChanges } from '../../testing/changed-rows.ts';
+import { checkRandomChanges } from '../../../packages/testing/worker/changed-rows.ts';
 
 test('[DIFF3] [REVERT1] [MERGE6] a difference makes one state of the other, its revert goes back, and a merge equals the same rows written by SQL', {
   tags: 'long',

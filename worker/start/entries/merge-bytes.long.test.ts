@@ -1,8 +1,8 @@
 // The bound of a merge's changes, which are in memory at once.
 
 import { beforeEach, expect, test } from 'vitest';
+import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import { boxOfEachTest, runSql as run } from '../../testing/box.ts';
 
 const box = boxOfEachTest();
 let storage: StorageHandle;

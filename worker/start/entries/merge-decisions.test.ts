@@ -1,8 +1,8 @@
 // How the conflicts of a merge are decided, one by one: the alarm, and changes that no decision can make.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runSql as run } from '../../../packages/testing/worker/box.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import { runSql as run } from '../../testing/box.ts';
 import { createObjects, DurableObject } from './node-objects.ts';
 
 class Box extends DurableObject {

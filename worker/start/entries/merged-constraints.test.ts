@@ -1,9 +1,9 @@
 // Merge and revert of changes that a constraint of the object refuses, through handles in this process.
 
 import { beforeEach, expect, test } from 'vitest';
+import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
 import type { ConflictError, MergeOptions } from '../../../src/shared/contract/changes.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import { boxOfEachTest, runSql as run } from '../../testing/box.ts';
 
 const box = boxOfEachTest();
 let storage: StorageHandle;

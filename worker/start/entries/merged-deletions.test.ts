@@ -1,8 +1,8 @@
 // Merges of changes to rows and keys that the object has deleted meanwhile, and reverts of commits that have no change left.
 
 import { beforeEach, expect, test } from 'vitest';
+import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import { boxOfEachTest, runSql as run } from '../../testing/box.ts';
 
 const box = boxOfEachTest();
 let storage: StorageHandle;

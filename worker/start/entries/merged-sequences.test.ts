@@ -1,8 +1,8 @@
 // Merge and revert of tables whose ids are given once, through handles in this process.
 
 import { beforeEach, expect, test } from 'vitest';
+import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import { boxOfEachTest, runSql as run } from '../../testing/box.ts';
 
 const box = boxOfEachTest();
 let storage: StorageHandle;

@@ -4,10 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runCommandLine } from '../../../src/management/cli/command-line.ts';
-import { logCommand } from '../../../src/management/cli/node-log.ts';
+import { logCommand } from '../../../packages/cli/node-log.ts';
+import { runCommandLine } from '../../../packages/command-line/command-line.ts';
+import { noise, openLog, put, TestEnvironment } from '../../../packages/testing/worker/test-log.ts';
 import { NodeDirectory } from '../../engine/file/node-file.ts';
-import { noise, openLog, put, TestEnvironment } from '../../testing/test-log.ts';
 import { readLog } from './node-log-files.ts';
 
 let host: string;

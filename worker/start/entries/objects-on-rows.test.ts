@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { CrashRows } from '../../../packages/testing/engine/crash-rows.ts';
+import { Random } from '../../../packages/testing/simulate/world/random.ts';
 import { FILE_MEMORY_BYTES, MemoryBudget } from '../../engine/file/memory-budget.ts';
 import { RowFiles } from '../../engine/file/row-files.ts';
 import { DurableObject } from '../../realm/library/library.ts';
-import { CrashRows } from '../../sim/crash-rows.ts';
-import { Random } from '../../simulate/world/random.ts';
 import { createObjects, type ObjectMedium } from './in-process.ts';
 
 const wasm = new Uint8Array(

@@ -2,9 +2,9 @@
 // handles in this process.
 
 import { beforeEach, expect, test } from 'vitest';
+import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
 import type { StorageChange } from '../../../src/shared/contract/changes.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import { boxOfEachTest, runSql as run } from '../../testing/box.ts';
 
 const box = boxOfEachTest();
 let storage: StorageHandle;

@@ -1,6 +1,6 @@
 // The worker of `connectSource`: classes whose code its page sends.
 
-import { provideHtmlRewriter } from '../../realm/modules/html-rewriter.ts';
+import { provideHtmlRewriter } from '../../../packages/html-rewriter/html-rewriter.ts';
 import { browserLoader } from '../../realm/source/load-source.ts';
 import { runSource, type SourceScope } from '../../realm/source/run-source.ts';
 import { serve } from './serve.ts';

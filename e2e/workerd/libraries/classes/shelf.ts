@@ -2,10 +2,10 @@
 
 import { DurableObject } from 'cloudflare:workers';
 import { type DrizzleSqliteDODatabase, drizzle } from 'drizzle-orm/durable-sqlite';
-import first from '../../../../src/testing/drizzle/0000_quick_hawk.sql';
-import second from '../../../../src/testing/drizzle/0001_slow_owl.sql';
-import { author, schema } from '../../../../src/testing/drizzle-tables.ts';
-import { migrate } from '../../../../src/tools/drizzle/migrations.ts';
+import { migrate } from '../../../../packages/adapters/drizzle/migrations.ts';
+import first from '../../../../packages/adapters/testing/drizzle/0000_quick_hawk.sql';
+import second from '../../../../packages/adapters/testing/drizzle/0001_slow_owl.sql';
+import { author, schema } from '../../../../packages/adapters/testing/drizzle-tables.ts';
 
 const FILES = {
   'drizzle/meta/_journal.json': JSON.stringify({

@@ -1,0 +1,24 @@
+// `ctx-storage/draft`: the text of a field that is bound to a stored text, and saved while it is typed.
+//
+// It has no code of the page's entry, and knows of no storage: it is told the stored text, and given a function that saves.
+
+import type { DraftOptions, SaveText, TextDraft } from '../../../src/shared/contract/draft.ts';
+import { FieldDraft } from './field-draft.ts';
+
+export type {
+  DraftControls,
+  DraftOptions,
+  DraftState,
+  SaveText,
+  TextDraft,
+} from '../../../src/shared/contract/draft.ts';
+
+/**
+ * A draft of a stored text. `save` is called with the text, one call at a time, and the last text wins. The user's
+ * letters are never replaced before they are saved.
+ *
+ * @throws StorageError INVALID_ARGUMENT
+ */
+export function draft(value: string, save: SaveText, options?: DraftOptions): TextDraft {
+  return new FieldDraft('draft', value, save, options);
+}

@@ -1,0 +1,128 @@
+// The migrations of drizzle-kit's folder as migrations of this package.
+//
+// Invariant: names and order are those of the folder's journal; drizzle-kit 1 makes no journal, but a folder
+// for each migration, whose name has the order.
+//
+// drizzle-kit turns foreign keys off to make a table again, and SQLite ignores that in a transaction: dropping the old
+// table would delete or change the rows that refer to it. Such a migration is refused.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import {
+  type MigratableStorage,
+  type Migration,
+  migrate as migrateBy,
+} from '../migrate/migrate.ts';
+
+/** The text of drizzle-kit's files by their paths, as `import.meta.glob` of Vite gives them. */
+export type MigrationFiles = Readonly<Record<string, string>>;
+
+/** A database of Drizzle on a storage: of this module, or of `drizzle-orm/durable-sqlite`. */
+export interface MigratableDatabase {
+  readonly $client: MigratableStorage;
+}
+
+const JOURNAL = 'meta/_journal.json';
+const MIGRATION = /^(?<folder>.*\/|)(?<name>[^/]+)\/migration\.sql$/s;
+const BREAKPOINT = '--> statement-breakpoint';
+
+/**
+ * Makes the migrations of drizzle-kit's folder that the object has not had, with the rules of `migrate` of
+ * `ctx-storage/migrate`. Resolves to the names of the migrations that this call made.
+ *
+ * @throws StorageError `INVALID_ARGUMENT` if there are no migrations, or a file of the journal is missing; as `migrate` of
+ *   `ctx-storage/migrate`
+ */
+export async function migrate(db: MigratableDatabase, files: MigrationFiles): Promise<string[]> {
+  return migrateBy(db.$client, migrationsOf(files));
+}
+
+function migrationsOf(files: MigrationFiles): Migration<MigratableStorage>[] {
+  const journal = Object.keys(files).find((each) => each.endsWith(JOURNAL));
+  const inFolders = textsInFolders(files);
+  if (journal !== undefined && inFolders.size > 0) {
+    throw invalid(`the files have ${journal}, and folders of drizzle-kit 1; run drizzle-kit up`);
+  }
+  const texts = journal === undefined ? inFolders : textsOfJournal(files, journal);
+  if (texts.size === 0 && journal === undefined) {
+    throw invalid(`the files have neither ${JOURNAL} nor folders with a migration.sql`);
+  }
+  return [...texts].map(([name, text]) => ({ name, up: (storage) => perform(storage, text) }));
+}
+
+function textsOfJournal(files: MigrationFiles, path: string): Map<string, string> {
+  const folder = path.slice(0, -JOURNAL.length);
+  const named = tagsIn(files[path]!, path).map((name): [string, string] => {
+    const text = files[`${folder}${name}.sql`];
+    if (text === undefined)
+      throw invalid(`${folder}${name}.sql is missing, which the journal names`);
+    return [name, text];
+  });
+  return new Map(named);
+}
+
+/** By the names of the folders, which begin with a time. Folders in other folders are not read, as by drizzle-kit. */
+function textsInFolders(files: MigrationFiles): Map<string, string> {
+  const found = Object.entries(files).flatMap(([path, text]) => {
+    const { folder, name } = MIGRATION.exec(path)?.groups ?? {};
+    return name === undefined ? [] : [{ folder: folder!, name, text }];
+  });
+  found.sort((a, b) => a.folder.length - b.folder.length || a.name.localeCompare(b.name));
+  const [first] = found;
+  const other = found.find(({ folder }) => !folder.startsWith(first!.folder));
+  if (other !== undefined) {
+    throw invalid(
+      `${first!.folder} and ${other.folder} both have migrations; give the files of one folder`,
+    );
+  }
+  const ofFolder = found.filter(({ folder }) => folder === first!.folder);
+  return new Map(ofFolder.map(({ name, text }) => [name, text]));
+}
+
+function tagsIn(journal: string, path: string): string[] {
+  try {
+    const { entries } = JSON.parse(journal) as { entries: { tag: string }[] };
+    return entries.map(({ tag }) => tag);
+  } catch (cause) {
+    throw invalid(`${path} is not a journal of drizzle-kit`, { cause });
+  }
+}
+
+async function perform(storage: MigratableStorage, text: string): Promise<void> {
+  if (/\bPRAGMA\s+foreign_keys\s*=\s*OFF\b/i.test(text)) await mustKeepRows(storage, text);
+  for (const statement of text.split(BREAKPOINT)) {
+    if (hasCode(statement)) await storage.sql.exec(statement).toArray();
+  }
+}
+
+/** False for comments alone, which are not a statement. */
+function hasCode(text: string): boolean {
+  return text.split('\n').some((line) => !/^(--|$)/.test(line.trim()));
+}
+
+/** Rows that refer to others, and change when those are deleted. */
+const REFERRING = `
+  SELECT child.name AS child, key."table" AS parent, key.on_delete AS action
+  FROM sqlite_master AS child, pragma_foreign_key_list(child.name) AS key
+  WHERE child.type = 'table' AND key.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')`;
+
+async function mustKeepRows(storage: MigratableStorage, text: string): Promise<void> {
+  const drops = text.matchAll(/\bDROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:[`"[]([^`"\]]+)|(\w+))/gi);
+  const dropped = new Set([...drops].map(([, quoted, bare]) => (quoted ?? bare!).toLowerCase()));
+  const references = await storage.sql.exec(REFERRING).toArray();
+  for (const { child, parent, action } of references as readonly Record<string, string>[]) {
+    const isOwn = child!.toLowerCase() === parent!.toLowerCase();
+    if (isOwn || !dropped.has(parent!.toLowerCase())) continue;
+    const name = child!.replaceAll('"', '""');
+    const rows = await storage.sql.exec(`SELECT 1 FROM "${name}" LIMIT 1`).toArray();
+    if (rows.length === 0) continue;
+    throw new Error(
+      `it drops "${parent}", to which rows of "${child}" refer (ON DELETE ${action}). Foreign keys stay on in a ` +
+        'transaction, so these rows would be lost or changed. Keep them in another table meanwhile, and delete ' +
+        '"PRAGMA foreign_keys=OFF" from the migration.',
+    );
+  }
+}
+
+function invalid(fact: string, options?: ErrorOptions): Error {
+  return storageError('INVALID_ARGUMENT', `migrate: ${fact}.`, options);
+}

@@ -1,0 +1,72 @@
+// `ctx-storage/history`: the commits of an object as a live value, for a list that follows.
+//
+// It has no code of the page's entry, and uses only the interface of that entry's handles.
+//
+// Invariant: commits of one bookmark are the same, so lists of the same bookmarks are the same list.
+
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import type { Live } from '../../../src/shared/contract/live.ts';
+import type {
+  HistoryOptions,
+  StorageCommit,
+  StorageHandle,
+} from '../../../src/shared/contract/storage.ts';
+import { mustBeHandle, readAfterCommits } from '../../../src/shared/live/every-commit.ts';
+import { type LiveSource, LiveValue } from '../../../src/shared/live/live-value.ts';
+
+/** After a reading, that of later commits waits so long: other tabs may commit often. */
+const PAUSE_MS = 100;
+
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS));
+
+/**
+ * The commits that `storage.history(options)` lists, again after each commit of any tab: at most ten times in a second,
+ * the last one always. For `useLive` and `useLiveValue` of the frameworks' entries, `for await` and `subscribe`.
+ *
+ * @throws StorageError INVALID_ARGUMENT for a value that is not a handle; options are checked by the first reading,
+ *   which fails with the errors of `history`
+ */
+export function liveHistory(
+  storage: StorageHandle,
+  options: HistoryOptions = {},
+): Live<StorageCommit[]> {
+  mustBeHandle('liveHistory', storage);
+  const { from, to, before, limit } = options;
+  const { owner } = storage.sql.live('SELECT 1').identity; // nothing is read
+  const key = `history ${JSON.stringify([Number(from), Number(to), before, limit])}`;
+  let last: StorageCommit[] = [];
+  return new LiveValue(
+    sourceOf(storage, options, (commits) => (last = commits)),
+    () => last,
+    {
+      owner,
+      key,
+    },
+  );
+}
+
+/** `take` gets the commits of each result. */
+function sourceOf(
+  storage: StorageHandle,
+  options: HistoryOptions,
+  take: (commits: StorageCommit[]) => void,
+): LiveSource {
+  return (sink) => {
+    const read = async () => {
+      const commits = await storage.history(options);
+      take(commits);
+      const names = commits.map(({ bookmark }) => bookmark).join();
+      sink.result(new TextEncoder().encode(names));
+    };
+    const report = (error: unknown) => {
+      // It could not be reached twice: the handle is closed.
+      if (isStorageError(error) && error.code === 'CONNECTION_CLOSED') sink.ended(error);
+      else sink.failed(error);
+    };
+    const onError = (error: unknown) => {
+      if (isStorageError(error) && error.retryable) read().catch(report);
+      else report(error);
+    };
+    return readAfterCommits(storage, { read, onError, pause });
+  };
+}

@@ -1,0 +1,213 @@
+// `ctx-storage/migrate`: brings an object's tables to the shape that the program expects.
+//
+// The same code for `ctx.storage` in a worker, here and on workerd, and for the storage of a page: it
+// awaits results that are a promise on one side and a value on the other. It uses nothing but SQL and
+// `transaction`, so it runs wherever those two exist.
+// A build that is rolled back, or an old tab, meets an object with more migrations than it knows. It
+// continues, unless the record of one of them says that older builds must not.
+//
+// Keeps true: a migration and the note that it was made are one transaction, so each is made once,
+// whoever else opens the object at the same time.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+
+/** The members that `migrate` needs; both `ctx.storage` and a page's storage have them. */
+export interface MigratableStorage {
+  readonly sql: {
+    exec(query: string, ...bindings: unknown[]): { toArray(): Rows | Promise<Rows> };
+  };
+  transaction<T>(closure: () => Promise<T>): Promise<T>;
+}
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+/** One change of the tables. */
+export interface Migration<Storage extends MigratableStorage> {
+  /** Names it for ever: a migration of this name is made once for each object. */
+  readonly name: string;
+  /** SQL of one or more statements, or code, which may await and change keys as well. */
+  readonly up: string | ((storage: Storage) => unknown);
+  /**
+   * The code of builds without this migration cannot use its result: `migrate` rejects there with
+   * `MIGRATION_CONFLICT`. A number or text names the first build that has the migration, for the error.
+   * The mark is stored when the migration is made; marking it later has no effect on that object.
+   *
+   * @default false
+   */
+  readonly breaking?: boolean | number | string;
+}
+
+/** A migration that the object has had. */
+interface Made {
+  readonly name: string;
+  /** The build that is needed since then, '' for one without a name; undefined if older builds continue. */
+  readonly needs: string | undefined;
+}
+
+/**
+ * The table of applied migrations; it moves along with an exported database. `needs` is null where older
+ * builds continue; tables of an early checkout lack the column.
+ */
+const TABLE = 'ctx_migration';
+
+/**
+ * Applies the missing migrations in order, each in a transaction of its own, wholly or not at all. Resolves
+ * to the names of the migrations that this call applied. An object that has all of them, followed by those
+ * of a newer build, is used as it is, unless one of these is `breaking` (rule APP1).
+ *
+ * Add new migrations at the end; never change or remove a released migration. In a class, call it before
+ * anything else: `ctx.blockConcurrencyWhile(() => migrate(ctx.storage, MIGRATIONS))`.
+ *
+ * @throws StorageError `MIGRATION_CONFLICT` when the object has had a `breaking` migration of a newer build,
+ *   or others than those at the beginning of the list. `MIGRATION_FAILED` when a migration throws, with its
+ *   error as `cause`: it is undone, those before it stay made, and the next call begins with it. A
+ *   `retryable` error is passed on as it is. `INVALID_ARGUMENT`.
+ */
+export async function migrate<Storage extends MigratableStorage>(
+  storage: Storage,
+  migrations: readonly Migration<Storage>[],
+): Promise<string[]> {
+  mustBeMigrations(migrations);
+  const made: string[] = [];
+  let position = mustBeMade(await allMade(storage), migrations);
+  while (position < migrations.length) {
+    const next = migrations[position]!;
+    const isMade = await storage.transaction(async () => {
+      const before = mustBeMade(await allMade(storage), migrations);
+      if (before > position) return false; // by another tab, meanwhile
+      await perform(storage, next);
+      await record(storage, position, next);
+      return true;
+    });
+    if (isMade) made.push(next.name);
+    position++;
+  }
+  return made;
+}
+
+async function perform<Storage extends MigratableStorage>(
+  storage: Storage,
+  { name, up }: Migration<Storage>,
+): Promise<void> {
+  try {
+    if (typeof up === 'string') await exec(storage, up);
+    else await up(storage);
+  } catch (error) {
+    if (error instanceof Error && 'retryable' in error && error.retryable) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw storageError(
+      'MIGRATION_FAILED',
+      `migrate: "${name}" failed and left no change: ${reason}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Notes that a migration is made, in its transaction. */
+async function record(
+  storage: MigratableStorage,
+  position: number,
+  { name, breaking = false }: Migration<never>,
+): Promise<void> {
+  const columns = '(position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, needs TEXT)';
+  await exec(storage, `CREATE TABLE IF NOT EXISTS ${TABLE} ${columns}`);
+  const into = `INSERT INTO ${TABLE}`;
+  if (breaking === false) {
+    await exec(storage, `${into} (position, name) VALUES (?, ?)`, position, name);
+    return;
+  }
+  const lacking = `SELECT 1 FROM pragma_table_info(?) WHERE name = 'needs'`;
+  if ((await exec(storage, lacking, TABLE)).length === 0) {
+    await exec(storage, `ALTER TABLE ${TABLE} ADD COLUMN needs TEXT`);
+  }
+  const needs = breaking === true ? '' : String(breaking);
+  await exec(storage, `${into} (position, name, needs) VALUES (?, ?, ?)`, position, name, needs);
+}
+
+async function allMade(storage: MigratableStorage): Promise<Made[]> {
+  // Looked up first, so that an object that needs no migration is not written to.
+  const tables = 'SELECT name FROM sqlite_master WHERE type = ? AND name = ?';
+  if ((await exec(storage, tables, 'table', TABLE)).length === 0) return [];
+  const rows = await exec(storage, `SELECT * FROM ${TABLE} ORDER BY position`);
+  return rows.map(({ name, needs }) => ({
+    name: String(name),
+    needs: typeof needs === 'string' ? needs : undefined,
+  }));
+}
+
+async function exec(
+  storage: MigratableStorage,
+  query: string,
+  ...bindings: unknown[]
+): Promise<Rows> {
+  return await storage.sql.exec(query, ...bindings).toArray();
+}
+
+/**
+ * How many were made; more than the program has, after a newer build.
+ *
+ * @throws MIGRATION_CONFLICT unless one list begins with the other, and this build may use the rest
+ */
+function mustBeMade(made: readonly Made[], migrations: readonly Migration<never>[]): number {
+  for (const [index, { name }] of made.slice(0, migrations.length).entries()) {
+    const expected = migrations[index]!.name;
+    if (name !== expected) throw otherMigration(index, name, expected, migrations);
+  }
+  // The last mark counts: its build also has the migrations before it.
+  const last = made.slice(migrations.length).findLast(({ needs }) => needs !== undefined);
+  if (last !== undefined) {
+    const build = last.needs === '' ? 'a build that has it' : `build ${last.needs} or a newer one`;
+    throw storageError(
+      'MIGRATION_CONFLICT',
+      `migrate: the object has had "${last.name}", which is marked as breaking and which this build ` +
+        `does not have. The object needs ${build}; nothing was changed. Load that build.`,
+    );
+  }
+  return made.length;
+}
+
+function otherMigration(
+  index: number,
+  name: string,
+  expected: string,
+  migrations: readonly Migration<never>[],
+): Error {
+  const fact = `migrate: migration ${index + 1} is "${expected}" in the program, and "${name}" in the object`;
+  const place = migrations.findIndex((migration) => migration.name === name);
+  const reason =
+    place < 0
+      ? `The program has no "${name}": it was renamed or removed, or another build has made it. Give it ` +
+        'its name and its place back, and add yours after it.'
+      : `The program has "${name}" as migration ${place + 1}. Put it back to its place, and add new ones ` +
+        'at the end.';
+  return storageError('MIGRATION_CONFLICT', `${fact}; nothing was changed. ${reason}`);
+}
+
+function mustBeMigrations(migrations: unknown): void {
+  if (!Array.isArray(migrations)) throw invalid('takes an array of { name, up }');
+  const names = new Set<string>();
+  for (const [index, migration] of migrations.entries()) {
+    const { name, up, breaking = false } = (migration ?? {}) as Record<string, unknown>;
+    if (typeof name !== 'string' || name === '') {
+      throw invalid(`migration ${index + 1} has no name, which must be a text`);
+    }
+    // SQLite stores another text in its place, so that the next call would not know the migration.
+    if (!name.isWellFormed()) {
+      throw invalid(
+        `migration ${index + 1} has a lone surrogate in its name, which SQLite cannot store`,
+      );
+    }
+    if (typeof up !== 'string' && typeof up !== 'function') {
+      throw invalid(`"${name}" has no \`up\`, which is SQL or a function`);
+    }
+    if (!['boolean', 'number', 'string'].includes(typeof breaking) || breaking === '') {
+      throw invalid(`"${name}" has a \`breaking\` that is neither true nor the name of a build`);
+    }
+    if (names.has(name)) throw invalid(`two migrations are called "${name}"`);
+    names.add(name);
+  }
+}
+
+function invalid(fact: string): Error {
+  return storageError('INVALID_ARGUMENT', `migrate: ${fact}.`);
+}

@@ -1,0 +1,17 @@
+// `ctx-storage/react`: hooks over live values, texts being edited, the state of a connection and undo stacks. React 18 or later.
+//
+// It has no code of the page's entry, and uses only the interface of that entry's objects.
+
+export type {
+  DraftControls,
+  DraftOptions,
+  DraftState,
+  SaveText,
+} from '../../../src/shared/contract/draft.ts';
+export type { ConnectionSnapshot } from '../observed/observed-connection.ts';
+export type { UndoControls } from '../observed/observed-undo.ts';
+export { useConnectionStatus } from './use-connection-status.ts';
+export { useDraft } from './use-draft.ts';
+export { useFollowedState } from './use-followed-state.ts';
+export { useLive, useLiveValue } from './use-live.ts';
+export { useUndo } from './use-undo.ts';

@@ -1,0 +1,11 @@
+// The hook for an object that follows one on a server: whether it is connected, and how many calls wait or were refused.
+
+import { useMemo, useSyncExternalStore } from 'react';
+import type { FollowedStatus, FollowState } from '../../../src/shared/contract/followed.ts';
+import { observeFollowed } from '../observed/observed-followed.ts';
+
+/** The state of an object: of `followed(stub)` of `ctx-storage/follow`, again after each `change`. */
+export function useFollowedState(status: FollowedStatus): FollowState {
+  const { subscribe, snapshot, initial } = useMemo(() => observeFollowed(status), [status]);
+  return useSyncExternalStore(subscribe, snapshot, () => initial);
+}

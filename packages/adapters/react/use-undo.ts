@@ -1,0 +1,19 @@
+// The hook for an undo button: what an undo stack can do, and its functions.
+
+import { useMemo, useSyncExternalStore } from 'react';
+import type { UndoStack } from '../../../src/shared/contract/undo.ts';
+import { observeUndo, type UndoControls, undoFunctions } from '../observed/observed-undo.ts';
+
+/**
+ * The state of a stack of `ctx-storage/undo`, again after each change, with `undo`, `redo` and `skip`. Null: the page
+ * has none yet; nothing can be undone then.
+ */
+export function useUndo(stack: UndoStack | null): UndoControls {
+  const { observed, functions } = useMemo(
+    () => ({ observed: observeUndo(stack), functions: undoFunctions(() => stack) }),
+    [stack],
+  );
+  const { subscribe, snapshot, initial } = observed;
+  const state = useSyncExternalStore(subscribe, snapshot, () => initial);
+  return useMemo(() => ({ ...state, ...functions }), [state, functions]);
+}

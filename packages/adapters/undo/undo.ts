@@ -1,0 +1,39 @@
+// `ctx-storage/undo`: undo and redo of the commits that one tab makes, for a handle of any entry.
+//
+// It has no code of the page's entry, and uses only the interface of that entry's handles.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
+import type { UndoOptions, UndoStack } from '../../../src/shared/contract/undo.ts';
+import { mustBeHandle } from '../../../src/shared/live/every-commit.ts';
+import { CommitStack } from './undo-stack.ts';
+
+export type { UndoOptions, UndoStack, UndoState } from '../../../src/shared/contract/undo.ts';
+
+const DEPTH_DEFAULT = 100;
+const DEPTH_MAX = 10_000;
+
+/** After a reading, that of later commits waits so long: other tabs may commit often. */
+const PAUSE_MS = 100;
+
+/**
+ * A stack of the commits that this tab makes on the object from now on: through this handle, other handles of the tab,
+ * and calls of the object's methods.
+ *
+ * @throws StorageError INVALID_ARGUMENT
+ */
+export function undoStack(storage: StorageHandle, options: UndoOptions = {}): UndoStack {
+  const { groupMs = 0, depth = DEPTH_DEFAULT, filter = () => true } = options;
+  mustBeHandle('undoStack', storage);
+  if (!(groupMs >= 0)) throw invalid(`groupMs is a number from 0, not ${String(groupMs)}`);
+  if (!(Number.isInteger(depth) && depth >= 1 && depth <= DEPTH_MAX)) {
+    throw invalid(`depth is an integer from 1 to ${DEPTH_MAX}, not ${String(depth)}`);
+  }
+  if (typeof filter !== 'function') throw invalid('filter is a function');
+  const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS));
+  return new CommitStack(storage, { groupMs, depth, filter, pause });
+}
+
+function invalid(fact: string): Error {
+  return storageError('INVALID_ARGUMENT', `undoStack: ${fact}.`);
+}

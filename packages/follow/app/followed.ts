@@ -1,0 +1,221 @@
+// `ctx-storage/follow`: the questions of an app about objects that follow an object on a server.
+//
+// Does not know where the objects are: their stubs do.
+
+import {
+  type AskFollowed,
+  type FollowedStub,
+  followedStub,
+  noteOf,
+} from '../../../src/shared/calls/stubs/followed-calls.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import {
+  type FollowedStatus,
+  type FollowRefusal,
+  type FollowState,
+  UNKNOWN_FOLLOW_STATE,
+} from '../../../src/shared/contract/followed.ts';
+import type { WireAddress } from '../../../src/shared/wire/address.ts';
+import type { FollowAnswers, FollowAsk } from '../../../src/shared/wire/follow-asks.ts';
+
+/** How many workers may go one after the other, each as soon as it was asked: a connection that was closed looks alike. */
+const LOSSES_MAX = 10;
+/** A worker that was lost later than this was there: an answer may take hours. */
+const BRIEF_MS = 1000;
+/** Before the state is asked for again after an error, which doubles, and the longest. */
+const PAUSE_MS = 1000;
+const PAUSE_MS_MAX = 30_000;
+
+export type {
+  FollowedStatus,
+  FollowRefusal,
+  FollowState,
+} from '../../../src/shared/contract/followed.ts';
+
+/**
+ * The server's answer to a call of an object that follows another one, or the call's result if it has changed nothing.
+ * Waits for the server, also through reloads of the worker.
+ *
+ * @throws the error of the method on the server; CALL_INTERRUPTED, CALL_ABANDONED; FOLLOW_STOPPED; OUTCOME_LOST if the worker was replaced
+ *   before the answer was read; INVALID_ARGUMENT for anything but such a call
+ */
+export async function settled<T>(call: Promise<T>): Promise<Awaited<T>> {
+  const note = noteOf(call);
+  if (note === undefined || note.ask === undefined) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'settled: takes the promise of a call, of a stub whose object follows another one: settled(stub.method()).',
+    );
+  }
+  try {
+    const value = await call;
+    if (note.n === undefined) return value;
+  } catch (error) {
+    if (note.n === undefined) throw error;
+  }
+  const outcome = await again(() => note.ask!(note.address, { kind: 'settled', n: note.n! }));
+  if (outcome.kind === 'error') throw outcome.error;
+  return outcome.value as Awaited<T>;
+}
+
+/**
+ * The state of the object that a stub calls, the same for all stubs of the object: a badge listens to its `change`.
+ *
+ * @throws INVALID_ARGUMENT for the stub of an object that follows nothing, and for any other value
+ */
+export function followed(stub: object): FollowedStatus {
+  const found = followedStub(stub);
+  if (found?.ask === undefined) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'followed: takes the stub of an object that follows another one, from the env of connect() or createObjects().',
+    );
+  }
+  return statusOf(found, found.ask);
+}
+
+/** Of each connection, by object: a component that asks at each render gets the same status. */
+const known = new WeakMap<AskFollowed, Map<string, Status>>();
+
+function statusOf({ address }: FollowedStub, ask: AskFollowed): Status {
+  const statuses = known.get(ask) ?? new Map<string, Status>();
+  known.set(ask, statuses);
+  const key = `${address.className} ${address.id}`;
+  const status = statuses.get(key) ?? new Status(address, ask);
+  statuses.set(key, status);
+  return status;
+}
+
+class Status extends EventTarget implements FollowedStatus {
+  readonly #address: WireAddress;
+  readonly #ask: AskFollowed;
+  readonly #listeners = new Set<unknown>();
+  #state: FollowState = UNKNOWN_FOLLOW_STATE;
+  #isPolling = false;
+
+  constructor(address: WireAddress, ask: AskFollowed) {
+    super();
+    this.#address = address;
+    this.#ask = ask;
+  }
+
+  get state() {
+    return this.#state.state;
+  }
+
+  get reason() {
+    return this.#state.reason;
+  }
+
+  get progress() {
+    return this.#state.progress;
+  }
+
+  get pending() {
+    return this.#state.pending;
+  }
+
+  get lastSyncAtMs() {
+    return this.#state.lastSyncAtMs;
+  }
+
+  get refused() {
+    return this.#state.refused;
+  }
+
+  async read(): Promise<FollowState> {
+    this.#show(await this.#asked({ kind: 'state', after: 0 }));
+    return this.#state;
+  }
+
+  refusals(): Promise<readonly FollowRefusal[]> {
+    return this.#asked({ kind: 'refusals' });
+  }
+
+  async dismiss({ n }: Pick<FollowRefusal, 'n'>): Promise<void> {
+    await this.#asked({ kind: 'dismiss', n });
+  }
+
+  async retry({ n }: Pick<FollowRefusal, 'n'>): Promise<void> {
+    await this.#asked({ kind: 'retry', n });
+  }
+
+  forget(): Promise<readonly FollowRefusal[]> {
+    return this.#asked({ kind: 'forget' });
+  }
+
+  override addEventListener(...args: Parameters<EventTarget['addEventListener']>): void {
+    super.addEventListener(...args);
+    const [type, listener] = args;
+    if (type !== 'change' || listener === null) return;
+    this.#listeners.add(listener);
+    if (!this.#isPolling) void this.#poll();
+  }
+
+  override removeEventListener(...args: Parameters<EventTarget['removeEventListener']>): void {
+    super.removeEventListener(...args);
+    if (args[0] === 'change') this.#listeners.delete(args[1]);
+  }
+
+  async #poll(): Promise<void> {
+    this.#isPolling = true;
+    let after = 0;
+    let pauseMs = PAUSE_MS;
+    try {
+      while (this.#listeners.size > 0) {
+        try {
+          const { version, ...state } = await again(() => this.#asked({ kind: 'state', after }));
+          after = version;
+          pauseMs = PAUSE_MS;
+          this.#show(state);
+        } catch (error) {
+          // A worker or object that cannot be used is offline; the next call says why.
+          this.#show({ ...this.#state, state: 'offline', progress: null });
+          if (isClosed(error)) return;
+          after = 0;
+          await pause(pauseMs);
+          pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX);
+        }
+      }
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+
+  #show({ state, reason, progress, pending, lastSyncAtMs, refused }: FollowState): void {
+    const next: FollowState = { state, reason, progress, pending, lastSyncAtMs, refused };
+    const names = Object.keys(next) as (keyof FollowState)[];
+    if (names.every((name) => next[name] === this.#state[name])) return;
+    this.#state = next;
+    this.dispatchEvent(new Event('change'));
+  }
+
+  #asked<A extends FollowAsk>(ask: A): Promise<FollowAnswers[A['kind']]> {
+    return this.#ask(this.#address, ask);
+  }
+}
+
+/** A process of Node does not wait for it. */
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer: unknown = setTimeout(resolve, delayMs);
+    (timer as { unref?(): void }).unref?.();
+  });
+}
+
+/** Asks the next worker when one has gone; when the connection itself was closed, there is none. */
+async function again<T>(ask: () => Promise<T>): Promise<T> {
+  for (let losses = 0; ; ) {
+    const askedMs = Date.now();
+    try {
+      return await ask();
+    } catch (error) {
+      losses = Date.now() - askedMs < BRIEF_MS ? losses + 1 : 1;
+      if (!isClosed(error) || losses === LOSSES_MAX) throw error;
+    }
+  }
+}
+
+function isClosed(error: unknown): boolean {
+  return isStorageError(error) && error.code === 'CONNECTION_CLOSED';
+}

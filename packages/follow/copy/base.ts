@@ -1,0 +1,125 @@
+// The base of a replica: the object itself, as a copy of the server's object at one position. Only cuts write it, so
+// that its history is the server's.
+//
+// Invariant: the position and the last call that it contains are committed with each cut. An object that has data of
+// its own does not become a copy: the first snapshot would delete it.
+//
+// Does not know the protocol, nor the class of the object, which runs on branches of it.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import { annotationOf } from '../../../worker/engine/log/annotation.ts';
+import type { Database } from '../../../worker/engine/sql/database.ts';
+import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
+import type { ObjectInstance } from '../../../worker/objects/instance/object-instance.ts';
+import type { Changes } from '../changes/changes.ts';
+import { decodeChanges } from '../changes/changes-bytes.ts';
+import type { BaseMark } from '../protocol/follower.ts';
+import { applyChanges, applyCopy } from './apply-changes.ts';
+import { HeldObject } from './held-object.ts';
+
+const MARK_TABLE =
+  'CREATE TABLE IF NOT EXISTS _follow_base (one INTEGER PRIMARY KEY CHECK (one = 1), id INTEGER, life INTEGER, last INTEGER NOT NULL)';
+const SET_MARK = 'INSERT OR REPLACE INTO _follow_base VALUES (1, ?1, ?2, ?3)';
+const GET_MARK = 'SELECT id, life, last FROM _follow_base';
+const HAS_MARK = "SELECT 1 FROM sqlite_master WHERE name = '_follow_base'";
+const FOLLOW = annotationOf({ kind: 'follow' });
+
+export class Base {
+  readonly #held: HeldObject;
+  readonly mark: BaseMark;
+
+  /** @throws CONFLICT if the object has data of its own, and what opening it throws */
+  static async open(host: ObjectHost, address: ObjectAddress): Promise<Base> {
+    const held = await HeldObject.open(host, address);
+    try {
+      const mark = await held.event(readMark);
+      if (mark !== null) return new Base(held, mark);
+      if (!held.instance.storage.isUnwritten) throw hasOwnData(address);
+      const base = new Base(held, { position: null, last: 0 });
+      await base.#write(({ database }) => setMark(database, base.mark));
+      return base;
+    } catch (error) {
+      held.release();
+      throw error;
+    }
+  }
+
+  private constructor(held: HeldObject, mark: BaseMark) {
+    this.#held = held;
+    this.mark = mark;
+  }
+
+  get instance(): ObjectInstance {
+    return this.#held.instance;
+  }
+
+  /**
+   * Applies changes with the mark, as one durable commit.
+   *
+   * @throws INVALID_ARGUMENT, SQL: they do not fit, and nothing was applied
+   */
+  apply(changes: unknown, mark: BaseMark): Promise<void> {
+    return this.#write((copy) => {
+      applyChanges(copy, decodeChanges(changes));
+      setMark(copy.database, mark);
+    });
+  }
+
+  /** Becomes what the parts of a copy are, with the changes since its first part. @throws as apply */
+  replace(parts: Iterable<unknown>, changes: unknown, mark: BaseMark): Promise<void> {
+    return this.#write((copy) => {
+      applyCopy(copy, decoded(parts), decodeChanges(changes));
+      setMark(copy.database, mark);
+    });
+  }
+
+  /** From now on it is no copy at any position: the next connection gets a snapshot. */
+  forgetPosition({ last }: BaseMark): Promise<void> {
+    return this.#write(({ database }) => setMark(database, { position: null, last }));
+  }
+
+  close(): void {
+    this.#held.release();
+  }
+
+  #write(write: Parameters<ObjectInstance['storage']['replicate']>[0]): Promise<void> {
+    return this.#held.event((storage) => {
+      this.#held.instance.context.beginAs(FOLLOW);
+      storage.replicate(write);
+    });
+  }
+}
+
+function* decoded(parts: Iterable<unknown>): Iterable<Changes> {
+  for (const part of parts) yield decodeChanges(part);
+}
+
+function setMark(database: Database, { position, last }: BaseMark): void {
+  database.run(MARK_TABLE);
+  const statement = database.statement(SET_MARK);
+  if (position === null) {
+    statement.bindNull(1);
+    statement.bindNull(2);
+  } else {
+    statement.bindNumber(1, position.id);
+    statement.bindNumber(2, position.life);
+  }
+  statement.bindNumber(3, last);
+  statement.step();
+}
+
+function readMark(storage: ObjectInstance['storage']): BaseMark | null {
+  if (storage.exec(HAS_MARK, []).toArray().length === 0) return null;
+  const [row] = [...storage.exec(GET_MARK, []).raw()] as [[number | null, number, number]];
+  const [id, life, last] = row;
+  return { position: id === null ? null : { id, life }, last };
+}
+
+function hasOwnData({ className, id }: ObjectAddress): Error {
+  return storageError(
+    'CONFLICT',
+    `follow: object ${id.name} of ${className} has data that the server has not; delete the object, or follow ` +
+      'under another name.',
+  );
+}

@@ -1,0 +1,56 @@
+// The objects in whose queues calls may wait for the server, kept over restarts: the next worker sends the calls, also if
+// no page uses the object.
+//
+// Invariant: each method is one commit, durable when it resolves. An object too many is harmless.
+//
+// Does not know the calls.
+
+import { idOfStorage, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
+import type { ObjectInstance } from '../../../worker/objects/instance/object-instance.ts';
+
+const TABLE =
+  'CREATE TABLE IF NOT EXISTS waiting (className TEXT, name TEXT, PRIMARY KEY (className, name)) WITHOUT ROWID';
+const ADDRESS: ObjectAddress = { className: null, id: idOfStorage('_follow/waiting') };
+
+/** An object of a class that is followed, by its name. */
+export interface WaitingObject {
+  readonly className: string;
+  readonly name: string;
+}
+
+export class WaitingObjects {
+  readonly #host: ObjectHost;
+
+  constructor(host: ObjectHost) {
+    this.#host = host;
+  }
+
+  /** @throws DISK_FULL, IO */
+  add({ className, name }: WaitingObject): Promise<void> {
+    return this.#use((storage) => {
+      storage.exec(TABLE, []);
+      storage.exec('INSERT OR IGNORE INTO waiting VALUES (?, ?)', [className, name]);
+    });
+  }
+
+  /** @throws DISK_FULL, IO */
+  delete({ className, name }: WaitingObject): Promise<void> {
+    return this.#use((storage) => {
+      if (storage.isUnwritten) return;
+      storage.exec('DELETE FROM waiting WHERE className = ? AND name = ?', [className, name]);
+    });
+  }
+
+  list(): Promise<readonly WaitingObject[]> {
+    return this.#use((storage) => {
+      if (storage.isUnwritten) return [];
+      const rows = [...storage.exec('SELECT className, name FROM waiting', []).raw()];
+      return (rows as [string, string][]).map(([className, name]) => ({ className, name }));
+    });
+  }
+
+  #use<T>(action: (storage: ObjectInstance['storage']) => T): Promise<T> {
+    return this.#host.deliver(ADDRESS, ({ storage }) => action(storage));
+  }
+}

@@ -1,0 +1,180 @@
+// The check of each message: any peer can send anything.
+//
+// Invariant: a decoded message has exactly the fields of its type. `args`, `changes`, `value`, `error` and `next`
+// stay as they are; whoever reads them checks them.
+//
+// Does not know how a message becomes bytes.
+
+import {
+  checkArray,
+  checkBoolean,
+  checkFields,
+  checkInteger,
+  checkNumberOf,
+  checkString,
+  eachOf,
+  type Fields,
+  malformed,
+} from '../../../src/shared/contract/arguments.ts';
+import {
+  CALL_FAILURES,
+  type CallAnswers,
+  type CopyMark,
+  type CutBase,
+  type FollowedOutcome,
+  type MessageToFollower,
+  type MessageToServer,
+  type NumberedOutcome,
+  type Position,
+  type ProtocolRange,
+  REJECT_REASONS,
+  type RejectReason,
+} from './messages.ts';
+
+const CLIENT_UNITS_MAX = 64;
+const METHOD_UNITS_MAX = 256;
+/** Outcomes that a client has not acknowledged: those in flight, and those of a connection that was lost. */
+const OUTCOMES_MAX = 10_000;
+const LIFE_MAX = 2 ** 32 - 1;
+
+/** A message of a follower. @throws INVALID_ARGUMENT */
+export function decodeToServer(value: unknown): MessageToServer {
+  const fields = checkFields('message', value);
+  switch (fields.kind) {
+    case 'hello':
+      return {
+        kind: 'hello',
+        protocol: protocolRange(fields.protocol),
+        client: text('client', fields.client, CLIENT_UNITS_MAX),
+        position: fields.position === null ? null : position('position', fields.position),
+        copy: fields.copy === null ? null : copyMark(fields.copy),
+        ack: checkNumberOf('ack', fields.ack),
+      };
+    case 'next':
+      return { kind: 'next', copy: copyMark(fields.copy) };
+    case 'call':
+      return {
+        kind: 'call',
+        n: callNumber(fields.n),
+        method: text('method', fields.method, METHOD_UNITS_MAX),
+        args: fields.args,
+        again: checkBoolean('again', fields.again),
+        ack: checkNumberOf('ack', fields.ack),
+      };
+    default:
+      throw malformed('kind', 'hello, next or call');
+  }
+}
+
+/** A message of the server. @throws INVALID_ARGUMENT */
+export function decodeToFollower(value: unknown): MessageToFollower {
+  const fields = checkFields('message', value);
+  switch (fields.kind) {
+    case 'welcome':
+      return {
+        kind: 'welcome',
+        protocol: checkNumberOf('protocol', fields.protocol),
+        version: checkNumberOf('version', fields.version),
+      };
+    case 'rejected':
+      return {
+        kind: 'rejected',
+        reason: rejectReason(fields.reason),
+        protocol: protocolRange(fields.protocol),
+      };
+    case 'part':
+      return {
+        kind: 'part',
+        copy: copyMark(fields.copy),
+        progress: fraction('progress', fields.progress),
+        changes: fields.changes,
+      };
+    case 'cut':
+      return {
+        kind: 'cut',
+        onto: cutBase(fields.onto),
+        to: position('to', fields.to),
+        ...answers(fields),
+        changes: fields.changes,
+      };
+    case 'ended':
+      return { kind: 'ended', ...answers(fields) };
+    default:
+      throw malformed('kind', 'welcome, rejected, part, cut or ended');
+  }
+}
+
+function rejectReason(value: unknown): RejectReason {
+  const reason = REJECT_REASONS.find((known) => known === value);
+  if (reason === undefined) throw malformed('reason', REJECT_REASONS.join(' or '));
+  return reason;
+}
+
+function fraction(what: string, value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value <= 1) return value;
+  throw malformed(what, 'a number from 0 to 1');
+}
+
+function protocolRange(value: unknown): ProtocolRange {
+  const fields = checkFields('protocol', value);
+  const oldest = checkNumberOf('oldest', fields.oldest);
+  return {
+    oldest,
+    newest: checkInteger('newest', fields.newest, oldest, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function position(what: string, value: unknown): Position {
+  const { id, life } = checkFields(what, value);
+  return { id: checkNumberOf('id', id), life: checkInteger('life', life, 0, LIFE_MAX) };
+}
+
+function cutBase(value: unknown): CutBase {
+  const fields = checkFields('onto', value);
+  if (fields.kind === 'position') {
+    return { kind: 'position', position: position('position', fields.position) };
+  }
+  if (fields.kind !== 'parts') throw malformed('onto.kind', 'position or parts');
+  return { kind: 'parts', from: position('from', fields.from), count: partCount(fields.count) };
+}
+
+/** Whoever reads `next` checks it. */
+function copyMark(value: unknown): CopyMark {
+  const { from, at, parts, next } = checkFields('copy', value);
+  return { from: position('from', from), at: position('at', at), parts: partCount(parts), next };
+}
+
+function partCount(value: unknown): number {
+  return checkInteger('parts', value, 1, Number.MAX_SAFE_INTEGER);
+}
+
+function answers({ last, outcomes }: Fields): CallAnswers {
+  return {
+    last: checkNumberOf('last', last),
+    outcomes: eachOf(checkArray('outcomes', outcomes, OUTCOMES_MAX), numberedOutcome),
+  };
+}
+
+function numberedOutcome(value: unknown): NumberedOutcome {
+  const [n, outcome] = checkArray('outcome', value, 2);
+  return [callNumber(n), callOutcome(outcome)];
+}
+
+function callOutcome(value: unknown): FollowedOutcome {
+  const fields = checkFields('outcome', value);
+  if (fields.kind === 'value') return { kind: 'value', value: fields.value };
+  if (fields.kind === 'error') return { kind: 'error', error: fields.error };
+  const code = CALL_FAILURES.find((known) => known === fields.code);
+  if (fields.kind === 'failed' && code !== undefined) return { kind: 'failed', code };
+  throw malformed('outcome', `a value, an error, or a failure (${CALL_FAILURES.join(', ')})`);
+}
+
+function callNumber(value: unknown): number {
+  return checkInteger('n', value, 1, Number.MAX_SAFE_INTEGER);
+}
+
+function text(what: string, value: unknown, unitsMax: number): string {
+  const content = checkString(what, value);
+  if (content.length > 0 && content.length <= unitsMax) return content;
+  throw malformed(what, `a text of 1 to ${unitsMax} UTF-16 units`);
+}

@@ -1,0 +1,111 @@
+// The clients of an object in its own database: their identities, and the protocol's records of them.
+//
+// Invariant: a client that was met stays known, with its outcomes, when the class deletes everything. Otherwise a
+// repeated call would run twice.
+//
+// Writes join the transaction of the event, and are not noted as changes of the object.
+
+import type {
+  DurableObjectStorage,
+  SqlStorageValue,
+} from '../../../src/shared/contract/storage.ts';
+import { deserialize } from '../../../src/shared/values/decode.ts';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import type { FollowedOutcome, NumberedOutcome } from '../protocol/messages.ts';
+import type { ClientRecord } from '../protocol/server.ts';
+
+export interface KnownClient {
+  readonly identity: string;
+  readonly record: ClientRecord;
+}
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS _follow_client (
+    name TEXT PRIMARY KEY, identity TEXT NOT NULL,
+    started INTEGER NOT NULL, last INTEGER NOT NULL, acked INTEGER NOT NULL, attempts INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS _follow_outcome (
+    client TEXT NOT NULL, n INTEGER NOT NULL, outcome BLOB NOT NULL, PRIMARY KEY (client, n)
+  ) WITHOUT ROWID;`;
+
+const NEW_CLIENT = 'INSERT INTO _follow_client VALUES (?, ?, ?, ?, ?, ?)';
+const NEW_OUTCOME = 'INSERT INTO _follow_outcome VALUES (?, ?, ?)';
+
+type Row = Record<string, SqlStorageValue>;
+
+export class ClientRecords {
+  readonly #exec: DurableObjectStorage['sql']['exec'];
+
+  /** Before anything else wraps the storage. */
+  constructor(storage: DurableObjectStorage) {
+    this.#exec = storage.sql.exec.bind(storage.sql);
+    this.#exec(TABLES);
+    const deleteAll = storage.deleteAll.bind(storage);
+    const keep: typeof deleteAll = (...options) => {
+      const clients = this.#values('SELECT * FROM _follow_client');
+      const outcomes = this.#values('SELECT * FROM _follow_outcome');
+      // It has deleted when it returns; the promise is for durability.
+      const deleted = deleteAll(...options);
+      this.#exec(TABLES);
+      for (const client of clients) this.#exec(NEW_CLIENT, ...client);
+      for (const outcome of outcomes) this.#exec(NEW_OUTCOME, ...outcome);
+      return deleted;
+    };
+    Object.defineProperty(storage, 'deleteAll', { value: keep, configurable: true });
+  }
+
+  get(name: string): KnownClient | null {
+    const [row] = this.#rows('SELECT * FROM _follow_client WHERE name = ?', name);
+    return row === undefined ? null : this.#known(row);
+  }
+
+  /** Clients with a call that was begun and not answered. */
+  unfinished(): ReadonlyMap<string, ClientRecord> {
+    const rows = this.#rows('SELECT * FROM _follow_client WHERE started > last');
+    return new Map(rows.map((row) => [String(row.name), this.#known(row).record]));
+  }
+
+  /** A client that is met for the first time, and belongs to this identity from now on. */
+  add(name: string, identity: string): void {
+    this.#exec(NEW_CLIENT, name, identity, 0, 0, 0, 0);
+  }
+
+  store(name: string, { started, last, acked, attempts, outcomes }: ClientRecord): void {
+    const [before] = this.#rows('SELECT last, acked FROM _follow_client WHERE name = ?', name);
+    this.#exec(
+      'UPDATE _follow_client SET started = ?, last = ?, acked = ?, attempts = ? WHERE name = ?',
+      ...[started, last, acked, attempts, name],
+    );
+    if (acked > Number(before!.acked)) {
+      this.#exec('DELETE FROM _follow_outcome WHERE client = ? AND n <= ?', name, acked);
+    }
+    for (const [n, outcome] of outcomes) {
+      if (n > Number(before!.last)) this.#exec(NEW_OUTCOME, name, n, serialize(outcome));
+    }
+  }
+
+  #known({ name, identity, ...row }: Row): KnownClient {
+    const rows = this.#rows(
+      'SELECT n, outcome FROM _follow_outcome WHERE client = ? ORDER BY n',
+      name!,
+    );
+    const outcomes = rows.map(({ n, outcome }): NumberedOutcome => {
+      const bytes = new Uint8Array(outcome as ArrayBuffer);
+      return [Number(n), deserialize(bytes) as FollowedOutcome];
+    });
+    const [started, last, acked, attempts] = [row.started, row.last, row.acked, row.attempts];
+    const record = {
+      ...{ started: Number(started), last: Number(last), acked: Number(acked) },
+      ...{ attempts: Number(attempts), outcomes },
+    };
+    return { identity: String(identity), record };
+  }
+
+  #rows(query: string, ...bindings: SqlStorageValue[]): Row[] {
+    return this.#exec(query, ...bindings).toArray() as Row[];
+  }
+
+  #values(query: string): SqlStorageValue[][] {
+    return [...this.#exec(query).raw()] as SqlStorageValue[][];
+  }
+}

@@ -1,0 +1,100 @@
+// `followable`: a class of objects that pages can follow.
+//
+// Invariant: the class runs unmodified, and sees neither its followers nor their messages.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { FOLLOWABLE } from '../../../src/shared/contract/followed.ts';
+import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
+import { FOLLOW_SUBPROTOCOL } from '../protocol/connection.ts';
+import { checkOptions, type FollowableOptions } from './options.ts';
+import { type ServedEnvironment, ServedObject } from './served-object.ts';
+
+export type FollowableClass = new (ctx: never, env: never) => object;
+
+const HANDLERS = ['fetch', 'webSocketMessage', 'webSocketClose', 'webSocketError'] as const;
+
+/** The handlers that the class may have. */
+interface Handlers {
+  fetch?(request: Request): Response | Promise<Response>;
+  webSocketMessage?(socket: ObjectWebSocket, message: string | ArrayBuffer): unknown;
+  webSocketClose?(
+    socket: ObjectWebSocket,
+    code: number,
+    reason: string,
+    wasClean: boolean,
+  ): unknown;
+  webSocketError?(socket: ObjectWebSocket, error: unknown): unknown;
+}
+
+type HandlingClass = new (ctx: DurableObjectState, env: unknown) => Handlers;
+export type MethodOf<C extends FollowableClass> = Extract<keyof InstanceType<C>, string>;
+
+/** `followable` on a platform and a way to capture changes. */
+export function followableOn<C extends FollowableClass>(
+  environment: ServedEnvironment,
+  Class: C,
+  options: FollowableOptions<MethodOf<C>, ConstructorParameters<C>[1]>,
+): C {
+  const checked = checkOptions(Class, options);
+  const Base = Class as unknown as HandlingClass;
+  class Followable extends Base {
+    readonly #env: unknown;
+    readonly #followed: ServedObject;
+
+    constructor(ctx: DurableObjectState, env: unknown) {
+      const followed = new ServedObject(ctx, checked, environment);
+      super(ctx, env);
+      this.#env = env;
+      this.#followed = followed;
+      refuseFields(this, Class.name);
+      followed.begin(this);
+    }
+
+    override fetch(request: Request): Response | Promise<Response> {
+      if (asksToFollow(request)) return this.#followed.accept(request, this.#env);
+      if (super.fetch !== undefined) return super.fetch(request);
+      throw storageError('UNKNOWN_METHOD', `The class ${Class.name} has no method fetch().`);
+    }
+
+    override webSocketMessage(socket: ObjectWebSocket, message: string | ArrayBuffer): unknown {
+      if (!this.#followed.isFollower(socket)) return super.webSocketMessage?.(socket, message);
+      return this.#followed.receive(socket, message);
+    }
+
+    override webSocketClose(
+      socket: ObjectWebSocket,
+      code: number,
+      reason: string,
+      wasClean: boolean,
+    ): unknown {
+      if (this.#followed.isFollower(socket)) return this.#followed.closed(socket);
+      return super.webSocketClose?.(socket, code, reason, wasClean);
+    }
+
+    override webSocketError(socket: ObjectWebSocket, error: unknown): unknown {
+      if (this.#followed.isFollower(socket)) return this.#followed.closed(socket);
+      return super.webSocketError?.(socket, error);
+    }
+  }
+  Object.defineProperties(Followable, {
+    name: { value: Class.name },
+    [FOLLOWABLE]: { value: true },
+  });
+  return Followable as unknown as C;
+}
+
+/** A handler that is a field hides the handler for the events of followers. @throws CLASS_INVALID */
+function refuseFields(object: object, className: string): void {
+  const field = HANDLERS.find((name) => Object.hasOwn(object, name));
+  if (field === undefined) return;
+  throw storageError(
+    'CLASS_INVALID',
+    `followable(${className}): ${field} is a field of its objects. Make it a method of the class.`,
+  );
+}
+
+function asksToFollow(request: Request): boolean {
+  if (request.headers.get('Upgrade')?.toLowerCase() !== 'websocket') return false;
+  const protocols = request.headers.get('Sec-WebSocket-Protocol') ?? '';
+  return protocols.split(',').some((protocol) => protocol.trim() === FOLLOW_SUBPROTOCOL);
+}

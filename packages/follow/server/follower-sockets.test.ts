@@ -1,0 +1,237 @@
+// The sockets of followers, on a fake of the platform that records each message and close.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
+import type { FollowerConnection } from '../protocol/server.ts';
+import { FollowerSockets } from './follower-sockets.ts';
+
+/** A socket of the object. Its attachment is copied, as by the platform. */
+class Socket {
+  readyState = 1;
+  readonly sent: unknown[] = [];
+  readonly closes: unknown[] = [];
+  #attachment: unknown;
+
+  send(message: unknown): void {
+    if (this.readyState !== 1) throw new Error('not open');
+    this.sent.push(message);
+  }
+  accept(): void {}
+  close(code?: number, reason?: string): void {
+    this.closes.push([code, reason]);
+    this.readyState = 3;
+  }
+  serializeAttachment(value: unknown): void {
+    this.#attachment = structuredClone(value);
+  }
+  deserializeAttachment(): unknown {
+    return structuredClone(this.#attachment);
+  }
+}
+
+interface Answer {
+  readonly request: string;
+  readonly response: string;
+}
+
+/** The sockets and the automatic answer of an object; both outlive its instances. */
+class Platform {
+  readonly tags = new Map<Socket, readonly string[]>();
+  answer: Answer | null = null;
+
+  /** As a new instance gets it. */
+  context(): DurableObjectState {
+    return {
+      acceptWebSocket: (socket: Socket, tags: readonly string[] = []) => {
+        this.tags.set(socket, tags);
+      },
+      getWebSockets: (tag?: string) =>
+        [...this.tags].flatMap(([socket, tags]) =>
+          tag === undefined || tags.includes(tag) ? socket : [],
+        ),
+      getTags: (socket: Socket) => [...this.tags.get(socket)!],
+      setWebSocketAutoResponse: (answer?: Answer) => {
+        this.answer = answer ?? null;
+      },
+      getWebSocketAutoResponse: () => this.answer,
+    } as unknown as DurableObjectState;
+  }
+
+  /** The sockets of followers, the first one first. */
+  get followers(): Socket[] {
+    return [...this.tags].flatMap(([socket, tags]) => (tags.includes('_follow') ? socket : []));
+  }
+}
+
+const CONNECTION: FollowerConnection = { client: 'a', sent: null, told: 7 };
+const FURTHER: FollowerConnection = { client: 'a', sent: null, told: 8 };
+const PING = { request: '_follow_ping', response: '_follow_pong' };
+
+let platform: Platform;
+let ctx: DurableObjectState;
+let sockets: FollowerSockets;
+/** The objects' sides of the pairs that were made. */
+let pairs: Socket[];
+
+beforeEach(() => {
+  pairs = [];
+  vi.stubGlobal(
+    'WebSocketPair',
+    class {
+      readonly 0 = new Socket();
+      readonly 1 = new Socket();
+      constructor() {
+        pairs.push(this[1]);
+      }
+    },
+  );
+  vi.stubGlobal(
+    'WebSocketRequestResponsePair',
+    class {
+      readonly request: string;
+      readonly response: string;
+      constructor(request: string, response: string) {
+        this.request = request;
+        this.response = response;
+      }
+    },
+  );
+  // Node's own takes no status of 101.
+  vi.stubGlobal(
+    'Response',
+    class {
+      constructor(_body: null, init: object) {
+        Object.assign(this, init);
+      }
+    },
+  );
+  platform = new Platform();
+  restart();
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+/** Begins another instance, with the sockets and the answer of the one before. */
+function restart(): void {
+  ctx = platform.context();
+  sockets = new FollowerSockets(ctx);
+}
+
+const asOne = (socket: Socket) => socket as unknown as ObjectWebSocket;
+
+test('[FOLS1] [FOLS12] a request is answered by an upgrade, whose socket keeps number and identity', () => {
+  expect(sockets.accept('ann')).toMatchObject({
+    status: 101,
+    headers: { 'Sec-WebSocket-Protocol': 'ctx-storage-follow' },
+    webSocket: expect.any(Socket),
+  });
+  sockets.accept('bob');
+  const kept = () => platform.followers.map((socket) => sockets.stateOf(asOne(socket)));
+  expect(kept()).toEqual([
+    { kind: 'accepted', number: 1, identity: 'ann' },
+    { kind: 'accepted', number: 2, identity: 'bob' },
+  ]);
+  sockets.keep(2, CONNECTION);
+  expect(kept()).toEqual([
+    { kind: 'accepted', number: 1, identity: 'ann' },
+    { kind: 'greeted', number: 2, identity: 'bob', connection: CONNECTION },
+  ]);
+});
+
+test('[FOLS12] the next instance has the connections that have said hello, and numbers go on', () => {
+  for (const identity of ['ann', 'bob', 'eve']) sockets.accept(identity);
+  sockets.keep(1, CONNECTION);
+  sockets.keep(3, FURTHER);
+  sockets.close(3, 'MALFORMED');
+  restart();
+  expect(sockets.greeted()).toEqual(new Map([[1, CONNECTION]]));
+  sockets.accept('joe');
+  expect(sockets.stateOf(asOne(platform.followers[3]!))).toMatchObject({ number: 3 });
+  sockets.send(1, 'to ann');
+  expect(platform.followers.map(({ sent }) => sent)).toEqual([['to ann'], [], [], []]);
+});
+
+test('[FOLS10] a connection is closed once, with the code and the name of the reason, and nothing is kept or sent after it', () => {
+  sockets.accept('ann');
+  sockets.accept('bob');
+  const [closed, other] = platform.followers as [Socket, Socket];
+  sockets.close(1, 'MALFORMED');
+  sockets.close(1, 'TOO_FAST');
+  sockets.close(9, 'MALFORMED');
+  sockets.send(1, 'late');
+  sockets.keep(1, CONNECTION);
+  expect(closed.closes).toEqual([[4007, 'MALFORMED']]);
+  expect(closed.sent).toEqual([]);
+  expect(sockets.stateOf(asOne(closed))).toEqual({ kind: 'closed' });
+  expect(other.closes).toEqual([]);
+});
+
+test('[FOLS12] a socket that has ended is no connection any more, neither here nor for the next instance', () => {
+  sockets.accept('ann');
+  sockets.accept('bob');
+  sockets.keep(1, CONNECTION);
+  const [ended, other] = platform.followers as [Socket, Socket];
+  ended.readyState = 3;
+  sockets.ended(asOne(ended));
+  sockets.ended(asOne(ended)); // an error comes after the close
+  sockets.keep(1, FURTHER);
+  sockets.send(2, 'to bob');
+  expect([ended.sent, ended.closes, other.sent]).toEqual([[], [], ['to bob']]);
+  expect(sockets.stateOf(asOne(ended))).toEqual({ kind: 'closed' });
+  expect(sockets.greeted()).toEqual(new Map());
+  restart();
+  expect(sockets.greeted()).toEqual(new Map());
+});
+
+test('[FOLS10] the end of a socket that closes is answered; a message to it, or its own close, is not made', () => {
+  sockets.accept('ann');
+  sockets.accept('bob');
+  const [closing, other] = platform.followers as [Socket, Socket];
+  closing.readyState = 2;
+  sockets.send(1, 'late');
+  sockets.ended(asOne(closing));
+  expect(closing.closes).toEqual([[undefined, undefined]]);
+  other.readyState = 2;
+  sockets.close(2, 'TOO_FAST');
+  expect(other.closes).toEqual([]);
+});
+
+test('[FOLS10] only open sockets are counted', () => {
+  for (const identity of ['ann', 'bob', 'eve']) sockets.accept(identity);
+  platform.followers[1]!.readyState = 2;
+  expect(sockets.count).toBe(2);
+});
+
+test('[FOLS10] a refused request is answered by a socket that closes with the reason, and is no follower', () => {
+  expect(sockets.refuse('NOT_AUTHORIZED')).toMatchObject({ status: 101 });
+  expect(pairs.map(({ closes }) => closes)).toEqual([[[4013, 'NOT_AUTHORIZED']]]);
+  expect(platform.followers).toEqual([]);
+});
+
+test('[FOLS11] the class finds its own sockets only, and cannot use the tag of the followers', () => {
+  sockets.accept('ann');
+  const own = new Socket();
+  ctx.acceptWebSocket(asOne(own), ['mine']);
+  expect(ctx.getWebSockets()).toEqual([own]);
+  expect(ctx.getWebSockets('_follow')).toEqual([]);
+  expect(sockets.isOne(asOne(own))).toBe(false);
+  expect(() => ctx.acceptWebSocket(asOne(new Socket()), ['mine', '_follow'])).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  );
+  ctx.acceptWebSocket(asOne(new Socket()));
+  expect(ctx.getWebSockets()).toHaveLength(2);
+});
+
+test('[FOLS11] pings are answered until the class sets its own answer, and again when it sets none', () => {
+  const mine = { request: 'a', response: 'b' };
+  expect(platform.answer).toMatchObject(PING);
+  expect(ctx.getWebSocketAutoResponse()).toBe(null);
+  ctx.setWebSocketAutoResponse(mine);
+  expect([platform.answer, ctx.getWebSocketAutoResponse()]).toEqual([mine, mine]);
+  restart();
+  expect(ctx.getWebSocketAutoResponse()).toEqual(mine);
+  ctx.setWebSocketAutoResponse();
+  expect(platform.answer).toMatchObject(PING);
+  expect(ctx.getWebSocketAutoResponse()).toBe(null);
+});

@@ -1,0 +1,69 @@
+// The answers to calls: copies, which can be stored and sent.
+
+import { expect, test } from 'vitest';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import { errorOutcome, valueOutcome } from './outcome.ts';
+
+const MEBIBYTE = 1_048_576;
+/** A text whose serialized form has these bytes. */
+const textOf = (bytes: number) =>
+  'x'.repeat(bytes - (serialize('x'.repeat(300_000)).length - 300_000));
+/** The error of an outcome, which has one. */
+const errorIn = (outcome: unknown) => (outcome as { error: Error & Record<string, unknown> }).error;
+
+test('[FOLS7] a result is a copy, which later changes of the object do not reach', () => {
+  const result = { deep: [1], at: new Date(3) };
+  const outcome = valueOutcome(result);
+  result.deep.push(2);
+  expect(outcome).toEqual({ kind: 'value', value: { deep: [1], at: new Date(3) } });
+  expect(valueOutcome(undefined)).toEqual({ kind: 'value', value: undefined });
+});
+
+test('[FOLS7] a result that cannot be copied is an error of its class', () => {
+  for (const result of [() => 1, { deep: Symbol('s') }, new (class Point {})()]) {
+    const outcome = valueOutcome(result);
+    expect(outcome.kind).toBe('error');
+    expect(errorIn(outcome).name).toBe('DataCloneError');
+  }
+});
+
+test('[FOLS7] a result, and an error, have at most 1 MiB', () => {
+  const most = textOf(MEBIBYTE);
+  expect(serialize(most).length).toBe(MEBIBYTE);
+  expect(valueOutcome(most)).toEqual({ kind: 'value', value: most });
+  const { message, code } = errorIn(valueOutcome(`${most}x`));
+  expect(code).toBe('MESSAGE_TOO_LARGE');
+  expect(message).toMatch(
+    /result of the call has 1048577 bytes, at most 1048576\. .*Store the data/,
+  );
+  expect(errorOutcome(most)).toEqual({ kind: 'error', error: most });
+  const large = errorIn(errorOutcome(`${most}x`));
+  expect([large.code, large.message]).toEqual([
+    'MESSAGE_TOO_LARGE',
+    expect.stringMatching(/The error of the call has 1048577 bytes/),
+  ]);
+});
+
+test('[FOLS7] an error keeps its class, its message and its simple properties, and no frames', () => {
+  const thrown = Object.assign(new TypeError('no', { cause: new Error('inner') }), {
+    code: 'NO',
+    count: 0,
+    isFinal: false,
+    at: new Date(),
+    hint: () => 'no',
+    big: 1n,
+  });
+  Object.defineProperty(thrown, 'quiet', { value: 'kept', enumerable: false });
+  const error = errorIn(errorOutcome(thrown));
+  expect(error).toBeInstanceOf(TypeError);
+  expect([error.name, error.message, error.stack]).toEqual(['TypeError', 'no', 'TypeError: no']);
+  expect(error).toMatchObject({ code: 'NO', count: 0, isFinal: false, quiet: 'kept' });
+  for (const name of ['cause', 'at', 'hint', 'big']) expect(error).not.toHaveProperty(name);
+});
+
+test('[FOLS7] a thrown value that is no error is sent, or a text about it', () => {
+  expect(errorOutcome({ reason: 'full' })).toEqual({ kind: 'error', error: { reason: 'full' } });
+  expect(errorOutcome(null)).toEqual({ kind: 'error', error: null });
+  expect(errorOutcome(() => 1)).toEqual({ kind: 'error', error: '[object Function]' });
+  expect(errorOutcome(new (class Point {})())).toEqual({ kind: 'error', error: '[object Object]' });
+});

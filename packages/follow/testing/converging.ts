@@ -1,0 +1,204 @@
+// For tests: clients that follow one object, make random calls and lose connections, while the server restarts. In the
+// end every copy is equal to the server's object, and each call was answered once.
+//
+// The class is in mixed-class.ts.
+
+import { expect, vi } from 'vitest';
+import { createObjects } from '../../../worker/start/entries/in-process.ts';
+import { CrashMedium } from '../../testing/simulate/world/crash-medium.ts';
+import { Random } from '../../testing/simulate/world/random.ts';
+import { followed } from '../app/followed.ts';
+import { follow } from '../copy/follow.ts';
+import type { LinkSocket } from '../copy/link.ts';
+import type { FollowedServer } from './followed-server.ts';
+import { mixedCall, mixedClass } from './mixed-class.ts';
+
+export type ConvergingServer = Omit<FollowedServer, 'close' | 'restart' | 'evict' | 'storage'>;
+
+const WAIT = { timeout: 60_000, interval: 2 };
+
+/** Tells devices that the network has come back, so that they connect without a pause. */
+const network = new EventTarget();
+
+interface Opened {
+  readonly env: object;
+  close(): Promise<void>;
+  /** Nobody hears from it any more. */
+  lose(): void;
+}
+
+interface Client {
+  readonly name: string;
+  medium: CrashMedium;
+  objects: Opened;
+  /** Calls that were acknowledged: they are durable. */
+  readonly acknowledged: string[];
+  readonly calls: Promise<void>[];
+}
+
+export interface Converged {
+  readonly calls: number;
+  readonly refused: number;
+}
+
+/** How many steps are made before the copies must be equal, and how often. */
+export interface WorldSize {
+  readonly rounds: number;
+  readonly steps: number;
+}
+
+/** Runs one world. `wasm`: sqlite3.wasm, compiled once for all devices. @throws when a copy differs or a call was not answered once */
+export async function converge(
+  seed: number,
+  { rounds, steps }: WorldSize,
+  server: ConvergingServer,
+  Base: new (ctx: never, env: never) => object,
+  wasm: WebAssembly.Module,
+): Promise<Converged> {
+  const random = new Random(seed);
+  const pick = (count: number) => random.below(count);
+  const openOn = (medium: CrashMedium) => open(Base, medium, server, wasm);
+  const clients: Client[] = [];
+  for (const name of ['one', 'two']) {
+    const medium = new CrashMedium(random, { flush: random.pick(['now', 'late']) });
+    const objects = await openOn(medium);
+    clients.push({ name, medium, objects, acknowledged: [], calls: [] });
+  }
+  vi.stubGlobal('addEventListener', network.addEventListener.bind(network));
+  vi.stubGlobal('removeEventListener', network.removeEventListener.bind(network));
+  let made = 0;
+  let converged: Converged = { calls: 0, refused: 0 };
+  const failures = watchFailures();
+  try {
+    for (let step = 1; step <= rounds * steps; step++) {
+      const client = clients[pick(2)]!;
+      const chance = pick(1000) / 1000;
+      if (chance < 0.04) server.isDown = !server.isDown;
+      else if (chance < 0.08) server.drop();
+      else if (chance < 0.11)
+        await server.call('end').catch(() => {}); // the server restarts
+      else if (chance < 0.15) {
+        const before = server.isDown ? await callsOf(client).dump!() : undefined;
+        await client.objects.close();
+        client.objects = await openOn(client.medium);
+        // The same calls on the same base.
+        if (before !== undefined) expect(await callsOf(client).dump!()).toEqual(before);
+      } else if (chance < 0.18) await crash(client, pick, openOn);
+      else if (chance < 0.22) {
+        await server.call(...mixedCall(`s${made++}`, pick)).catch(() => {}); // it may be refused
+      } else if (chance < 0.27) await new Promise((resolve) => setTimeout(resolve, pick(6)));
+      else make(client, `${client.name} ${made++}`, pick);
+      if (step % steps > 0) continue;
+      server.isDown = false;
+      converged = await expectEqual(clients, server);
+    }
+    expect(failures()).toEqual([]);
+    return converged;
+  } finally {
+    for (const { objects } of clients) await objects.close();
+    vi.unstubAllGlobals();
+  }
+}
+
+/** Reasons for which copies ended, the loss of power apart. A copy that is received again would hide that it had diverged. */
+function watchFailures(): () => unknown[] {
+  const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
+  return () => {
+    const reasons = heard.mock.calls.map((words) => words.map(String).join(' '));
+    heard.mockRestore();
+    const isOfCopy = (reason: string) => reason.startsWith('The copy of');
+    return reasons.filter((reason) => isOfCopy(reason) && !reason.includes('The power is off'));
+  };
+}
+
+/** The device loses power: now, or during one of the next calls of its files. */
+async function crash(
+  client: Client,
+  pick: (count: number) => number,
+  openOn: (medium: CrashMedium) => Promise<Opened>,
+): Promise<void> {
+  client.medium.powerOffAfter(pick(30));
+  await new Promise((resolve) => setTimeout(resolve, pick(4)));
+  client.medium.powerOff();
+  client.objects.lose();
+  client.calls.length = 0; // their answers are lost
+  client.medium = client.medium.afterLoss();
+  client.objects = await openOn(client.medium);
+}
+
+async function open(
+  Base: new (ctx: never, env: never) => object,
+  medium: CrashMedium,
+  server: ConvergingServer,
+  wasm: WebAssembly.Module,
+): Promise<Opened> {
+  const sockets: LinkSocket[] = [];
+  let isLost = false;
+  const connect = () => {
+    if (isLost) throw new Error('The device has no power.');
+    const socket = server.connect();
+    sockets.push(socket);
+    return socket;
+  };
+  const Mixed = mixedClass(Base) as never;
+  const following = follow({ Mixed: { url: () => 'ws://server/', connect } });
+  const { env, close } = await createObjects({ Mixed }, { medium, wasm, follow: following });
+  return {
+    env,
+    close,
+    lose() {
+      isLost = true;
+      for (const socket of sockets) socket.close();
+      close().catch(() => {}); // its files have no power
+    },
+  };
+}
+
+function stubOf({ objects }: Client): object {
+  return (objects.env as unknown as { Mixed: { getByName(name: string): object } }).Mixed.getByName(
+    'a',
+  );
+}
+
+function callsOf(client: Client): Record<string, (...args: unknown[]) => Promise<unknown>> {
+  return stubOf(client) as never;
+}
+
+function make(client: Client, id: string, pick: (count: number) => number): void {
+  const [method, ...args] = mixedCall(id, pick);
+  const call = callsOf(client)[method]!(...args).then(
+    () => void client.acknowledged.push(id),
+    () => {}, // it has failed on its forecast, or its host was closed first
+  );
+  client.calls.push(call);
+}
+
+function whileOnline<T>(read: () => Promise<T>): Promise<T> {
+  network.dispatchEvent(new Event('online'));
+  return read();
+}
+
+async function expectEqual(
+  clients: readonly Client[],
+  server: ConvergingServer,
+): Promise<Converged> {
+  for (const client of clients) {
+    await Promise.all(client.calls);
+    const pending = async () => (await followed(stubOf(client)).read()).pending;
+    await expect.poll(() => whileOnline(pending), WAIT).toBe(0);
+  }
+  const theirs = (await server.call('dump')) as { done: string[] };
+  const done = theirs.done.map((row) => JSON.parse(row)[1] as string);
+  expect(new Set(done).size).toBe(done.length);
+  let refused = 0;
+  for (const client of clients) {
+    await expect.poll(() => whileOnline(callsOf(client).dump!), WAIT).toEqual(theirs);
+    const refusals = await followed(stubOf(client)).refusals();
+    const refusedIds = refusals.map(({ args }) => args[0] as string);
+    expect(new Set(refusedIds).size).toBe(refusedIds.length);
+    refused += refusedIds.length;
+    const answered = new Set([...done, ...refusedIds]);
+    expect(client.acknowledged.filter((id) => !answered.has(id))).toEqual([]);
+  }
+  return { calls: clients.reduce((sum, { calls }) => sum + calls.length, 0), refused };
+}

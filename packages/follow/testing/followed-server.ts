@@ -1,0 +1,155 @@
+// For tests: a server of followable objects in the same process, and connections to them without a network.
+
+import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
+import { createObjects, evictDurableObject } from '../../../worker/start/entries/node-objects.ts';
+import { Capture, type CaptureOptions } from '../capture/capture.ts';
+import type { LinkSocket } from '../copy/link.ts';
+import { followableOn } from '../server/followable.ts';
+import type { FollowableOptions } from '../server/options.ts';
+import type { ServedEnvironment } from '../server/served-object.ts';
+
+type ObjectClass = new (ctx: never, env: never) => object;
+
+/** Connections to an object, which may fail. */
+export interface Connections {
+  /** As `FollowOptions.connect` opens it. */
+  connect(): LinkSocket;
+  /** From now on connections fail, and open ones end. */
+  isDown: boolean;
+  /** Every open connection ends. */
+  drop(): void;
+}
+
+export interface FollowedServer extends Connections {
+  /** Calls a method, as another client of the server. */
+  call(method: string, ...args: unknown[]): Promise<unknown>;
+  restart(): Promise<void>;
+  /** Ends its instance in order: its sockets stay open. */
+  evict(): Promise<void>;
+  /** A handle of its object. */
+  storage(): Promise<StorageHandle>;
+  close(): Promise<void>;
+}
+
+/** `ask`: makes the request that begins a connection. */
+export function connectionsOf(ask: ConstructorParameters<typeof ServerSocket>[0]): Connections {
+  const open = new Set<ServerSocket>();
+  let isDown = false;
+  const drop = () => {
+    for (const socket of open) socket.close(1000);
+    open.clear();
+  };
+  return {
+    drop,
+    connect() {
+      if (isDown) throw new Error('The server is down.');
+      const socket = new ServerSocket(ask);
+      open.add(socket);
+      return socket;
+    },
+    get isDown() {
+      return isDown;
+    },
+    set isDown(down: boolean) {
+      isDown = down;
+      if (down) drop();
+    },
+  };
+}
+
+/** A server of one object of the class. `bounds`: smaller ones than usual. */
+export async function followedServer(
+  Class: ObjectClass,
+  options: Partial<FollowableOptions> & Pick<FollowableOptions, 'methods'>,
+  bounds: Pick<CaptureOptions, 'notesMax' | 'partBytes'> = {},
+): Promise<FollowedServer> {
+  const environment: ServedEnvironment = {
+    capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite, ...bounds }),
+    now: () => Date.now(),
+    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
+  };
+  const given = { authorize: () => 'someone', version: 1, ...options };
+  const Room = followableOn(environment, Class, given as never);
+  const objects = await createObjects({ Room: Room as never });
+  const stub = () =>
+    (objects.env as { Room: { getByName(name: string): Stub } }).Room.getByName('a');
+  return Object.assign(
+    connectionsOf((headers) => stub().fetch('http://server/', { headers })),
+    {
+      call: (method: string, ...args: unknown[]) => stub()[method]!(...args),
+      async restart() {
+        const storage = await this.storage();
+        await storage.abort('restarted by the test').catch(() => {});
+      },
+      evict: () => evictDurableObject(stub() as never),
+      storage: () => objects.storage(stub() as never),
+      close: () => objects.close(),
+    },
+  );
+}
+
+type Stub = { fetch(url: string, init: RequestInit): Promise<Response> } & Record<
+  string,
+  (...args: unknown[]) => Promise<unknown>
+>;
+
+/** The members of a server's WebSocket that are used. */
+interface Accepted extends EventTarget {
+  accept(): void;
+  send(data: Uint8Array | string): void;
+  close(code?: number, reason?: string): void;
+}
+
+/** A WebSocket that is not open yet, over the response of an object. */
+export class ServerSocket extends EventTarget implements LinkSocket {
+  binaryType = '';
+  readyState = 0;
+  #accepted: Accepted | undefined;
+
+  /** `ask`: makes the request with these headers. */
+  constructor(ask: (headers: Record<string, string>) => Promise<object>) {
+    super();
+    ask({ Upgrade: 'websocket', 'Sec-WebSocket-Protocol': 'ctx-storage-follow' }).then(
+      (response) => this.#opened(response),
+      () => this.close(),
+    );
+  }
+
+  send(data: Uint8Array | string): void {
+    this.#accepted?.send(data);
+  }
+
+  close(code?: number, reason?: string): void {
+    if (this.readyState === 3) return;
+    this.#accepted?.close(code, reason);
+    this.#ended(code, reason);
+  }
+
+  #ended(code?: number, reason?: string): void {
+    if (this.readyState === 3) return;
+    this.readyState = 3;
+    this.dispatchEvent(Object.assign(new Event('close'), { code, reason }));
+  }
+
+  #opened(response: object): void {
+    const socket = (response as { webSocket?: Accepted | null }).webSocket;
+    if (socket == null || this.readyState !== 0) {
+      this.close();
+      return;
+    }
+    this.#accepted = socket;
+    socket.addEventListener('message', ({ data }: Event & { data?: unknown }) => {
+      const copied = data instanceof ArrayBuffer ? data.slice(0) : data;
+      this.dispatchEvent(new MessageEvent('message', { data: copied }));
+    });
+    socket.addEventListener('close', (event) => {
+      const { code, reason } = event as CloseEvent;
+      // Miniflare's socket throws at a second close.
+      if (this.readyState !== 3) socket.close();
+      this.#ended(code, reason);
+    });
+    socket.accept();
+    this.readyState = 1;
+    this.dispatchEvent(new Event('open'));
+  }
+}

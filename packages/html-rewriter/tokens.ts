@@ -1,0 +1,360 @@
+// The classes of workerd's content tokens, which handlers get.
+//
+// Invariant: a token works while its handler runs, and the promise of the handler; afterwards every member throws.
+
+import type * as contract from '../../src/shared/contract/html-rewriter.ts';
+import type { ContentOptions, HtmlContent } from '../../src/shared/contract/html-rewriter.ts';
+import { refuseToClone } from '../../src/shared/values/object-kind.ts';
+import type { EditedEndTag, EditedStartTag } from './edited-tags.ts';
+import { givenContent, givenText, type Mutations, stringOf } from './mutations.ts';
+import type { TagNamespace } from './tag-context.ts';
+
+/** One call of a handler. */
+export interface HandlerCall {
+  isOver: boolean;
+}
+
+/** Passed by this package alone. */
+export const OF_REWRITER = Symbol();
+type Internal = typeof OF_REWRITER;
+
+class Token<State> {
+  readonly #call: HandlerCall;
+  readonly #state: State;
+
+  constructor(...given: [Internal, HandlerCall, State]) {
+    if (given[0] !== OF_REWRITER) throw new TypeError('Illegal constructor');
+    [, this.#call, this.#state] = given;
+  }
+
+  /** @throws TypeError */
+  protected static stateOf<State>(token: Token<State>): State {
+    if (!token.#call.isOver) return token.#state;
+    throw new TypeError(
+      'This content token is no longer valid. Content tokens are only valid during the execution of the relevant ' +
+        'content handler.',
+    );
+  }
+
+  /** The calls of the same handler. */
+  protected static callOf(token: Token<unknown>): HandlerCall {
+    return token.#call;
+  }
+}
+
+export class Element extends Token<EditedStartTag> implements contract.Element {
+  get tagName(): string {
+    return Token.stateOf(this).name;
+  }
+
+  set tagName(name: string) {
+    Token.stateOf(this).rename(String(name));
+  }
+
+  get namespaceURI(): TagNamespace {
+    return Token.stateOf(this).token.namespace;
+  }
+
+  get removed(): boolean {
+    return Token.stateOf(this).mutations.isRemoved;
+  }
+
+  get attributes(): IterableIterator<[name: string, value: string]> {
+    const tag = Token.stateOf(this);
+    return new AttributesIterator(OF_REWRITER, Token.callOf(this), {
+      tag,
+      changeCount: tag.changeCount,
+      rest: tag.attributes.values(),
+    }) as never;
+  }
+
+  getAttribute(...given: [name: string]): string | null {
+    const tag = Token.stateOf(this);
+    return tag.attribute(stringOf(given, call('getAttribute'))) ?? null;
+  }
+
+  hasAttribute(...given: [name: string]): boolean {
+    const tag = Token.stateOf(this);
+    return tag.attribute(stringOf(given, call('hasAttribute'))) !== undefined;
+  }
+
+  setAttribute(...given: [name: string, value: string]): this {
+    const key = stringOf(given, call('setAttribute'));
+    Token.stateOf(this).setAttribute(key, stringOf(given, call('setAttribute'), 2));
+    return this;
+  }
+
+  removeAttribute(...given: [name: string]): this {
+    Token.stateOf(this).removeAttribute(stringOf(given, call('removeAttribute')));
+    return this;
+  }
+
+  before(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    Token.stateOf(this).before(givenContent(given, call('before')));
+    return this;
+  }
+
+  after(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    Token.stateOf(this).after(givenContent(given, call('after')));
+    return this;
+  }
+
+  prepend(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    Token.stateOf(this).prepend(givenContent(given, call('prepend')));
+    return this;
+  }
+
+  append(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    Token.stateOf(this).append(givenContent(given, call('append')));
+    return this;
+  }
+
+  replace(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    Token.stateOf(this).replaceBy(givenContent(given, call('replace')));
+    return this;
+  }
+
+  setInnerContent(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    Token.stateOf(this).setInnerContent(givenContent(given, call('setInnerContent')));
+    return this;
+  }
+
+  remove(): this {
+    Token.stateOf(this).remove();
+    return this;
+  }
+
+  removeAndKeepContent(): this {
+    Token.stateOf(this).removeTags();
+    return this;
+  }
+
+  /** The last handler that is set is called, if the end tag comes; a void element has none. */
+  onEndTag(...[handler]: [handler: (tag: contract.EndTag) => void | Promise<void>]): void {
+    const tag = Token.stateOf(this);
+    if (typeof handler !== 'function') {
+      throw new TypeError(
+        "Failed to execute 'onEndTag' on 'Element': parameter 1 is not of type 'function'.",
+      );
+    }
+    if (!tag.hasContent) throw new TypeError('Parser error: No end tag.');
+    tag.endTagHandler = handler as (tag: unknown) => unknown;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Element';
+  }
+}
+
+function call(method: string, type = 'Element') {
+  return { method, type };
+}
+
+interface Iteration {
+  readonly tag: EditedStartTag;
+  readonly changeCount: number;
+  readonly rest: Iterator<readonly [string, string]>;
+}
+
+class AttributesIterator extends Token<Iteration> {
+  next(): { done: boolean; value?: [string, string] } {
+    const { tag, changeCount, rest } = Token.stateOf(this);
+    if (tag.changeCount !== changeCount) {
+      throw new Error(
+        'The attributes of this element have been modified during iteration. You must create a new iterator after ' +
+          'modifying attributes.',
+      );
+    }
+    const { done, value } = rest.next();
+    return done ? { done: true } : { done: false, value: [value[0], value[1]] };
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'AttributesIterator';
+  }
+}
+
+/** The iterators of the language have methods, as `toArray` where the engine has it; this one has them too. */
+Object.setPrototypeOf(
+  AttributesIterator.prototype,
+  Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())),
+);
+
+export class EndTag extends Token<EditedEndTag> implements contract.EndTag {
+  get name(): string {
+    return Token.stateOf(this).name;
+  }
+
+  set name(name: string) {
+    Token.stateOf(this).name = String(name);
+  }
+
+  before(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    const { mutations } = Token.stateOf(this);
+    mutations.before.push(...givenContent(given, call('before', 'EndTag')));
+    return this;
+  }
+
+  after(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    const { mutations } = Token.stateOf(this);
+    mutations.after.unshift(...givenContent(given, call('after', 'EndTag')));
+    return this;
+  }
+
+  remove(): this {
+    Token.stateOf(this).mutations.isRemoved = true;
+    return this;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'EndTag';
+  }
+}
+
+/** A comment while handlers change it. */
+export interface EditedComment {
+  text: string;
+  isChanged: boolean;
+  readonly mutations: Mutations;
+}
+
+export class Comment extends Token<EditedComment> implements contract.Comment {
+  get text(): string {
+    return Token.stateOf(this).text;
+  }
+
+  set text(given: string) {
+    const text = String(given);
+    const comment = Token.stateOf(this);
+    if (/-->|--!>|^-?>/.test(text)) {
+      throw new TypeError(
+        "Parser error: Comment text shouldn't contain a comment-closing sequence.",
+      );
+    }
+    comment.text = text;
+    comment.isChanged = true;
+  }
+
+  get removed(): boolean {
+    return Token.stateOf(this).mutations.isRemoved;
+  }
+
+  before(...given: [content: string, options?: ContentOptions]): this {
+    const { mutations } = Token.stateOf(this);
+    mutations.before.push(...givenText(given, call('before', 'Comment')));
+    return this;
+  }
+
+  after(...given: [content: string, options?: ContentOptions]): this {
+    const { mutations } = Token.stateOf(this);
+    mutations.after.unshift(...givenText(given, call('after', 'Comment')));
+    return this;
+  }
+
+  replace(...given: [content: string, options?: ContentOptions]): this {
+    const { mutations } = Token.stateOf(this);
+    mutations.replaceBy(givenText(given, call('replace', 'Comment')));
+    return this;
+  }
+
+  remove(): this {
+    Token.stateOf(this).mutations.isRemoved = true;
+    return this;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Comment';
+  }
+}
+
+/** A chunk of text while handlers change it. */
+export interface EditedText {
+  readonly text: string;
+  readonly isLast: boolean;
+  readonly mutations: Mutations;
+}
+
+export class Text extends Token<EditedText> implements contract.Text {
+  get text(): string {
+    return Token.stateOf(this).text;
+  }
+
+  /** True for the chunk that ends the text; it may be empty. */
+  get lastInTextNode(): boolean {
+    return Token.stateOf(this).isLast;
+  }
+
+  get removed(): boolean {
+    return Token.stateOf(this).mutations.isRemoved;
+  }
+
+  before(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    const { mutations } = Token.stateOf(this);
+    mutations.before.push(...givenContent(given, call('before', 'Text')));
+    return this;
+  }
+
+  after(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    const { mutations } = Token.stateOf(this);
+    mutations.after.unshift(...givenContent(given, call('after', 'Text')));
+    return this;
+  }
+
+  replace(...given: [content: HtmlContent, options?: ContentOptions]): this {
+    const { mutations } = Token.stateOf(this);
+    mutations.replaceBy(givenContent(given, call('replace', 'Text')));
+    return this;
+  }
+
+  remove(): this {
+    Token.stateOf(this).mutations.isRemoved = true;
+    return this;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Text';
+  }
+}
+
+/** The parts of a doctype. */
+export interface DoctypeParts {
+  readonly name: string | null;
+  readonly publicId: string | null;
+  readonly systemId: string | null;
+}
+
+export class Doctype extends Token<DoctypeParts> implements contract.Doctype {
+  get name(): string | null {
+    return Token.stateOf(this).name;
+  }
+
+  get publicId(): string | null {
+    return Token.stateOf(this).publicId;
+  }
+
+  get systemId(): string | null {
+    return Token.stateOf(this).systemId;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Doctype';
+  }
+}
+
+export class DocumentEnd extends Token<Mutations> implements contract.DocumentEnd {
+  append(...given: [content: string, options?: ContentOptions]): this {
+    const { before } = Token.stateOf(this);
+    before.push(...givenText(given, call('append', 'DocumentEnd')));
+    return this;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'DocumentEnd';
+  }
+}
+
+refuseToClone(Element, AttributesIterator, EndTag, Comment, Text, Doctype, DocumentEnd);

@@ -1,0 +1,249 @@
+// The changes between two moments, on the screen: keys and rows before and after, with the cells that changed marked.
+
+import type {
+  KeyChange,
+  RowChange,
+  RowValues,
+  SchemaChange,
+} from '../../src/shared/contract/changes.ts';
+import type { SqlStorageValue } from '../../src/shared/contract/storage.ts';
+import { type ChangeGroup, type Compared, excerpts, sizeOf, totalOf } from './compared.ts';
+import { cellText } from './grid.tsx';
+import { fingerprintOf, lineOf } from './stored-value.ts';
+import { counted, timeText } from './text.ts';
+
+export function CompareView({ compared }: { readonly compared: Compared }) {
+  const { other, keys, tables, unnamed } = compared;
+  if (sizeOf(compared) === 0) {
+    return <p class="empty">No key, no row and no definition differs between the two.</p>;
+  }
+  const definitions = other.filter((change) => change.kind === 'schema');
+  const alarm = other.find((change) => change.kind === 'alarm');
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards need to scroll it
+    <section class="scroll compare" tabIndex={0} aria-label="What differs">
+      {definitions.length > 0 && <Definitions changes={definitions} />}
+      {alarm !== undefined && (
+        <>
+          <h2>Alarm</h2>
+          <p>
+            {alarmText(alarm.before)} → <mark>{alarmText(alarm.after)}</mark>
+          </p>
+        </>
+      )}
+      {totalOf(keys.count) > 0 && (
+        <>
+          <Heading name="Keys" kind={null} group={keys} noun="key" />
+          <Keys changes={keys.shown} />
+        </>
+      )}
+      {[...tables].map(([name, group]) => (
+        <div key={name}>
+          <Heading name={name} kind={kindOfTable(name, definitions)} group={group} noun="row" />
+          {group.shown.length > 0 && <Rows table={name} changes={group.shown} />}
+        </div>
+      ))}
+      {unnamed.map((name) => (
+        <div key={name}>
+          <h2>{name}</h2>
+          <p class="empty">It differs; its rows have no names by which they could be compared.</p>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+type Kind = 'added' | 'changed' | 'removed';
+
+function kindOf(before: unknown, after: unknown): Kind {
+  if (before === null || before === undefined) return 'added';
+  return after === null || after === undefined ? 'removed' : 'changed';
+}
+
+function kindOfTable(name: string, definitions: readonly SchemaChange[]): Kind | null {
+  const own = definitions.find((change) => change.type === 'table' && change.name === name);
+  return own === undefined ? null : kindOf(own.before, own.after);
+}
+
+function KindBadge({ kind }: { readonly kind: Kind }) {
+  return <span class={`kind ${kind}`}>{kind}</span>;
+}
+
+interface HeadingProps {
+  readonly name: string;
+  readonly kind: Kind | null;
+  readonly group: ChangeGroup<unknown>;
+  readonly noun: string;
+}
+
+function Heading({ name, kind, group, noun }: HeadingProps) {
+  const total = totalOf(group.count);
+  const parts = (['added', 'changed', 'removed'] as const)
+    .filter((part) => group.count[part] > 0)
+    .map((part) => `${counted(group.count[part], noun)} ${part}`);
+  const left = total - group.shown.length;
+  return (
+    <h2>
+      {name} {kind !== null && <KindBadge kind={kind} />}{' '}
+      <span class="soft count">
+        {parts.join(', ')}
+        {left > 0 &&
+          `; ${group.shown.length === 0 ? 'not shown' : `the first ${group.shown.length} are shown`}`}
+      </span>
+    </h2>
+  );
+}
+
+function Definitions({ changes }: { readonly changes: readonly SchemaChange[] }) {
+  return (
+    <>
+      <h2>Schema</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Definition</th>
+            <th scope="col">Before</th>
+            <th scope="col">After</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changes.map(({ type, name, before, after }) => (
+            <tr key={`${type} ${name}`}>
+              <td>
+                {type} <span class="mono">{name}</span> <KindBadge kind={kindOf(before, after)} />
+              </td>
+              <td class="mono">{before ?? '–'}</td>
+              <td class="mono">{after ?? '–'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function Keys({ changes }: { readonly changes: readonly KeyChange[] }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Change</th>
+          <th scope="col">Key</th>
+          <th scope="col">Before</th>
+          <th scope="col">After</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map(({ key, before, after }) => {
+          const kind = kindOf(before, after);
+          const [past, present] = linesOf(before, after);
+          return (
+            <tr key={key}>
+              <td>
+                <KindBadge kind={kind} />
+              </td>
+              <td class="mono">{key}</td>
+              <td class="mono">{kind === 'changed' ? <del>{past}</del> : past}</td>
+              <td class="mono">{kind === 'changed' ? <ins>{present}</ins> : present}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+interface RowsProps {
+  readonly table: string;
+  readonly changes: readonly RowChange[];
+}
+
+/** A changed row takes two lines: its cells stand above each other. */
+function Rows({ table, changes }: RowsProps) {
+  const columns = [
+    ...new Set(changes.flatMap(({ before, after }) => Object.keys(after ?? before ?? {}))),
+  ];
+  // A row without a primary key is named by a number that is none of its columns.
+  const hasNames = changes.some(({ key }) =>
+    Object.keys(key).some((name) => !columns.includes(name)),
+  );
+  return (
+    <table aria-label={`Rows of ${table}`}>
+      <thead>
+        <tr>
+          <th scope="col">Change</th>
+          {hasNames && <th scope="col">Row</th>}
+          <th scope="col">State</th>
+          {columns.map((column) => (
+            <th key={column} scope="col">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      {changes.map(({ key, before, after }) => {
+        const kind = kindOf(before, after);
+        const lines = [before, after].filter((row) => row !== null).length;
+        const differs = (column: string) =>
+          kind === 'changed' && fingerprintOf(before?.[column]) !== fingerprintOf(after?.[column]);
+        const line = (row: RowValues, state: 'Before' | 'After', isFirst: boolean) => (
+          <tr key={state}>
+            {isFirst && (
+              <td rowSpan={lines}>
+                <KindBadge kind={kind} />
+              </td>
+            )}
+            {isFirst && hasNames && (
+              <td rowSpan={lines} class="mono">
+                {keyText(key)}
+              </td>
+            )}
+            <th scope="row">{state}</th>
+            {columns.map((column) => {
+              const text = cellOf(row[column], (row === before ? after : before)?.[column]);
+              return (
+                <td key={column} class={differs(column) ? 'mono differs' : 'mono'}>
+                  {!differs(column) ? text : row === before ? <del>{text}</del> : <ins>{text}</ins>}
+                </td>
+              );
+            })}
+          </tr>
+        );
+        return (
+          <tbody key={keyText(key)}>
+            {before !== null && line(before, 'Before', true)}
+            {after !== null && line(after, 'After', before === null)}
+          </tbody>
+        );
+      })}
+    </table>
+  );
+}
+
+/** The columns of a row's key: "id 7". */
+export function keyText(key: RowValues): string {
+  return Object.entries(key)
+    .map(([name, value]) => `${name} ${cellText(value)}`)
+    .join(', ');
+}
+
+/** Two values on a line each; "–" where there is none. */
+export function linesOf(before: unknown, after: unknown): readonly [string, string] {
+  const [past, present] = [before, after].map((value) =>
+    value === undefined ? '–' : lineOf(value),
+  );
+  return before === undefined || after === undefined
+    ? [past!, present!]
+    : excerpts(past!, present!);
+}
+
+function cellOf(value: SqlStorageValue | undefined, other: SqlStorageValue | undefined): string {
+  if (value === undefined) return '–';
+  if (typeof value !== 'string' || typeof other !== 'string') return cellText(value);
+  return cellText(excerpts(value, other)[0]);
+}
+
+/** An alarm's time. */
+export function alarmText(timeMs: number | null): string {
+  return timeMs === null ? 'none' : timeText(timeMs);
+}

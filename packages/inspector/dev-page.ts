@@ -1,0 +1,59 @@
+// The page at /__ctx-storage of `ctx-storage dev`: the inspector of the objects in the server's process.
+//
+// Invariant: it opens nothing in this browser. The connection is the one of any page with its worker, whose messages
+// travel over a WebSocket.
+
+import { connect } from '../../src/page/start/connect.ts';
+import { deserialize } from '../../src/shared/values/decode.ts';
+import { serialize } from '../../src/shared/values/encode.ts';
+import { mountInspector } from './index.ts';
+
+/** A worker at the other end of a socket. Its end is told as the error of a worker. */
+class SocketWorker extends EventTarget {
+  readonly #socket: WebSocket;
+  /** What was sent before the socket was open. */
+  #unsent: Uint8Array<ArrayBuffer>[] = [];
+
+  constructor(address: URL) {
+    super();
+    this.#socket = new WebSocket(address);
+    this.#socket.binaryType = 'arraybuffer';
+    this.#socket.onopen = () => {
+      for (const bytes of this.#unsent) this.#socket.send(bytes);
+      this.#unsent = [];
+    };
+    this.#socket.onmessage = ({ data }) => {
+      this.dispatchEvent(new MessageEvent('message', { data: deserialize(new Uint8Array(data)) }));
+    };
+    this.#socket.onclose = () => {
+      this.dispatchEvent(new ErrorEvent('error', { message: 'the server has closed the socket' }));
+    };
+  }
+
+  postMessage(message: unknown): void {
+    if (isForLocalWorker(message)) return;
+    const bytes = serialize(message);
+    if (this.#socket.readyState === WebSocket.CONNECTING) this.#unsent.push(bytes);
+    else this.#socket.send(bytes);
+  }
+
+  terminate(): void {
+    this.#socket.close();
+  }
+}
+
+/** SQLite's code for a worker of this browser. */
+function isForLocalWorker(message: unknown): boolean {
+  return (message as { readonly type?: unknown } | null)?.type === 'wasm';
+}
+
+const address = new URL(location.href.replace(/^http/, 'ws'));
+try {
+  const objects = await connect(() => new SocketWorker(address) as unknown as Worker, {
+    // The app's own pages, which are of this origin, have another worker.
+    directory: 'ctx-storage-dev',
+  });
+  mountInspector(document.body, { objects, clock: objects.clock });
+} catch (error) {
+  document.body.textContent = String(error);
+}

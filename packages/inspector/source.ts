@@ -1,0 +1,23 @@
+// The source of an inspector: a handle, or a connection's objects.
+
+import type { RemoteObjects } from '../../src/page/storage/connect.ts';
+import type { StorageHandle } from '../../src/shared/contract/storage.ts';
+import type { DrivenClock } from './clock-time.ts';
+
+/** The classes of a connection. */
+export type InspectedObjects = Pick<
+  RemoteObjects<object>,
+  'env' | 'list' | 'deleteObject' | 'storage'
+>;
+
+/** The classes of a connection, or one object's storage. */
+export type InspectorSource = (
+  | { readonly objects: InspectedObjects }
+  | { readonly storage: StorageHandle }
+) & {
+  /**
+   * The clock of the connection, if the inspector may move it: the time of all objects of the worker, in every tab,
+   * stands until it is moved on or goes back to real time. @default none
+   */
+  readonly clock?: DrivenClock;
+};

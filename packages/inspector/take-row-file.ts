@@ -1,0 +1,53 @@
+// Takes a file of rows into a table, and reports the outcome. Loaded with the first file, together with
+// its reader.
+
+import type { StorageHandle } from '../../src/shared/contract/storage.ts';
+import { checkRowFile } from './row-file.ts';
+import { ImportFailure, importRows } from './row-import.ts';
+import { counted, errorText } from './text.ts';
+
+export interface Taken {
+  readonly text: string;
+  readonly isFault: boolean;
+  /** The moment before, if something was written. */
+  readonly before: string | null;
+}
+
+/** Progress: the current step, and its share that is done, from 0 to 1. */
+export type Progress = (text: string, share: number) => void;
+
+/** @throws FileFault, or the signal's reason: nothing was written */
+export async function takeRowFile(
+  storage: StorageHandle,
+  file: File,
+  table: string,
+  signal: AbortSignal,
+  progress: Progress,
+): Promise<Taken> {
+  const rows = await checkRowFile(file, signal, (readBytes) =>
+    progress(`Checking ${file.name}…`, readBytes / Math.max(1, file.size)),
+  );
+  const { rowCount } = rows;
+  const before = await storage.getCurrentBookmark();
+  try {
+    const written = await importRows(storage, table, rows, signal, (count) =>
+      progress(
+        `Writing row ${count.toLocaleString('en')} of ${rowCount.toLocaleString('en')}…`,
+        count / Math.max(1, rowCount),
+      ),
+    );
+    const text = `${counted(written, 'row')} of ${file.name} are in the table ${table}.`;
+    return { text, isFault: false, before };
+  } catch (error) {
+    if (!(error instanceof ImportFailure)) throw error;
+    const { rowsWritten, line, cause } = error;
+    const place = signal.aborted
+      ? ''
+      : ` Line ${line.toLocaleString('en')} and those after it are missing.`;
+    return {
+      text: `${errorText(cause)} ${counted(rowsWritten, 'row')} of ${rowCount.toLocaleString('en')} were written to ${table}.${place}`,
+      isFault: true,
+      before: (await storage.getCurrentBookmark()) === before ? null : before,
+    };
+  }
+}

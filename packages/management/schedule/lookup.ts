@@ -1,0 +1,151 @@
+// The schedule on a day, in total and for one operation.
+//
+// An entry is in force from the beginning of its day in UTC. All functions here are pure.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { SCHEDULE } from './data.ts';
+import { dayOf, dayOfMs } from './day.ts';
+import type { Operation, Replacement, Schedule, ScheduleEntry } from './entry.ts';
+import { isForeign, mostExact, normalPath, type PathMatch, segmentsOf } from './paths.ts';
+
+/** A point in time: a Date, an ISO 8601 date or date and time, or milliseconds since the epoch. */
+export type DateLike = Date | string | number;
+
+export interface LookupOptions {
+  /** @default the described interface's schedule */
+  readonly schedule?: Schedule;
+  /**
+   * The prefix of all paths. A whole URL that does not begin with it is another API's; a path alone may omit it.
+   *
+   * @default '/client/v4'
+   */
+  readonly basePath?: string;
+}
+
+/** An entry, as of a day. */
+export interface DatedEntry {
+  readonly entry: ScheduleEntry;
+  /** Whether the new form applies. */
+  readonly isInForce: boolean;
+}
+
+/**
+ * The state of an operation. `live`: the schedule does not mention it (it may not even exist).
+ * `deprecated`: it works, and ends on the entry's date. `gone`: it has ended. `modified`: it continues;
+ * `changes` are the entries that change it or have changed it.
+ */
+export type Lookup =
+  | { readonly state: 'live' }
+  | { readonly state: 'deprecated' | 'gone'; readonly change: EndOfOperation }
+  | { readonly state: 'modified'; readonly changes: readonly ChangeOfOperation[] };
+
+export interface ChangeOfOperation extends DatedEntry {
+  /** The operation in the form of the schedule. */
+  readonly operation: Operation;
+}
+
+export interface EndOfOperation {
+  readonly entry: ScheduleEntry;
+  /** The operation in the form of the schedule. */
+  readonly operation: Operation;
+  /** Values of the parameters in its path. */
+  readonly params: PathMatch['params'];
+  readonly replacement?: Replacement;
+}
+
+/**
+ * The day in UTC.
+ *
+ * @throws StorageError `INVALID_ARGUMENT` if it is not a date
+ */
+export function dayFrom(at: DateLike): string {
+  const ms = typeof at === 'number' ? at : at instanceof Date ? at.getTime() : undefined;
+  const isMoment = ms !== undefined && Math.abs(ms) <= MOMENT_MS_MAX;
+  const day = isMoment ? dayOfMs(ms) : typeof at === 'string' ? dayOf(at) : undefined;
+  if (day !== undefined) return day;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `at: ${JSON.stringify(String(at))} is not a date; use YYYY-MM-DD, a date and time in ISO 8601, a Date ` +
+      'or milliseconds since 1970.',
+  );
+}
+
+/** The limit of a Date in ECMAScript. */
+const MOMENT_MS_MAX = 8.64e15;
+
+/**
+ * Every entry that has been announced by that day, the earliest first, and whether it is in force.
+ *
+ * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
+ */
+export function deprecations({
+  at,
+  schedule = SCHEDULE,
+}: {
+  readonly at: DateLike;
+  readonly schedule?: Schedule;
+}): readonly DatedEntry[] {
+  return datedOn(dayFrom(at), schedule);
+}
+
+interface Wanted {
+  readonly method: string;
+  readonly segments: readonly string[];
+}
+
+function datedOn(day: string, entries: Schedule): DatedEntry[] {
+  return entries
+    .filter(({ announced }) => announced === undefined || announced <= day)
+    .map((entry) => ({ entry, isInForce: entry.date <= day }));
+}
+
+/**
+ * The state of one operation on that day.
+ *
+ * HEAD counts as GET. `path` may be concrete, a shape in any spelling that `normalPath` accepts, or a whole
+ * URL, which is `live` if it is not below the base path.
+ *
+ * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
+ */
+export function lookup(
+  method: string,
+  path: string,
+  at: DateLike,
+  { schedule = SCHEDULE, basePath }: LookupOptions = {},
+): Lookup {
+  const day = dayFrom(at);
+  const dated = datedOn(day, schedule);
+  if (isForeign(path, basePath)) return { state: 'live' };
+  const asked = method.toUpperCase();
+  const wanted: Wanted = {
+    method: asked === 'HEAD' ? 'GET' : asked,
+    segments: segmentsOf(normalPath(path, basePath)),
+  };
+  const end = dated
+    .flatMap(({ entry, isInForce }) => {
+      const found = bestMatch(entry.operations, wanted);
+      return found === undefined ? [] : [{ entry, isInForce, ...found }];
+    })
+    .sort((a, b) => b.match.exactness - a.match.exactness)[0];
+  if (end !== undefined) {
+    const { entry, candidate: operation, match, isInForce } = end;
+    const { replacement } = entry;
+    const change = { entry, operation, params: match.params, ...(replacement && { replacement }) };
+    return { state: isInForce ? 'gone' : 'deprecated', change };
+  }
+  const changes = dated.flatMap((one) => {
+    const found = bestMatch(one.entry.affected ?? [], wanted);
+    return found === undefined ? [] : [{ ...one, operation: found.candidate }];
+  });
+  return changes.length > 0 ? { state: 'modified', changes } : { state: 'live' };
+}
+
+function bestMatch(operations: readonly Operation[], wanted: Wanted) {
+  const candidates = operations.filter(({ method }) => method === wanted.method);
+  return mostExact(candidates, ({ path }) => segmentsOf(path), wanted.segments);
+}
+
+/** The different days of a schedule, the earliest first. */
+export function datesOf(schedule: Schedule = SCHEDULE): readonly string[] {
+  return [...new Set(schedule.map(({ date }) => date))].sort();
+}

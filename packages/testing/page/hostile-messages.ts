@@ -1,0 +1,209 @@
+// For tests: messages that no page of this package sends, generated from a seed, for the worker's
+// end of a connection, in Node or in a browser.
+//
+// For every message: an array of three that begins with a number is a request, and gets exactly one
+// answer, an outcome whose error has a code; everything else gets none; no prototype changes; nothing is thrown that is not caught; and the
+// connection continues to serve a page.
+//
+// No message begins a transaction or closes the connection: a page may do both, and it would change
+// the reply that the next message must get.
+
+import fc from 'fast-check';
+import { ChannelEndpoint } from '../../../src/shared/wire/channel-endpoint.ts';
+import { WorkerEnd, type WorkerService } from '../../../src/shared/wire/worker-end.ts';
+import { Draws } from './draws.ts';
+import { call, MessageGenerator } from './hostile-generator.ts';
+
+export interface HostileRun {
+  readonly seed: number;
+  /** How many messages. */
+  readonly count: number;
+  /** Reports uncaught errors of this thread until the returned function is called. */
+  readonly watch: (report: (error: unknown) => void) => () => void;
+  /** Objects of classes that messages may name, beside odd ones. */
+  readonly addresses?: readonly unknown[];
+}
+
+export interface Violation {
+  /** The message as text; null if no single message is the cause. */
+  readonly message: string | null;
+  readonly fact: string;
+}
+
+// Taken before a host in this thread replaces it by its objects' own.
+const { setTimeout } = globalThis;
+
+/** Of the messages that are generated. */
+const FIRST_NUMBER = 1000;
+
+/** Messages in flight together. */
+const CHUNK = 50;
+
+const ANSWERED = 'It was answered, and is no request.';
+
+/** Longest that replies are waited for, in turns of a timer. */
+const TURNS_MAX = 1500;
+
+/** Sends `count` messages to the host and returns everything that must not happen. */
+export async function sendHostileMessages(
+  host: WorkerService,
+  { seed, count, watch, addresses = [] }: HostileRun,
+): Promise<Violation[]> {
+  const violations: Violation[] = [];
+  const unwatch = watch((error) => violations.push({ message: null, fact: `Uncaught: ${error}` }));
+  const peer = new Peer(host);
+  const before = prototypes();
+  const session = await peer.open();
+  const messages = fc
+    .sample(fc.gen(), { seed, numRuns: count, unbiased: true })
+    .map((choices) => new MessageGenerator(new Draws(choices), session, addresses))
+    .map((generator, i) => generator.next(FIRST_NUMBER + i));
+  for (let sent = 0; sent < count; sent += CHUNK) {
+    const chunk = messages.slice(sent, sent + CHUNK);
+    for (const { message, fact } of await peer.send(chunk)) {
+      violations.push({ message: inWords(message), fact });
+    }
+    if (prototypes() !== before) {
+      violations.push({ message: null, fact: 'A prototype of the language was changed.' });
+      break;
+    }
+  }
+  const fact = await peer.serves(session);
+  if (fact !== null) violations.push({ message: null, fact });
+  peer.close();
+  unwatch();
+  return violations;
+}
+
+/** A tab with other code than this package's, and the worker's end of its connection. */
+class Peer {
+  readonly #port: MessagePort;
+  readonly #client: WorkerEnd;
+  readonly #replies = new Map<unknown, unknown[]>();
+
+  constructor(host: WorkerService) {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port2;
+    port2.onmessage = ({ data }) => {
+      if (!Array.isArray(data)) return;
+      this.#replies.set(data[0], [...this.#to(data[0]), data]);
+    };
+    this.#client = new WorkerEnd(host, new ChannelEndpoint(port1));
+  }
+
+  /** @throws Error when a well-formed call gets no result */
+  async open(): Promise<unknown> {
+    const id = 1;
+    await this.#arrived([call(id, 'open', ['hostile'])]);
+    const [reply] = this.#to(id);
+    const result = field(field(reply, '1'), 'ok');
+    if (result === undefined) throw new Error('The host does not open an object.');
+    return result;
+  }
+
+  /** The faults of the replies. */
+  async send(messages: readonly unknown[]): Promise<{ message: unknown; fact: string }[]> {
+    await this.#arrived(messages);
+    return messages.flatMap((message) => {
+      const id = field(message, '0');
+      if (!isRequest(message))
+        return this.#to(id).length === 0 ? [] : [{ message, fact: ANSWERED }];
+      const replies = this.#to(id);
+      this.#replies.delete(id);
+      const fact = wrong(message, replies);
+      return fact === null ? [] : [{ message, fact }];
+    });
+  }
+
+  /** Why the connection does not serve a page any more, or null. */
+  async serves(session: unknown): Promise<string | null> {
+    const id = 2;
+    const entries = [['after', new Uint8Array([0xff, 0x0f, 0x30])]];
+    const put = { op: 'put', entries, unconfirmed: false };
+    await this.#arrived([call(id, 'execute', [session, [put, { op: 'get', keys: ['after'] }]])]);
+    const outcomes = field(this.#to(id)[0], '1');
+    const kept = Array.isArray(outcomes) ? field(field(outcomes[1], 'ok'), '0') : undefined;
+    return kept instanceof Uint8Array && kept.length === 3
+      ? null
+      : 'The connection serves no page.';
+  }
+
+  close(): void {
+    this.#client.end();
+    this.#port.close();
+  }
+
+  #to(id: unknown): unknown[] {
+    return this.#replies.get(id) ?? [];
+  }
+
+  // Replies come in any order; one more turn shows a second reply.
+  async #arrived(messages: readonly unknown[]): Promise<void> {
+    const ids = messages.filter(isRequest).map((message) => field(message, '0'));
+    for (const message of messages) this.#port.postMessage(message);
+    for (let turns = 0; turns < TURNS_MAX; turns++) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      if (ids.every((id) => this.#replies.has(id))) return;
+    }
+  }
+}
+
+function isRequest(message: unknown): boolean {
+  return Array.isArray(message) && message.length === 3 && typeof message[0] === 'number';
+}
+
+function wrong(message: unknown, replies: readonly unknown[]): string | null {
+  if (replies.length !== 1) return `${replies.length} replies, not 1.`;
+  const value = field(replies[0], '1');
+  const name = field(message, '1');
+  if (WITHOUT_RESULT.has(name) && value === undefined) return null;
+  const outcomes = name === 'execute' && Array.isArray(value) ? value : [value];
+  const bad = outcomes.find((outcome) => !isOutcome(outcome, isOfObject(name)));
+  return bad === undefined && !outcomes.includes(undefined)
+    ? null
+    : `The reply is not an outcome with a code: ${inWords(value)}`;
+}
+
+const WITHOUT_RESULT: ReadonlySet<unknown> = new Set(['cancel', 'close', 'release', 'closeLive']);
+
+// An error that the object's own code throws has no code.
+function isOfObject(name: unknown): boolean {
+  return name === 'call' || name === 'ask';
+}
+
+/** Beside the outcome of a call of an object. */
+const OF_CALLS: ReadonlySet<string> = new Set(['incarnation', 'isBroken', 'reset']);
+
+function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
+  const all = typeof outcome === 'object' && outcome !== null ? Object.keys(outcome) : [];
+  const keys = all.filter((key) => !(mayBeForeign && OF_CALLS.has(key)));
+  if (keys.length !== 1) return false;
+  if (keys[0] === 'ok') return field(outcome, 'ok') !== undefined;
+  const error = field(outcome, 'error');
+  if (typeof field(error, 'message') !== 'string') return false;
+  return mayBeForeign || typeof field(field(error, 'properties'), 'code') === 'string';
+}
+
+/** The state that a pollution would change, in words. */
+function prototypes(): string {
+  return [Object, Function, Array, Promise, Map, Error, Uint8Array, String, Number]
+    .map(({ prototype }) => Reflect.ownKeys(prototype).map(String).join())
+    .join(';');
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function inWords(message: unknown): string {
+  try {
+    const words = JSON.stringify(message, (_key, value: unknown) => {
+      if (typeof value === 'bigint') return `${value}n`;
+      if (Array.isArray(value) && value.length > 100) return `${value.length} elements`;
+      return ArrayBuffer.isView(value) ? `${value.byteLength} bytes` : value;
+    });
+    return (words ?? String(message)).slice(0, 400);
+  } catch {
+    return `${Object.keys(message as object)}`; // cyclic, or too long
+  }
+}

@@ -1,0 +1,104 @@
+// The fixtures, and the `test` that has them.
+
+import {
+  test as base,
+  type PlaywrightTestArgs,
+  type PlaywrightTestOptions,
+  type PlaywrightWorkerArgs,
+  type PlaywrightWorkerOptions,
+  type TestType,
+} from '@playwright/test';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { attachStorages } from './failure-report.ts';
+import type { TestForkOptions } from './forks.ts';
+import type { ObjectsOptions } from './options.ts';
+import type { ObjectsSnapshot } from './snapshots.ts';
+import { TestClock } from './test-clock.ts';
+import { TestFaults } from './test-faults.ts';
+import { TestManagement } from './test-management.ts';
+import { defineObjects, type Seed, TestObjects } from './test-objects.ts';
+import type { TestStorage } from './test-storage.ts';
+import { TestTabs } from './test-tabs.ts';
+
+/** The fixtures that a test names. */
+export interface ObjectsFixtures {
+  /** Facts about the app that the harness cannot find: `test.use({ objectsOptions: { … } })`. */
+  readonly objectsOptions: ObjectsOptions;
+  /** The objects of the app: their storage, by class and name. */
+  readonly objects: TestObjects;
+  /** Stores the test's initial data; before `page.goto`, before the app's first script. */
+  readonly seed: Seed;
+  /** Marks the state of all objects. */
+  readonly snapshot: () => Promise<ObjectsSnapshot>;
+  /** Takes all objects back to a snapshot. */
+  readonly restore: (snapshot: ObjectsSnapshot) => Promise<void>;
+  /** Forks an object: a branch with its data, which is dropped after the test. */
+  readonly fork: (storage: TestStorage, options?: TestForkOptions) => Promise<TestStorage>;
+  /** The time of objects and pages. */
+  readonly clock: TestClock;
+  /** The tabs of the app, and which of them leads. */
+  readonly tabs: TestTabs;
+  /** Breaks the disk and the worker. */
+  readonly faults: TestFaults;
+  /** The emulated management interface, as a route. */
+  readonly management: TestManagement;
+}
+
+// Typed, because the compiler would name `playwright`, which not every installation lets this package find.
+/** Playwright's `test`, with the fixtures of this package. */
+export const test: TestType<
+  PlaywrightTestArgs & PlaywrightTestOptions & ObjectsFixtures,
+  PlaywrightWorkerArgs & PlaywrightWorkerOptions
+> = base.extend<ObjectsFixtures>({
+  objectsOptions: [{}, { option: true }],
+  objects: async ({ context, baseURL, objectsOptions }, use, testInfo) => {
+    const objects = defineObjects({ context, baseURL, ...objectsOptions });
+    const startedMs = Date.now();
+    await use(objects);
+    if (testInfo.status !== testInfo.expectedStatus) {
+      await attachStorages(objects.touched, testInfo, startedMs);
+      return;
+    }
+    await objects.verify();
+    await objects.dropForks(); // those of a test that failed are in its report
+  },
+  seed: ({ objects }, use) => use(own(objects).seed),
+  snapshot: ({ objects }, use) => use(own(objects).snapshot),
+  restore: ({ objects }, use) => use(own(objects).restore),
+  fork: ({ objects }, use) => use(own(objects).fork),
+  clock: async ({ objects }, use) => {
+    const clock = new TestClock(own(objects).origin);
+    await clock.arm();
+    await use(clock);
+  },
+  tabs: async ({ objects }, use) => {
+    const tabs = new TestTabs(own(objects).origin);
+    await tabs.watch();
+    await use(tabs);
+  },
+  faults: async ({ objects }, use) => {
+    const faults = new TestFaults(own(objects).origin);
+    await faults.arm();
+    await use(faults);
+  },
+  management: async ({ context }, use) => {
+    // Beside this file; only the tests that ask for it load it.
+    const load = (name: string) => import(new URL(`./${name}.js`, import.meta.url).href);
+    const management = new TestManagement(context, load);
+    await use(management);
+    await management.close();
+  },
+});
+
+/**
+ * The object below the other fixtures. @throws INVALID_ARGUMENT if a merged test has another fixture of this
+ * name
+ */
+function own(objects: unknown): TestObjects {
+  if (objects instanceof TestObjects) return objects;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    'fixtures: `objects` is not that of ctx-storage/playwright: a test that was merged with it has a fixture of ' +
+      'this name. Give that one another name, or use defineObjects({ context, baseURL }) in it.',
+  );
+}

@@ -1,0 +1,46 @@
+// How a test names an object, checked, and how messages write it.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { ObjectName } from './page/helper-protocol.ts';
+
+/** An object by its id, where a name would do as well. */
+export interface ById {
+  /** 64 hexadecimal digits, as `String(id)` gives them. */
+  readonly id: string | { toString(): string };
+}
+
+/** @throws INVALID_ARGUMENT */
+export function objectName(what: string, className: unknown, name: unknown): ObjectName {
+  const isClass = typeof className === 'string' && className !== '';
+  if (!isClass) {
+    throw invalid(what, `takes the name of a class, such as 'Room', not ${shown(className)}`);
+  }
+  if (typeof name === 'string') return { className, name };
+  const id = typeof name === 'object' && name !== null && 'id' in name ? String(name.id) : '';
+  if (/^[0-9a-f]{64}$/.test(id)) return { className, id };
+  throw invalid(
+    what,
+    `takes the name of an object, such as 'lobby', or { id } with its 64 hexadecimal digits, not ${shown(name)}`,
+  );
+}
+
+/** An object of `openStorage`. @throws INVALID_ARGUMENT */
+export function storageName(what: string, name: unknown): ObjectName {
+  if (typeof name === 'string') return { className: null, name };
+  throw invalid(what, `takes the name that the app passes to openStorage, not ${shown(name)}`);
+}
+
+/** `Room 'lobby'`. */
+export function wordsOfObject({ className, name, id, branch }: ObjectName): string {
+  const own = name === undefined ? `${id?.slice(0, 8)}…` : `'${name}'`;
+  const object = className === null ? `storage ${own}` : `${className} ${own}`;
+  return branch === undefined ? object : `${branch} of ${object}`;
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? `"${value}"` : String(value);
+}
+
+function invalid(what: string, fact: string): Error {
+  return storageError('INVALID_ARGUMENT', `${what}: ${fact}.`);
+}

@@ -1,0 +1,77 @@
+// The suite's description of its app: the option `objectsOptions`, checked.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { DirectoryFacts } from './page/helper-protocol.ts';
+
+/** Facts about the app that the harness cannot find. */
+export interface ObjectsOptions {
+  /** The directory that the app passes to `connect`. @default 'ctx-storage-objects' */
+  readonly directory?: string;
+  /** The directory that the app passes to `openStorage`. @default 'ctx-storage' */
+  readonly storageDirectory?: string;
+  /** The app's origin. @default that of `baseURL`, else that of the first page that is open */
+  readonly origin?: string;
+  /**
+   * The name of the script, from which ids are derived: `name` in `wrangler.jsonc`, `scriptName` of `serve`. It
+   * applies to seeds that precede the app; a name that differs from the app's is an error. @default 'worker'
+   */
+  readonly scriptName?: string;
+  /** The classes with a `uniqueKey` of their own, by name. */
+  readonly uniqueKeys?: Readonly<Record<string, string>>;
+  /** The medium that the app asks for. @default the best one of the browser */
+  readonly medium?: 'opfs' | 'indexeddb';
+  /** How long a call waits for the app's worker, in milliseconds. @default 5,000 */
+  readonly timeout?: number;
+}
+
+/** The options, complete. */
+export interface HarnessOptions {
+  readonly objects: DirectoryFacts;
+  readonly storages: DirectoryFacts;
+  readonly origin: string | null;
+  readonly waitMs: number;
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'directory',
+  'storageDirectory',
+  'origin',
+  'scriptName',
+  'uniqueKeys',
+  'medium',
+  'timeout',
+]);
+
+/** @throws INVALID_ARGUMENT */
+export function harnessOptions(given: ObjectsOptions): HarnessOptions {
+  const wrong = Object.keys(given).find((name) => !KNOWN.has(name));
+  if (wrong !== undefined) {
+    throw invalid(`has no option "${wrong}"; there are: ${[...KNOWN].join(', ')}.`);
+  }
+  const {
+    directory = 'ctx-storage-objects',
+    storageDirectory = 'ctx-storage',
+    scriptName = 'worker',
+    uniqueKeys = {},
+    medium = null,
+    origin = null,
+    timeout = 5000,
+  } = given;
+  if (!(timeout > 0)) throw invalid(`timeout is a number of milliseconds, not ${timeout}.`);
+  const facts = { medium, scriptName, uniqueKeys };
+  return {
+    objects: { ...facts, directory },
+    storages: { ...facts, directory: storageDirectory },
+    origin: origin === null ? null : originOf(origin),
+    waitMs: timeout,
+  };
+}
+
+function originOf(address: string): string {
+  if (URL.canParse(address) && /^https?:/.test(address)) return new URL(address).origin;
+  throw invalid(`origin is an address such as 'http://localhost:5173', not "${address}".`);
+}
+
+function invalid(fact: string): Error {
+  return storageError('INVALID_ARGUMENT', `objectsOptions: ${fact}`);
+}

@@ -1,0 +1,132 @@
+// The objects of a browser context, asked through the helper pages of its origins.
+//
+// Invariant: a context has one of these, whoever asks for it, so that two fixtures never open two helpers.
+
+import type { BrowserContext } from '@playwright/test';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { HelperTab } from './helper-tab.ts';
+import type { HarnessOptions } from './options.ts';
+import {
+  type DirectoryFacts,
+  HELPER_PATH,
+  type HelperRequest,
+  type ObjectName,
+} from './page/helper-protocol.ts';
+import { FRONT_PARAMETER, WORKERS_LIST, watchWorkers } from './worker-scripts.ts';
+
+const MARKED = new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`);
+
+type WithoutFacts<Request> = Request extends unknown ? Omit<Request, 'facts' | 'waitMs'> : never;
+
+/** A request as callers write it: the context knows the rest. */
+export type Asked = WithoutFacts<HelperRequest>;
+
+export class OriginObjects {
+  readonly context: BrowserContext;
+  readonly options: HarnessOptions;
+  readonly fronts: WorkerFronts;
+  readonly #baseUrl: string | undefined;
+  readonly #tabs = new Map<string, HelperTab>();
+  readonly #touched = new Map<string, ObjectName>();
+
+  constructor(context: BrowserContext, options: HarnessOptions, baseUrl: string | undefined) {
+    this.context = context;
+    this.options = options;
+    this.fronts = new WorkerFronts(context);
+    this.#baseUrl = baseUrl;
+  }
+
+  /** @throws the helper page's error, or an error if the origin is not known */
+  async ask(asked: Asked, { waitMs = this.options.waitMs, touches = true } = {}): Promise<unknown> {
+    const facts = this.#factsOf(asked);
+    if ('object' in asked && touches) this.touch(asked.object);
+    const request = { ...asked, facts, waitMs } as HelperRequest;
+    return await this.#tab(this.origin(asked.op)).ask(request);
+  }
+
+  /** Remembers an object that the test has named. */
+  touch(object: ObjectName): void {
+    this.#touched.set(JSON.stringify(object), object);
+  }
+
+  /** The objects that the test has named. */
+  get touched(): readonly ObjectName[] {
+    return [...this.#touched.values()];
+  }
+
+  /** True if a helper page was opened. */
+  get isUsed(): boolean {
+    return this.#tabs.size > 0;
+  }
+
+  /** The origin of the app. `what` begins the error. */
+  origin(what: string): string {
+    if (this.options.origin !== null) return this.options.origin;
+    if (this.#baseUrl !== undefined) return new URL(this.#baseUrl).origin;
+    for (const page of this.context.pages()) {
+      const { origin, pathname, protocol } = new URL(page.url());
+      const isApp = /^https?:$/.test(protocol) && !pathname.startsWith(HELPER_PATH);
+      if (isApp) return origin;
+    }
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `${what}: the origin of the app is not known: no page is loaded yet, and the configuration has no baseURL. ` +
+        "Set use: { baseURL: 'http://localhost:5173' }, or load a page first (await page.goto(…)).",
+    );
+  }
+
+  /** An address of the app, from a path as `page.goto` takes it. `what` begins the error. */
+  address(what: string, path: string): string {
+    const origin = this.origin(what);
+    const isBase = this.#baseUrl !== undefined && new URL(this.#baseUrl).origin === origin;
+    return new URL(path, isBase ? this.#baseUrl : origin).href;
+  }
+
+  #tab(origin: string): HelperTab {
+    const known = this.#tabs.get(origin);
+    if (known !== undefined) return known;
+    const tab = new HelperTab(this.context, origin);
+    this.#tabs.set(origin, tab);
+    return tab;
+  }
+
+  #factsOf(asked: Asked): DirectoryFacts {
+    const isStorage =
+      asked.op === 'storageIds' || ('object' in asked && asked.object.className === null);
+    return isStorage ? this.options.storages : this.options.objects;
+  }
+}
+
+/**
+ * Scripts that the workers of a context's pages begin with; the app's own files are unchanged. Two routes of one address
+ * would each answer it alone.
+ */
+class WorkerFronts {
+  readonly #context: BrowserContext;
+  readonly #scripts: (() => string)[] = [];
+  #armed: Promise<void> | null = null;
+
+  constructor(context: BrowserContext) {
+    this.#context = context;
+  }
+
+  /** Workers of pages that are loaded from now on begin with the script, as it is when they start. */
+  async add(script: () => string): Promise<void> {
+    this.#scripts.push(script);
+    this.#armed ??= this.#arm();
+    await this.#armed;
+  }
+
+  async #arm(): Promise<void> {
+    const watched = { list: WORKERS_LIST, parameter: FRONT_PARAMETER };
+    await this.#context.addInitScript(watchWorkers, watched);
+    await this.#context.route(MARKED, async (route) => {
+      const address = route.request().url().replace(MARKED, '');
+      // An idle connection that the server closes just then is no answer of the server.
+      const response = await route.fetch({ url: address, maxRetries: 2 });
+      if (!response.ok()) return await route.fulfill({ response });
+      const front = this.#scripts.map((script) => script());
+      await route.fulfill({ response, body: [...front, await response.text()].join('\n') });
+    });
+  }
+}

@@ -1,0 +1,49 @@
+// The workers of the app that live now, found by the locks that they hold. The helper's own worker is none of them.
+
+import { deploymentIn } from '../../../../src/shared/contract/deployment.ts';
+import type { ControlMessage, namesOf } from '../../../../src/shared/wire/control.ts';
+
+type Names = ReturnType<typeof namesOf>;
+
+/**
+ * When the helper's page says that it was opened: before every other, so that its worker's deployment is older than
+ * any of the app's, whatever that gives as its build.
+ */
+export const HELPER_STARTED_MS = 0;
+
+/** How many workers of the app wait for their turn to lead, or lead. */
+export async function countAppCandidates({ candidateLock }: Names): Promise<number> {
+  const { held = [] } = await navigator.locks.query();
+  return held.filter(({ name }) => name?.startsWith(candidateLock) && isOfApp(name, candidateLock))
+    .length;
+}
+
+function isOfApp(name: string, prefix: string): boolean {
+  try {
+    const deployment = deploymentIn(JSON.parse(name.slice(prefix.length)).deployment);
+    return deployment !== null && deployment.startedMs !== HELPER_STARTED_MS;
+  } catch {
+    return false; // other code of the origin holds a lock of this name
+  }
+}
+
+/** The name of the worker that leads; null if none says so in time. */
+export function leadingWorker(
+  { controlChannel }: Names,
+  after: (delayMs: number, task: () => void) => () => void,
+  waitMs: number,
+): Promise<string | null> {
+  return new Promise((resolve) => {
+    const channel = new BroadcastChannel(controlChannel);
+    const end = (worker: string | null) => {
+      cancel();
+      channel.close();
+      resolve(worker);
+    };
+    const cancel = after(waitMs, () => end(null));
+    channel.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
+      if (data?.type === 'leads') end(data.worker);
+    });
+    channel.postMessage({ type: 'who' } satisfies ControlMessage);
+  });
+}

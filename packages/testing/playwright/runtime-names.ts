@@ -1,0 +1,66 @@
+// The functions that tests of the real runtime call, by the same names. A stub there is the storage of an object
+// here: it names the object, and is a way to it.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { inStep } from './steps.ts';
+import type { TestObjects } from './test-objects.ts';
+import { TestStorage } from './test-storage.ts';
+
+/** The methods of an object's class: each call goes to the app's worker. */
+export type RemoteInstance = Record<string, (...parameters: unknown[]) => Promise<unknown>>;
+
+/** The counterpart of `ctx`. */
+export interface RemoteState {
+  readonly storage: TestStorage;
+}
+
+/**
+ * Runs the callback, in the test's process, with the methods of the object and its storage. Unlike on the real
+ * runtime it is not one event of the object: other events may come between two calls.
+ */
+export async function runInDurableObject<T>(
+  storage: TestStorage,
+  callback: (instance: RemoteInstance, state: RemoteState) => T | Promise<T>,
+): Promise<T> {
+  const checked = mustBeStorage('runInDurableObject', storage);
+  const instance = new Proxy({} as RemoteInstance, {
+    get: (_, name) =>
+      typeof name === 'symbol' || name === 'then'
+        ? undefined
+        : (...parameters: unknown[]) => checked.call(name, ...parameters),
+  });
+  return await inStep(`${checked}: runInDurableObject`, async () =>
+    callback(instance, { storage: checked }),
+  );
+}
+
+/** Runs the alarm's handler now and removes the alarm; false if none is set. */
+export async function runDurableObjectAlarm(storage: TestStorage): Promise<boolean> {
+  return await mustBeStorage('runDurableObjectAlarm', storage).runAlarm();
+}
+
+/** Ends the object's instance in order: the next call constructs it again. */
+export async function evictDurableObject(storage: TestStorage): Promise<void> {
+  await mustBeStorage('evictDurableObject', storage).evict();
+}
+
+/** The ids of the objects of a class that exist. */
+export async function listDurableObjectIds(
+  objects: TestObjects,
+  className: string,
+): Promise<string[]> {
+  return (await objects.list(className)).map(({ id }) => id);
+}
+
+/** Deletes all objects. */
+export async function reset(objects: TestObjects): Promise<void> {
+  await objects.reset();
+}
+
+function mustBeStorage(operation: string, given: unknown): TestStorage {
+  if (given instanceof TestStorage) return given;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: takes the storage of an object, as objects.storage('Room', 'lobby') gives it.`,
+  );
+}

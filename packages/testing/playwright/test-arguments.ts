@@ -1,0 +1,25 @@
+// Checks of a test's arguments, so that a wrong value is not ignored.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+
+/** @throws INVALID_ARGUMENT */
+export function mustBeDuration(operation: string, value: unknown): void {
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: takes milliseconds, finite and not negative, not ${shown(value)}.`,
+  );
+}
+
+/** @throws INVALID_ARGUMENT */
+export function mustBeCount(operation: string, value: unknown): void {
+  if (Number.isSafeInteger(value) && (value as number) > 0) return;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: takes a count, 1 or more, not ${shown(value)}.`,
+  );
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? `"${value}"` : String(value);
+}

@@ -1,0 +1,220 @@
+// The calls that clients make: each is recorded with its outcome, as far as its caller knows it.
+//
+// Invariant: a caller whose host is lost hears CONNECTION_CLOSED, whatever the host would have answered.
+
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import type { Attempt } from './scope.ts';
+import { textOf } from './script.ts';
+import type { World } from './world.ts';
+
+/** One attempt to call a method. */
+export interface ClientCall {
+  /** `Account/alice`, or the id's beginning if the object has no name. */
+  readonly object: string;
+  readonly method: string;
+  readonly args: readonly unknown[];
+  /** Equal for the attempts of one call. */
+  readonly step: number;
+  readonly attempt: number;
+  /** The values of `unique()` that its code drew. */
+  readonly keys: readonly string[];
+  /** Its place in the order of all beginnings and ends. */
+  readonly begin: number;
+  end: number | undefined;
+  outcome: CallOutcome;
+}
+
+/** `unknown`: the caller was not answered, so the call may have been performed, or not. */
+export type CallOutcome =
+  | { readonly kind: 'pending' | 'unknown' }
+  | { readonly kind: 'answered'; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/** The host that a call reaches. */
+interface Reached {
+  readonly env: Record<string, object>;
+  readonly isLost: boolean;
+}
+
+export class ClientCalls {
+  readonly made: ClientCall[] = [];
+  /** The next answer does not reach its caller. */
+  losesReply = false;
+  lostReplies = 0;
+  /** The sockets that clients have got. */
+  readonly sockets: object[] = [];
+  readonly #world: World;
+  readonly #host: () => Reached;
+  /** Errors that calls have brought, in contrast to those of the caller's own code. */
+  readonly #brought = new WeakSet<object>();
+  /** The stubs that are called, by those that record. */
+  readonly #stubs = new WeakMap<object, object>();
+  #order = 0;
+
+  constructor(world: World, host: () => Reached) {
+    this.#world = world;
+    this.#host = host;
+  }
+
+  /** True if a call has brought this error to its caller. */
+  hasBrought(error: unknown): boolean {
+    return typeof error === 'object' && error !== null && this.#brought.has(error);
+  }
+
+  /** `env` for clients: its stubs record their calls, for the attempt. */
+  envFor(attempt: () => Attempt | undefined): Record<string, object> {
+    return new Proxy(
+      {},
+      {
+        get: (_, name) => {
+          if (typeof name === 'symbol' || name === 'then') return undefined;
+          return this.#namespace(name, this.#host(), attempt);
+        },
+      },
+    );
+  }
+
+  #namespace(name: string, host: Reached, attempt: () => Attempt | undefined): object {
+    return new Proxy(host.env[name]!, {
+      get: (namespace, member) => {
+        const value = Reflect.get(namespace, member, namespace) as unknown;
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]) => {
+          const result = Reflect.apply(value, namespace, args) as object;
+          if (member !== 'get' && member !== 'getByName') return result;
+          return this.#stub(name, result, host, attempt);
+        };
+      },
+    });
+  }
+
+  #stub(
+    className: string,
+    stub: object,
+    host: Reached,
+    attempt: () => Attempt | undefined,
+  ): object {
+    const { id } = stub as { id: { name?: string } };
+    const object = `${className}/${id.name ?? String(id).slice(0, 8)}`;
+    // Not around the stub: some of its members must be read as they are.
+    const recorded = new Proxy(
+      {},
+      {
+        get: (_, method) => {
+          const member = Reflect.get(stub, method, stub) as unknown;
+          if (typeof method === 'symbol' || typeof member !== 'function') return member;
+          return new Proxy(member, {
+            apply: (callee, _self, given: unknown[]) => {
+              const of = attempt();
+              const args = given.map((arg) => this.#stubs.get(arg as object) ?? arg);
+              const begin = () => Reflect.apply(callee as () => unknown, stub, args);
+              if (of === undefined) return begin();
+              return this.#record(host, { object, method, args }, of, begin);
+            },
+          });
+        },
+      },
+    );
+    this.#stubs.set(recorded, stub);
+    return recorded;
+  }
+
+  #record(
+    host: Reached,
+    made: Pick<ClientCall, 'object' | 'method' | 'args'>,
+    of: Attempt,
+    begin: () => unknown,
+  ): unknown {
+    const call: ClientCall = {
+      ...made,
+      ...of,
+      begin: this.#order++,
+      end: undefined,
+      outcome: { kind: 'pending' },
+    };
+    this.made.push(call);
+    const text = textOfCall(call);
+    this.#world.note(`${text} is called`);
+    const end = (outcome: CallOutcome) => {
+      call.end = this.#order++;
+      call.outcome = outcome;
+      this.#world.note(`${text} ${textOfOutcome(outcome)}`);
+    };
+    const lose = (fact: string) => {
+      end({ kind: 'unknown' });
+      return this.#bring(storageError('CONNECTION_CLOSED', fact));
+    };
+    const answered = (value: unknown) => {
+      if (host.isLost) throw lose('The simulation has ended the host.');
+      if (this.losesReply) {
+        this.losesReply = false;
+        this.lostReplies += 1;
+        throw lose('The simulation has lost the reply.');
+      }
+      end({ kind: 'answered', value });
+      if (value instanceof Response && 'webSocket' in value && value.webSocket) {
+        this.sockets.push(value.webSocket);
+      }
+      return value;
+    };
+    const failed = (error: unknown) => {
+      if (host.isLost) throw lose('The simulation has ended the host.');
+      // The event may have run before its object was reset.
+      const isUnknown = isStorageError(error) && ENDS.has(error.code);
+      end(isUnknown ? { kind: 'unknown' } : { kind: 'failed', error });
+      throw this.#bring(error);
+    };
+    const result = begin();
+    if (!isThenable(result)) return result;
+    const outcome = Promise.resolve(result).then(answered, failed);
+    outcome.catch(() => {}); // whoever waits for it hears of it
+    return new Proxy(result, {
+      get: (target, name) => {
+        const own = name === 'then' || name === 'catch' || name === 'finally';
+        const of: object = own ? outcome : target;
+        const value = Reflect.get(of, name, of) as unknown;
+        return typeof value === 'function' && own ? value.bind(outcome) : value;
+      },
+    });
+  }
+
+  #bring(error: unknown): unknown {
+    if (typeof error === 'object' && error !== null) this.#brought.add(error);
+    return error;
+  }
+}
+
+/** After these, a call may have been performed. */
+const ENDS: ReadonlySet<string> = new Set([
+  'OBJECT_RESET',
+  'CONNECTION_CLOSED',
+  'IO',
+  'DISK_FULL',
+  'TRANSACTION_TIMEOUT',
+]);
+
+export function textOfCall({
+  object,
+  method,
+  args,
+}: Pick<ClientCall, 'object' | 'method' | 'args'>): string {
+  return `${object}.${method}(${args.map(textOf).join(', ')})`;
+}
+
+export function textOfOutcome(outcome: CallOutcome): string {
+  switch (outcome.kind) {
+    case 'pending':
+      return '· not answered';
+    case 'unknown':
+      return '· its caller hears nothing';
+    case 'answered':
+      return outcome.value === undefined ? '· done' : `→ ${textOf(outcome.value)}`;
+    case 'failed':
+      return `· fails: ${textOf(outcome.error)}`;
+  }
+}
+
+function isThenable(value: unknown): value is object {
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  return isObject && typeof Reflect.get(value as object, 'then') === 'function';
+}

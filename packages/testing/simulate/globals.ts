@@ -1,0 +1,142 @@
+// The globals that the code of a run sees: Date, timers, random numbers, `fetch` and the console are those of its world.
+//
+// Invariant: code outside of every run, such as the test runner, has the platform's own globals.
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
+import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import { installDate } from '../../../worker/realm/globals/timers.ts';
+import { scope } from './scope.ts';
+import { textOf } from './script.ts';
+import type { World } from './world.ts';
+
+/** The globals are one per thread: they are replaced while any run of it lasts. */
+let runs = 0;
+let uninstall = () => {};
+
+/** Gives the code of runs their globals; the result ends that. */
+export function installGlobals(): () => void {
+  runs += 1;
+  if (runs === 1) uninstall = install();
+  return () => {
+    runs -= 1;
+    if (runs === 0) uninstall();
+  };
+}
+
+/** Ids of these timers begin where neither an engine's nor an object's do. */
+const FIRST_ID = 2 ** 41;
+const FAST_MS_MIN = 1;
+
+function install(): () => void {
+  const world = () => scope.getStore()?.world;
+  const { fetch, performance } = globalThis;
+  const { random } = Math;
+  const { getRandomValues, randomUUID, subtle } = crypto;
+  const { digest } = subtle;
+  const now = performance.now.bind(performance);
+  return undoAll.bind(null, [
+    installDate(globalThis, () => world()?.time.now()),
+    ...installTimers(world),
+    ...catchUnhandled(),
+    ...keepConsole(world),
+    replaceGlobal(Math, 'random', () => world()?.fraction() ?? random()),
+    replaceGlobal(performance, 'now', () => world()?.time.elapsed() ?? now()),
+    replaceGlobal(crypto, 'getRandomValues', <T extends ArrayBufferView>(array: T) => {
+      const own = world();
+      if (own === undefined) return getRandomValues.call(crypto, array as never);
+      own.fill(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+      return array;
+    }),
+    replaceGlobal(crypto, 'randomUUID', () => world()?.uuid() ?? randomUUID.call(crypto)),
+    // Another thread computes the platform's digests, so the turn in which they end is not in the seed.
+    replaceGlobal(subtle, 'digest', async (algorithm: AlgorithmIdentifier, data: BufferSource) => {
+      if (world() === undefined) return digest.call(subtle, algorithm, data);
+      const name = typeof algorithm === 'string' ? algorithm : algorithm.name;
+      const bytes = ArrayBuffer.isView(data)
+        ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+        : new Uint8Array(data);
+      const hashed = createHash(name.replace('-', '')).update(bytes).digest();
+      return new Uint8Array(hashed).buffer;
+    }),
+    replaceGlobal(globalThis, 'fetch', (input: RequestInfo | URL, init?: RequestInit) => {
+      const own = world();
+      return own === undefined ? fetch(input, init) : own.fetch(new Request(input, init));
+    }),
+  ]);
+}
+
+/** Timers of code that belongs to a run, but to no object. */
+function installTimers(world: () => World | undefined): (() => void)[] {
+  const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
+  const cancels = new Map<unknown, () => void>();
+  let lastId = FIRST_ID;
+  const set = (own: World, task: () => void, delayMs: number, repeats: boolean) => {
+    const id = ++lastId;
+    const wait = () => {
+      const fire = () => {
+        if (repeats) wait();
+        else cancels.delete(id);
+        task();
+      };
+      const bound = AsyncLocalStorage.bind(fire);
+      cancels.set(id, own.time.after(Math.max(FAST_MS_MIN, delayMs || 0), bound));
+    };
+    wait();
+    return id;
+  };
+  const setter =
+    (original: typeof setTimeout, repeats: boolean) =>
+    (callback: (...args: unknown[]) => void, delayMs = 0, ...args: unknown[]) => {
+      const own = world();
+      if (own === undefined) return original(callback, delayMs, ...args);
+      return set(own, () => callback(...args), delayMs, repeats);
+    };
+  const clearer = (original: typeof clearTimeout) => (id?: NodeJS.Timeout) => {
+    const cancel = cancels.get(id);
+    if (cancel === undefined) return original(id);
+    cancels.delete(id);
+    cancel();
+  };
+  return [
+    replaceGlobal(globalThis, 'setTimeout', setter(setTimeout, false)),
+    replaceGlobal(globalThis, 'setInterval', setter(setInterval as never, true)),
+    replaceGlobal(globalThis, 'clearTimeout', clearer(clearTimeout)),
+    replaceGlobal(globalThis, 'clearInterval', clearer(clearInterval as never)),
+  ];
+}
+
+/** The output of a run's code belongs to its trace, and is shown only for a seed that is seen again. */
+function keepConsole(world: () => World | undefined): (() => void)[] {
+  return (['debug', 'log', 'info', 'warn', 'error'] as const).map((level) => {
+    const original = console[level];
+    return replaceGlobal(console, level, (...args: unknown[]) => {
+      const own = world();
+      own?.note(`console.${level}: ${args.map(textOf).join(' ')}`);
+      if (own === undefined || own.showsConsole) original.apply(console, args);
+    });
+  });
+}
+
+/**
+ * A rejection, or an error of a listener, that no code of a run handles fails the run, and not the process. That of a
+ * storage which failed or was reset is a fault's effect: whoever depends on the write is told.
+ */
+function catchUnhandled(): (() => void)[] {
+  return (['unhandledRejection', 'uncaughtException'] as const).map((event) => {
+    const others = process.listeners(event as 'uncaughtException');
+    const listener = (reason: Error, second: never) => {
+      const world = scope.getStore()?.world;
+      if (world === undefined) {
+        for (const other of others) other.call(process, reason, second);
+      } else if (!isStorageError(reason)) world.unhandled.push(reason);
+    };
+    process.removeAllListeners(event);
+    process.on(event, listener as never);
+    return () => {
+      process.off(event, listener as never);
+      for (const other of others) process.on(event, other);
+    };
+  });
+}

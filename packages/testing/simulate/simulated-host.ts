@@ -1,0 +1,165 @@
+// One host of a run, on the files that outlive it: how it starts, and the ways in which it ends.
+
+import { checkedEnv } from '../../../src/shared/calls/stubs/checked-env.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import {
+  addressKey,
+  DurableObjectId,
+  type ObjectAddress,
+} from '../../../src/shared/contract/object-id.ts';
+import * as lateParts from '../../../worker/engine/storage/late-parts.ts';
+import { lateCode } from '../../../worker/engine/storage/load-late.ts';
+import type { Sqlite } from '../../../worker/engine/vfs/sqlite-module.ts';
+import { ClassRegistry, type ClassTable } from '../../../worker/objects/instance/object-class.ts';
+import { wholeRealm } from '../../../worker/realm/modules/whole-realm.ts';
+import { type RunningHost, startHost } from '../../../worker/start/boot/start-host.ts';
+import type { Activity, SeenObject } from './activity.ts';
+import { CrashCatalog } from './world/crash-catalog.ts';
+import { CrashMedium } from './world/crash-medium.ts';
+import type { World } from './world.ts';
+
+/** The files of a run's objects, and the index of the objects. */
+export interface Files {
+  readonly medium: CrashMedium;
+  readonly catalog: CrashCatalog;
+}
+
+export function newFiles(world: World): Files {
+  const { random } = world;
+  const { turn } = world.turns;
+  return {
+    medium: new CrashMedium(random, { flush: random.pick(['now', 'late', 'late']), turn }),
+    catalog: new CrashCatalog(random, new Map(), turn),
+  };
+}
+
+export interface HostOptions {
+  readonly sqlite: Sqlite;
+  readonly world: World;
+  readonly activity: Activity;
+  readonly files: Files;
+  readonly classes: ClassTable;
+  readonly env: object;
+  /** How long an idle object stays in memory. */
+  readonly idleMs: number;
+}
+
+/** A host, as a run uses it. */
+export interface HostOfRun {
+  readonly env: Record<string, object>;
+  readonly files: Files;
+  /** It has crashed: nobody hears from it any more. */
+  readonly isLost: boolean;
+  /** An eviction is a restart of it while no call is in flight. */
+  readonly restartsAtRest: boolean;
+  /** The next timer of the host, and so perhaps an alarm, comes this much too late. */
+  lateMs: number;
+  /** Its objects that are in memory. */
+  inMemory(): SeenObject[];
+  /** Ends the instance of an object, whose calls under way reject. */
+  reset(seen: SeenObject): Promise<void>;
+  /** When the object's alarm is due, in milliseconds; null: it has none. */
+  alarmOf(seen: SeenObject): Promise<number | null>;
+  /** The object's database, as a SQLite file; undefined: it cannot be had. */
+  databaseOf(seen: SeenObject): Promise<Uint8Array | undefined>;
+  /** Ends in order: every write becomes durable, calls under way reject. */
+  close(): Promise<void>;
+  /** Ends at once, as if power had failed; the result is the files when it is back. */
+  lose(): Promise<Files>;
+}
+
+export type StartHost = (options: HostOptions) => Promise<HostOfRun>;
+
+export class SimulatedHost implements HostOfRun {
+  readonly env: Record<string, object>;
+  isLost = false;
+  readonly restartsAtRest = false;
+  lateMs = 0;
+  readonly #options: HostOptions;
+  readonly running: RunningHost;
+
+  static async start(options: HostOptions): Promise<SimulatedHost> {
+    lateCode.give(lateParts);
+    const { sqlite, world, activity, files, idleMs } = options;
+    const late = { of: (): number => 0 };
+    const time = {
+      now: () => world.time.now(),
+      elapsed: () => world.time.elapsed(),
+      after: (delayMs: number, task: () => void) => {
+        let cancel = world.time.after(delayMs, () => {
+          const lateMs = late.of();
+          if (lateMs === 0) task();
+          else cancel = world.time.after(lateMs, task);
+        });
+        return () => cancel();
+      },
+    };
+    const { turns } = world;
+    const realm = wholeRealm;
+    const platform = { sqlite, ...files, turns, time, idleMs, realm, isDedicated: false };
+    const watched = Object.entries(options.classes).map(([name, entry]) => {
+      if (typeof entry === 'function') return [name, activity.watch(name, entry)];
+      return [name, { ...entry, class: activity.watch(name, entry.class) }];
+    });
+    const registry = new ClassRegistry(Object.fromEntries(watched) as ClassTable);
+    const running = await startHost({ ...platform, sendsStreams: true }, registry, {
+      env: options.env,
+    });
+    const host = new SimulatedHost(options, running, registry);
+    late.of = () => host.#takeLate();
+    return host;
+  }
+
+  private constructor(options: HostOptions, running: RunningHost, registry: ClassRegistry) {
+    this.#options = options;
+    this.running = running;
+    const { outsideEnv } = running.namespaces;
+    this.env = checkedEnv(outsideEnv, registry.bindings.keys()) as Record<string, object>;
+  }
+
+  get files(): Files {
+    return this.#options.files;
+  }
+
+  inMemory(): SeenObject[] {
+    const { instances } = this.running.host;
+    return [...this.#options.activity.objects.values()].filter(
+      (seen) => instances.live(addressKey(addressOf(seen))) !== undefined,
+    );
+  }
+
+  reset(seen: SeenObject): Promise<void> {
+    const reason = storageError('OBJECT_RESET', 'The simulation resets the object.');
+    return this.running.host.reset(addressOf(seen), reason);
+  }
+
+  alarmOf(seen: SeenObject): Promise<number | null> {
+    return this.running.host.deliver(addressOf(seen), async ({ storage }) => storage.storedAlarm);
+  }
+
+  databaseOf(seen: SeenObject): Promise<Uint8Array> {
+    return this.running.host.exportDatabase(addressOf(seen));
+  }
+
+  async close(): Promise<void> {
+    await this.running.close().catch(() => {}); // a flush that fails has no caller to tell
+  }
+
+  async lose(): Promise<Files> {
+    this.isLost = true;
+    const { medium, catalog } = this.#options.files;
+    medium.powerOff();
+    await this.close();
+    return { medium: medium.afterLoss(), catalog: catalog.afterLoss() };
+  }
+
+  #takeLate(): number {
+    const { lateMs } = this;
+    this.lateMs = 0;
+    return lateMs;
+  }
+}
+
+function addressOf({ className, id }: SeenObject): ObjectAddress {
+  return { className, id: new DurableObjectId(id) };
+}

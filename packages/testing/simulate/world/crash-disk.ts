@@ -1,0 +1,345 @@
+// A disk that does the worst the contract of files allows: it loses power, fails and fills up.
+//
+// When power fails, each byte that was written and not flushed is old or new, in any order of the writes. Truncations
+// may be lost. A file that was never flushed may be missing, and a removed file may exist again. Any call can fail
+// after part of its effect; a flush that fails may have dropped its writes, and later successful flushes do not store
+// them. A truncated file keeps its space until it is closed. A file has one holder; use after close, and a full disk
+// whose space an emptied file keeps, are recorded as violations, which fail the simulation even if the error is
+// caught.
+
+import { storageError } from '../../../../src/shared/contract/errors.ts';
+import {
+  closedError,
+  type FileDirectory,
+  removeOpenError,
+  type SyncFile,
+} from '../../../../worker/engine/file/file.ts';
+import { DiskFile, type Fate } from './disk-file.ts';
+import type { Random } from './random.ts';
+import { turnOfEventLoop } from './settle.ts';
+
+export interface DiskOptions {
+  /** When all flushes end: inside the call, or in a later turn. */
+  readonly flush: 'now' | 'late';
+  /** The power that it shares with other disks. @default its own */
+  readonly power?: Power;
+  /** A turn of the event loop, for late calls. @default the platform's */
+  readonly turn?: () => Promise<void>;
+}
+
+/** Power goes off during a call, after so many others; below zero, it is off. */
+export interface Power {
+  callsLeft: number;
+}
+
+/** The members that a simulation needs of every disk. */
+export type SimulatedDisk = FileDirectory &
+  Pick<
+    CrashDisk,
+    | 'isOff'
+    | 'failedCalls'
+    | 'violations'
+    | 'capacityBytes'
+    | 'mayBeFull'
+    | 'powerOff'
+    | 'powerOffAfter'
+    | 'failAfter'
+    | 'heal'
+    | 'usedBytes'
+  > & { afterLoss(): SimulatedDisk };
+
+/** An injected fault. */
+interface Fault {
+  readonly code: 'IO' | 'DISK_FULL';
+  /** Calls before the first that fails. */
+  callsLeft: number;
+  /** Number of calls that fail then. */
+  times: number;
+}
+
+/** The space of an open file: its largest size since it was opened. */
+interface Space {
+  bytes: number;
+  /** The file was emptied on purpose, and nothing was written since. */
+  isEmptied: boolean;
+}
+
+type Call = 'open' | 'names' | 'remove' | 'read' | 'write' | 'truncate' | 'size' | 'flush';
+
+const NEEDS_ROOM: ReadonlySet<Call> = new Set(['open', 'write', 'truncate', 'flush']);
+
+/** Upper bound of turns of the event loop for a late call. */
+const LATE_TURNS_MAX = 3;
+
+export class CrashDisk implements FileDirectory {
+  readonly #random: Random;
+  readonly #options: DiskOptions;
+  /** The directory as programs see it, and as it is stored. */
+  readonly #seen = new Map<string, DiskFile>();
+  readonly #stored = new Map<string, DiskFile>();
+  readonly #held = new Map<string, Space>();
+  readonly #power: Power;
+  #fault: Fault | null = null;
+  #order = 0;
+  /** Limit for the size of all files together. */
+  capacityBytes = Number.POSITIVE_INFINITY;
+  /** Forbidden uses that happened. */
+  readonly violations: string[] = [];
+  /** Number of calls that failed by an injected fault or a full disk. */
+  failedCalls = 0;
+
+  constructor(random: Random, options: DiskOptions = { flush: 'now' }) {
+    this.#random = random;
+    this.#options = options;
+    this.#power = options.power ?? { callsLeft: Number.POSITIVE_INFINITY };
+  }
+
+  get isOff(): boolean {
+    return this.#power.callsLeft < 0;
+  }
+
+  /** True if a write may meet a full disk: its room is bounded, or such a fault is to come. */
+  get mayBeFull(): boolean {
+    return this.capacityBytes !== Number.POSITIVE_INFINITY || this.#fault?.code === 'DISK_FULL';
+  }
+
+  /** Loses power during a call, after `calls` others. Power that is off stays off. */
+  powerOffAfter(calls: number): void {
+    if (!this.isOff) this.#power.callsLeft = calls;
+  }
+
+  powerOff(): void {
+    this.#power.callsLeft = -1;
+  }
+
+  /** Makes `times` calls fail, after `calls` others. */
+  failAfter(calls: number, code: Fault['code'], times = 1): void {
+    this.#fault = { code, callsLeft: calls, times };
+  }
+
+  /** From now on, nothing fails, power stays on, and there is space. */
+  heal(): void {
+    this.#fault = null;
+    this.#power.callsLeft = Number.POSITIVE_INFINITY;
+    this.capacityBytes = Number.POSITIVE_INFINITY;
+  }
+
+  usedBytes(): number {
+    let used = 0;
+    for (const [name, file] of this.#seen) {
+      used += Math.max(file.sizeBytes, this.#held.get(name)?.bytes ?? 0);
+    }
+    return used;
+  }
+
+  /** The files that are not empty, so that one can be damaged. */
+  contents(): Map<string, DiskFile> {
+    return new Map([...this.#seen].filter(([, file]) => file.sizeBytes > 0));
+  }
+
+  /** Damages the disk by losing a file. */
+  lose(name: string): void {
+    this.#seen.delete(name);
+    this.#stored.delete(name);
+  }
+
+  /** The disk when power is back: one of the many possible disks, another one at each call. */
+  afterLoss(options = this.#optionsOfOne()): CrashDisk {
+    const next = new CrashDisk(this.#random, options);
+    const names = this.#survivingNames();
+    const fateOf = this.#fates(names);
+    for (const [name, file] of names) {
+      const survivor = file.survivor(fateOf(name), this.#random);
+      next.#seen.set(name, survivor);
+      next.#stored.set(name, survivor);
+    }
+    return next;
+  }
+
+  async open(name: string): Promise<SyncFile> {
+    await this.#sometimesLater();
+    this.#call('open');
+    if (this.#held.has(name)) throw storageError('STORAGE_LOCKED', `open("${name}"): held.`);
+    let file = this.#seen.get(name);
+    if (file === undefined) {
+      file = new DiskFile();
+      this.#seen.set(name, file);
+    }
+    const space = { bytes: file.sizeBytes, isEmptied: false };
+    this.#held.set(name, space);
+    return this.#handle(name, file, space);
+  }
+
+  async names(): Promise<string[]> {
+    await this.#sometimesLater();
+    this.#call('names');
+    return [...this.#seen.keys()];
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#sometimesLater();
+    if (this.#held.has(name)) {
+      this.violations.push(`remove("${name}") while it is open`);
+      throw removeOpenError(name);
+    }
+    this.#call('remove', () => void (this.#random.onceIn(2) && this.#seen.delete(name)));
+    this.#seen.delete(name);
+  }
+
+  #handle(name: string, file: DiskFile, space: Space): SyncFile {
+    let isClosed = false;
+    const use = (call: Call, partly?: () => void) => {
+      if (isClosed && !this.isOff) {
+        this.violations.push(`${call} of "${name}" after it was closed`);
+      }
+      if (isClosed) throw closedError(call, name);
+      this.#call(call, partly);
+    };
+    const grow = (sizeBytes: number) => {
+      space.isEmptied = false;
+      const shortBytes = this.usedBytes() + sizeBytes - space.bytes - this.capacityBytes;
+      if (sizeBytes > space.bytes && shortBytes > 0) throw this.#full(shortBytes);
+      space.bytes = Math.max(space.bytes, sizeBytes);
+    };
+    return {
+      read: (target, offset) => {
+        use('read');
+        return file.read(target, offset);
+      },
+      write: (bytes, offset) => {
+        const arrive = (count: number) =>
+          file.write(bytes.subarray(0, count), offset, this.#order++);
+        if (!isClosed) grow(offset + bytes.length);
+        use('write', () => arrive(this.#random.below(bytes.length + 1)));
+        arrive(bytes.length);
+      },
+      truncate: (sizeBytes) => {
+        const arrive = () => file.truncate(sizeBytes, this.#order++);
+        if (!isClosed) grow(sizeBytes);
+        use('truncate', () => void (this.#random.onceIn(2) && arrive()));
+        arrive();
+        space.isEmptied = sizeBytes === 0;
+      },
+      sizeBytes: () => {
+        use('size');
+        return file.sizeBytes;
+      },
+      flush: () => this.#flush(name, file, use),
+      close: () => {
+        if (isClosed) return;
+        isClosed = true;
+        this.#held.delete(name);
+      },
+    };
+  }
+
+  #full(shortBytes: number): Error {
+    let keptBytes = 0;
+    for (const [name, { bytes, isEmptied }] of this.#held) {
+      if (isEmptied && name !== 'main') keptBytes += bytes; // the main file is never closed
+    }
+    if (keptBytes >= shortBytes) {
+      this.violations.push(`the disk is full, and emptied files keep ${keptBytes} bytes of it`);
+    }
+    this.failedCalls++;
+    return storageError('DISK_FULL', 'The disk is full.');
+  }
+
+  #flush(
+    name: string,
+    file: DiskFile,
+    use: (call: Call, partly: () => void) => void,
+  ): void | Promise<void> {
+    const covered = file.covered();
+    const end = () => {
+      file.flushed(covered);
+      if (this.#seen.get(name) === file) this.#stored.set(name, file);
+    };
+    // A flush that fails, or is interrupted by a power failure, may have stored or dropped the writes it covers.
+    use('flush', () => {
+      const outcome = this.#random.below(3);
+      if (outcome === 0) end();
+      if (outcome === 1) file.dropped(covered);
+    });
+    if (this.#options.flush === 'now') {
+      end();
+      return;
+    }
+    return this.#later().then(() => {
+      if (this.isOff) throw powerIsOff();
+      end();
+    });
+  }
+
+  /** Counts a call, which may fail or lose power; `partly` then does part of its effect. */
+  #call(call: Call, partly: () => void = () => {}): void {
+    if (this.isOff) throw powerIsOff();
+    const isReading = call === 'read' || call === 'size' || call === 'names';
+    if (!isReading && --this.#power.callsLeft < 0) {
+      partly();
+      throw powerIsOff();
+    }
+    const fault = this.#fault;
+    if (fault === null) return;
+    if (fault.code === 'DISK_FULL' && !NEEDS_ROOM.has(call)) return;
+    if (--fault.callsLeft >= 0) return;
+    if (--fault.times <= 0) this.#fault = null;
+    this.failedCalls++;
+    partly();
+    throw storageError(fault.code, `${call}: an injected fault.`);
+  }
+
+  /** For a disk with a power of its own. */
+  #optionsOfOne(): DiskOptions {
+    const { flush, turn } = this.#options;
+    return { flush, ...(turn && { turn }) };
+  }
+
+  #survivingNames(): Map<string, DiskFile> {
+    const fate = this.#random.pick(['made', 'undone', 'each', 'each'] as const);
+    const names = new Map<string, DiskFile>();
+    for (const name of new Set([...this.#stored.keys(), ...this.#seen.keys()])) {
+      const isMade = fate === 'made' || (fate === 'each' && this.#random.onceIn(2));
+      const file = (isMade ? this.#seen : this.#stored).get(name);
+      if (file !== undefined) names.set(name, file);
+    }
+    return names;
+  }
+
+  #fates(files: ReadonlyMap<string, DiskFile>): (name: string) => Fate {
+    const random = this.#random;
+    const one = random.pick([...files.keys(), '']);
+    switch (random.below(8)) {
+      case 0:
+        return () => ({ kind: 'all' });
+      case 1:
+        return () => ({ kind: 'none' });
+      case 2:
+        return (name) => ({ kind: name === one ? 'none' : 'all' });
+      case 3:
+        return (name) => ({ kind: name === one ? 'all' : 'none' });
+      case 4: {
+        const orders = [...files.values()].flatMap((file) => file.unflushed);
+        const order = random.pick([...orders, 0]);
+        return () => ({ kind: 'until', order });
+      }
+      default:
+        return () => ({ kind: random.pick(['all', 'none', 'pieces', 'pieces', 'shuffled']) });
+    }
+  }
+
+  async #sometimesLater(): Promise<void> {
+    if (this.#options.flush !== 'now' && this.#random.onceIn(4)) await this.#later();
+  }
+
+  async #later(): Promise<void> {
+    for (let ticks = this.#random.below(20); ticks > 0; ticks--) await undefined;
+    if (!this.#random.onceIn(3)) return;
+    for (let turns = this.#random.below(LATE_TURNS_MAX); turns >= 0; turns--)
+      await (this.#options.turn ?? turnOfEventLoop)();
+  }
+}
+
+function powerIsOff() {
+  return storageError('IO', 'The power is off.');
+}

@@ -1,0 +1,62 @@
+// The system's time of a simulated host: it stands still until it is moved, then runs due timers. Its wall clock may
+// be set, which its timers do not notice.
+
+import type { SystemTime } from '../../../../worker/objects/clock/clock.ts';
+
+interface Timer {
+  readonly dueMs: number;
+  readonly task: () => void;
+}
+
+export class DrivenTime implements SystemTime {
+  #nowMs: number;
+  /** How far the wall clock was set forward. */
+  #aheadMs = 0;
+  #timers: Timer[] = [];
+
+  constructor(nowMs: number) {
+    this.#nowMs = nowMs;
+  }
+
+  now(): number {
+    return this.#nowMs + this.#aheadMs;
+  }
+
+  elapsed(): number {
+    return this.#nowMs;
+  }
+
+  /** Sets the wall clock forward, or back. */
+  step(byMs: number): void {
+    this.#aheadMs += byMs;
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + Math.max(0, delayMs), task };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** How long until the first timer is due; undefined when none is set. */
+  get nextMs(): number | undefined {
+    if (this.#timers.length === 0) return undefined;
+    return Math.max(0, Math.min(...this.#timers.map(({ dueMs }) => dueMs)) - this.#nowMs);
+  }
+
+  /** Moves the time; `turn` lets the event loop turn after each timer. */
+  async advance(durationMs: number, turn: () => Promise<void>): Promise<void> {
+    const endMs = this.#nowMs + durationMs;
+    for (;;) {
+      const due = this.#timers.filter(({ dueMs }) => dueMs <= endMs);
+      const [first] = due.sort((a, b) => a.dueMs - b.dueMs);
+      if (first === undefined) break;
+      this.#timers = this.#timers.filter((other) => other !== first);
+      this.#nowMs = Math.max(this.#nowMs, first.dueMs);
+      first.task();
+      await turn();
+    }
+    this.#nowMs = endMs;
+  }
+}

@@ -1,0 +1,36 @@
+// `cronTriggers()`: when `scheduled` of the default entry point runs.
+
+import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
+import { storageError } from '../../../../src/shared/contract/errors.ts';
+import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { CronExpression } from './cron-expression.ts';
+import { CronObject, type CronTable } from './cron-object.ts';
+
+/** Times in UTC, in Cloudflare's syntax: `crons: cronTriggers(['30 9 * * MON-FRI'])`. */
+export function cronTriggers(crons: readonly string[]): EnvBinding {
+  return {
+    [BINDING]: () => {
+      const expressions = new Map(crons.map((cron) => [cron, parsed(cron)]));
+      return {
+        className: 'CronObject',
+        class: CronObject,
+        entry: {},
+        inside: (_objects, entry): CronTable => ({ expressions, entry: entry! }),
+        start: (objects) =>
+          (objects as DurableObjectNamespace<CronObject>).getByName('crons').wake(),
+      };
+    },
+  };
+}
+
+function parsed(cron: unknown): CronExpression {
+  try {
+    return new CronExpression(String(cron));
+  } catch (error) {
+    throw storageError(
+      'CLASS_INVALID',
+      `serve: crons: "${cron}" is not a time: ${(error as Error).message}. The fields are minute, hour, day, ` +
+        "month and day of the week, such as '30 9 * * MON-FRI'.",
+    );
+  }
+}

@@ -1,0 +1,50 @@
+// `d1()`: a D1 database, as `env` has it.
+
+import { compareMigrations } from '../../../../src/shared/contract/d1-migrations.ts';
+import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
+import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { D1Database } from './d1-database.ts';
+import { type D1Migration, D1Object } from './d1-object.ts';
+
+export interface D1Options {
+  /** Names its data: bindings with the same id share it. @default the name of the binding */
+  readonly id?: string;
+  /**
+   * Texts by the names of their files, such as `0001_a.sql` or `0001_a/migration.sql`, or by paths as `import.meta.glob`
+   * has them. Those that the table of migrations lacks are applied before the first statement, in the order of the
+   * numbers that their names begin with.
+   */
+  readonly migrations?: Readonly<Record<string, string>>;
+  /** The table that has the names of the applied migrations. @default d1_migrations */
+  readonly migrationsTable?: string;
+}
+
+/** A D1 database: `bindings: { DB: d1() }`. */
+export function d1({
+  id,
+  migrations = {},
+  migrationsTable = 'd1_migrations',
+}: D1Options = {}): EnvBinding {
+  const ordered = { files: inOrder(migrations), table: migrationsTable };
+  return {
+    [BINDING]: (name) => ({
+      className: 'D1Object',
+      class: D1Object,
+      client: (objects) =>
+        new D1Database(objects as DurableObjectNamespace<D1Object>, id ?? name, ordered),
+    }),
+  };
+}
+
+function inOrder(migrations: Readonly<Record<string, string>>): D1Migration[] {
+  const named = Object.entries(migrations).map(([path, sql]) => ({ name: nameIn(path), sql }));
+  return named.sort((a, b) => compareMigrations(a.name, b.name));
+}
+
+/** The last part of a path. Migrations of drizzle-kit are folders with files of one name. */
+function nameIn(path: string): string {
+  if (!/^\.{0,2}\//.test(path)) return path;
+  const names = path.split('/');
+  const count = names.length > 2 && names.at(-1) === 'migration.sql' ? 2 : 1;
+  return names.slice(-count).join('/');
+}

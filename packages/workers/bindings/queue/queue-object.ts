@@ -1,0 +1,241 @@
+// The messages of one queue, and their delivery by its alarm, one batch after the other.
+//
+// Invariant: a message is deleted after its consumer has acknowledged it, or after the queue of dead letters has stored
+// it; so a crash delivers it again, and costs it no retry.
+
+import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import type {
+  EntryHandle,
+  QueueMetrics,
+  QueueResult,
+} from '../../../../src/shared/contract/service.ts';
+import { DurableObject } from '../../../../worker/realm/library/base-classes.ts';
+import { outcomeOf } from '../event-outcome.ts';
+import { bodyIn, type SentMessage } from './sent-message.ts';
+
+export interface Consumer {
+  readonly entry: EntryHandle;
+  readonly batchMax: number;
+  readonly timeoutMs: number;
+  readonly retriesMax: number;
+  readonly retryDelaySeconds: number;
+  readonly deadLetterQueue: string | null;
+}
+
+/** A queue, as a binding describes it. */
+export interface OwnQueue {
+  readonly name: string;
+  readonly objects: DurableObjectNamespace<QueueObject>;
+  readonly consumer?: Consumer;
+}
+
+type Row = {
+  place: number;
+  id: string;
+  timestamp: number;
+  type: string;
+  body: ArrayBuffer;
+  attempts: number;
+  failures: number;
+};
+
+/** What becomes of a delivered message; `delaySeconds`: as the code has said. */
+type Fate = { readonly kind: 'ack' } | { readonly kind: 'retry'; readonly delaySeconds?: number };
+
+// Messages are delivered in the order of their times, then of their places.
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS message(
+    place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, timestamp INTEGER NOT NULL, due INTEGER NOT NULL,
+    type TEXT NOT NULL, body BLOB NOT NULL, attempts INTEGER NOT NULL, failures INTEGER NOT NULL);
+  CREATE INDEX IF NOT EXISTS by_due ON message(due, place);`;
+
+const UNREACHED: QueueResult = {
+  outcome: 'exception',
+  ackAll: false,
+  retryBatch: { retry: false },
+  explicitAcks: [],
+  retryMessages: [],
+};
+
+export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>>> {
+  readonly #consumer: Consumer | undefined;
+  /** The places of the messages that are being delivered. */
+  #delivering: readonly number[] = [];
+
+  /** @throws Error for a queue with two consumers */
+  constructor(ctx: DurableObject['ctx'], env: Readonly<Record<string, OwnQueue>>) {
+    super(ctx, env);
+    const consumers = Object.entries(env).filter(
+      ([, { name, consumer }]) => name === ctx.id.name && consumer !== undefined,
+    );
+    if (consumers.length > 1) {
+      const bindings = consumers.map(([binding]) => binding).join(' and ');
+      throw new Error(`The queue "${ctx.id.name}" has two consumers, of ${bindings}; give it one.`);
+    }
+    this.#consumer = consumers[0]?.[1].consumer;
+    ctx.storage.sql.exec(SCHEMA);
+  }
+
+  /** The metrics before. A dead letter that is known is ignored. */
+  async put(messages: readonly SentMessage[]): Promise<QueueMetrics> {
+    const now = Date.now();
+    const before = this.metrics();
+    for (const { contentType, bytes, delaySeconds, id, timestamp } of messages) {
+      this.#sql.exec(
+        `INSERT OR IGNORE INTO message(id, timestamp, due, type, body, attempts, failures, place)
+         VALUES (?, ?, ?, ?, ?, 0, 0, (SELECT coalesce(max(place), 0) + 1 FROM message))`,
+        id ?? randomId(),
+        timestamp ?? now,
+        now + delaySeconds * 1000,
+        contentType,
+        bytes,
+      );
+    }
+    await this.#schedule();
+    return before;
+  }
+
+  metrics(): QueueMetrics {
+    const { count, bytes, oldest } = this.#sql
+      .exec<{ count: number; bytes: number; oldest: number | null }>(
+        `SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes, min(timestamp) AS oldest
+         FROM message WHERE due <= ? AND place NOT IN (SELECT value FROM json_each(?))`,
+        Date.now(),
+        JSON.stringify(this.#delivering),
+      )
+      .one();
+    return {
+      backlogCount: count,
+      backlogBytes: bytes,
+      oldestMessageTimestamp: oldest === null ? undefined : new Date(oldest),
+    };
+  }
+
+  /** The host has started. */
+  async wake(): Promise<void> {
+    await this.#schedule();
+  }
+
+  async alarm(): Promise<void> {
+    if (this.#consumer !== undefined) await this.#deliver(this.#consumer);
+    await this.#schedule();
+  }
+
+  async #deliver(consumer: Consumer): Promise<void> {
+    const rows = this.#sql
+      .exec<Row>(
+        'SELECT * FROM message WHERE due <= ? ORDER BY due, place LIMIT ?',
+        Date.now(),
+        consumer.batchMax,
+      )
+      .toArray();
+    if (rows.length === 0) return;
+    this.#delivering = rows.map(({ place }) => place);
+    try {
+      const result = await this.#send(consumer.entry, rows);
+      await this.#settle(consumer, rows, result);
+    } finally {
+      this.#delivering = [];
+    }
+  }
+
+  async #send(entry: EntryHandle, rows: readonly Row[]): Promise<QueueResult> {
+    for (const { place } of rows) {
+      this.#sql.exec('UPDATE message SET attempts = attempts + 1 WHERE place = ?', place);
+    }
+    const messages = rows.map(({ id, timestamp, type, body, attempts }) => ({
+      id,
+      timestamp: new Date(timestamp),
+      body: bodyIn(new Uint8Array(body), type),
+      attempts: attempts + 1,
+    }));
+    const event = entry.queue(this.#name, messages, { metrics: this.metrics() });
+    return (await outcomeOf(event)) ?? UNREACHED;
+  }
+
+  async #settle(consumer: Consumer, rows: readonly Row[], result: QueueResult): Promise<void> {
+    const fateOf = fates(result);
+    const fated = rows.map((row) => ({ row, fate: fateOf(row.id) }));
+    const isLast = ({ failures }: Row) => failures >= consumer.retriesMax;
+    const lost = fated.flatMap(({ row, fate }) =>
+      fate.kind === 'retry' && isLast(row) ? [row] : [],
+    );
+    if (lost.length > 0) await this.#bury(consumer, lost);
+    for (const { row, fate } of fated) {
+      if (fate.kind === 'ack' || isLast(row)) {
+        this.#sql.exec('DELETE FROM message WHERE place = ?', row.place);
+        continue;
+      }
+      const { delaySeconds = consumer.retryDelaySeconds } = fate;
+      this.#sql.exec(
+        `UPDATE message SET failures = failures + 1, due = ?,
+         place = (SELECT max(place) + 1 FROM message) WHERE place = ?`,
+        Date.now() + delaySeconds * 1000,
+        row.place,
+      );
+    }
+  }
+
+  /** Messages after their last retry. */
+  async #bury({ deadLetterQueue }: Consumer, rows: readonly Row[]): Promise<void> {
+    if (deadLetterQueue === null) {
+      const ids = rows.map(({ id }) => id).join(', ');
+      console.warn(`Queue ${this.#name} dropped after their last retry: ${ids}`);
+      return;
+    }
+    const { objects } = Object.values(this.env)[0]!;
+    await objects.getByName(deadLetterQueue).put(
+      rows.map(({ id, timestamp, type, body }) => ({
+        id,
+        timestamp,
+        contentType: type as SentMessage['contentType'],
+        bytes: new Uint8Array(body),
+        delaySeconds: 0,
+      })),
+    );
+  }
+
+  /** A batch is due when it is full, or when its first message has waited. */
+  async #schedule(): Promise<void> {
+    if (this.#consumer === undefined || this.#delivering.length > 0) return;
+    const { batchMax, timeoutMs } = this.#consumer;
+    const { first, full } = this.#sql
+      .exec<{ first: number | null; full: number | null }>(
+        `SELECT (SELECT min(due) FROM message) AS first,
+         (SELECT due FROM message ORDER BY due, place LIMIT 1 OFFSET ?) AS full`,
+        batchMax - 1,
+      )
+      .one();
+    if (first === null) return;
+    await this.ctx.storage.setAlarm(Math.min(first + timeoutMs, full ?? Number.POSITIVE_INFINITY));
+  }
+
+  get #name(): string {
+    return this.ctx.id.name!;
+  }
+
+  get #sql() {
+    return this.ctx.storage.sql;
+  }
+}
+
+/** Of each message, by its id. What was said of a message counts before what was said of the batch, and an error last. */
+function fates(result: QueueResult): (id: string) => Fate {
+  const { outcome, ackAll, retryBatch, explicitAcks, retryMessages } = result;
+  const acks = new Set(explicitAcks);
+  const retries = new Map(retryMessages.map(({ msgId, ...retry }) => [msgId, retry]));
+  const { delaySeconds } = retryBatch;
+  const batchRetry: Fate = { kind: 'retry', ...(delaySeconds !== undefined && { delaySeconds }) };
+  return (id) => {
+    if (acks.has(id)) return { kind: 'ack' };
+    const retry = retries.get(id);
+    if (retry !== undefined) return { ...batchRetry, ...retry };
+    if (ackAll) return { kind: 'ack' };
+    return retryBatch.retry || outcome !== 'ok' ? batchRetry : { kind: 'ack' };
+  };
+}
+
+function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

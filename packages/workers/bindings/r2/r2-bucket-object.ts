@@ -1,0 +1,239 @@
+// The data of one R2 bucket: its objects, and the uploads in parts that are under way.
+//
+// Invariant: an object is visible only as a whole, with the bytes of one put or upload. The owner of its blobs is
+// its version.
+
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { DurableObject } from '../../../../worker/realm/library/base-classes.ts';
+import { type BlobPart, Blobs } from './blobs.ts';
+import { type Condition, isMet } from './conditions.ts';
+import { ALGORITHMS, type Algorithm, type Checksums } from './digests.ts';
+import { type PutValue, ROW_BYTES } from './put-value.ts';
+import { badDigest, r2Error } from './r2-error.ts';
+import { type ByteRange, rangeIn, type WantedRange } from './ranges.ts';
+import { type PublishedPart, randomId, type UploadMetadata, Uploads } from './uploads.ts';
+
+/** An object as it is stored, without its bytes. */
+export interface BucketEntry extends UploadMetadata {
+  readonly version: string;
+  readonly size: number;
+  readonly etag: string;
+  /** In milliseconds since the epoch. */
+  readonly uploaded: number;
+  readonly checksums: Checksums;
+}
+
+export interface PutRequest extends UploadMetadata, PutValue {
+  readonly checksums: Checksums;
+  readonly onlyIf?: Condition | undefined;
+}
+
+export interface GetRequest {
+  readonly range?: WantedRange | undefined;
+  readonly onlyIf?: Condition | undefined;
+}
+
+export interface FoundObject {
+  readonly object: BucketEntry;
+  readonly range: ByteRange;
+  /** Bytes of one chunk at most, or a stream of them; null: the condition is not met. */
+  readonly body: Uint8Array<ArrayBuffer> | Response | null;
+}
+
+export interface ListRequest {
+  readonly prefix: string;
+  readonly delimiter: string;
+  /** The last key before the list. */
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+export interface Listed {
+  readonly objects: readonly BucketEntry[];
+  readonly delimitedPrefixes: readonly string[];
+  /** The last key of the list; undefined: it is complete. */
+  readonly last: string | undefined;
+}
+
+type Row = Omit<{ [Name in keyof BucketEntry]: BucketEntry[Name] }, 'checksums'> & {
+  checksums: string;
+};
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS object(
+    key TEXT PRIMARY KEY, version TEXT NOT NULL, size INTEGER NOT NULL, etag TEXT NOT NULL,
+    uploaded INTEGER NOT NULL, checksums TEXT NOT NULL, httpMetadata TEXT NOT NULL,
+    customMetadata TEXT NOT NULL)`;
+
+export class R2BucketObject extends DurableObject {
+  readonly #blobs: Blobs;
+  readonly #uploads: Uploads;
+
+  constructor(ctx: DurableObject['ctx'], env: object) {
+    super(ctx, env);
+    ctx.storage.sql.exec(SCHEMA);
+    this.#blobs = new Blobs(ctx.storage.sql);
+    this.#uploads = new Uploads(ctx.storage.sql, this.#blobs);
+  }
+
+  head(key: string): BucketEntry | null {
+    return this.#find(key) ?? null;
+  }
+
+  /** @throws Error if the object has no such bytes */
+  get(key: string, { onlyIf, range: wanted }: GetRequest): FoundObject | null {
+    const object = this.#find(key);
+    if (object === undefined) return null;
+    const whole = { offset: 0, length: object.size };
+    if (onlyIf !== undefined && !isMet(onlyIf, object)) return { object, range: whole, body: null };
+    const range = rangeIn(wanted, object.size);
+    if (range === undefined) throw r2Error('get', 10039);
+    const body =
+      range.length <= ROW_BYTES
+        ? this.#blobs.read(object.version, range)
+        : new Response(this.#blobs.stream(object.version, range));
+    return { object, range, body };
+  }
+
+  /** Null: the condition is not met. @throws Error for another digest, and the stream's error */
+  async put(request: PutRequest): Promise<BucketEntry | null> {
+    const { key, httpMetadata, customMetadata, size, content, onlyIf } = request;
+    const { id, digests } = await this.#blobs.write(content, size, request.checksums);
+    try {
+      return this.ctx.storage.transactionSync(() => {
+        checkDigests(request.checksums, digests);
+        if (onlyIf !== undefined && !isMet(onlyIf, this.#find(key))) {
+          this.#blobs.drop([id]);
+          return null;
+        }
+        const etag = digests.md5!;
+        const object = {
+          ...{ key, version: randomVersion(), size, etag, uploaded: Date.now() },
+          ...{ checksums: digests, httpMetadata, customMetadata },
+        };
+        this.#replace(object);
+        this.#blobs.give(id, object.version, { number: 1, size, etag, md5: etag });
+        return object;
+      });
+    } catch (error) {
+      this.#blobs.drop([id]);
+      throw error;
+    }
+  }
+
+  delete(keys: readonly string[]): void {
+    this.ctx.storage.transactionSync(() => {
+      for (const key of keys) this.#remove(key);
+    });
+  }
+
+  /** Keys in the order of their bytes. Those that go on with the delimiter are listed once, up to it. */
+  list({ prefix, delimiter, after, limit }: ListRequest): Listed {
+    const objects: BucketEntry[] = [];
+    const delimitedPrefixes: string[] = [];
+    let last: string | undefined;
+    const rows = this.ctx.storage.sql.exec<Row>(
+      'SELECT * FROM object WHERE key >= ? AND (?2 IS NULL OR key > ?2) ORDER BY key',
+      ...[prefix, after ?? null],
+    );
+    for (const row of rows) {
+      const { key } = row;
+      if (!key.startsWith(prefix)) break;
+      const found = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
+      const group = found === -1 ? undefined : key.slice(0, found + delimiter.length);
+      if (group === undefined || group !== delimitedPrefixes.at(-1)) {
+        if (objects.length + delimitedPrefixes.length === limit) {
+          return { objects, delimitedPrefixes, last };
+        }
+        if (group === undefined) objects.push(objectOf(row));
+        else delimitedPrefixes.push(group);
+      }
+      last = key;
+    }
+    return { objects, delimitedPrefixes, last: undefined };
+  }
+
+  createUpload(metadata: UploadMetadata): string {
+    this.#uploads.deleteOld();
+    return this.#uploads.create(metadata);
+  }
+
+  /** The ETag of the part. @throws Error if there is no such upload, and the stream's error */
+  async uploadPart(
+    key: string,
+    uploadId: string,
+    number: number,
+    { size, content }: PutValue,
+  ): Promise<string> {
+    this.#uploads.deleteOld();
+    const { id, digests } = await this.#blobs.write(content, size, {});
+    const part: BlobPart = { number, size, etag: randomId(), md5: digests.md5! };
+    try {
+      this.ctx.storage.transactionSync(() => this.#uploads.add(key, uploadId, id, part));
+    } catch (error) {
+      this.#blobs.drop([id]);
+      throw error;
+    }
+    return part.etag;
+  }
+
+  /** @throws Error for parts that are missing or too small */
+  completeUpload(key: string, uploadId: string, parts: readonly PublishedPart[]): BucketEntry {
+    this.#uploads.deleteOld();
+    return this.ctx.storage.transactionSync(() => {
+      const { metadata, blobs, etag } = this.#uploads.complete(key, uploadId, parts);
+      const version = randomVersion();
+      const size = blobs.reduce((sum, blob) => sum + blob.size, 0);
+      const object = { version, size, etag, uploaded: Date.now(), checksums: {}, ...metadata };
+      this.#replace(object);
+      for (const blob of blobs) this.#blobs.give(blob.id, version, blob);
+      this.#blobs.dropOf(uploadId);
+      return object;
+    });
+  }
+
+  /** @throws Error if there was never such an upload */
+  abortUpload(key: string, uploadId: string): void {
+    this.#uploads.deleteOld();
+    this.ctx.storage.transactionSync(() => this.#uploads.abort(key, uploadId));
+  }
+
+  #find(key: string): BucketEntry | undefined {
+    const [row] = this.ctx.storage.sql.exec<Row>('SELECT * FROM object WHERE key = ?', key);
+    return row && objectOf(row);
+  }
+
+  #replace({ checksums, ...object }: BucketEntry): void {
+    this.#remove(object.key);
+    this.ctx.storage.sql.exec(
+      `INSERT INTO object(key, version, size, etag, uploaded, checksums, httpMetadata, customMetadata)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[object.key, object.version, object.size, object.etag, object.uploaded],
+      ...[JSON.stringify(checksums), object.httpMetadata, object.customMetadata],
+    );
+  }
+
+  #remove(key: string): void {
+    const [removed] = this.ctx.storage.sql.exec<{ version: string }>(
+      'DELETE FROM object WHERE key = ? RETURNING version',
+      key,
+    );
+    if (removed !== undefined) this.#blobs.dropOf(removed.version);
+  }
+}
+
+function objectOf({ checksums, ...row }: Row): BucketEntry {
+  return { ...row, checksums: JSON.parse(checksums) as Checksums };
+}
+
+/** @throws Error */
+function checkDigests(wanted: Checksums, actual: Checksums): void {
+  for (const [algorithm, given] of Object.entries(wanted) as [Algorithm, string][]) {
+    const found = actual[algorithm]!;
+    if (found !== given) throw badDigest(ALGORITHMS[algorithm].name, given, found);
+  }
+}
+
+function randomVersion(): string {
+  return bytesToHex(crypto.getRandomValues(new Uint8Array(16)));
+}

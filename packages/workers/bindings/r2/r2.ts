@@ -1,0 +1,23 @@
+// `r2()`: an R2 bucket, as `env` has it.
+
+import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
+import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { R2Bucket } from './r2-bucket.ts';
+import { R2BucketObject } from './r2-bucket-object.ts';
+
+export interface R2Options {
+  /** Names its data: bindings with the same id share it. @default the name of the binding */
+  readonly id?: string;
+}
+
+/** An R2 bucket: `bindings: { FILES: r2() }`. */
+export function r2({ id }: R2Options = {}): EnvBinding {
+  return {
+    [BINDING]: (name) => ({
+      className: 'R2BucketObject',
+      class: R2BucketObject,
+      client: (objects) =>
+        new R2Bucket(objects as DurableObjectNamespace<R2BucketObject>, id ?? name),
+    }),
+  };
+}

@@ -1,0 +1,109 @@
+// Arguments for handlers that a test calls itself, and their outcome: `ctx`, a scheduled event, a batch of messages.
+
+import { storageError } from '../../../../src/shared/contract/errors.ts';
+import type {
+  QueueMessage,
+  QueueResult,
+  ScheduledEvent,
+} from '../../../../src/shared/contract/service.ts';
+import { ExecutionContext } from '../../../../worker/objects/entries/execution-context.ts';
+import {
+  BatchDecisions,
+  MessageBatch,
+  ScheduledController,
+} from '../../../../worker/objects/entries/handler-events.ts';
+import { exports } from '../../../../worker/realm/library/running-object.ts';
+
+/** The work of each context, which `waitUntil` was given and nobody has waited for. */
+const works = new WeakMap<object, Promise<unknown>[]>();
+const decisionsOf = new WeakMap<object, BatchDecisions>();
+
+/** `ctx` for a handler that the test calls itself. */
+export function createExecutionContext(): ExecutionContext {
+  const work: Promise<unknown>[] = [];
+  const owner = {
+    waitFor(promise: Promise<unknown>) {
+      promise.catch(() => {}); // whoever waits gets it
+      work.push(promise);
+    },
+    passThroughOnException() {},
+  };
+  const ctx = new ExecutionContext(owner, {}, exports as Record<string, object>);
+  works.set(ctx, work);
+  return ctx;
+}
+
+/**
+ * Waits for everything that `ctx.waitUntil` was given, also meanwhile. Rejects with the error of the work that failed;
+ * with an AggregateError if several have.
+ *
+ * @throws INVALID_ARGUMENT
+ */
+export async function waitOnExecutionContext(ctx: object): Promise<void> {
+  const work = works.get(ctx);
+  if (work === undefined) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'waitOnExecutionContext: takes a ctx that createExecutionContext() has made.',
+    );
+  }
+  const errors: unknown[] = [];
+  while (work.length > 0) {
+    const ends = await Promise.allSettled(work.splice(0));
+    for (const end of ends) if (end.status === 'rejected') errors.push(end.reason);
+  }
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors, 'Several promises of waitUntil failed.');
+}
+
+/** The first argument of `scheduled`. */
+export function createScheduledController(options: ScheduledEvent = {}): ScheduledController {
+  return new ScheduledController(options, Date.now(), { noRetry: false });
+}
+
+/** The first argument of `queue`. Bodies are copied. @throws INVALID_ARGUMENT, DataCloneError */
+export function createMessageBatch(
+  queueName: string,
+  messages: readonly QueueMessage[],
+): MessageBatch {
+  if (!Array.isArray(messages)) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'createMessageBatch: takes the name of a queue and an array of { id, timestamp, attempts, body }.',
+    );
+  }
+  const decisions = new BatchDecisions();
+  const batch = new MessageBatch(String(queueName), messages.map(copied), undefined, decisions);
+  decisionsOf.set(batch, decisions);
+  return batch;
+}
+
+/** What the handler has decided, once its `waitUntil` is done. @throws INVALID_ARGUMENT */
+export async function getQueueResult(batch: object, ctx: object): Promise<QueueResult> {
+  const decisions = decisionsOf.get(batch);
+  if (decisions === undefined) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'getQueueResult: takes a batch that createMessageBatch() has made, and the ctx of the handler.',
+    );
+  }
+  await waitOnExecutionContext(ctx);
+  return decisions.result('ok');
+}
+
+function copied({ id, timestamp, attempts, body }: QueueMessage): QueueMessage {
+  const time: unknown = timestamp;
+  if (!(time instanceof Date) && typeof time !== 'number') {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `createMessageBatch: the timestamp of message ${id} is a Date or milliseconds, not ${typeof time}.`,
+    );
+  }
+  if (typeof attempts !== 'number') {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `createMessageBatch: the attempts of message ${id} is a number, not ${typeof attempts}.`,
+    );
+  }
+  return { id: String(id), timestamp: new Date(time), attempts, body: structuredClone(body) };
+}

@@ -1,0 +1,225 @@
+// The host of one test file: prepared before anything is imported, started with the modules of the Worker, closed when
+// the file ends.
+//
+// Invariant: a thread has at most one, and all code of the thread sees its globals and its clock, as in workerd. A host
+// keeps its objects in memory, so no file sees the data of another.
+
+import { FREE } from '../../../../src/shared/calls/stubs/party.ts';
+import { storageError } from '../../../../src/shared/contract/errors.ts';
+import type { Objects } from '../../../../src/shared/contract/object-management.ts';
+import { MemoryMedium } from '../../../../worker/engine/file/medium.ts';
+import { MemoryCatalog } from '../../../../worker/objects/catalog/catalog.ts';
+import type { GivenBindings } from '../../../../worker/objects/entries/env-bindings.ts';
+import type { ClassTable } from '../../../../worker/objects/instance/object-class.ts';
+import { DurableObject, WorkerEntrypoint } from '../../../../worker/realm/library/base-classes.ts';
+import { provided } from '../../../../worker/realm/library/provided.ts';
+import { appOf, provideEnv, provideMore } from '../../../../worker/realm/library/provided-env.ts';
+import { wholeRealm } from '../../../../worker/realm/modules/whole-realm.ts';
+import { nodePlatform } from '../../../../worker/start/entries/node-platform.ts';
+import { type InProcessOptions, objectsOn } from '../../../../worker/start/entries/objects-on.ts';
+import { missingBinding } from './missing-binding.ts';
+import { callsMock, mustHaveNoMocks } from './mocked-modules.ts';
+
+/** The Worker under test, as the plugin for Vitest reads it from the configuration. */
+export interface TestApp {
+  readonly classes: readonly { readonly name: string; readonly storage: 'sql' | 'kv' }[];
+  readonly options: InProcessOptions;
+  /** Members of `env` that do not exist here, by name, with their sections. */
+  readonly missing: Readonly<Record<string, string>>;
+  /** Whether `process.env` has the values of `env`. @default false */
+  readonly populatesProcessEnv?: boolean;
+}
+
+/** The modules of the Worker under test, as Vitest has evaluated them. */
+export interface TestModules {
+  readonly main: Readonly<Record<string, unknown>>;
+  /** Workers beside it, by name. */
+  readonly workers: NonNullable<InProcessOptions['workers']>;
+}
+
+/** A test stands for a Worker: its stubs break with the instances of their objects. */
+const { reach: _, ...OF_WORKER } = FREE;
+
+type State =
+  | { readonly kind: 'unprepared' }
+  | { readonly kind: 'prepared'; readonly app: TestApp }
+  | { readonly kind: 'started'; readonly objects: Objects<object> };
+
+const UNPREPARED: State = { kind: 'unprepared' };
+
+/** The life of the host of this thread. */
+export class TestHost {
+  #state: State = UNPREPARED;
+  #releaseGlobals = () => {};
+  #restoreProcessEnv = () => {};
+  /** The host that bindings have until the Worker is imported. */
+  #bindings: Objects<object> | undefined;
+  /** The data of this file. */
+  #media = { medium: new MemoryMedium(), catalog: new MemoryCatalog() };
+
+  /** Shows `env` and the globals to modules that use them while they are evaluated. */
+  prepare(app: TestApp): void {
+    this.#releaseGlobals = wholeRealm.hold();
+    const given = Object.entries(app.missing).map(([name, section]) => [
+      name,
+      missingBinding(name, section),
+    ]);
+    const bindings = { ...app.options.bindings, ...Object.fromEntries(given) } as GivenBindings;
+    const options = { ...app.options, bindings };
+    if (app.populatesProcessEnv) this.#restoreProcessEnv = addToProcessEnv(options.env ?? {});
+    this.#state = { kind: 'prepared', app: { ...app, options } };
+    const { env = {}, scriptName, services = {}, compatibilityFlags = [] } = options;
+    provideEnv(env, {
+      bindings,
+      services,
+      compatibilityFlags,
+      ...(scriptName !== undefined && { scriptName }),
+    });
+  }
+
+  /** Members of `env` in place of those of the configuration, before the modules that read them are evaluated. */
+  replace(doubles: GivenBindings): void {
+    const { app } = this.#prepared;
+    const bindings = { ...app.options.bindings, ...doubles } as GivenBindings;
+    this.#state = { kind: 'prepared', app: { ...app, options: { ...app.options, bindings } } };
+    provideMore(doubles);
+  }
+
+  /** True if the file, or a setup file, mocks modules: then the Worker is imported after them. */
+  isMocked(setupFiles: readonly string[], testFile: string | undefined): boolean {
+    return callsMock([...setupFiles, testFile]);
+  }
+
+  /** @throws INVALID_ARGUMENT if a module is mocked, and the Worker has imported it already */
+  mustHaveNoMocks(): void {
+    mustHaveNoMocks();
+  }
+
+  /** Starts bindings before the modules of the Worker are imported, such as databases that a setup file migrates. */
+  async startBindings(): Promise<void> {
+    const { app } = this.#prepared;
+    this.#bindings = await bindingsOf(app, this.#media);
+  }
+
+  /** Starts the host. @throws INVALID_ARGUMENT before `prepare`; CLASS_INVALID */
+  async start(modules: TestModules): Promise<void> {
+    const { app } = this.#prepared;
+    await this.#bindings?.close();
+    this.#bindings = undefined;
+    this.#state = { kind: 'started', objects: await hostOf(app, modules, this.#media) };
+  }
+
+  get #prepared(): State & { readonly kind: 'prepared' } {
+    if (this.#state.kind === 'prepared') return this.#state;
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'cloudflare:test belongs to tests that Vitest runs with cloudflareTest() of ctx-storage/vitest in its plugins.',
+    );
+  }
+
+  /** The running host. @throws CONNECTION_CLOSED */
+  get objects(): Objects<object> {
+    if (this.#state.kind === 'started') return this.#state.objects;
+    throw storageError(
+      'CONNECTION_CLOSED',
+      'The Worker under test does not run: it starts before the test file is imported, or after that if the file calls ' +
+        'vi.mock(), and ends after its last test.',
+    );
+  }
+
+  /** Ends what still runs. */
+  async end(): Promise<void> {
+    const state = this.#state;
+    this.#state = UNPREPARED;
+    provideEnv({});
+    await this.#bindings?.close();
+    if (state.kind === 'started') await state.objects.close();
+    this.#restoreProcessEnv();
+    this.#releaseGlobals();
+  }
+}
+
+/** Adds the values to `process.env`, whose others Vitest uses; the result brings the earlier ones back. */
+function addToProcessEnv(values: object): () => void {
+  const before = { ...process.env };
+  for (const [name, value] of Object.entries(values)) {
+    process.env[name] = typeof value === 'string' ? value : JSON.stringify(value);
+  }
+  return () => {
+    for (const name of Object.keys(values)) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+  };
+}
+
+async function hostOf(
+  { classes, options }: TestApp,
+  { main, workers }: TestModules,
+  media: Media,
+): Promise<Objects<object>> {
+  const table: Record<string, ClassTable[string]> = {};
+  for (const { name, storage } of classes) {
+    if (main[name] === undefined) {
+      throw storageError(
+        'CLASS_INVALID',
+        `The configuration names class ${name}, and the main module exports nothing of that name; export the class.`,
+      );
+    }
+    table[name] = { class: main[name] as never, storage };
+  }
+  const whole = { ...options, exports: main, workers };
+  return objectsOn(await platformWith(media), appOf(table, whole), whole);
+}
+
+/** The host of the bindings' own classes. Classes and entry points of the Worker have stand-ins, which say that it is missing. */
+async function bindingsOf({ classes, options }: TestApp, media: Media): Promise<Objects<object>> {
+  const { crons: _crons, services = {}, ...rest } = options;
+  const table = classes.map(({ name, storage }) => [
+    name,
+    {
+      storage,
+      class: class extends DurableObject {
+        constructor(...given: [never, never]) {
+          super(...given);
+          throw notImported(`an object of class ${name}`);
+        }
+      },
+    },
+  ]);
+  const names = Object.values(services).map((to) => (to as { entrypoint?: string }).entrypoint);
+  const exports = ['default', ...names].map((name) => [
+    name,
+    class extends WorkerEntrypoint {
+      constructor(...given: [never, never]) {
+        super(...given);
+        throw notImported(`the entry point ${name}`);
+      }
+    },
+  ]);
+  const whole = { ...rest, exports: Object.fromEntries(exports) };
+  const app = appOf(Object.fromEntries(table), whole);
+  const { env } = provided();
+  return objectsOn(
+    await platformWith(media),
+    { ...app, share: () => ({ env, leave: () => {} }) },
+    whole,
+  );
+}
+
+interface Media {
+  readonly medium: MemoryMedium;
+  readonly catalog: MemoryCatalog;
+}
+
+async function platformWith(media: Media) {
+  return { ...(await nodePlatform()), ...media, isDedicated: true, outside: OF_WORKER };
+}
+
+function notImported(callee: string): Error {
+  return storageError(
+    'INVALID_ARGUMENT',
+    `A test calls ${callee} while its file is imported. The file or a setup file calls vi.mock(), so the Worker is ` +
+      'imported after it: call it in a test or in beforeAll().',
+  );
+}

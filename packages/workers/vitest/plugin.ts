@@ -1,0 +1,309 @@
+// `ctx-storage/vitest`: a plugin with which tests of Workers that import `cloudflare:test` run in Vitest without workerd.
+//
+// For each test file, a generated setup starts a host in memory with the Worker of the configuration.
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Plugin } from 'vite';
+import { statementsIn } from '../../../src/shared/contract/d1-migrations.ts';
+import { environmentOf, processVariables, secretsIn } from '../../vite/dev-vars.ts';
+import type { Variables } from '../../vite/dot-env.ts';
+import { readMigrations } from '../../vite/migration-files.ts';
+import { kindsBy, moduleRules } from '../../vite/module-rules.ts';
+import { populatesProcessEnv } from '../../vite/node-apis.ts';
+import { HERE, platformModules } from '../../vite/platform-modules.ts';
+import { flagsOf, makerImports, optionLines } from '../../vite/worker-module.ts';
+import { type ObjectsConfig, parseWranglerConfig } from '../../vite/wrangler-config.ts';
+import {
+  type AuxiliaryWorker,
+  type MiniflareOptions,
+  mustBeKnown,
+  servicesOf,
+  withMiniflare,
+} from './miniflare-options.ts';
+import { PackagesOfWorkers } from './worker-packages.ts';
+
+const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
+const RUNTIME = 'ctx-storage/cloudflare-test';
+const FOLDER = 'node_modules/.ctx-storage';
+
+export interface CloudflareTestOptions {
+  readonly wrangler?: {
+    /** The wrangler file, from Vite's root. @default wrangler.jsonc, .json or .toml there */
+    readonly configPath?: string;
+    /** One of its environments. @default CLOUDFLARE_ENV; without it, the top of the file */
+    readonly environment?: string;
+  };
+  /** More of what the wrangler file says, as options of miniflare. */
+  readonly miniflare?: MiniflareOptions;
+  /** Accepted: nothing is remote here. */
+  readonly remoteBindings?: boolean;
+  /** Accepted: the exports of the main module are known here. */
+  readonly additionalExports?: Readonly<Record<string, string>>;
+  /** The main module, from Vite's root. @default "main" of the wrangler file; none: there are only tests */
+  readonly main?: string;
+  /**
+   * A module whose default export has members of `env`, in place of those of the configuration, or of products that do not
+   * exist here.
+   */
+  readonly doubles?: string;
+}
+
+/** Options, or a function that finds them when Vitest starts. */
+export type GivenOptions =
+  | CloudflareTestOptions
+  | ((context: TestContext) => CloudflareTestOptions | Promise<CloudflareTestOptions>);
+
+/** The argument of a function that finds options. */
+export interface TestContext {
+  /** Always fails: options are read before a global setup runs. @throws Error */
+  inject(name: string): never;
+}
+
+const CONTEXT: TestContext = {
+  inject(name) {
+    throw new Error(
+      `cloudflareTest: inject(${JSON.stringify(name)}) does not exist here: options are read before a global setup runs. ` +
+        'Use inject() of vitest in the tests.',
+    );
+  },
+};
+
+const KNOWN = new Set<string>([
+  'wrangler',
+  'miniflare',
+  'remoteBindings',
+  'additionalExports',
+  'main',
+  'doubles',
+] satisfies (keyof CloudflareTestOptions)[]);
+
+/** For `plugins` of a Vitest configuration. The start fails with the name of the file and the mistake. */
+export function cloudflareTest(given: GivenOptions = {}): Plugin[] {
+  let kindOf = kindsBy([], '');
+  // Resolved from the root for every importer: the Worker, its packages and the tests share one module.
+  let importer: string;
+  const runner: Plugin = {
+    name: 'ctx-storage:vitest',
+    enforce: 'pre',
+    async config(user) {
+      const root = resolve(user.root ?? '');
+      const options = typeof given === 'function' ? await given(CONTEXT) : given;
+      mustBeKnown(options, KNOWN);
+      const test = testOptions(user);
+      const own = [test.setupFiles ?? []].flat();
+      const paths = own.map((path) => resolve(root, path));
+      const { setup, rules, folder, secrets } = writeSetup(root, options, paths);
+      kindOf = kindsBy(rules, folder);
+      // Before the project's own, which may use `env`. Returned, it would come after them.
+      test.setupFiles = [setup, ...own];
+      return {
+        ssr: { resolve: { conditions: ['workerd', 'worker', HERE] } },
+        test: {
+          sequence: { setupFiles: 'list' },
+          provide: { [basename(setup)]: secrets },
+          server: { deps: { inline: [/\.ctx-storage\/setup-/, new PackagesOfWorkers()] } },
+        },
+      } as object;
+    },
+    configResolved(config) {
+      importer = join(config.root, 'index.html');
+    },
+    resolveId(id) {
+      return id === 'cloudflare:test' ? this.resolve(RUNTIME, importer, { skipSelf: true }) : null;
+    },
+  };
+  return [
+    runner,
+    platformModules('ctx-storage/worker', () => importer),
+    moduleRules((path) => kindOf(path)),
+  ];
+}
+
+/** The part of Vitest's options that is changed in place. */
+function testOptions(config: object): { setupFiles?: string | string[] } {
+  const options = config as { test?: { setupFiles?: string | string[] } };
+  options.test ??= {};
+  return options.test;
+}
+
+interface Written extends Pick<ObjectsConfig, 'rules'> {
+  /** The module that prepares each test file. */
+  readonly setup: string;
+  /** Of the configuration. */
+  readonly folder: string;
+  readonly secrets: Variables;
+}
+
+/** Settings of wrangler files that concern the bundle, the server, or files that a test reads itself. */
+const UNUSED = [
+  'alias',
+  'assets',
+  'build',
+  'd1_databases.migrations_dir',
+  'd1_databases.migrations_pattern',
+  'd1_databases.migrations_table',
+  'define',
+  'dev',
+];
+
+function writeSetup(
+  root: string,
+  options: CloudflareTestOptions,
+  setupFiles: readonly string[],
+): Written {
+  const { configPath, environment } = options.wrangler ?? {};
+  const { miniflare = {} } = options;
+  const path = configOf(root, configPath);
+  const text = readFileSync(path, 'utf8');
+  const process = processVariables(root, environment);
+  const read = parseWranglerConfig(text, path, 'all', environmentOf(environment, process), UNUSED);
+  const config = withMiniflare(read, miniflare);
+  const folder = dirname(path);
+  const { secrets, warnings } = secretsIn({ folder, environment, process }, config);
+  for (const warning of [...config.warnings, ...warnings, ...missingMembers(config, options)]) {
+    console.warn(`${path}: ${warning}`);
+  }
+  const main =
+    options.main === undefined
+      ? config.main && resolve(folder, config.main)
+      : resolve(root, options.main);
+  if (main !== undefined && !existsSync(main))
+    throw new Error(`${path}: the main module ${main} is missing.`);
+  const doubles = options.doubles && resolve(root, options.doubles);
+  mkdirSync(join(root, FOLDER), { recursive: true });
+  const setup = join(root, FOLDER, setupName(path, options, setupFiles));
+  const workers = (miniflare.workers ?? []).map((worker) => ({
+    ...worker,
+    scriptPath: resolve(root, worker.scriptPath),
+  }));
+  const given = miniflare.bindings ?? {};
+  const provided = basename(setup);
+  const additions = { main, doubles, workers, provided, given, setupFiles };
+  writeFileSync(setup, setupModule(config, additions));
+  return { setup, rules: config.rules, folder, secrets };
+}
+
+/** Members of `env` whose use fails, as a warning. */
+function missingMembers({ missing }: ObjectsConfig, { doubles }: CloudflareTestOptions): string[] {
+  if (missing.length === 0 || doubles !== undefined) return [];
+  const names = missing.map(({ name, section }) => `${name} (${section})`).join(', ');
+  return [
+    `${names}: not here, so tests that use it fail; give it by the module of the option doubles.`,
+  ];
+}
+
+/** Projects of one root differ in the file or in the options; their modules must not replace each other. */
+function setupName(
+  path: string,
+  options: CloudflareTestOptions,
+  setupFiles: readonly string[],
+): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([path, options, setupFiles]))
+    .digest('hex');
+  return `setup-${basename(path).replaceAll('.', '-')}-${digest.slice(0, 12)}.mjs`;
+}
+
+function configOf(root: string, given: string | undefined): string {
+  const names = given === undefined ? CONFIG_NAMES : [given];
+  const found = names.map((name) => resolve(root, name)).find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new Error(
+    given === undefined
+      ? `cloudflareTest: there is no ${CONFIG_NAMES.join(', ')} in ${root}; name one as wrangler.configPath.`
+      : `cloudflareTest: wrangler.configPath is "${given}", which does not exist in ${root}.`,
+  );
+}
+
+/** What the setup has beside the configuration: modules by their paths, and more values of `env`. */
+interface Additions {
+  readonly main: string | undefined;
+  readonly doubles: string | undefined;
+  readonly workers: readonly AuxiliaryWorker[];
+  /**
+   * The key under which Vitest's `inject()` gives the secrets. The generated module does not contain them, because its folder
+   * may be cached and shared.
+   */
+  readonly provided: string;
+  /** Of the project, by their paths. */
+  readonly setupFiles: readonly string[];
+  /** Values in place of variables and secrets. */
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The modules are imported after `prepare`: they read `env` while they are evaluated. If the test file has mocks, they are
+ * imported after it.
+ */
+function setupModule(config: ObjectsConfig, additions: Additions): string {
+  const { main, doubles, workers, provided, given, setupFiles } = additions;
+  const options = {
+    bindings: config.bindings,
+    bindsClassNames: false,
+    scriptName: config.scriptName,
+    compatibilityDate: config.compatibilityDate,
+    ...flagsOf(config),
+    env: config.vars,
+  };
+  const missing = Object.fromEntries(config.missing.map(({ name, section }) => [name, section]));
+  return [
+    "import { afterAll, beforeAll, expect, inject } from 'vitest';",
+    `import host from ${JSON.stringify(RUNTIME)};`,
+    ...makerImports(config, 'ctx-storage/bindings'),
+    '',
+    `const options = ${JSON.stringify(options, null, 2)};`,
+    'host.prepare({',
+    `  classes: ${JSON.stringify(config.classes)},`,
+    `  missing: ${JSON.stringify(missing)},`,
+    `  populatesProcessEnv: ${populatesProcessEnv(config.compatibilityDate ?? '', config.compatibilityFlags)},`,
+    '  options: {',
+    '  ...options,',
+    ...optionLines(config),
+    `  env: { ...options.env, ...inject(${JSON.stringify(provided)}), ...${JSON.stringify(given)} },`,
+    '  },',
+    '});',
+    ...(doubles === undefined ? [] : [`host.replace((${moduleAt(doubles)}).default ?? {});`]),
+    'const start = async () => host.start({',
+    `  main: ${moduleAt(main)},`,
+    '  workers: {',
+    ...workers.map(workerLine),
+    '  },',
+    '});',
+    // Mocks of the file are registered when it is imported.
+    `if (host.isMocked(${JSON.stringify(setupFiles)}, expect.getState().testPath)) {`,
+    '  await host.startBindings();',
+    '  beforeAll(start);',
+    '} else {',
+    '  await start();',
+    '  beforeAll(() => host.mustHaveNoMocks());',
+    '}',
+    'afterAll(() => host.end());',
+    '',
+  ].join('\n');
+}
+
+function moduleAt(path: string | undefined): string {
+  return path === undefined ? '{}' : `await import(${JSON.stringify(path)})`;
+}
+
+function workerLine({ name, scriptPath, bindings = {}, serviceBindings }: AuxiliaryWorker): string {
+  const options = { env: bindings, services: servicesOf(serviceBindings) };
+  const text = JSON.stringify(options);
+  return `    ${JSON.stringify(name)}: { exports: ${moduleAt(scriptPath)}, ...${text} },`;
+}
+
+/**
+ * The migrations in a folder, for `applyD1Migrations`: each file in the order of its number. `pattern`: of files in the
+ * folder, as `migrations_pattern` of the wrangler file without the folder.
+ *
+ * @throws Error of the system
+ */
+export async function readD1Migrations(
+  folder: string,
+  pattern = '*.sql',
+): Promise<{ name: string; queries: string[] }[]> {
+  const files = readMigrations(folder, pattern);
+  return Object.entries(files).map(([name, text]) => ({ name, queries: statementsIn(text) }));
+}
