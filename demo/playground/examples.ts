@@ -1,6 +1,6 @@
 // Code to start from.
 
-import type { SourceFiles } from '../../src/page/start/connect-source.ts';
+import type { SourceFiles } from '../../packages/entries/connect-source.ts';
 import chat from './examples/chat.ts?raw';
 import counter from './examples/counter.ts?raw';
 import limiter from './examples/limiter.ts?raw';

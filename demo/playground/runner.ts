@@ -1,12 +1,12 @@
 // Where code runs: the visitor's own and trusted code in this origin, with storage that is kept; a stranger's in a sandbox.
 
 import { wasmAddress, workerText } from 'virtual:playground-sandbox';
-import type { ConnectionStatus, RemoteStorage } from '../../src/index.ts';
 import {
   type ConsoleEntry,
   connectSource,
   type SourceObjects,
-} from '../../src/page/start/connect-source.ts';
+} from '../../packages/entries/connect-source.ts';
+import type { ConnectionStatus, RemoteStorage } from '../../src/index.ts';
 import { CodeFrame } from '../sandbox/code-frame.ts';
 import type { SandboxListener } from '../sandbox/sandbox.ts';
 import { type Calls, callsOf, type Target } from './calls.ts';

@@ -1,7 +1,7 @@
 // The running code and its record: calls with their answers, the console, the objects.
 
 import { computed, signal } from '@preact/signals';
-import type { ConsoleEntry } from '../../src/page/start/connect-source.ts';
+import type { ConsoleEntry } from '../../packages/entries/connect-source.ts';
 import { formatOnLine } from '../ui/js-literal.ts';
 import {
   type Answer,

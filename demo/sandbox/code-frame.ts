@@ -5,7 +5,7 @@
 // policy of the document that made both. The policy sends nothing to other origins, and lets a worker start only
 // workers that have the same policy. Closing it ends them all.
 
-import address from '../../worker/start/entries/source-worker.ts?worker&url';
+import address from '../../packages/entries/source-worker.ts?worker&url';
 
 export class CodeFrame {
   readonly #frame: HTMLIFrameElement;

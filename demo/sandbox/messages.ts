@@ -6,7 +6,7 @@
 //
 // Does not know the port or the document.
 
-import type { ConsoleEntry, ConsoleLevel } from '../../src/page/start/connect-source.ts';
+import type { ConsoleEntry, ConsoleLevel } from '../../packages/entries/connect-source.ts';
 import {
   type Answer,
   type Failure,

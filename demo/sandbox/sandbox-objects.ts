@@ -3,13 +3,13 @@
 // Invariant: the files of shared data are in the memory of this worker before the first object runs. With an alarm, the
 // clock stands where it stood when they were shared, so that no alarm is due that was not.
 
-import type { DurableObjectNamespace } from '../../src/index.ts';
 import {
   createObjects,
   type LoadedSource,
   MemoryMedium,
   type Objects,
-} from '../../worker/start/entries/in-process.ts';
+} from '../../packages/entries/in-process.ts';
+import type { DurableObjectNamespace } from '../../src/index.ts';
 import { type Calls, callsOf, type Target } from '../playground/calls.ts';
 import { type ObjectTime, type Reading, timeOf } from '../playground/object-time.ts';
 import type { SharedData } from '../playground/shared-data.ts';

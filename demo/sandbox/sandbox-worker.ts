@@ -1,7 +1,7 @@
 // The worker that runs a stranger's code: in a document without an origin, on memory. It gets its files in one
 // message, because it can fetch nothing, and speaks to the page over the port in that message.
 
-import { loadSource, type SourceFiles } from '../../worker/start/entries/in-process.ts';
+import { loadSource, type SourceFiles } from '../../packages/entries/in-process.ts';
 import { failureOf, LETTERS, shortened, type Target } from '../playground/calls.ts';
 import type { SharedData } from '../playground/shared-data.ts';
 import { CLASSES_MAX, type SandboxAsk, type SandboxMessage } from './messages.ts';

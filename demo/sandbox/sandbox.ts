@@ -4,7 +4,7 @@
 // worker inherits. The page calls the worker and is called by nobody. A message out of bounds closes the sandbox; closing
 // it removes the frame, which ends the worker, closes the port, and fails every call under way, all before it returns.
 
-import type { ConsoleEntry } from '../../src/page/start/connect-source.ts';
+import type { ConsoleEntry } from '../../packages/entries/connect-source.ts';
 import type { Calls, Failure, Target } from '../playground/calls.ts';
 import type { ObjectTime, Reading } from '../playground/object-time.ts';
 import type { SharedData } from '../playground/shared-data.ts';

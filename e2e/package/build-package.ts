@@ -66,7 +66,7 @@ await bundle(
     ...forWorkers,
     entryPoints: {
       worker: 'worker/start/entries/storage-worker.ts',
-      'source-worker': 'worker/start/entries/source-worker.ts',
+      'source-worker': 'packages/entries/source-worker.ts',
     },
   },
   minifyAgain,
@@ -127,7 +127,7 @@ await bundle({
     ...entryModules('node', 'simulate', 'management-node', 'vite', 'vitest', 'cloudflare-test'),
     'node-library': 'worker/start/entries/node-library.ts',
     // It shares the base classes and `env` of node-library.
-    'node-in-process': 'worker/start/entries/in-process.ts',
+    'node-in-process': 'packages/entries/in-process.ts',
     cli: 'packages/cli/node-main.ts',
   },
 });

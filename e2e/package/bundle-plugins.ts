@@ -8,10 +8,7 @@ import { keptNames } from './kept-names.ts';
 // In the sources the worker and its WebAssembly lie in their folders; in the package, beside it.
 const ADDRESSES: Readonly<Record<string, readonly [string, string]>> = {
   'spawn-worker.ts': ["'../../../worker/start/entries/storage-worker.ts'", "'./worker.js'"],
-  'spawn-source-worker.ts': [
-    "'../../../worker/start/entries/source-worker.ts'",
-    "'./source-worker.js'",
-  ],
+  'spawn-source-worker.ts': ["'./source-worker.ts'", "'./source-worker.js'"],
   'wasm-url.ts': ["'../../../worker/engine/vfs/sqlite3.wasm'", "'./sqlite3.wasm'"],
 };
 

@@ -46,7 +46,7 @@ test.beforeAll(async () => {
       page: 'e2e/specs/policies/page.ts',
       'worker-of-app': 'e2e/specs/policies/worker.ts',
       worker: 'worker/start/entries/storage-worker.ts',
-      'source-worker': 'worker/start/entries/source-worker.ts',
+      'source-worker': 'packages/entries/source-worker.ts',
     },
     plugins: bundlePlugins,
   });

@@ -178,7 +178,7 @@ test('[SRC8] the option worker starts the worker of each version, and is a funct
     let started = 0;
     const worker = () => {
       started += 1;
-      return new Worker('/worker/start/entries/source-worker.ts', { type: 'module' });
+      return new Worker('/packages/entries/source-worker.ts', { type: 'module' });
     };
     const options = { directory: 'given', worker };
     const source = await window.api.connectSource<{ Counter: Methods }>(files.one, options);

@@ -64,6 +64,9 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'packages/html-rewriter': {
     on: ['worker/realm', 'src/shared'],
   },
+  'packages/entries': {
+    on: ['packages/html-rewriter', 'worker/start', 'worker/realm', 'src/page', 'src/shared'],
+  },
   'packages/inspector': { on: ['src/page', 'src/shared'] },
   'packages/vite': { on: ['src/shared'] },
   'packages/workers/bindings': {
@@ -72,6 +75,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'packages/workers/dev': {
     on: [
       'packages/vite',
+      'packages/html-rewriter',
       'packages/workers/bindings',
       'worker/start',
       'worker/realm',
@@ -79,7 +83,14 @@ const WINGS: Readonly<Record<string, Wing>> = {
     ],
   },
   'packages/workers/vitest/host': {
-    on: ['worker/start', 'worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
+    on: [
+      'packages/html-rewriter',
+      'worker/start',
+      'worker/realm',
+      'worker/objects',
+      'worker/engine',
+      'src/shared',
+    ],
   },
   'packages/workers/vitest': { on: ['packages/vite', 'src/shared/contract'] },
   'packages/adapters/drizzle': { on: ['packages/adapters/migrate', 'src/shared/contract'] },
@@ -93,7 +104,14 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'packages/testing/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
   'packages/testing/simulate': {
     rooms: ['world', '.'],
-    on: ['worker/start', 'worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
+    on: [
+      'packages/html-rewriter',
+      'worker/start',
+      'worker/realm',
+      'worker/objects',
+      'worker/engine',
+      'src/shared',
+    ],
   },
   'packages/management': {
     rooms: [
@@ -151,7 +169,7 @@ const ENTRIES = [
   'packages/inspector/use-followed.ts',
   'packages/adapters/draft/draft.ts',
   'packages/adapters/undo/undo.ts',
-  'src/page/start/connect-source.ts',
+  'packages/entries/connect-source.ts',
   'src/shared/live/every-commit.ts',
   'packages/follow/app/followed.ts',
   'packages/follow/server/index.ts',
@@ -159,8 +177,8 @@ const ENTRIES = [
   'packages/vite/client.d.ts',
   'packages/follow/copy/follow.ts',
   'worker/start/entries/objects.ts',
-  'worker/start/entries/in-process.ts',
-  'worker/start/entries/source-worker.ts?worker&url',
+  'packages/entries/in-process.ts',
+  'packages/entries/source-worker.ts?worker&url',
   // As text: the figures of the documents.
   'docs/benchmarks.md?raw',
 ];
@@ -211,14 +229,10 @@ function isIn(folder: string, wing: string): boolean {
   return folder === wing || folder.startsWith(`${wing}/`);
 }
 
-/** Where the core still names a package: the globals of `HTMLRewriter`. */
-const UPWARD = ['worker/realm/modules/whole-realm.ts', 'worker/start/entries/source-worker.ts'];
-
 /** The places where page and worker meet in one process, and the face of the package. */
 function isBridge(file: string, to: string): boolean {
   if (file === PROGRAM)
     return isIn(to, 'packages/management') || to === 'packages/workers/bindings';
-  if (UPWARD.includes(file)) return to === 'packages/html-rewriter';
   if (file === 'src/index.ts') return isIn(to, 'src/page') || isIn(to, 'src/shared');
   return file === LOCAL_STORAGE && isIn(to, 'src/page');
 }

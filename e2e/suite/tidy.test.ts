@@ -69,7 +69,7 @@ describe('source', () => {
   test('no module is left that nothing imports', () => {
     const entries = new Set([
       'src/index.ts',
-      'src/page/start/connect-source.ts',
+      'packages/entries/connect-source.ts',
       'src/page/start/connect-only.ts',
       'packages/follow/protocol/model/main.ts',
       'packages/management/index.ts',
@@ -93,7 +93,7 @@ describe('source', () => {
       'worker/realm/modules/diagnostics-channel.ts',
       'worker/start/entries/objects.ts',
       'demo/objects/room.ts',
-      'worker/start/entries/node-objects.ts',
+      'packages/entries/node.ts',
       'worker/start/entries/node-library.ts',
       'packages/workers/vitest/host/cloudflare-test.ts',
       'packages/workers/vitest/plugin.ts',

@@ -1,7 +1,7 @@
 // `HTMLRewriter` as object code has it: a global, whose handlers belong to the object.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { createObjects, DurableObject } from '../../worker/start/entries/node-objects.ts';
+import { createObjects, DurableObject } from '../entries/node.ts';
 import type { HTMLRewriter } from './html-rewriter.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);

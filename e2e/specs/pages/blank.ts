@@ -5,9 +5,9 @@ import { liveHistory } from '../../../packages/adapters/history/live-history.ts'
 import { migrate } from '../../../packages/adapters/migrate/migrate.ts';
 import { reconnecting, routeToWorker } from '../../../packages/adapters/socket/reconnecting.ts';
 import { undoStack } from '../../../packages/adapters/undo/undo.ts';
+import { connectSource } from '../../../packages/entries/connect-source.ts';
 import { followed, settled } from '../../../packages/follow/app/followed.ts';
 import { type ConnectOptions, connect, live, openStorage, withSignal } from '../../../src/index.ts';
-import { connectSource } from '../../../src/page/start/connect-source.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
 

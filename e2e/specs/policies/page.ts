@@ -1,7 +1,7 @@
 // An app as one is written for any page, which runs under policies: each way of starting, and a query that is cancelled.
 
+import { connectSource } from '../../../packages/entries/connect-source.ts';
 import { connect, openStorage, withSignal } from '../../../src/index.ts';
-import { connectSource } from '../../../src/page/start/connect-source.ts';
 import type { Classes } from './worker.ts';
 
 declare global {

@@ -1,7 +1,7 @@
 // `HTMLRewriter`: the same questions, and the same random documents, in workerd and here.
 
 import { describe, expect, test } from 'vitest';
-import { createObjects } from '../../../worker/start/entries/node-objects.ts';
+import { createObjects } from '../../../packages/entries/node.ts';
 import { differs, NEWEST } from '../versions.ts';
 import { askWorkerd } from '../workerd.ts';
 import { type RandomAnswer, randomAll } from './html-random.ts';

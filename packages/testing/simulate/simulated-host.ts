@@ -13,6 +13,7 @@ import type { Sqlite } from '../../../worker/engine/vfs/sqlite-module.ts';
 import { ClassRegistry, type ClassTable } from '../../../worker/objects/instance/object-class.ts';
 import { wholeRealm } from '../../../worker/realm/modules/whole-realm.ts';
 import { type RunningHost, startHost } from '../../../worker/start/boot/start-host.ts';
+import { installHtmlRewriter } from '../../html-rewriter/html-rewriter.ts';
 import type { Activity, SeenObject } from './activity.ts';
 import { CrashCatalog } from './world/crash-catalog.ts';
 import { CrashMedium } from './world/crash-medium.ts';
@@ -96,6 +97,7 @@ export class SimulatedHost implements HostOfRun {
     };
     const { turns } = world;
     const realm = wholeRealm;
+    realm.extend(installHtmlRewriter);
     const platform = { sqlite, ...files, turns, time, idleMs, realm, isDedicated: false };
     const watched = Object.entries(options.classes).map(([name, entry]) => {
       if (typeof entry === 'function') return [name, activity.watch(name, entry)];

@@ -9,6 +9,7 @@ import {
   type SocketEvents,
   SocketPages,
 } from '../../../worker/start/entries/socket-pages.ts';
+import { installHtmlRewriter } from '../../html-rewriter/html-rewriter.ts';
 
 export { provideEnv, provideMore } from '../../../worker/realm/library/provided-env.ts';
 
@@ -23,6 +24,7 @@ interface RunningApp {
 
 /** Replaces globals for code that uses them while it is loaded; the result ends that. */
 export function holdGlobals(): () => void {
+  wholeRealm.extend(installHtmlRewriter);
   return wholeRealm.hold();
 }
 

@@ -5,6 +5,7 @@ import {
   exports,
   RpcStub,
 } from '../../start/entries/node-objects.ts';
+import { Realm } from './realm.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
 const NAMES = [
@@ -241,6 +242,32 @@ describe('the global scope', () => {
       for (const [index, value] of before[1]!.entries()) expect(after[index]).toBe(value);
     }
     expect(new Date().constructor).toBe(Date);
+  });
+
+  test('[NODE12] a part that an entry adds, before the first host or beside it, is the platform’s after the last', () => {
+    const scope = { early: 'platform', late: 'platform' };
+    const realm = new Realm(scope as never, []);
+    const replace = (name: keyof typeof scope) => () => {
+      scope[name] = 'replaced';
+      return () => {
+        scope[name] = 'platform';
+      };
+    };
+    const early = replace('early');
+    realm.extend(early);
+    realm.extend(early);
+    expect(scope).toEqual({ early: 'platform', late: 'platform' });
+    for (const late of [replace('late'), early]) {
+      const release = realm.hold();
+      const releaseSecond = realm.hold();
+      realm.extend(late);
+      expect(scope).toEqual({ early: 'replaced', late: 'replaced' });
+      release();
+      release();
+      expect(scope).toEqual({ early: 'replaced', late: 'replaced' });
+      releaseSecond();
+      expect(scope).toEqual({ early: 'platform', late: 'platform' });
+    }
   });
 
   test('[NODE12] to import the library and the entries changes nothing', async () => {

@@ -29,15 +29,31 @@ export interface RealmCode {
 /** Replaces a part of the scope; the result undoes it. */
 export type Replace = (scope: typeof globalThis, code: RealmCode) => () => void;
 
+/** The replaced parts of a scope that has users. */
+interface Installed {
+  add(replace: Replace): void;
+  undo(): void;
+}
+
 export class Realm {
   readonly #scope: typeof globalThis;
-  readonly #replaced: readonly Replace[];
+  readonly #replaced: Set<Replace>;
   readonly #users = new Set<Partial<RealmHost>>();
-  #uninstall = () => {};
+  #installed: Installed | undefined;
 
   constructor(scope: typeof globalThis, replaced: readonly Replace[]) {
     this.#scope = scope;
-    this.#replaced = replaced;
+    this.#replaced = new Set(replaced);
+  }
+
+  /**
+   * Replaces one more part of the scope: the core does not know the globals that packages provide. A part that is replaced
+   * already stays as it is.
+   */
+  extend(replace: Replace): void {
+    if (this.#replaced.has(replace)) return;
+    this.#replaced.add(replace);
+    this.#installed?.add(replace);
   }
 
   /** Registers a host that starts; the result removes it. */
@@ -51,22 +67,31 @@ export class Realm {
   }
 
   #add(user: Partial<RealmHost>): () => void {
-    if (this.#users.size === 0) this.#uninstall = this.#install();
+    this.#installed ??= this.#install();
     this.#users.add(user);
     return () => {
-      if (this.#users.delete(user) && this.#users.size === 0) this.#uninstall();
+      if (!this.#users.delete(user) || this.#users.size > 0) return;
+      this.#installed?.undo();
+      this.#installed = undefined;
     };
   }
 
-  #install(): () => void {
+  #install(): Installed {
     let isInstalled = true;
     // A replacement that code has kept behaves like the original after the last host.
     const current = () => (isInstalled ? currentContext() : undefined);
     const ownHost = () => current()?.host ?? (isInstalled ? this.#dedicated() : undefined);
-    const undo = this.#replaced.map((replace) => replace(this.#scope, { current, ownHost }));
-    return () => {
-      isInstalled = false;
-      undoAll(undo);
+    const undo: (() => void)[] = [];
+    const add = (replace: Replace) => {
+      undo.push(replace(this.#scope, { current, ownHost }));
+    };
+    for (const replace of this.#replaced) add(replace);
+    return {
+      add,
+      undo() {
+        isInstalled = false;
+        undoAll(undo);
+      },
     };
   }
 

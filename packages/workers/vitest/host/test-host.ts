@@ -17,6 +17,7 @@ import { appOf, provideEnv, provideMore } from '../../../../worker/realm/library
 import { wholeRealm } from '../../../../worker/realm/modules/whole-realm.ts';
 import { nodePlatform } from '../../../../worker/start/entries/node-platform.ts';
 import { type InProcessOptions, objectsOn } from '../../../../worker/start/entries/objects-on.ts';
+import { installHtmlRewriter } from '../../../html-rewriter/html-rewriter.ts';
 import { missingBinding } from './missing-binding.ts';
 import { callsMock, mustHaveNoMocks } from './mocked-modules.ts';
 
@@ -59,6 +60,7 @@ export class TestHost {
 
   /** Shows `env` and the globals to modules that use them while they are evaluated. */
   prepare(app: TestApp): void {
+    wholeRealm.extend(installHtmlRewriter);
     this.#releaseGlobals = wholeRealm.hold();
     const given = Object.entries(app.missing).map(([name, section]) => [
       name,

@@ -1,13 +1,13 @@
 // Starts the worker that runs source. Its address is spelled out here because bundlers recognise exactly
 // this form; the package build rewrites the address.
 
-import { folderLeftBehind, noAddress, ownWasmUrl } from '../../shared/contract/wasm-url.ts';
+import { folderLeftBehind, noAddress, ownWasmUrl } from '../../src/shared/contract/wasm-url.ts';
 
 export function spawnSourceWorker(): Worker {
   if (ownWasmUrl() === null) throw noAddress('worker, wasmUrl, lateUrl');
   const folder = folderLeftBehind();
   if (folder !== null) return new Worker(new URL('source-worker.js', folder), { type: 'module' });
-  return new Worker(new URL('../../../worker/start/entries/source-worker.ts', import.meta.url), {
+  return new Worker(new URL('./source-worker.ts', import.meta.url), {
     type: 'module',
   });
 }

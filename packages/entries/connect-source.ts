@@ -2,16 +2,16 @@
 //
 // A module of its own, because a bundler that follows it emits the worker that runs them.
 
-import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
-import type { ConsoleEntry, SourceFiles } from '../../shared/contract/source.ts';
-import { spawnSourceWorker } from '../leader/spawn-source-worker.ts';
-import type { SourceObjects } from '../storage/source-client.ts';
-import { withClient } from './client-code.ts';
-import type { ConnectOptions } from './connect.ts';
+import { withClient } from '../../src/page/start/client-code.ts';
+import type { ConnectOptions } from '../../src/page/start/connect.ts';
+import type { SourceObjects } from '../../src/page/storage/source-client.ts';
+import type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
+import type { ConsoleEntry, SourceFiles } from '../../src/shared/contract/source.ts';
+import { spawnSourceWorker } from './spawn-source-worker.ts';
 
-export type { HistoryLimits } from '../../shared/contract/history-limits.ts';
-export type { ConsoleEntry, ConsoleLevel, SourceFiles } from '../../shared/contract/source.ts';
-export type { SourceObjects } from '../storage/source-client.ts';
+export type { SourceObjects } from '../../src/page/storage/source-client.ts';
+export type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
+export type { ConsoleEntry, ConsoleLevel, SourceFiles } from '../../src/shared/contract/source.ts';
 
 /** How classes from source are loaded and run, and where their objects live. */
 export interface SourceConnectOptions extends ConnectOptions {
