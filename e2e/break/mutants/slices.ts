@@ -179,7 +179,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   },
   vfs: {
     folder: 'worker/engine/vfs',
-    mutate: ['worker/engine/vfs/*.ts', '!packages/testing/worker/sqlite.ts'],
+    mutate: ['worker/engine/vfs/*.ts'],
     tests: ['worker/engine/vfs', 'worker/engine/sql/database.test.ts'],
     caches: [
       'worker/engine/vfs/log-vfs.ts',
@@ -245,7 +245,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   },
   live: {
     folder: 'src/shared/live',
-    mutate: ['{src,worker}/live/*.ts'],
+    mutate: ['{src/shared,worker/objects}/live/*.ts'],
     tests: LIVE_TESTS,
   },
   instance: {
