@@ -2,11 +2,17 @@
 // repository needs no built package.
 
 import { join } from 'node:path';
+import { entryModules } from '../package/entry-modules.ts';
 
-const NAMES = ['async-hooks', 'cloudflare-email', 'diagnostics-channel', 'html-rewriter'];
+const MODULES = entryModules(
+  'async-hooks',
+  'cloudflare-email',
+  'diagnostics-channel',
+  'html-rewriter',
+);
 
 /** For `resolve.alias` of Vite. */
-export const MODULE_ALIASES = NAMES.map((name) => ({
+export const MODULE_ALIASES = Object.entries(MODULES).map(([name, module]) => ({
   find: `ctx-storage/worker/${name}`,
-  replacement: join(import.meta.dirname, `../../worker/realm/modules/${name}.ts`),
+  replacement: join(import.meta.dirname, '../..', module),
 }));
