@@ -116,13 +116,8 @@ export default defineConfig({
   base: './',
   resolve: { alias: MODULE_ALIASES },
   plugins: [
-    ctxStorage({
-      config: file('demo/objects/wrangler.jsonc'),
-      workerEntry: file('worker/start/entries/objects.ts'),
-      vars: ['KEEP_MS'],
-      // No page starts them at once.
-      preload: false,
-    }),
+    // For tests, which import `cloudflare:workers`.
+    ctxStorage({ config: false, workerEntry: file('worker/start/entries/objects.ts') }),
     siteNames(JSON.parse(readFileSync(file('package.json'), 'utf8')) as SiteManifest),
     ownConsole,
     playgroundSandbox(bundled),

@@ -7,7 +7,6 @@ import { NoteList, startNewNote } from './notes/note-list.tsx';
 import { startNotes } from './notes/notes.ts';
 import { CharacterPanel } from './panels/character-panel.tsx';
 import { startCharacters } from './panels/characters.ts';
-import { ObjectPanel } from './panels/object-panel.tsx';
 import { StoragePanel } from './panels/storage-panel.tsx';
 import { navigate, type Panel, type Route, route, showNotes } from './route.ts';
 import { connection } from './storage.ts';
@@ -21,13 +20,11 @@ const VIEWS: readonly { readonly view: Route['view']; readonly label: string }[]
   { view: 'notes', label: 'Notes' },
   { view: 'storage', label: 'Storage' },
   { view: 'characters', label: 'Data set' },
-  { view: 'objects', label: 'Objects' },
 ];
 
 const PANEL_LABELS: Readonly<Record<Panel, string>> = {
   storage: 'Storage',
   characters: 'Data set',
-  objects: 'Objects',
 };
 
 export function App() {
@@ -61,7 +58,6 @@ function Frame({ isOpen }: { isOpen: boolean }) {
             <section class="panel" aria-label={PANEL_LABELS[panel]}>
               <StoragePanel hidden={panel !== 'storage'} />
               {panel === 'characters' && <CharacterPanel />}
-              {panel === 'objects' && <ObjectPanel />}
             </section>
           </main>
           <StatusStrip />

@@ -3,7 +3,7 @@
 
 import { signal } from '@preact/signals';
 
-export const PANELS = ['storage', 'characters', 'objects'] as const;
+export const PANELS = ['storage', 'characters'] as const;
 export type Panel = (typeof PANELS)[number];
 
 export interface Route {

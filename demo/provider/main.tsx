@@ -2,8 +2,8 @@
 
 import { render } from 'preact';
 import { keepOffline } from '../offline/register.ts';
-import { ProviderPanel } from '../panels/provider-panel.tsx';
 import { SiteHead } from '../ui/site-head.tsx';
+import { ProviderPanel } from './provider-panel.tsx';
 
 function ApiPage() {
   return (

@@ -1,5 +1,5 @@
-// For a first visitor: the purpose of this page, and where to find the source of its class. Hidden
-// once there is a note.
+// For a first visitor: the purpose of this page, and where its classes run. Hidden once there is a
+// note.
 
 import { useEffect } from 'preact/hooks';
 import { listState } from '../notes/notes.ts';
@@ -23,9 +23,8 @@ export function Intro() {
       <h2>Write a Durable Object. Run it in the browser, with no server.</h2>
       <p>
         This page keeps your notes in a real SQLite database on your device. All your tabs share it,
-        and it can go back to any moment of the last 30 days. Under “Objects”, a class written for
-        Cloudflare Workers runs here unchanged:{' '}
-        <a href="#view=objects">try it and read its source</a>.
+        and it can go back to any moment of the last 30 days. A class written for Cloudflare Workers
+        runs here unchanged: <a href="./">change one in the playground</a>.
       </p>
     </section>
   );

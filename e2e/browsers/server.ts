@@ -136,7 +136,7 @@ export async function buildShared(): Promise<void> {
 
 function sourcesOf() {
   const objects = ctxStorage({
-    config: 'demo/objects/wrangler.jsonc',
+    config: 'e2e/workerd/room/wrangler.jsonc',
     workerEntry: WORKER_ENTRY,
     vars: ['KEEP_MS'],
   });

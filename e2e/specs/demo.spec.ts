@@ -31,6 +31,16 @@ const test = base.extend<Fixtures>({
   },
 });
 
+test('the first screen introduces the page, and leads to the playground', {
+  tag: [LONG, ONCE],
+}, async ({ demo }) => {
+  await expect(
+    demo.getByRole('heading', { name: /^Write a Durable Object\. Run it in the browser/ }),
+  ).toBeInViewport();
+  await demo.getByRole('link', { name: 'change one in the playground' }).click();
+  await expect(demo.getByRole('heading', { name: 'Call it' })).toBeVisible();
+});
+
 test('[DUR1] a note written with the keyboard alone is saved and outlives a reload', async ({
   demo,
 }) => {

@@ -1,4 +1,4 @@
-// One class file, two engines: the demo's room in a browser's worker, through the Vite plugin, and in
+// One class file, two engines: a room in a browser's worker, through the Vite plugin, and in
 // workerd. Both hear the same conversation and must answer the same.
 
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { differs } from '../workerd/versions.ts';
 import { askWorkerd } from '../workerd/workerd.ts';
 
 const MAIN = `
-  import { converse } from '../../e2e/workerd/differential/conversation.ts';
+  import { converse } from '../differential/conversation.ts';
   export * from './room.ts';
   export default {
     async fetch(_request, env) {
@@ -26,7 +26,7 @@ test('[TWO1] a class file of a wrangler project answers in a page as it does in 
   tag: LONG,
 }, async ({ storagePage }) => {
   const here = await storagePage.evaluate(async () => {
-    const { env } = await window.api.connectDemo();
+    const { env } = await window.api.connectProject();
     const { converse } = await import('/e2e/workerd/differential/conversation.ts' as string);
     return (converse as (rooms: Rooms) => Promise<unknown[]>)(env.ROOM as unknown as Rooms);
   });
@@ -151,8 +151,8 @@ async function htmlInWorkerd(): Promise<object> {
 async function inWorkerd(): Promise<unknown[]> {
   const answers = await askWorkerd({
     main: MAIN,
-    folder: join(REPOSITORY, 'demo/objects'),
-    name: 'playground',
+    folder: join(REPOSITORY, 'e2e/workerd/room'),
+    name: 'room',
     classes: { ROOM: 'Room' },
     compatibilityDate: '2026-01-30',
     variables: { KEEP_MS: 86_400_000 },

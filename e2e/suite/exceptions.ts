@@ -148,7 +148,6 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
   'e2e/break/hostile/attack.test.ts': 'tests of the tests',
   'e2e/break/mutants': 'tests of the tests',
   'e2e/specs/demo.spec.ts': 'the panels of the demo are not a promise of the package',
-  'e2e/specs/demo-objects.spec.ts': 'the panels of the demo are not a promise of the package',
   'worker/engine/log/pages.test.ts': 'a building block: its users have the rules',
   'worker/engine/log/slab.test.ts': 'a building block: its users have the rules',
   'worker/engine/sql/database.test.ts trusted statements': 'a building block: no user can reach it',

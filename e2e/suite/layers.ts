@@ -174,7 +174,6 @@ const ENTRIES = [
   'packages/follow/app/followed.ts',
   'packages/follow/server/index.ts',
   'packages/management/index.ts',
-  'packages/vite/client.d.ts',
   'packages/follow/copy/follow.ts',
   'worker/start/entries/objects.ts',
   'packages/entries/in-process.ts',

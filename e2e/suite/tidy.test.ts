@@ -92,7 +92,6 @@ describe('source', () => {
       'worker/realm/modules/cloudflare-email.ts',
       'worker/realm/modules/diagnostics-channel.ts',
       'worker/start/entries/objects.ts',
-      'demo/objects/room.ts',
       'packages/entries/node.ts',
       'worker/start/entries/node-library.ts',
       'packages/workers/vitest/host/cloudflare-test.ts',

@@ -1,6 +1,6 @@
 // A page with nothing but the package: tests act on it from outside.
 
-import startDemo from 'virtual:ctx-storage/start';
+import startProject from 'virtual:ctx-storage/start';
 import { liveHistory } from '../../../packages/adapters/history/live-history.ts';
 import { migrate } from '../../../packages/adapters/migrate/migrate.ts';
 import { reconnecting, routeToWorker } from '../../../packages/adapters/socket/reconnecting.ts';
@@ -22,8 +22,8 @@ function startRooms(): Worker {
 
 const connectRooms = (options?: ConnectOptions) => connect<Classes>(startRooms, options);
 
-/** The demo's class, as the plugin serves it. */
-const connectDemo = () => connect<{ ROOM: object }>(startDemo, { directory: 'demo' });
+/** The class of a wrangler project, as the plugin serves it. */
+const connectProject = () => connect<{ ROOM: object }>(startProject, { directory: 'project' });
 
 const api = {
   openStorage,
@@ -40,7 +40,7 @@ const api = {
   undoStack,
   connectRooms,
   startRooms,
-  connectDemo,
+  connectProject,
   workers,
   startWriting,
   verifyWrites,

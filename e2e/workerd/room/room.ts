@@ -1,7 +1,7 @@
 // A chat room as a Durable Object: messages in SQL, the topic under a key, an alarm that deletes old
 // messages, methods for stubs, `fetch` and WebSockets for HTTP clients.
 //
-// The demo runs this file in the page; e2e/specs/differential.spec.ts also runs it on workerd.
+// e2e/specs/differential.spec.ts runs this file in a page and on workerd.
 
 import { DurableObject } from 'cloudflare:workers';
 

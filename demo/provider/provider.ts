@@ -1,4 +1,4 @@
-// The emulated provider of the API panel. Its state is in objects of this browser; its date is the one
+// The emulated provider of the API page. Its state is in objects of this browser; its date is the one
 // chosen on screen.
 //
 // A GET is sent twice, for the chosen day and for the day before, so that a change of that day shows.
@@ -191,8 +191,7 @@ async function provider(): Promise<Provider> {
 
 async function start(): Promise<Provider> {
   const { env } = await connect<{ ManagementObject: ManagementObject }>(
-    () =>
-      new Worker(new URL('../provider/provider-worker.ts', import.meta.url), { type: 'module' }),
+    () => new Worker(new URL('./provider-worker.ts', import.meta.url), { type: 'module' }),
     { directory: 'provider' },
   );
   const api = createManagementApi({ namespace: env.ManagementObject, accounts: [ACCOUNT] });
