@@ -9,10 +9,19 @@ import { SiteHead } from '../ui/site-head.tsx';
 import { ContenderList } from './contender-list.tsx';
 import { Documented } from './documented.tsx';
 import { ResultRows, Summary } from './result-rows.tsx';
-import { ALL, absent, circumstances, phase, removeEarlier, results, run, stop } from './run.ts';
+import {
+  ALL,
+  absent,
+  circumstances,
+  PLACE_LABELS,
+  phase,
+  removeEarlier,
+  results,
+  run,
+  stop,
+} from './run.ts';
 
 const ROUND_COUNTS = [1, 3, 5];
-const PLACE_LABELS = { page: 'from a page', class: 'a class’s methods', worker: 'in the worker' };
 
 export function BenchPage() {
   useEffect(removeEarlier, []);

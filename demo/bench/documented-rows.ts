@@ -2,21 +2,12 @@
 //
 // Invariant: a figure is shown as the document has it; a document without its table is an error.
 
-/** One row of the document's table, as texts. */
-export interface DocumentedRow {
-  readonly row: string;
-  readonly place: string;
-  readonly ours: string;
-  readonly bestPeer: string;
-  /** Without its range. */
-  readonly toBestPeer: string;
-  readonly toLimit: string;
-}
+import type { RatioRow } from './peer-row.ts';
 
 const HEAD = '| row | where | ours | best durable peer | ours / peer | limit | ours / limit |';
 
-/** @throws Error if the document has no table of peers */
-export function documentedRows(markdown: string): DocumentedRow[] {
+/** The ratios without their ranges. @throws Error if the document has no table of peers */
+export function documentedRows(markdown: string): RatioRow[] {
   const lines = markdown.split('\n');
   const head = lines.indexOf(HEAD);
   if (head < 0) throw new Error('docs/benchmarks.md has no table of peers.');

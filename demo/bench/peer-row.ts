@@ -1,6 +1,7 @@
 // The measurements of a row as one line of the result: medians, and ratios to the best peer and to the limit.
 
 import { type Contender, LIMITS, OURS } from './contenders.ts';
+import { median } from './median.ts';
 import type { Measured } from './rounds.ts';
 
 /** One row of the result. Times in microseconds, medians of the rounds; null where nothing was measured. */
@@ -11,6 +12,16 @@ export interface PeerRow {
   readonly bestPeer: string | null;
   readonly toBestPeer: number | null;
   readonly toLimit: number | null;
+}
+
+/** A row of the table of ratios, as texts. */
+export interface RatioRow {
+  readonly row: string;
+  readonly place: string;
+  readonly ours: string;
+  readonly bestPeer: string;
+  readonly toBestPeer: string;
+  readonly toLimit: string;
 }
 
 /** Contenders that are not peers: this package, and entries that are not libraries. */
@@ -41,12 +52,29 @@ export function peerRow(
   };
 }
 
+export function ratioRow(measured: PeerRow): RatioRow {
+  const { row, place, microseconds, bestPeer, toBestPeer, toLimit } = measured;
+  return {
+    row,
+    place,
+    ours: timeText(microseconds[OURS]),
+    bestPeer: bestPeer ?? '–',
+    toBestPeer: ratioText(toBestPeer),
+    toLimit: ratioText(toLimit),
+  };
+}
+
+/** A time of a table; a dash where nothing was measured. */
+export function timeText(microseconds: number | undefined): string {
+  return microseconds === undefined ? '–' : inUnits(microseconds);
+}
+
+function ratioText(ratio: number | null): string {
+  return ratio === null ? '–' : ratio.toFixed(2);
+}
+
 export function inUnits(microseconds: number): string {
   if (microseconds < 1000) return `${microseconds.toPrecision(3)} µs`;
   if (microseconds < 1_000_000) return `${(microseconds / 1000).toPrecision(3)} ms`;
   return `${(microseconds / 1_000_000).toPrecision(3)} s`;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

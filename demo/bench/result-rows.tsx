@@ -3,55 +3,21 @@
 // Invariant: every number that a bar shows is in the text of its table too.
 
 import { LIMITS, OURS } from './contenders.ts';
-import { inUnits, type PeerRow } from './peer-row.ts';
-import { CONTENDERS, results } from './run.ts';
+import { inUnits, type PeerRow, ratioRow } from './peer-row.ts';
+import { RatioTable } from './ratio-table.tsx';
+import { CONTENDERS, PLACE_LABELS, results } from './run.ts';
 
 const BAR_UNITS = 100;
-
-const PLACES: Readonly<Record<string, string>> = {
-  page: 'from a page',
-  class: 'by methods of a class',
-  worker: 'in the worker',
-};
 
 export function Summary() {
   const rows = results.value;
   if (rows.length === 0) return null;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region can be reached by keyboard
-    <section class="grid-scroll bench-ratios" aria-label="Ratios" tabIndex={0}>
-      <table class="grid">
-        <caption class="visually-hidden">
-          Ratios of {OURS} to the best durable peer and to the limit; below 1 is faster
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Row</th>
-            <th scope="col" class="cell-number">
-              ours / peer
-            </th>
-            <th scope="col" class="cell-number">
-              ours / limit
-            </th>
-            <th scope="col">Best durable peer</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              <th scope="row">
-                {row.row} <span class="hint">{row.place}</span>
-              </th>
-              <td class="cell-number" data-faster={isFaster(row.toBestPeer)}>
-                {ratio(row.toBestPeer)}
-              </td>
-              <td class="cell-number">{ratio(row.toLimit)}</td>
-              <td>{row.bestPeer ?? '–'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <RatioTable label="Ratios" rows={rows.map(ratioRow)}>
+      <caption class="visually-hidden">
+        Ratios of {OURS} to the best durable peer and to the limit; below 1 is faster
+      </caption>
+    </RatioTable>
   );
 }
 
@@ -74,7 +40,7 @@ function Bars({ row }: { row: PeerRow }) {
   return (
     <table class="bench-bars">
       <caption>
-        {row.row} <span class="hint">{PLACES[row.place]}</span>
+        {row.row} <span class="hint">{PLACE_LABELS[row.place]}</span>
       </caption>
       <thead class="visually-hidden">
         <tr>
@@ -107,12 +73,4 @@ function kindOf(name: string): string {
 
 function keyOf({ place, row }: PeerRow): string {
   return `${place}: ${row}`;
-}
-
-function ratio(value: number | null): string {
-  return value === null ? '–' : value.toFixed(2);
-}
-
-function isFaster(value: number | null): string | undefined {
-  return value !== null && value < 1 ? '' : undefined;
 }

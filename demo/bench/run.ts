@@ -23,6 +23,12 @@ export interface Wanted {
   readonly place: Place;
 }
 
+export const PLACE_LABELS: Readonly<Record<string, string>> = {
+  page: 'from a page',
+  class: 'by methods of a class',
+  worker: 'in the worker',
+};
+
 export const ALL: readonly Wanted[] = (['page', 'class', 'worker'] as const).flatMap((place) =>
   ROWS.filter(({ places }) => places.includes(place)).map((row) => ({ row, place })),
 );

@@ -2,24 +2,25 @@
 // change.
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
-import { build } from 'esbuild';
 import type { Profile } from '../browsers/profile.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
-import { forBrowsers } from '../package/package-bundle.ts';
+import type { StaticSite } from '../browsers/static-site.ts';
+import { bundlePeers, servePeers } from './peers/peer-site.ts';
 
-const MEASURES = 'e2e/bench/against';
-const WASM = 'worker/engine/vfs/sqlite3.wasm';
-const HTML = '<!doctype html><meta charset="utf-8"><script type="module" src="page.js"></script>';
+/** What measures, without what is measured. */
+const MEASURING = ['demo/bench', 'e2e/bench/against', 'e2e/bench/peers'];
+/** Of the measures, among the kits of contenders. */
+const KIT = 'versions';
 
 export interface Compared {
   readonly name: string;
-  readonly beforeMs: number;
-  readonly nowMs: number;
+  /** Microseconds. */
+  readonly before: number;
+  readonly now: number;
 }
 
 /** Runs the measures whose name contains `only`, in alternation. */
@@ -29,15 +30,15 @@ export async function besideCommit(
   rounds: number,
   only: string,
 ): Promise<Compared[]> {
-  const earlier = checkOut(commit, MEASURES);
+  const earlier = checkOut(commit);
   const sites: StaticSite[] = [];
   try {
     const pages: Page[] = [];
     for (const root of [earlier, REPOSITORY]) {
-      const site = await serveBundle(root);
+      const site = await servePeers(await bundlePeers([KIT], root));
       sites.push(site);
       const page = await profile.newPage();
-      await page.goto(`${site.origin}/`);
+      await page.goto(`${site.origin}/${KIT}/`);
       await page.waitForFunction(() => window.measures !== undefined);
       pages.push(page);
     }
@@ -58,15 +59,15 @@ async function alternate(name: string, pages: readonly [Page, Page], rounds: num
   for (let round = 0; round <= rounds; round++) {
     // Each goes first in every other round.
     for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const elapsedMs = await pages[side].evaluate((n) => window.measure(n), name);
-      if (round > 0) times[side].push(elapsedMs); // the first one warms both up
+      const time = await pages[side].evaluate((n) => window.measure(n), name);
+      if (round > 0) times[side].push(time); // the first one warms both up
     }
   }
-  return { name, beforeMs: lowest(times[0]), nowMs: lowest(times[1]) };
+  return { name, before: lowest(times[0]), now: lowest(times[1]) };
 }
 
-/** A version in a folder of its own, except the folder that measures it, which is this version's. */
-export function checkOut(commit: string, measures: string): string {
+/** A version in a folder of its own, except the folders that measure it, which are this version's. */
+export function checkOut(commit: string): string {
   const directory = join(mkdtempSync(join(tmpdir(), 'ctx-storage-against-')), 'tree');
   execFileSync('git', ['worktree', 'add', '--detach', directory, commit], {
     cwd: REPOSITORY,
@@ -78,37 +79,15 @@ export function checkOut(commit: string, measures: string): string {
     stdio: 'pipe',
   });
   // Both are measured by the same code.
-  cpSync(join(REPOSITORY, measures), join(directory, measures), { recursive: true });
+  for (const folder of MEASURING) {
+    cpSync(join(REPOSITORY, folder), join(directory, folder), { recursive: true });
+  }
   return directory;
 }
 
 export function removeCheckout(directory: string): void {
   rmSync(join(directory, '..'), { recursive: true, force: true });
   execFileSync('git', ['worktree', 'prune'], { cwd: REPOSITORY });
-}
-
-/** A version's measures and their worker, built as the package is. */
-async function serveBundle(root: string): Promise<StaticSite> {
-  const { outputFiles } = await build({
-    ...forBrowsers,
-    sourcemap: false,
-    absWorkingDir: root,
-    write: false,
-    outdir: 'out',
-    entryPoints: {
-      page: `${MEASURES}/measures.ts`,
-      worker: `${MEASURES}/bench.worker.ts`,
-    },
-  });
-  const files = new Map(outputFiles.map(({ path, text }) => [path.split('/').at(-1), text]));
-  const wasm = readFileSync(join(root, WASM));
-  return serveStatic((path) => {
-    if (path === '/') return HTML;
-    if (path === '/sqlite3.wasm') return wasm;
-    const text = files.get(path.slice(1));
-    if (text === undefined) throw new Error(`not found: ${path}`);
-    return text;
-  });
 }
 
 /** The time that a quarter of the rounds stay below: load of other programs only adds to it. */

@@ -3,6 +3,7 @@
 //   npx tsx e2e/bench/entries.ts [-- --rounds 7]
 
 import { parseArgs } from 'node:util';
+import { median } from '../../demo/bench/median.ts';
 import { startSite } from '../break/torture/site.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
@@ -55,8 +56,4 @@ try {
 } finally {
   await profile.remove();
   await site.close();
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -7,6 +7,7 @@
 // Ratios are the result; times depend on the machine and its load.
 
 import { parseArgs } from 'node:util';
+import { median } from '../../demo/bench/median.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
 import { startServer } from '../browsers/server.ts';
@@ -61,8 +62,4 @@ try {
 } finally {
   await tabs.remove();
   await server.close();
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -5,6 +5,7 @@
 
 import { parseArgs } from 'node:util';
 import type { Page } from '@playwright/test';
+import { median } from '../../demo/bench/median.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
@@ -191,11 +192,6 @@ async function besideLiveReads(page: Page, reads: number, rows: number): Promise
     ['of a row that one of them shows', median(times.concerned!)],
     ['the same, until the new value is shown', median(times.seen!)],
   ]);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }
 
 function print(

@@ -5,6 +5,7 @@
 //   npx tsx e2e/bench/live.ts [-- --rounds 7]
 
 import { parseArgs } from 'node:util';
+import { median } from '../../demo/bench/median.ts';
 import { createObjects, DurableObject, live } from '../../worker/start/entries/node-objects.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { requireBrowser } from '../browsers/browser.ts';
@@ -131,11 +132,6 @@ async function otherTab(): Promise<void> {
     await profile.remove();
     await server.close();
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }
 
 function print(title: string, rows: readonly (readonly [string, number])[]): void {

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { median } from '../../demo/bench/median.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
 import { REPOSITORY } from '../browsers/server.ts';
@@ -98,8 +99,4 @@ async function files(): Promise<PeerFiles> {
   }
   const wasm = readFileSync(join(REPOSITORY, 'worker/engine/vfs/sqlite3.wasm'));
   return found.set('/ours/sqlite3.wasm', wasm);
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { contender } from '../../demo/bench/contenders.ts';
+import { median } from '../../demo/bench/median.ts';
 import { rotated } from '../../demo/bench/rounds.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { browserIds, rendererIds } from '../browsers/processes.ts';
@@ -43,7 +44,7 @@ interface Visited extends Contender {
 
 const profile = new Profile(requireBrowser('chromium'));
 const visited: Visited[] = [];
-const earlier = options.against === undefined ? null : checkOut(options.against, 'e2e/bench/peers');
+const earlier = options.against === undefined ? null : checkOut(options.against);
 try {
   const ours = CONTENDERS.find(({ name }) => name === OURS)!;
   await serve([ours], undefined);
@@ -171,8 +172,4 @@ function addressOf({ site, kit, configuration }: Visited): string {
 
 function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

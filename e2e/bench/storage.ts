@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from '@playwright/test';
 import { Log, LogLevel, Miniflare } from 'miniflare';
-import { peerRow } from '../../demo/bench/peer-row.ts';
+import { median } from '../../demo/bench/median.ts';
+import { inUnits, peerRow } from '../../demo/bench/peer-row.ts';
 import { ROWS } from '../../demo/bench/rows.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
@@ -96,13 +97,13 @@ async function compare(commit: string, only: string): Promise<void> {
   try {
     await earlier.launch();
     const compared = await besideCommit(earlier, commit, rounds, only);
-    const rows = compared.map(({ name, beforeMs, nowMs }) => [
+    const rows = compared.map(({ name, before, now }) => [
       name,
-      beforeMs.toFixed(2),
-      nowMs.toFixed(2),
-      (nowMs / beforeMs).toFixed(2),
+      inUnits(before),
+      inUnits(now),
+      (now / before).toFixed(2),
     ]);
-    table(['the fastest quarter of the rounds', `${commit}, ms`, 'now, ms', 'now / before'], rows);
+    table(['the fastest quarter of the rounds', commit, 'now', 'now / before'], rows);
   } finally {
     await earlier.remove();
   }
@@ -222,10 +223,6 @@ async function runInWorkerd(workerd: Miniflare, name: string, object: string): P
   const startMs = performance.now();
   await call('run');
   return performance.now() - startMs;
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
 function perSecond(operations: number, elapsedMs: number): string {

@@ -6,6 +6,7 @@
 
 import { parseArgs } from 'node:util';
 import type { BrowserContext, Page } from '@playwright/test';
+import { median } from '../../demo/bench/median.ts';
 import { startSite } from '../break/torture/site.ts';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
@@ -149,9 +150,4 @@ function stateOf(page: Page, kind: Moving): Promise<string> {
 
 function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }

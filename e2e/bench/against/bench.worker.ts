@@ -1,6 +1,6 @@
 // The worker of both versions: the class that is measured.
 
 import { serve } from '../../../worker/start/entries/objects.ts';
-import { Bench } from './bench-class.ts';
+import { Measured } from './measured-class.ts';
 
-serve({ Bench });
+serve({ Measured });

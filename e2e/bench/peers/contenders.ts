@@ -62,6 +62,13 @@ export const KITS: Readonly<Record<string, Kit>> = {
     },
     files: ['worker/engine/vfs/sqlite3.wasm'],
   },
+  versions: {
+    scripts: {
+      page: 'e2e/bench/against/measures.ts',
+      worker: 'e2e/bench/against/bench.worker.ts',
+    },
+    files: ['worker/engine/vfs/sqlite3.wasm'],
+  },
   official: remote(`${IN_PAGE}/official`, SQLITE),
   'wa-sqlite': remote(
     `${HERE}/wa-sqlite`,

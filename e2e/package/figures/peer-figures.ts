@@ -1,6 +1,7 @@
 // The table of peers from the files of `npm run bench -- --json FILE`: medians of the runs, and the range of each ratio.
 
 import { readFileSync } from 'node:fs';
+import { median } from '../../../demo/bench/median.ts';
 import { inUnits, type PeerRow } from '../../../demo/bench/peer-row.ts';
 import { LIMITS, OURS } from '../../bench/peers/contenders.ts';
 import type { PeerFigures } from './figures.ts';
@@ -34,8 +35,4 @@ function ratios(all: readonly (number | null)[]): string {
   if (known.length === 0) return '–';
   const text = (ratio: number) => ratio.toFixed(2);
   return `${text(median(known))} (${text(Math.min(...known))} to ${text(Math.max(...known))})`;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]!;
 }
