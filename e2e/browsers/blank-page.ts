@@ -1,7 +1,8 @@
 // The page of pages/blank.html in a browser under test, with `window.api` on it.
 
-import type { Page } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { BLANK_PATH, type Served } from './server.ts';
+import type { Tab, TabBrowser } from './tabs.ts';
 
 /** Brings a page to the blank page and waits until its module has run. */
 export async function openBlank(page: Page, server: Served): Promise<Page> {
@@ -16,4 +17,16 @@ export async function whenLoaded(page: Page): Promise<void> {
   if ((await page.title()) !== 'blank') {
     throw new Error('The blank page could not be loaded with its module; open it to see why.');
   }
+}
+
+/** Opens the blank page in a tab of its own, also of a browser that Playwright has no driver for. */
+export async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Tab> {
+  const tab = await tabs.openTab(`${server.origin}${BLANK_PATH}`);
+  await whenReady(tab);
+  return tab;
+}
+
+/** As `whenLoaded`, for a tab. */
+export async function whenReady(tab: Tab): Promise<void> {
+  await expect.poll(() => tab.evaluate(() => 'api' in window, null)).toBe(true);
 }

@@ -1,6 +1,6 @@
 // Serves a function's result for a path, on a free port of localhost.
 
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname } from 'node:path';
 
@@ -39,6 +39,11 @@ export async function serveStatic(
       response.end();
     }
   });
+  return await listening(server);
+}
+
+/** The site of a server that was made, on a free port of localhost. */
+export async function listening(server: Server): Promise<StaticSite> {
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   const { port } = server.address() as AddressInfo;
   return {

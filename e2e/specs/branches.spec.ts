@@ -1,9 +1,9 @@
 // Branches of an object on a page, on both media: several tabs, reloads, and workers that end.
 
 import type { Objects, StorageBranch, StorageHandle } from '../../src/index.ts';
+import { openBlankTab, whenReady } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import type { Served } from '../browsers/server.ts';
-import type { Tab, TabBrowser } from '../browsers/tabs.ts';
+import type { Tab } from '../browsers/tabs.ts';
 import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 import type { Classes } from './pages/objects-worker.ts';
 
@@ -16,16 +16,6 @@ declare global {
     };
     promoted: StorageHandle;
   }
-}
-
-async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Tab> {
-  const tab = await tabs.openTab(`${server.origin}/e2e/specs/pages/blank.html`);
-  await whenReady(tab);
-  return tab;
-}
-
-async function whenReady(tab: Tab): Promise<void> {
-  await expect.poll(() => tab.evaluate(() => 'api' in window, null)).toBe(true);
 }
 
 for (const medium of ['opfs', 'indexeddb'] as const) {

@@ -2,9 +2,10 @@
 // left.
 
 import type { RemoteStorage } from '../../src/index.ts';
+import { openBlankTab } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { CLEAR_PATH, type Served } from '../browsers/server.ts';
-import type { Tab, TabBrowser } from '../browsers/tabs.ts';
+import { CLEAR_PATH } from '../browsers/server.ts';
+import type { Tab } from '../browsers/tabs.ts';
 import { LONG, RELEASE } from '../browsers/tags.ts';
 import type { Classes } from './pages/objects-worker.ts';
 
@@ -12,12 +13,6 @@ declare global {
   interface Window {
     openedBeforeClearing: RemoteStorage;
   }
-}
-
-async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Tab> {
-  const tab = await tabs.openTab(`${server.origin}/e2e/specs/pages/blank.html`);
-  await expect.poll(() => tab.evaluate(() => 'api' in window, null)).toBe(true);
-  return tab;
 }
 
 /** The outcomes of writes that were pending when the fault came, and of calls after it. */

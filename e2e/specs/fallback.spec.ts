@@ -2,9 +2,9 @@
 // them, ask for it by name; WebKitGTK comes to it by itself.
 
 import { FILE_CASES } from '../../packages/testing/worker/file.suite.ts';
+import { openBlankTab, whenReady } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import type { Served } from '../browsers/server.ts';
-import type { Tab, TabBrowser } from '../browsers/tabs.ts';
+import type { Tab } from '../browsers/tabs.ts';
 import { LONG, REST } from '../browsers/tags.ts';
 import type { FileOutcome } from './pages/files-worker.ts';
 
@@ -15,16 +15,6 @@ interface Choice {
 /** How a page of this browser comes to the fallback. */
 function choiceIn(browserName: string): Choice {
   return browserName === 'webkit' ? {} : { medium: 'indexeddb' };
-}
-
-async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Tab> {
-  const tab = await tabs.openTab(`${server.origin}/e2e/specs/pages/blank.html`);
-  await whenReady(tab);
-  return tab;
-}
-
-async function whenReady(tab: Tab): Promise<void> {
-  await expect.poll(() => tab.evaluate(() => 'api' in window, null)).toBe(true);
 }
 
 async function put(tab: Tab, choice: Choice, key: string, value: unknown): Promise<void> {

@@ -4,11 +4,10 @@
 // Firefox has none. All responses share the bandwidth.
 
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync } from 'node:zlib';
-import type { StaticSite } from '../../browsers/static-site.ts';
+import { listening, type StaticSite } from '../../browsers/static-site.ts';
 
 export interface Network {
   /** From a request to the first byte of its response. */
@@ -53,15 +52,7 @@ export async function serveSlowly(
     response.setHeader('content-length', content.length);
     await line.send(response, content);
   });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    origin: `http://localhost:${port}`,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return await listening(server);
 }
 
 /** Lets parts pass one after the other. */

@@ -4,10 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { folderMount } from '../../browsers/server.ts';
+import { listening, type StaticSite } from '../../browsers/static-site.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -24,7 +24,7 @@ export function policyOf(html: string): string {
 }
 
 /** Serves a folder; a worker has the policy its own answer carries, not its page's. */
-export async function serveBuilt(folder: string) {
+export async function serveBuilt(folder: string): Promise<StaticSite> {
   const policy = policyOf(readFileSync(join(folder, 'index.html'), 'utf8'));
   const mount = folderMount(folder);
   const server = createServer(async ({ url }, response) => {
@@ -40,9 +40,7 @@ export async function serveBuilt(folder: string) {
       response.writeHead(404).end();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const { port } = server.address() as AddressInfo;
-  return { origin: `http://localhost:${port}`, close: () => server.close() };
+  return await listening(server);
 }
 
 export interface PageWatch {
