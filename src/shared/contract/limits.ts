@@ -1,7 +1,11 @@
-// Every number of the storage interface, with its unit and its source.
+// The limits and delays of objects, of their storage and their alarms, with their units and sources.
 //
 // "Interface" below is the written interface of a stateful object's storage; where it is silent the
 // number is workerd's limit, or our own choice with its reason.
+//
+// A limit of one mechanism is beside its code, because nothing else uses it: of messages in `src/shared/wire`, of
+// arguments in `arguments.ts`, of calls and sockets in `src/shared/calls` and `worker/objects/sockets`, of statements
+// in `worker/engine/sql/query-limits.ts`.
 
 /** Longest key, in bytes of UTF-8 (interface, "Limits"). */
 export const KEY_BYTES_MAX = 2048;
@@ -56,6 +60,18 @@ export const CRITICAL_SECTION_MS_MAX = 30_000;
 
 /** Longest run of an alarm handler (workerd). */
 export const ALARM_MS_MAX = 15 * 60_000;
+
+/** Most retries of an alarm whose handler fails; after the last one, the alarm is deleted (workerd). */
+export const ALARM_RETRIES_MAX = 6;
+
+/** Delay before the first retry of an alarm; each further retry doubles it (workerd). */
+export const ALARM_RETRY_MS = 2000;
+
+/** The largest random addition to the delay of a retry, as a part of the delay (workerd). */
+export const ALARM_RETRY_JITTER = 0.25;
+
+/** How often the delay doubles at most: up to 2 s × 2⁹, which is 17 minutes (workerd). */
+export const ALARM_RETRY_DOUBLINGS_MAX = 9;
 
 /** Deepest nesting of critical sections (workerd). */
 export const CRITICAL_SECTION_DEPTH_MAX = 64;

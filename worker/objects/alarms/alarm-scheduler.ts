@@ -9,6 +9,13 @@
 //
 // Knows only names and times; the run itself, and the stored alarm, belong to the caller.
 
+import {
+  ALARM_RETRIES_MAX,
+  ALARM_RETRY_DOUBLINGS_MAX,
+  ALARM_RETRY_JITTER,
+  ALARM_RETRY_MS,
+} from '../../../src/shared/contract/limits.ts';
+
 /** The facts about a run that the handler gets. */
 export interface AlarmRun {
   /** The time it was set to, in milliseconds. */
@@ -43,12 +50,6 @@ export interface AlarmRunner {
   /** The last retry has failed: forgets the alarm. */
   giveUp(name: string): Promise<void>;
 }
-
-const RETRIES_MAX = 6;
-const RETRY_DELAY_MS = 2000;
-const RETRY_JITTER = 0.25;
-/** Largest exponent of the growing delay, as on workerd. */
-const GROWTH_MAX = 9;
 
 /** `unreached`: how many runs in a row did not reach the handler. */
 interface Attempt extends AlarmRun {
@@ -174,15 +175,16 @@ export class AlarmScheduler {
     const { attempt } = state;
     const { retryCount, unreached } = attempt;
     if (outcome === 'unreached') this.#retry(name, { ...attempt, unreached: unreached + 1 });
-    else if (outcome === 'failed' && retryCount < RETRIES_MAX) {
+    else if (outcome === 'failed' && retryCount < ALARM_RETRIES_MAX) {
       this.#retry(name, { ...attempt, retryCount: retryCount + 1, unreached: 0 });
     } else await this.#runner.giveUp(name);
   }
 
   #retry(name: string, attempt: Attempt): void {
-    const failures = Math.min(attempt.retryCount + attempt.unreached - 1, GROWTH_MAX);
-    const growth = 2 ** failures * (1 + RETRY_JITTER * this.#clock.random());
-    this.#wait(name, attempt, (task) => this.#clock.after(RETRY_DELAY_MS * growth, task));
+    const failures = attempt.retryCount + attempt.unreached;
+    const doublings = Math.min(failures - 1, ALARM_RETRY_DOUBLINGS_MAX);
+    const growth = 2 ** doublings * (1 + ALARM_RETRY_JITTER * this.#clock.random());
+    this.#wait(name, attempt, (task) => this.#clock.after(ALARM_RETRY_MS * growth, task));
   }
 }
 
