@@ -6,9 +6,9 @@ export function searchBoost(id: string): number {
     /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|follow-protocol|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
   // The list of all guides is found by the words of each.
   if (internal.test(id) || id.endsWith('/quick-start.html#next')) return 0.1;
-  return /\/api\/|\/(management|management-clients|management-schedule|management-errors|benchmarks|changes|errors)\.html/.test(
-    id,
-  )
-    ? 0.4
-    : 1;
+  // Tables that name other pages come after these pages.
+  const overview = /\/quick-start\.html#(choose-your-beginning|seven-ways-back)$/;
+  const reference =
+    /\/api\/|\/(management|management-clients|management-schedule|management-errors|benchmarks|changes|errors)\.html/;
+  return overview.test(id) || reference.test(id) ? 0.4 : 1;
 }
