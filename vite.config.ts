@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { tsImport } from 'tsx/esm/api';
 import type { Plugin } from 'vite';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { firstLoad } from './demo/offline/first-load-plugin.ts';
@@ -16,9 +17,14 @@ import { MODULE_ALIASES } from './e2e/browsers/module-aliases.ts';
 import { Licences } from './e2e/package/licences.ts';
 import { requireWasm } from './e2e/suite/required-wasm.ts';
 import { NEWEST } from './e2e/workerd/versions.ts';
-import { ctxStorage } from './packages/vite/plugin.ts';
 
 requireWasm();
+
+// Vite bundles this file but not what it imports by name, and Node loads no TypeScript.
+const { ctxStorage } = (await tsImport(
+  './packages/vite/plugin.ts',
+  import.meta.url,
+)) as typeof import('./packages/vite/plugin.ts');
 
 // Absolute: the demo and the tests have different roots.
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));

@@ -2,10 +2,11 @@
 // change.
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
+import { linkModules } from '../../packages/testing/worker/linked-modules.ts';
 import type { Profile } from '../browsers/profile.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import type { StaticSite } from '../browsers/static-site.ts';
@@ -73,7 +74,7 @@ export function checkOut(commit: string): string {
     cwd: REPOSITORY,
     stdio: 'pipe',
   });
-  symlinkSync(join(REPOSITORY, 'node_modules'), join(directory, 'node_modules'));
+  linkModules(REPOSITORY, directory);
   execFileSync('npx', ['tsx', 'worker/engine/vfs/build/write-wasm.ts'], {
     cwd: directory,
     stdio: 'pipe',

@@ -26,12 +26,15 @@ import { Licences } from './licences.ts';
 import { minifyAgain } from './minify-again.ts';
 import { bundled, forBrowsers } from './package-bundle.ts';
 import { rollUpTypes } from './roll-up-types.ts';
+import { closedRooms } from './rooms.ts';
 
+const REPOSITORY = join(import.meta.dirname, '../..');
 rmSync('dist', { recursive: true, force: true });
 const outdir = 'dist';
 const licences = new Licences();
 async function bundle(options: BuildOptions, finish = async (_file: string) => {}): Promise<void> {
-  const { metafile } = await build({ ...options, outdir, metafile: true });
+  const plugins = [closedRooms(REPOSITORY), ...(options.plugins ?? [])];
+  const { metafile } = await build({ ...options, plugins, outdir, metafile: true });
   for (const output of Object.keys(metafile!.outputs)) {
     await finish(output);
     keepAddresses(output);
@@ -167,7 +170,7 @@ async function writeTypes(folder: string): Promise<void> {
     const entries = Object.entries(entryModules(...ENTRY_NAMES)).map(
       ([name, module]) => [name, join(perFile, module.replace(/\.ts$/, '.d.ts'))] as const,
     );
-    await rollUpTypes(Object.fromEntries(entries), folder);
+    await rollUpTypes(Object.fromEntries(entries), folder, perFile);
   } finally {
     rmSync(perFile, { recursive: true });
   }

@@ -2,8 +2,10 @@
 // page's bundle, and names that programs see are kept.
 
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { keptNames } from './kept-names.ts';
+import { roomDoors } from './rooms.ts';
 
 // In the sources the worker and its WebAssembly lie in their folders; in the package, beside it.
 const ADDRESSES: Readonly<Record<string, readonly [string, string]>> = {
@@ -54,4 +56,6 @@ export const effectsApart: Plugin = {
   },
 };
 
-export const bundlePlugins: Plugin[] = [flatAddresses, keptNames, withoutMeanings];
+const ROOT = join(import.meta.dirname, '../..');
+
+export const bundlePlugins: Plugin[] = [roomDoors(ROOT), flatAddresses, keptNames, withoutMeanings];

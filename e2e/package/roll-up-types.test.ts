@@ -52,7 +52,7 @@ test('[PKG12] entries share one declaration of a class, and comments stay above 
   }
   const from = (name: string) => join(folder, 'from', name);
   const to = join(folder, 'to');
-  await rollUpTypes({ page: from('page.d.ts'), objects: from('worker.d.ts') }, to);
+  await rollUpTypes({ page: from('page.d.ts'), objects: from('worker.d.ts') }, to, folder);
   const files = readdirSync(to, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.d.ts'))
     .sort();

@@ -8,18 +8,37 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
+import { doorBehind, ROOM_NAMES, roomsBelow } from './rooms.ts';
 
-/** Writes the declarations of these entries, files by name, and their shared types into a folder. */
+/**
+ * Writes the declarations of these entries, files by name, and their shared types into a folder.
+ *
+ * `declarations`: the folder where the compiler wrote those of all modules, as the modules lie in the repository.
+ */
 export async function rollUpTypes(
   entries: Readonly<Record<string, string>>,
   folder: string,
+  declarations: string,
 ): Promise<void> {
+  const rooms = roomsBelow(join(import.meta.dirname, '../..'));
   const input = Object.entries(entries).map(([name, file]) => [name, resolve(file)]);
   const bundle = await rolldown({
     input: Object.fromEntries(input),
-    external: /^[^./]/,
-    // Declarations are read as they are: no compiler runs.
-    plugins: [dts({ dtsInput: true, tsconfig: false })],
+    external: (name) => /^[^./]/.test(name) && !ROOM_NAMES.test(name),
+    plugins: [
+      {
+        name: 'room-doors',
+        resolveId: {
+          order: 'pre',
+          handler: (name) =>
+            ROOM_NAMES.test(name)
+              ? join(declarations, doorBehind(rooms, name).replace(/\.tsx?$/, '.d.ts'))
+              : null,
+        },
+      },
+      // Declarations are read as they are: no compiler runs.
+      dts({ dtsInput: true, tsconfig: false }),
+    ],
   });
   await bundle.write({
     dir: folder,

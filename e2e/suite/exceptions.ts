@@ -141,6 +141,7 @@ export const SHARED_NAMES: Readonly<Record<string, string>> = {
 
 /** Tests without a rule: `file`, a folder, or `file title` as far as it goes, and why. */
 export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
+  'e2e/package/rooms.test.ts': 'the borders between the rooms of the repository',
   'e2e/suite': 'tests of the tests',
   'e2e/workerd/conformance': 'tests of the tests',
   'e2e/workerd/fuzz': 'tests of the tests',

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 interface Wing {
   /** The rooms from the ground up: a room imports those before it. Absent: the wing is one room. */
   readonly rooms?: readonly string[];
-  /** Wings, or rooms of wings, on which this wing stands. */
+  /** Wings, or rooms and files of wings, on which this wing stands. */
   readonly on: readonly string[];
 }
 
@@ -53,66 +53,32 @@ const WINGS: Readonly<Record<string, Wing>> = {
     rooms: ['boot', 'entries'],
     on: ['worker/realm', 'worker/objects', 'worker/engine', 'src/shared'],
   },
-  // A part of a package stands before the package.
-  'packages/follow/copy': {
-    on: ['packages/follow', 'worker/objects', 'worker/engine', 'src/shared'],
+  'src/doors': { on: ['src/page', 'src/shared'] },
+  'worker/doors': { on: ['worker/start', 'worker/realm', 'worker/objects', 'worker/engine'] },
+
+  // Packages reach the core, and one another, through doors. A part of a package stands before the package.
+  'packages/adapters/drizzle': { on: ['packages/adapters/migrate', 'src/doors'] },
+  'packages/adapters/react': {
+    on: ['packages/adapters/draft', 'packages/adapters/observed', 'src/doors'],
   },
+  'packages/adapters/solid': { on: ['packages/adapters/observed', 'src/doors'] },
+  'packages/adapters/svelte': { on: ['packages/adapters/observed', 'src/doors'] },
+  'packages/adapters/vue': { on: ['packages/adapters/observed', 'src/doors'] },
+  'packages/adapters': { on: ['src/doors'] },
+  'packages/cli': {
+    on: ['packages/command-line', 'packages/workers', 'worker/start/entries', 'src/doors'],
+  },
+  'packages/command-line': { on: ['src/doors/errors.ts'] },
+  'packages/entries': {
+    on: ['packages/html-rewriter', 'worker/doors', 'worker/start/entries', 'src/doors'],
+  },
+  'packages/follow/copy': { on: ['packages/follow', 'worker/doors', 'src/doors'] },
   'packages/follow': {
     rooms: ['protocol', 'changes', 'capture', 'server', 'app'],
-    on: ['src/shared'],
+    on: ['src/doors'],
   },
-  'packages/html-rewriter': {
-    on: ['worker/realm', 'src/shared'],
-  },
-  'packages/entries': {
-    on: ['packages/html-rewriter', 'worker/start', 'worker/realm', 'src/page', 'src/shared'],
-  },
-  'packages/inspector': { on: ['src/page', 'src/shared'] },
-  'packages/vite': { on: ['src/shared'] },
-  'packages/workers/bindings': {
-    on: ['worker/realm/library', 'src/shared/contract', 'src/shared/values'],
-  },
-  'packages/workers/dev': {
-    on: [
-      'packages/vite',
-      'packages/html-rewriter',
-      'packages/workers/bindings',
-      'worker/start',
-      'worker/realm',
-      'src/shared',
-    ],
-  },
-  'packages/workers/vitest/host': {
-    on: [
-      'packages/html-rewriter',
-      'worker/start',
-      'worker/realm',
-      'worker/objects',
-      'worker/engine',
-      'src/shared',
-    ],
-  },
-  'packages/workers/vitest': { on: ['packages/vite', 'src/shared/contract'] },
-  'packages/adapters/drizzle': { on: ['packages/adapters/migrate', 'src/shared/contract'] },
-  'packages/adapters/react': {
-    on: ['packages/adapters/draft', 'packages/adapters/observed', 'src/shared/contract'],
-  },
-  'packages/adapters/solid': { on: ['packages/adapters/observed', 'src/shared/contract'] },
-  'packages/adapters/svelte': { on: ['packages/adapters/observed', 'src/shared/contract'] },
-  'packages/adapters/vue': { on: ['packages/adapters/observed', 'src/shared/contract'] },
-  'packages/adapters': { on: ['src/shared'] },
-  'packages/testing/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
-  'packages/testing/simulate': {
-    rooms: ['world', '.'],
-    on: [
-      'packages/html-rewriter',
-      'worker/start',
-      'worker/realm',
-      'worker/objects',
-      'worker/engine',
-      'src/shared',
-    ],
-  },
+  'packages/html-rewriter': { on: ['worker/doors', 'src/doors'] },
+  'packages/inspector': { on: ['src/doors'] },
   'packages/management': {
     rooms: [
       'schedule',
@@ -127,12 +93,34 @@ const WINGS: Readonly<Record<string, Wing>> = {
       '.',
       'cli',
     ],
-    on: ['packages/command-line', 'src/shared/contract'],
+    on: [
+      'packages/command-line',
+      'src/doors/errors.ts',
+      'src/doors/object.ts',
+      'src/doors/storage.ts',
+    ],
   },
-  'packages/command-line': { on: ['src/shared/contract'] },
-  'packages/cli': {
-    on: ['packages/command-line', 'packages/workers/dev', 'worker/start', 'src/shared/contract'],
+  'packages/testing/playwright': { rooms: ['page', '.'], on: ['src/doors'] },
+  'packages/testing/simulate': {
+    rooms: ['world', '.'],
+    on: ['packages/html-rewriter', 'worker/doors', 'worker/engine/storage', 'src/doors'],
   },
+  'packages/vite': { on: ['src/doors'] },
+  'packages/workers/bindings': { on: ['worker/doors/realm.ts', 'src/doors'] },
+  'packages/workers/dev': {
+    on: [
+      'packages/html-rewriter',
+      'packages/vite/project.ts',
+      'packages/workers/bindings',
+      'worker/doors',
+      'worker/start/entries',
+      'src/doors',
+    ],
+  },
+  'packages/workers/vitest/host': {
+    on: ['packages/html-rewriter', 'worker/doors', 'worker/start/entries', 'src/doors'],
+  },
+  'packages/workers/vitest': { on: ['packages/vite/project.ts', 'src/doors'] },
 };
 
 /** The program of the command line is where page and worker meet. */
@@ -205,16 +193,17 @@ export function importFault(file: string, target: string): string | undefined {
   if (from === to || isBridge(file, to)) return undefined;
   const wing = wingOf(from);
   if (wing === undefined) return `${from} has no layer`;
-  return isBelow(to, wing, from) ? undefined : `${from} is not above ${to}`;
+  return isBelow(target, wing, from) ? undefined : `${from} is not above ${to}`;
 }
 
 function wingOf(folder: string): string | undefined {
   return Object.keys(WINGS).find((wing) => isIn(folder, wing));
 }
 
-function isBelow(folder: string, wing: string, from: string): boolean {
+function isBelow(target: string, wing: string, from: string): boolean {
+  const folder = dirname(target);
   const { rooms, on } = WINGS[wing]!;
-  if (!isIn(folder, wing)) return on.some((below) => isIn(folder, below));
+  if (!isIn(folder, wing)) return on.some((below) => isIn(target, below));
   if (rooms === undefined) return true;
   const floor = rooms.indexOf(roomOf(folder, wing));
   return floor !== -1 && floor < rooms.indexOf(roomOf(from, wing));

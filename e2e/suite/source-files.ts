@@ -6,9 +6,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { parseSync } from 'vite';
+import { doorBehind, ROOM_NAMES, roomsBelow } from '../package/rooms.ts';
 
 /** The folder of the repository. */
 export const ROOT = resolve(import.meta.dirname, '../..');
+
+const ROOMS = roomsBelow(ROOT);
 
 /** A node of an ESTree, with the members of its type. */
 export interface SyntaxNode {
@@ -59,14 +62,23 @@ export interface References {
   readonly addresses: readonly string[];
 }
 
+/** The relative paths of the modules that a module imports or exports from, as they are written. */
+export function pathsOf(statements: readonly SyntaxNode[]): readonly string[] {
+  const paths: string[] = [];
+  walk(statements, ({ source }) => {
+    if (isNode(source) && String(source.value).startsWith('.')) paths.push(String(source.value));
+  });
+  return paths;
+}
+
 export function referencesOf(file: string, statements: readonly SyntaxNode[]): References {
   const imports: string[] = [];
   const addresses: string[] = [];
   const add = (list: string[], source: unknown) => {
     const path = isNode(source) ? source.value : undefined;
-    if (typeof path === 'string' && path.startsWith('.')) {
-      list.push(relative(ROOT, resolve(ROOT, dirname(file), path)));
-    }
+    if (typeof path !== 'string') return;
+    if (path.startsWith('.')) list.push(relative(ROOT, resolve(ROOT, dirname(file), path)));
+    if (ROOM_NAMES.test(path)) list.push(doorBehind(ROOMS, path));
   };
   walk(statements, (node) => {
     // Every node with a source refers to a module: imports, exports from, import() and its type.

@@ -6,13 +6,14 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { roomFolderOf } from '../package/rooms.ts';
 import { MODULE_STATE, SHARED_NAMES, TESTS_WITHOUT_RULE } from './exceptions.ts';
 import { exportedNames } from './exported-names.ts';
 import { importCircles } from './import-circles.ts';
 import { importFault, isTool, LOCAL_STORAGE, PROGRAM, productOf } from './layers.ts';
 import { moduleState } from './module-state.ts';
 import { listedRules, shownRules, testFiles } from './rules.ts';
-import { listFiles, parseModule, ROOT, readSource, referencesOf } from './source-files.ts';
+import { listFiles, parseModule, pathsOf, ROOT, readSource, referencesOf } from './source-files.ts';
 import { testTitles } from './test-titles.ts';
 
 const files = listFiles(['src', 'worker', 'packages', 'demo', 'e2e'], /(?<!\.d)\.tsx?$/);
@@ -29,6 +30,16 @@ describe('source', () => {
         .imports.map((target) => [file, target, importFault(file, target)] as const)
         .filter(([, , fault]) => fault !== undefined)
         .map(([, target, fault]) => `${file} -> ${target}: ${fault}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('a package is reached by its name, through a door, and so is the core by packages', () => {
+    const wrong = product.flatMap((file) =>
+      pathsOf(syntax.get(file)!)
+        .map((path) => join(dirname(file), path))
+        .filter((target) => roomFolderOf(target) !== roomFolderOf(file))
+        .map((target) => `${file} -> ${target}`),
     );
     expect(wrong).toEqual([]);
   });

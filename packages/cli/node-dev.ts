@@ -1,8 +1,8 @@
 // `ctx-storage dev`: runs a project's worker on this machine until it is stopped.
 
 import { parseArgs } from 'node:util';
-import { type Subcommand, UsageError } from '../command-line/subcommand.ts';
-import type { DevOptions } from '../workers/dev/dev.ts';
+import { type Subcommand, UsageError } from '@ctx-storage/command-line/subcommand';
+import type { DevOptions } from '@ctx-storage/workers/dev';
 
 const USAGE = `Usage: ctx-storage dev [options]
 

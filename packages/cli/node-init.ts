@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type ExitCode, type Subcommand, UsageError } from '../command-line/subcommand.ts';
-import { VERSION } from '../command-line/version.ts';
+import { type ExitCode, type Subcommand, UsageError } from '@ctx-storage/command-line/subcommand';
+import { VERSION } from '@ctx-storage/command-line/version';
 
 interface Example {
   /** In `docs/examples` of the package. */

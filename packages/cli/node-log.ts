@@ -5,14 +5,14 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { printable } from '@ctx-storage/command-line/printable';
+import { type ExitCode, type Subcommand, UsageError } from '@ctx-storage/command-line/subcommand';
 import type {
+  CommitAuthor,
   LogReport,
   ReportedRecord,
   ReportedSegment,
-} from '../../src/shared/contract/log-report.ts';
-import type { CommitAuthor } from '../../src/shared/contract/storage.ts';
-import { printable } from '../command-line/printable.ts';
-import { type ExitCode, type Subcommand, UsageError } from '../command-line/subcommand.ts';
+} from '@ctx-storage/core/storage';
 
 const USAGE = `Usage: ctx-storage log <folder or file>… [options]
 

@@ -5,10 +5,10 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { runCommandLine } from '../command-line/command-line.ts';
-import { deprecationsCommand } from '../management/cli/node-deprecations.ts';
-import { managementCommand } from '../management/cli/node-management.ts';
-import { ManagementObject } from '../management/objects/management-object.ts';
+import { runCommandLine } from '@ctx-storage/command-line/command-line';
+import { deprecationsCommand } from '@ctx-storage/management/deprecations-command';
+import { managementCommand } from '@ctx-storage/management/management-command';
+import { ManagementObject } from '@ctx-storage/management/object';
 import { devCommand } from './node-dev.ts';
 import { initCommand } from './node-init.ts';
 import { logCommand } from './node-log.ts';
@@ -21,7 +21,7 @@ const stopped = () =>
 
 const management = managementCommand({
   async openObjects(directory) {
-    const { createObjects } = await import('../../worker/start/entries/node-objects.ts');
+    const { createObjects } = await import('@ctx-storage/worker/node');
     const objects = await createObjects(
       { ManagementObject },
       directory === undefined ? {} : { directory },
@@ -38,12 +38,12 @@ const dev = devCommand({
     for (const event of ['uncaughtException', 'unhandledRejection']) {
       process.on(event, (error) => console.error('Uncaught', error));
     }
-    const { dev: serveProject } = await import('../workers/dev/dev.ts');
+    const { dev: serveProject } = await import('@ctx-storage/workers/dev');
     return serveProject(options, async () => {
       const { holdGlobals, provideEnv, provideMore, startApp } = await import(
-        '../workers/dev/node-dev-host.ts'
+        '@ctx-storage/workers/dev-host'
       );
-      const makers = await import('../workers/bindings/index.ts');
+      const makers = await import('@ctx-storage/workers/bindings');
       return {
         makers,
         addressOf: (specifier) => import.meta.resolve(specifier),
@@ -60,7 +60,7 @@ const dev = devCommand({
 
 const log = logCommand({
   async read(folder, nowMs) {
-    const { readLog } = await import('../../worker/start/entries/node-log-files.ts');
+    const { readLog } = await import('@ctx-storage/worker/node-log-files');
     return readLog(folder, nowMs);
   },
 });

@@ -1,7 +1,7 @@
 // The command line `ctx-storage <subcommand> …`: finds the subcommand, and reports bad input as one line
 // and exit code 2.
 
-import { isStorageError } from '../../src/shared/contract/errors.ts';
+import { isStorageError } from '@ctx-storage/core/errors';
 import { printable, printableLines } from './printable.ts';
 import { type ExitCode, type Subcommand, type Surroundings, UsageError } from './subcommand.ts';
 import { VERSION } from './version.ts';

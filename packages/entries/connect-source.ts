@@ -2,16 +2,15 @@
 //
 // A module of its own, because a bundler that follows it emits the worker that runs them.
 
-import { withClient } from '../../src/page/start/client-code.ts';
-import type { ConnectOptions } from '../../src/page/start/connect.ts';
-import type { SourceObjects } from '../../src/page/storage/source-client.ts';
-import type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
-import type { ConsoleEntry, SourceFiles } from '../../src/shared/contract/source.ts';
+import type { ConsoleEntry, SourceFiles } from '@ctx-storage/core/contract';
+import type { ConnectOptions, SourceObjects } from '@ctx-storage/core/page';
+import { withClient } from '@ctx-storage/core/page';
+import type { HistoryLimits } from '@ctx-storage/core/storage';
 import { spawnSourceWorker } from './spawn-source-worker.ts';
 
-export type { SourceObjects } from '../../src/page/storage/source-client.ts';
-export type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
-export type { ConsoleEntry, ConsoleLevel, SourceFiles } from '../../src/shared/contract/source.ts';
+export type { ConsoleEntry, ConsoleLevel, SourceFiles } from '@ctx-storage/core/contract';
+export type { SourceObjects } from '@ctx-storage/core/page';
+export type { HistoryLimits } from '@ctx-storage/core/storage';
 
 /** How classes from source are loaded and run, and where their objects live. */
 export interface SourceConnectOptions extends ConnectOptions {

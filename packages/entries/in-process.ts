@@ -1,8 +1,8 @@
 // `ctx-storage/in-process`: the core's objects in this thread, with the globals of packages.
 
-import { wholeRealm } from '../../worker/realm/modules/whole-realm.ts';
-import { installHtmlRewriter } from '../html-rewriter/html-rewriter.ts';
+import { installHtmlRewriter } from '@ctx-storage/html-rewriter';
+import { wholeRealm } from '@ctx-storage/worker/realm';
 
 wholeRealm.extend(installHtmlRewriter);
 
-export * from '../../worker/start/entries/in-process.ts';
+export * from '@ctx-storage/worker/in-process';

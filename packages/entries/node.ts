@@ -1,8 +1,8 @@
 // `ctx-storage/node`: the core's objects in Node, with the globals of packages.
 
-import { wholeRealm } from '../../worker/realm/modules/whole-realm.ts';
-import { installHtmlRewriter } from '../html-rewriter/html-rewriter.ts';
+import { installHtmlRewriter } from '@ctx-storage/html-rewriter';
+import { wholeRealm } from '@ctx-storage/worker/realm';
 
 wholeRealm.extend(installHtmlRewriter);
 
-export * from '../../worker/start/entries/node-objects.ts';
+export * from '@ctx-storage/worker/node';

@@ -1,9 +1,8 @@
 // The worker of `connectSource`: classes whose code its page sends.
 
-import { browserLoader } from '../../worker/realm/source/load-source.ts';
-import { runSource, type SourceScope } from '../../worker/realm/source/run-source.ts';
-import { serve } from '../../worker/start/entries/serve.ts';
-import { provideHtmlRewriter } from '../html-rewriter/html-rewriter.ts';
+import { provideHtmlRewriter } from '@ctx-storage/html-rewriter';
+import { browserLoader, runSource, type SourceScope } from '@ctx-storage/worker/realm';
+import { serve } from '@ctx-storage/worker/serve';
 
 provideHtmlRewriter(); // the code comes later, and cannot wait for a download
 runSource(

@@ -1,7 +1,7 @@
 // Starts the worker that runs source. Its address is spelled out here because bundlers recognise exactly
 // this form; the package build rewrites the address.
 
-import { folderLeftBehind, noAddress, ownWasmUrl } from '../../src/shared/contract/wasm-url.ts';
+import { folderLeftBehind, noAddress, ownWasmUrl } from '@ctx-storage/core/contract';
 
 export function spawnSourceWorker(): Worker {
   if (ownWasmUrl() === null) throw noAddress('worker, wasmUrl, lateUrl');

@@ -3,15 +3,14 @@
 // Nothing of the platform parses a stream of HTML, so this is code of its own; a page loads it only if its objects'
 // code names the class. Invariant: a handler runs as code of the object that called `transform`.
 
-import { bindToStores, currentContext } from '../../src/shared/calls/io/current-context.ts';
-import { replaceGlobal } from '../../src/shared/calls/io/replace-global.ts';
+import { bindToStores, currentContext, replaceGlobal } from '@ctx-storage/core/calls';
 import type {
   DocumentContentHandlers,
   ElementContentHandlers,
   HTMLRewriter as Rewriter,
-} from '../../src/shared/contract/html-rewriter.ts';
-import { refuseToClone } from '../../src/shared/values/object-kind.ts';
-import { ByteChannel } from '../../worker/realm/globals/byte-channel.ts';
+} from '@ctx-storage/core/contract';
+import { refuseToClone } from '@ctx-storage/core/values';
+import { ByteChannel } from '@ctx-storage/worker/realm';
 import { Charset } from './charset.ts';
 import { stringOf } from './mutations.ts';
 import { type Handler, type RewriterHandlers, Rewriting } from './rewriting.ts';
@@ -28,7 +27,7 @@ export type {
   EndTag,
   HtmlContent,
   Text,
-} from '../../src/shared/contract/html-rewriter.ts';
+} from '@ctx-storage/core/contract';
 
 export class HTMLRewriter implements Rewriter {
   readonly #handlers: RewriterHandlers[] = [];

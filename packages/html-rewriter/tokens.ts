@@ -2,9 +2,9 @@
 //
 // Invariant: a token works while its handler runs, and the promise of the handler; afterwards every member throws.
 
-import type * as contract from '../../src/shared/contract/html-rewriter.ts';
-import type { ContentOptions, HtmlContent } from '../../src/shared/contract/html-rewriter.ts';
-import { refuseToClone } from '../../src/shared/values/object-kind.ts';
+import type * as contract from '@ctx-storage/core/contract';
+import type { ContentOptions, HtmlContent } from '@ctx-storage/core/contract';
+import { refuseToClone } from '@ctx-storage/core/values';
 import type { EditedEndTag, EditedStartTag } from './edited-tags.ts';
 import { givenContent, givenText, type Mutations, stringOf } from './mutations.ts';
 import type { TagNamespace } from './tag-context.ts';

@@ -1,8 +1,8 @@
 // When which alarm is due, and the objects' clock, where the inspector was given it.
 
+import { followCommits } from '@ctx-storage/core/live';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useState } from 'preact/hooks';
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
-import { followCommits } from '../../src/shared/live/every-commit.ts';
 import { ClockControls } from './clock-controls.tsx';
 import { type DrivenClock, heldTime, untilText } from './clock-time.ts';
 import type { InspectedObjects } from './source.ts';

@@ -1,7 +1,7 @@
 // The branches of what the timeline shows: a new one of the chosen moment, and a list with the actions of each.
 
+import type { StorageCommit } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';
-import type { StorageCommit } from '../../src/shared/contract/storage.ts';
 import { counted, timeText } from './text.ts';
 import type { InspectedBranches, ListedBranch } from './use-branches.ts';
 

@@ -1,6 +1,6 @@
 // From rows to a chart: which columns it is of, and where a value lies.
 
-import type { SqlStorageValue } from '../../src/shared/contract/storage.ts';
+import type { SqlStorageValue } from '@ctx-storage/core/storage';
 
 export interface ChartPoint {
   readonly label: string;

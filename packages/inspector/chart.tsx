@@ -1,7 +1,7 @@
 // A column of a result as bars, or as a line if there are many rows.
 
+import type { SqlStorageValue } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';
-import type { SqlStorageValue } from '../../src/shared/contract/storage.ts';
 import { type ChartPoint, chartColumns, chartPoints, ticksOf } from './chart-scale.ts';
 import { counted } from './text.ts';
 

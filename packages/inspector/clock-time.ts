@@ -1,6 +1,6 @@
 // The time of driven objects, in words, and whether somebody drives it.
 
-import type { ObjectsClock } from '../../src/shared/contract/object-management.ts';
+import type { ObjectsClock } from '@ctx-storage/core/object';
 
 /** The parts of a clock that move the objects' time. */
 export type DrivenClock = Pick<ObjectsClock, 'now' | 'advance' | 'resume'> & {

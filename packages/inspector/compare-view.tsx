@@ -5,8 +5,8 @@ import type {
   RowChange,
   RowValues,
   SchemaChange,
-} from '../../src/shared/contract/changes.ts';
-import type { SqlStorageValue } from '../../src/shared/contract/storage.ts';
+  SqlStorageValue,
+} from '@ctx-storage/core/storage';
 import { type ChangeGroup, type Compared, excerpts, sizeOf, totalOf } from './compared.ts';
 import { cellText } from './grid.tsx';
 import { fingerprintOf, lineOf } from './stored-value.ts';

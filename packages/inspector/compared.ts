@@ -9,7 +9,7 @@ import type {
   RowChange,
   StorageChange,
   StorageDiff,
-} from '../../src/shared/contract/changes.ts';
+} from '@ctx-storage/core/storage';
 
 /** How many changes of a group are shown. */
 export const SHOWN_MAX = 100;

@@ -1,12 +1,12 @@
 // Changes that cannot be made because the object has something else there by now: each is shown, and decided here.
 
-import { useState } from 'preact/hooks';
 import type {
   MergeDecision,
   RowValues,
   StorageChange,
   StorageConflict,
-} from '../../src/shared/contract/changes.ts';
+} from '@ctx-storage/core/storage';
+import { useState } from 'preact/hooks';
 import { alarmText, keyText } from './compare-view.tsx';
 import { cellText } from './grid.tsx';
 import { fingerprintOf, lineOf } from './stored-value.ts';

@@ -1,8 +1,8 @@
 // SQL, run on the object: rows, their cost, the plan of a query, Stop, and the way back after a write.
 
+import { withSignal } from '@ctx-storage/core/calls';
+import type { SqlStorageValue, StorageHandle } from '@ctx-storage/core/storage';
 import { useRef, useState } from 'preact/hooks';
-import { withSignal } from '../../src/shared/calls/stubs/with-signal.ts';
-import type { SqlStorageValue, StorageHandle } from '../../src/shared/contract/storage.ts';
 import { Chart } from './chart.tsx';
 import { Grid } from './grid.tsx';
 import { rowsAsFile, saveFile } from './row-text.ts';

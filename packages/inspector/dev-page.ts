@@ -3,9 +3,8 @@
 // Invariant: it opens nothing in this browser. The connection is the one of any page with its worker, whose messages
 // travel over a WebSocket.
 
-import { connect } from '../../src/page/start/connect.ts';
-import { deserialize } from '../../src/shared/values/decode.ts';
-import { serialize } from '../../src/shared/values/encode.ts';
+import { connect } from '@ctx-storage/core/page';
+import { deserialize, serialize } from '@ctx-storage/core/values';
 import { mountInspector } from './index.ts';
 
 /** A worker at the other end of a socket. Its end is told as the error of a worker. */

@@ -1,8 +1,8 @@
 // Files: a database or rows are taken in, with the way back; all of the object, or a table, is saved as a file.
 
+import { withSignal } from '@ctx-storage/core/calls';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useState } from 'preact/hooks';
-import { withSignal } from '../../src/shared/calls/stubs/with-signal.ts';
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
 import { type GivenFiles, givenFiles } from './given-files.ts';
 import { type RowFormat, rowsAsFile, saveFile } from './row-text.ts';
 import { quoted, tablesOf } from './tables.ts';

@@ -7,9 +7,9 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table cannot draw a part of its rows
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid and the content of its cells have the focus
 
+import type { SqlStorageValue } from '@ctx-storage/core/storage';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { SqlStorageValue } from '../../src/shared/contract/storage.ts';
 import { bytesText } from './text.ts';
 
 export const ROW_PX = 28;

@@ -1,9 +1,9 @@
 // The inspector: which object is open, and which of its panels is shown.
 
+import type { ObjectSummary } from '@ctx-storage/core/object';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ObjectSummary } from '../../src/shared/contract/object-management.ts';
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
 import { AlarmsPanel } from './alarms-panel.tsx';
 import type { DrivenClock } from './clock-time.ts';
 import { ConsolePanel } from './console-panel.tsx';

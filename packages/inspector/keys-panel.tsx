@@ -1,7 +1,7 @@
 // Keys and values: a list by prefix, which follows every commit, and the open entry as a tree.
 
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useMemo, useState } from 'preact/hooks';
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
 import { fingerprintOf, lineOf, parseLiteral } from './stored-value.ts';
 import { counted, errorText, leafText, typeText } from './text.ts';
 import { useChanges, useFollowed } from './use-followed.ts';

@@ -1,7 +1,7 @@
 // The objects of each class: which exist, how large they are, their branches, when their alarm is due. Opens one.
 
+import type { ObjectSummary } from '@ctx-storage/core/object';
 import { useEffect, useState } from 'preact/hooks';
-import type { ObjectSummary } from '../../src/shared/contract/object-management.ts';
 import type { InspectedObjects } from './source.ts';
 import { bytesText, errorText, timeText } from './text.ts';
 

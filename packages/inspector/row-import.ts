@@ -3,7 +3,7 @@
 // Invariant: a batch is one statement, and so one transaction; other calls may run between two batches. Rows written
 // before a failure stay, until the caller restores the bookmark of the moment before.
 
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import type { ImportedColumn } from './column-kind.ts';
 import type { RowFile, RowsRead } from './row-file.ts';
 import { quoted } from './tables.ts';

@@ -1,6 +1,6 @@
 // Rows as text for other programs: CSV and JSON. Bytes are hexadecimal digits.
 
-import type { SqlStorageValue } from '../../src/shared/contract/storage.ts';
+import type { SqlStorageValue } from '@ctx-storage/core/storage';
 import { guardedText } from './formula-guard.ts';
 
 export type RowFormat = 'csv' | 'json';

@@ -1,7 +1,7 @@
 // The source of an inspector: a handle, or a connection's objects.
 
-import type { RemoteObjects } from '../../src/page/storage/connect.ts';
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
+import type { RemoteObjects } from '@ctx-storage/core/page';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import type { DrivenClock } from './clock-time.ts';
 
 /** The classes of a connection. */

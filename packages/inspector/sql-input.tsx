@@ -1,7 +1,7 @@
 // The text of a statement, with suggestions for the word that is typed: arrows choose one, Enter or Tab takes it.
 
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
 import { type Suggestions, suggestionsAt } from './sql-completion.ts';
 import { type Table, tablesOf } from './tables.ts';
 

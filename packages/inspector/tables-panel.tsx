@@ -1,7 +1,7 @@
 // Tables and their rows: the schema as a tree, and a grid that follows every commit.
 
+import type { SqlStorageValue, StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { SqlStorageValue, StorageHandle } from '../../src/shared/contract/storage.ts';
 import { cellText, Grid, type GridWindow } from './grid.tsx';
 import { fingerprintOf } from './stored-value.ts';
 import {

@@ -6,7 +6,7 @@ import type {
   SqlStorageValue,
   StorageHandle,
   StorageMoment,
-} from '../../src/shared/contract/storage.ts';
+} from '@ctx-storage/core/storage';
 
 /** An object's storage, now or at an earlier moment. */
 export type Readable = Pick<StorageHandle | StorageMoment, 'sql' | 'list'>;

@@ -1,7 +1,7 @@
 // Takes a file of rows into a table, and reports the outcome. Loaded with the first file, together with
 // its reader.
 
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import { checkRowFile } from './row-file.ts';
 import { ImportFailure, importRows } from './row-import.ts';
 import { counted, errorText } from './text.ts';

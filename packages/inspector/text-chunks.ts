@@ -1,6 +1,6 @@
 // The text of a file, a part at a time, and how far it was read.
 
-import { fileBytes } from '../../src/shared/contract/file-bytes.ts';
+import { fileBytes } from '@ctx-storage/core/contract';
 import { FileFault } from './file-fault.ts';
 
 /** Bytes read at once: parsing them takes milliseconds. */

@@ -1,6 +1,6 @@
 // Numbers, sizes, times and errors as the inspector shows them, and the types of stored values.
 
-import { isStorageError } from '../../src/shared/contract/errors.ts';
+import { isStorageError } from '@ctx-storage/core/errors';
 
 const count = new Intl.NumberFormat('en');
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });

@@ -1,13 +1,9 @@
 // The commits of an object over time. Sliders choose two moments, whose states are compared; the object can be taken to
 // a moment and back, a commit can be taken back alone, and a branch can begin anywhere.
 
+import { isStorageError } from '@ctx-storage/core/errors';
+import type { CommitAuthor, StorageBranch, StorageCommit } from '@ctx-storage/core/storage';
 import { useEffect, useState } from 'preact/hooks';
-import { isStorageError } from '../../src/shared/contract/errors.ts';
-import type {
-  CommitAuthor,
-  StorageBranch,
-  StorageCommit,
-} from '../../src/shared/contract/storage.ts';
 import { BranchList } from './branch-list.tsx';
 import { CompareView } from './compare-view.tsx';
 import { type Compared, compare } from './compared.ts';

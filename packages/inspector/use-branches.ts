@@ -3,12 +3,8 @@
 // Invariant: the inspector closes each handle that it opened here. A branch that is not kept ends with its handle, so the
 // handle stays open until the branch is deleted or another object is shown.
 
+import type { ForkOptions, StorageBranch, StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks';
-import type {
-  ForkOptions,
-  StorageBranch,
-  StorageHandle,
-} from '../../src/shared/contract/storage.ts';
 
 /** A branch in the list. */
 export interface ListedBranch {

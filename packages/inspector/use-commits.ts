@@ -1,8 +1,8 @@
 // A reading of an object that is made again after every commit, of whichever tab.
 
+import { type CommitReading, readAfterCommits } from '@ctx-storage/core/live';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect } from 'preact/hooks';
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
-import { type CommitReading, readAfterCommits } from '../../src/shared/live/every-commit.ts';
 
 /** A reading of a busy object is followed by a pause. */
 const PAUSE_MS = 200;

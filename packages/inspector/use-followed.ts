@@ -1,7 +1,7 @@
 // A live value inside the inspector: its latest result, and the changes of the commit before it.
 
+import type { Live } from '@ctx-storage/core/storage';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Live } from '../../src/shared/contract/live.ts';
 
 export interface FollowedValue<T, About> {
   readonly value: T | undefined;

@@ -4,10 +4,9 @@
 // Invariant: a decision is used only for the conflict that was shown. If the object changes meanwhile, the conflicts are
 // shown again.
 
+import { isStorageError } from '@ctx-storage/core/errors';
+import type { MergeOptions, StorageConflict, StorageHandle } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';
-import type { MergeOptions, StorageConflict } from '../../src/shared/contract/changes.ts';
-import { isStorageError } from '../../src/shared/contract/errors.ts';
-import type { StorageHandle } from '../../src/shared/contract/storage.ts';
 import type { ConflictAnswers } from './conflict-view.tsx';
 
 /** Makes the changes; without decisions, only if there is no conflict. Resolves to the bookmark of the commit; null: there is none. */

@@ -5,7 +5,7 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
+import type { HistoryLimits } from '@ctx-storage/core/storage';
 import { NODE_GLOBALS_MODULE } from './node-apis.ts';
 import { envModule, startModule, workerModule } from './worker-module.ts';
 import { mainOf, type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';

@@ -4,7 +4,7 @@
 
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { compareMigrations } from '../../src/shared/contract/d1-migrations.ts';
+import { compareMigrations } from '@ctx-storage/core/contract';
 
 /** Where a database's migrations are, as the wrangler file says. */
 export interface MigrationPlace {

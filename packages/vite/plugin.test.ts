@@ -14,6 +14,10 @@ const WORKER_ENTRY = resolve(import.meta.dirname, '../../worker/start/entries/ob
 /** `ctx-storage/worker/…` in the sources. */
 const MODULES = resolve(import.meta.dirname, '../../worker/realm/modules');
 const MODULE_ALIASES = [
+  {
+    find: 'ctx-storage/worker/html-rewriter',
+    replacement: resolve(import.meta.dirname, '../html-rewriter/html-rewriter.ts'),
+  },
   { find: /^ctx-storage\/worker\/(.+)$/, replacement: join(MODULES, '$1.ts') },
 ];
 

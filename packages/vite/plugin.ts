@@ -13,11 +13,8 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
+import { checkHistoryLimits, type HistoryLimits } from '@ctx-storage/core/storage';
 import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
-import {
-  checkHistoryLimits,
-  type HistoryLimits,
-} from '../../src/shared/contract/history-limits.ts';
 import { decoratorsPlugin } from './decorators.ts';
 import { environmentOf, processVariables } from './dev-vars.ts';
 import { GeneratedWorker, readConfig } from './generated-worker.ts';

@@ -3,7 +3,7 @@
 //
 // Invariant: everything from a configuration or a path appears in them as a JSON string, never as code.
 
-import type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
+import type { HistoryLimits } from '@ctx-storage/core/storage';
 import type { MigrationPlace } from './migration-files.ts';
 import { populatesProcessEnv, processEnvOf } from './node-apis.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';

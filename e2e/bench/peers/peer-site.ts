@@ -8,6 +8,7 @@ import { build } from 'esbuild';
 import { REPOSITORY } from '../../browsers/server.ts';
 import { type StaticSite, serveStatic } from '../../browsers/static-site.ts';
 import { forBrowsers } from '../../package/package-bundle.ts';
+import { roomDoors } from '../../package/rooms.ts';
 import { KITS, type Kit } from './contenders.ts';
 
 export const PEER_HTML =
@@ -54,6 +55,7 @@ export async function servePeers(files: PeerFiles): Promise<StaticSite> {
 async function bundle(scripts: Kit['scripts'], root: string) {
   const { outputFiles } = await build({
     ...forBrowsers,
+    plugins: [roomDoors(root), ...forBrowsers.plugins],
     logLevel: 'error',
     splitting: true,
     sourcemap: false,

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
+import { roomDoors } from '../../package/rooms.ts';
 
 const PROPERTY_RUNS = 25;
 
@@ -45,7 +46,7 @@ export async function writeBundle(files: readonly string[], target: string): Pro
     packages: 'external',
     external: ['*.wasm'],
     logLevel: 'error',
-    plugins: [replaced],
+    plugins: [roomDoors(process.cwd()), replaced],
   });
 }
 

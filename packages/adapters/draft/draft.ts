@@ -2,7 +2,7 @@
 //
 // It has no code of the page's entry, and knows of no storage: it is told the stored text, and given a function that saves.
 
-import type { DraftOptions, SaveText, TextDraft } from '../../../src/shared/contract/draft.ts';
+import type { DraftOptions, SaveText, TextDraft } from '@ctx-storage/core/contract';
 import { FieldDraft } from './field-draft.ts';
 
 export type {
@@ -11,7 +11,7 @@ export type {
   DraftState,
   SaveText,
   TextDraft,
-} from '../../../src/shared/contract/draft.ts';
+} from '@ctx-storage/core/contract';
 
 /**
  * A draft of a stored text. `save` is called with the text, one call at a time, and the last text wins. The user's

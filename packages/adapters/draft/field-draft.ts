@@ -7,13 +7,8 @@
 // Invariants: the text is replaced only while all its letters are saved, or by `resolve('theirs')`. One save runs at a
 // time, but for the last one of a page that is going. A text is saved by the function that was there when it was typed.
 
-import type {
-  DraftOptions,
-  DraftState,
-  SaveText,
-  TextDraft,
-} from '../../../src/shared/contract/draft.ts';
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { DraftOptions, DraftState, SaveText, TextDraft } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
 
 const DELAY_DEFAULT_MS = 300;
 

@@ -3,10 +3,10 @@
 // Invariant: a transaction of Drizzle is one of `storage.transaction`. Queries made with the database itself wait until
 // it has ended, in the order of their calls; only those made with `tx` belong to it.
 
+import { storageError } from '@ctx-storage/core/errors';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import type { DrizzleConfig } from 'drizzle-orm';
 import { drizzle as drizzleBy, type SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy';
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
 
 /** A database of Drizzle, and its storage. */
 export type StorageDatabase<

@@ -9,7 +9,7 @@ import { DRIZZLE_RESULTS, runOnHandle } from '../testing/drizzle-program.ts';
 import { author, schema } from '../testing/drizzle-tables.ts';
 import { drizzle, migrate } from './index.ts';
 
-const FILES: Record<string, string> = import.meta.glob('../../testing/drizzle/**/*.{json,sql}', {
+const FILES: Record<string, string> = import.meta.glob('../testing/drizzle/**/*.{json,sql}', {
   query: '?raw',
   import: 'default',
   eager: true,

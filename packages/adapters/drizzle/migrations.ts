@@ -6,7 +6,7 @@
 // drizzle-kit turns foreign keys off to make a table again, and SQLite ignores that in a transaction: dropping the old
 // table would delete or change the rows that refer to it. Such a migration is refused.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import {
   type MigratableStorage,
   type Migration,

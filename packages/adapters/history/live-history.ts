@@ -4,15 +4,9 @@
 //
 // Invariant: commits of one bookmark are the same, so lists of the same bookmarks are the same list.
 
-import { isStorageError } from '../../../src/shared/contract/errors.ts';
-import type { Live } from '../../../src/shared/contract/live.ts';
-import type {
-  HistoryOptions,
-  StorageCommit,
-  StorageHandle,
-} from '../../../src/shared/contract/storage.ts';
-import { mustBeHandle, readAfterCommits } from '../../../src/shared/live/every-commit.ts';
-import { type LiveSource, LiveValue } from '../../../src/shared/live/live-value.ts';
+import { isStorageError } from '@ctx-storage/core/errors';
+import { type LiveSource, LiveValue, mustBeHandle, readAfterCommits } from '@ctx-storage/core/live';
+import type { HistoryOptions, Live, StorageCommit, StorageHandle } from '@ctx-storage/core/storage';
 
 /** After a reading, that of later commits waits so long: other tabs may commit often. */
 const PAUSE_MS = 100;

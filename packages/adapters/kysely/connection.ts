@@ -3,8 +3,8 @@
 // Invariant: `whenFree` settles once, when Kysely gives the connection back or, before that, when the storage has ended
 // the transaction. The connection then refuses everything, since its statements would no longer be part of a transaction.
 
+import { storageError } from '@ctx-storage/core/errors';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 
 /** The members that the dialect needs; `ctx.storage` has them, here and on workerd, and so have all handles. */
 export interface QueryableStorage {

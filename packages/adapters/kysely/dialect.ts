@@ -5,6 +5,7 @@
 //
 // Uses nothing but SQL, `transaction` and, where there is one, `batch`.
 
+import { storageError } from '@ctx-storage/core/errors';
 import {
   type Dialect,
   type Driver,
@@ -14,7 +15,6 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import { type QueryableStorage, StorageConnection } from './connection.ts';
 
 export type { QueryableStorage };

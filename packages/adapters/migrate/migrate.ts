@@ -9,7 +9,7 @@
 // Keeps true: a migration and the note that it was made are one transaction, so each is made once,
 // whoever else opens the object at the same time.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 
 /** The members that `migrate` needs; both `ctx.storage` and a page's storage have them. */
 export interface MigratableStorage {

@@ -1,6 +1,6 @@
 // The state of a handle or connection that a badge shows.
 
-import type { ConnectionStatus } from '../../../src/shared/contract/connection-status.ts';
+import type { ConnectionStatus } from '@ctx-storage/core/storage';
 import type { Observed } from './observed.ts';
 
 /** The state that a badge shows. The same object until something changes. */

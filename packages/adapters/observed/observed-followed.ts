@@ -4,7 +4,7 @@ import {
   type FollowedStatus,
   type FollowState,
   UNKNOWN_FOLLOW_STATE,
-} from '../../../src/shared/contract/followed.ts';
+} from '@ctx-storage/core/contract';
 import type { Observed } from './observed.ts';
 
 export function observeFollowed(source: FollowedStatus): Observed<FollowState> {

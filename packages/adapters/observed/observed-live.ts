@@ -1,7 +1,7 @@
 // Live values that components show. Components that show the same read share one live value.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { Live, LiveState } from '../../../src/shared/contract/live.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { Live, LiveState } from '@ctx-storage/core/storage';
 import type { Observed } from './observed.ts';
 import { SharedLives } from './shared-lives.ts';
 

@@ -1,6 +1,6 @@
 // What an undo stack can do, for the button that shows it, and its functions.
 
-import type { UndoStack, UndoState } from '../../../src/shared/contract/undo.ts';
+import type { UndoStack, UndoState } from '@ctx-storage/core/live';
 import type { Observed } from './observed.ts';
 
 /** The state of a stack, and its functions, which stay the same. */

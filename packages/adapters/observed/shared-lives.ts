@@ -6,7 +6,7 @@
 //
 // Does not know the framework of the components.
 
-import type { Live, LiveState } from '../../../src/shared/contract/live.ts';
+import type { Live, LiveState } from '@ctx-storage/core/storage';
 
 /** Runs the task after the delay; the result cancels it. */
 type After = (delayMs: number, task: () => void) => () => void;

@@ -7,7 +7,7 @@ export type {
   DraftOptions,
   DraftState,
   SaveText,
-} from '../../../src/shared/contract/draft.ts';
+} from '@ctx-storage/core/contract';
 export type { ConnectionSnapshot } from '../observed/observed-connection.ts';
 export type { UndoControls } from '../observed/observed-undo.ts';
 export { useConnectionStatus } from './use-connection-status.ts';

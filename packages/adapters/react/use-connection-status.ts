@@ -1,8 +1,8 @@
 // The hook for an honest badge: how a handle or connection is connected, and which of its writes are
 // saved.
 
+import type { ConnectionStatus } from '@ctx-storage/core/storage';
 import { useMemo, useSyncExternalStore } from 'react';
-import type { ConnectionStatus } from '../../../src/shared/contract/connection-status.ts';
 import { type ConnectionSnapshot, observeConnection } from '../observed/observed-connection.ts';
 
 /** The state of a handle of `openStorage` or a connection of `connect`, again after each `statechange`. */

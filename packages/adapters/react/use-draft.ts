@@ -1,12 +1,7 @@
 // The hook for a text field: the user's text, and how much of it is stored.
 
+import type { DraftControls, DraftOptions, DraftState, SaveText } from '@ctx-storage/core/contract';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
-import type {
-  DraftControls,
-  DraftOptions,
-  DraftState,
-  SaveText,
-} from '../../../src/shared/contract/draft.ts';
 import { FieldDraft } from '../draft/field-draft.ts';
 
 /**

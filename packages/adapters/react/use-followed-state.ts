@@ -1,7 +1,7 @@
 // The hook for an object that follows one on a server: whether it is connected, and how many calls wait or were refused.
 
+import type { FollowedStatus, FollowState } from '@ctx-storage/core/contract';
 import { useMemo, useSyncExternalStore } from 'react';
-import type { FollowedStatus, FollowState } from '../../../src/shared/contract/followed.ts';
 import { observeFollowed } from '../observed/observed-followed.ts';
 
 /** The state of an object: of `followed(stub)` of `ctx-storage/follow`, again after each `change`. */

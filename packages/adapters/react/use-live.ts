@@ -5,9 +5,9 @@
 // never have a first value; if the component then throws its error, the live value ends soon. A live value ends with the
 // last component that shows it.
 
+import { storageError } from '@ctx-storage/core/errors';
+import type { Live, LiveState } from '@ctx-storage/core/storage';
 import { useEffect, useMemo, useReducer, useState, useSyncExternalStore } from 'react';
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { Live, LiveState } from '../../../src/shared/contract/live.ts';
 import { type ObservedLive, observeLive, restless } from '../observed/observed-live.ts';
 import { SteadyRead } from './steady-read.ts';
 

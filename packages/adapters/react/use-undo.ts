@@ -1,7 +1,7 @@
 // The hook for an undo button: what an undo stack can do, and its functions.
 
+import type { UndoStack } from '@ctx-storage/core/live';
 import { useMemo, useSyncExternalStore } from 'react';
-import type { UndoStack } from '../../../src/shared/contract/undo.ts';
 import { observeUndo, type UndoControls, undoFunctions } from '../observed/observed-undo.ts';
 
 /**

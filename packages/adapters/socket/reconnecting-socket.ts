@@ -6,9 +6,9 @@
 //
 // Does not know time, nor how a connection is made.
 
-import { checkClose, closeEvent } from '../../../src/shared/calls/sockets/close-event.ts';
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import type { ObjectResponse, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
+import { checkClose, closeEvent } from '@ctx-storage/core/calls';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import type { ObjectResponse, ObjectWebSocket } from '@ctx-storage/core/object';
 
 /** Messages that wait for a connection, in bytes. */
 const WAITING_BYTES_MAX = 1_048_576;

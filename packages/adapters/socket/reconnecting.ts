@@ -3,7 +3,7 @@
 //
 // It has no code of the page's entry, and uses only the interface of that entry's stubs.
 
-import type { ObjectResponse } from '../../../src/shared/contract/object.ts';
+import type { ObjectResponse } from '@ctx-storage/core/object';
 import { ReconnectingSocket } from './reconnecting-socket.ts';
 
 export type {

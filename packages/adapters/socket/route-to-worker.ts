@@ -3,7 +3,7 @@
 // Invariant: requests that are not routed reach the scope's own functions, unchanged. Does not know how the worker is
 // reached: a request waits for it.
 
-import type { ObjectResponse } from '../../../src/shared/contract/object.ts';
+import type { ObjectResponse } from '@ctx-storage/core/object';
 import { RoutedSocket } from './routed-socket.ts';
 
 /** The member of `worker` that is used. */

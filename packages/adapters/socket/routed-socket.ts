@@ -5,8 +5,8 @@
 //
 // Does not know how a connection is made.
 
-import { checkClose, closeEvent } from '../../../src/shared/calls/sockets/close-event.ts';
-import type { ObjectResponse, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
+import { checkClose, closeEvent } from '@ctx-storage/core/calls';
+import type { ObjectResponse, ObjectWebSocket } from '@ctx-storage/core/object';
 
 /** The code of a connection that was lost, or never made. */
 const LOST = 1006;

@@ -5,10 +5,9 @@
 // Invariant: a state is followed while the owner that asked for it exists, and never on a server, where Solid runs no
 // effects.
 
+import type { UndoStack } from '@ctx-storage/core/live';
+import type { ConnectionStatus, Live, LiveState } from '@ctx-storage/core/storage';
 import { type Accessor, createEffect, createSignal, onCleanup } from 'solid-js';
-import type { ConnectionStatus } from '../../../src/shared/contract/connection-status.ts';
-import type { Live, LiveState } from '../../../src/shared/contract/live.ts';
-import type { UndoStack } from '../../../src/shared/contract/undo.ts';
 import { type Observed, viewOf } from '../observed/observed.ts';
 import {
   type ConnectionSnapshot,

@@ -4,10 +4,9 @@
 //
 // Invariant: a state is followed while an effect or a template reads it, and never on a server.
 
+import type { UndoStack } from '@ctx-storage/core/live';
+import type { ConnectionStatus, Live, LiveState } from '@ctx-storage/core/storage';
 import { createSubscriber } from 'svelte/reactivity';
-import type { ConnectionStatus } from '../../../src/shared/contract/connection-status.ts';
-import type { Live, LiveState } from '../../../src/shared/contract/live.ts';
-import type { UndoStack } from '../../../src/shared/contract/undo.ts';
 import { type Observed, viewOf } from '../observed/observed.ts';
 import { type ConnectionSnapshot, observeConnection } from '../observed/observed-connection.ts';
 import { observeLive } from '../observed/observed-live.ts';

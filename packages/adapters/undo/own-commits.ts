@@ -3,7 +3,7 @@
 // Invariant: each commit since the first reading is told once, and no more of the history is read than since the last
 // reading.
 
-import type { StorageCommit, StorageHandle } from '../../../src/shared/contract/storage.ts';
+import type { StorageCommit, StorageHandle } from '@ctx-storage/core/storage';
 
 /** Commits of one reading. The first one is short, because mostly one commit is new. */
 const FIRST_COUNT = 10;

@@ -5,8 +5,8 @@
 //
 // Does not know how commits are read or reverted.
 
-import { REVERTED_COMMITS_MAX } from '../../../src/shared/contract/limits.ts';
-import type { StorageCommit } from '../../../src/shared/contract/storage.ts';
+import type { StorageCommit } from '@ctx-storage/core/storage';
+import { REVERTED_COMMITS_MAX } from '@ctx-storage/core/storage';
 
 export type Direction = 'undo' | 'redo';
 

@@ -5,11 +5,10 @@
 //
 // Does not know how a commit is reverted, nor who made it: the log does.
 
-import type { ConflictError } from '../../../src/shared/contract/changes.ts';
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import type { StorageCommit, StorageHandle } from '../../../src/shared/contract/storage.ts';
-import type { UndoOptions, UndoStack, UndoState } from '../../../src/shared/contract/undo.ts';
-import { followCommits } from '../../../src/shared/live/every-commit.ts';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import type { UndoOptions, UndoStack, UndoState } from '@ctx-storage/core/live';
+import { followCommits } from '@ctx-storage/core/live';
+import type { ConflictError, StorageCommit, StorageHandle } from '@ctx-storage/core/storage';
 import { OwnCommits } from './own-commits.ts';
 import { type Direction, type Group, UndoEntries, type UndoEntry } from './undo-entries.ts';
 

@@ -2,13 +2,13 @@
 //
 // It has no code of the page's entry, and uses only the interface of that entry's handles.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
-import type { UndoOptions, UndoStack } from '../../../src/shared/contract/undo.ts';
-import { mustBeHandle } from '../../../src/shared/live/every-commit.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { UndoOptions, UndoStack } from '@ctx-storage/core/live';
+import { mustBeHandle } from '@ctx-storage/core/live';
+import type { StorageHandle } from '@ctx-storage/core/storage';
 import { CommitStack } from './undo-stack.ts';
 
-export type { UndoOptions, UndoStack, UndoState } from '../../../src/shared/contract/undo.ts';
+export type { UndoOptions, UndoStack, UndoState } from '@ctx-storage/core/live';
 
 const DEPTH_DEFAULT = 100;
 const DEPTH_MAX = 10_000;

@@ -4,10 +4,9 @@
 //
 // Invariant: a state is followed while the scope that asked for it is active, and never on a server.
 
+import type { UndoStack } from '@ctx-storage/core/live';
+import type { ConnectionStatus, Live, LiveState } from '@ctx-storage/core/storage';
 import { type MaybeRefOrGetter, shallowRef, toValue, watchEffect } from 'vue';
-import type { ConnectionStatus } from '../../../src/shared/contract/connection-status.ts';
-import type { Live, LiveState } from '../../../src/shared/contract/live.ts';
-import type { UndoStack } from '../../../src/shared/contract/undo.ts';
 import { type Observed, viewOf } from '../observed/observed.ts';
 import {
   type ConnectionSnapshot,

@@ -2,21 +2,15 @@
 //
 // Does not know where the objects are: their stubs do.
 
-import {
-  type AskFollowed,
-  type FollowedStub,
-  followedStub,
-  noteOf,
-} from '../../../src/shared/calls/stubs/followed-calls.ts';
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { type AskFollowed, type FollowedStub, followedStub, noteOf } from '@ctx-storage/core/calls';
 import {
   type FollowedStatus,
   type FollowRefusal,
   type FollowState,
   UNKNOWN_FOLLOW_STATE,
-} from '../../../src/shared/contract/followed.ts';
-import type { WireAddress } from '../../../src/shared/wire/address.ts';
-import type { FollowAnswers, FollowAsk } from '../../../src/shared/wire/follow-asks.ts';
+} from '@ctx-storage/core/contract';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import type { FollowAnswers, FollowAsk, WireAddress } from '@ctx-storage/core/wire';
 
 /** How many workers may go one after the other, each as soon as it was asked: a connection that was closed looks alike. */
 const LOSSES_MAX = 10;
@@ -30,7 +24,7 @@ export type {
   FollowedStatus,
   FollowRefusal,
   FollowState,
-} from '../../../src/shared/contract/followed.ts';
+} from '@ctx-storage/core/contract';
 
 /**
  * The server's answer to a call of an object that follows another one, or the call's result if it has changed nothing.

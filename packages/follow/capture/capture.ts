@@ -6,9 +6,9 @@
 //
 // Does not know followers, nor when changes are sent.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { DurableObjectStorage } from '@ctx-storage/core/storage';
+import { serialize } from '@ctx-storage/core/values';
 import type {
   ChangeSource,
   Changes,

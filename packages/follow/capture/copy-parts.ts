@@ -8,8 +8,8 @@
 //
 // Does not know the writes of the time between two parts.
 
-import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
+import type { DurableObjectStorage } from '@ctx-storage/core/storage';
+import { serialize } from '@ctx-storage/core/values';
 import type { CopyPlace, SentCell, TableChanges } from '../changes/changes.ts';
 import { bytesOfText } from '../changes/exact-text.ts';
 import { exactRows } from './exact-rows.ts';

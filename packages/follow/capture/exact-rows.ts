@@ -6,7 +6,7 @@
 //
 // Does not know tables.
 
-import type { SqlStorageValue } from '../../../src/shared/contract/storage.ts';
+import type { SqlStorageValue } from '@ctx-storage/core/storage';
 import type { SentCell } from '../changes/changes.ts';
 import { exactText, isSureText } from '../changes/exact-text.ts';
 import type { OwnSql } from './own-sql.ts';

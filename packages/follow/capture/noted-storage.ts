@@ -5,7 +5,7 @@
 //
 // Does not know the form of a note.
 
-import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
+import type { DurableObjectStorage } from '@ctx-storage/core/storage';
 
 /** What the storage reports. */
 export interface StorageWrites {

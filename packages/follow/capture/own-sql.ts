@@ -1,9 +1,6 @@
 // The statements of this package on the object's database, beside those of the class: they are not noted.
 
-import type {
-  DurableObjectStorage,
-  SqlStorageValue,
-} from '../../../src/shared/contract/storage.ts';
+import type { DurableObjectStorage, SqlStorageValue } from '@ctx-storage/core/storage';
 
 export interface OwnSql {
   /** The rows of a statement, or none. */

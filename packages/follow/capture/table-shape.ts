@@ -2,7 +2,7 @@
 //
 // Does not know the writes.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import { KEY_COLUMNS_MAX, type SchemaEntry, type TableChanges } from '../changes/changes.ts';
 import type { ReadValue, StoredAs } from './exact-rows.ts';
 import type { OwnSql } from './own-sql.ts';

@@ -16,9 +16,8 @@ import {
   checkString,
   eachOf,
   malformed,
-} from '../../../src/shared/contract/arguments.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
+} from '@ctx-storage/core/contract';
+import { deserialize, serialize } from '@ctx-storage/core/values';
 import {
   type Changes,
   type CopyPlace,

@@ -10,9 +10,7 @@
 //
 // Does not know positions, nor where the changes come from.
 
-import type { Database } from '../../../worker/engine/sql/database.ts';
-import type { PreparedStatement } from '../../../worker/engine/sql/statement.ts';
-import type { Copy } from '../../../worker/engine/storage/copied-content.ts';
+import type { Copy, Database, PreparedStatement } from '@ctx-storage/worker/engine';
 import type { Changes, SchemaEntry, SentCell, TableChanges } from '../changes/changes.ts';
 import { bytesOfText } from '../changes/exact-text.ts';
 

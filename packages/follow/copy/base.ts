@@ -6,12 +6,11 @@
 //
 // Does not know the protocol, nor the class of the object, which runs on branches of it.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import { annotationOf } from '../../../worker/engine/log/annotation.ts';
-import type { Database } from '../../../worker/engine/sql/database.ts';
-import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
-import type { ObjectInstance } from '../../../worker/objects/instance/object-instance.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { ObjectAddress } from '@ctx-storage/core/object';
+import type { Database } from '@ctx-storage/worker/engine';
+import { annotationOf } from '@ctx-storage/worker/engine';
+import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 import type { Changes } from '../changes/changes.ts';
 import { decodeChanges } from '../changes/changes-bytes.ts';
 import type { BaseMark } from '../protocol/follower.ts';

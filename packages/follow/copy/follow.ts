@@ -2,12 +2,15 @@
 //
 // Invariant: calls that an earlier worker has left are sent after a start, also of objects that nobody uses.
 
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import { completeLimits } from '../../../worker/engine/sql/query-limits.ts';
-import type { Followers } from '../../../worker/objects/host/followers.ts';
-import type { ObjectHost, StartFollowing } from '../../../worker/objects/host/object-host.ts';
-import type { HostEnvironment } from '../../../worker/objects/instance/environment.ts';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';
+import { completeLimits } from '@ctx-storage/worker/engine';
+import type {
+  Followers,
+  HostEnvironment,
+  ObjectHost,
+  StartFollowing,
+} from '@ctx-storage/worker/objects';
 import {
   type FollowedEnvironment,
   FollowingObject,

@@ -11,27 +11,22 @@
 //
 // Does not know how the app reaches it.
 
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import {
   type FollowRefusal,
   type FollowState,
   UNKNOWN_FOLLOW_STATE,
-} from '../../../src/shared/contract/followed.ts';
-import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import type {
-  FollowAnswers,
-  FollowAsk,
-  FollowOutcome,
-} from '../../../src/shared/wire/follow-asks.ts';
-import { assert } from '../../../worker/engine/file/invariant.ts';
+} from '@ctx-storage/core/contract';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';
+import type { FollowAnswers, FollowAsk, FollowOutcome } from '@ctx-storage/core/wire';
+import { assert } from '@ctx-storage/worker/engine';
+import type { HostEnvironment, ObjectHost } from '@ctx-storage/worker/objects';
 import {
   FollowedError,
   type FollowedObject,
   type FollowedResult,
   queuedAs,
-} from '../../../worker/objects/host/followers.ts';
-import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
-import type { HostEnvironment } from '../../../worker/objects/instance/environment.ts';
+} from '@ctx-storage/worker/objects';
 import { FOLLOW_SUBPROTOCOL } from '../protocol/connection.ts';
 import type { RefusedCall, SettledOutcome } from '../protocol/follower.ts';
 import { FollowLink, type LinkSocket } from './link.ts';

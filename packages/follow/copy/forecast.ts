@@ -7,18 +7,16 @@
 //
 // Does not know the queue, nor what was sent.
 
-import { callEntry } from '../../../src/shared/calls/stubs/invoke.ts';
+import { callEntry } from '@ctx-storage/core/calls';
 import {
   addressKey,
   branchAddress,
+  mustBeCallable,
   type ObjectAddress,
-} from '../../../src/shared/contract/object-id.ts';
-import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
-import { assert } from '../../../worker/engine/file/invariant.ts';
-import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
-import type { ObjectInstance } from '../../../worker/objects/instance/object-instance.ts';
+} from '@ctx-storage/core/object';
+import { deserialize, serialize } from '@ctx-storage/core/values';
+import { assert } from '@ctx-storage/worker/engine';
+import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 import type { QueuedCall } from '../protocol/follower.ts';
 
 /**

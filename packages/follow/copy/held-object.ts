@@ -3,9 +3,8 @@
 // Invariant: all uses are of one instance. If it ends, its unflushed commits are lost, and so is what the replica knows
 // of them: each later use throws, and the replica is opened again.
 
-import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
-import type { ObjectInstance } from '../../../worker/objects/instance/object-instance.ts';
+import type { ObjectAddress } from '@ctx-storage/core/object';
+import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 
 export class HeldObject {
   readonly instance: ObjectInstance;

@@ -5,7 +5,7 @@
 //
 // Does not know what the messages mean.
 
-import type { FollowState } from '../../../src/shared/contract/followed.ts';
+import type { FollowState } from '@ctx-storage/core/contract';
 import { FOLLOW_PING, FOLLOWER_CLOSE_CODES } from '../protocol/connection.ts';
 import type { Replica, ReplicaEnd } from './replica.ts';
 

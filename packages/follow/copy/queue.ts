@@ -8,13 +8,11 @@
 //
 // Does not know when calls are sent, nor what they mean.
 
-import { checkBytes } from '../../../src/shared/contract/arguments.ts';
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import { idOfStorage, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
-import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
-import type { ObjectInstance } from '../../../worker/objects/instance/object-instance.ts';
+import { checkBytes } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
+import { idOfStorage, type ObjectAddress } from '@ctx-storage/core/object';
+import { deserialize, serialize } from '@ctx-storage/core/values';
+import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 import type { QueuedCall, RefusedCall, StoredQueue } from '../protocol/follower.ts';
 import type { CopyMark } from '../protocol/messages.ts';
 import { HeldObject } from './held-object.ts';

@@ -9,13 +9,12 @@
 //
 // Does not know how a connection is made, nor when again.
 
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import type { FollowState } from '../../../src/shared/contract/followed.ts';
-import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
-import { assert } from '../../../worker/engine/file/invariant.ts';
-import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
+import type { FollowState } from '@ctx-storage/core/contract';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';
+import { deserialize, serialize } from '@ctx-storage/core/values';
+import { assert } from '@ctx-storage/worker/engine';
+import type { ObjectHost } from '@ctx-storage/worker/objects';
 import { MESSAGE_BYTES_MAX } from '../protocol/connection.ts';
 import { decodeToFollower } from '../protocol/decode.ts';
 import {

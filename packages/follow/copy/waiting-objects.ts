@@ -5,9 +5,8 @@
 //
 // Does not know the calls.
 
-import { idOfStorage, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import type { ObjectHost } from '../../../worker/objects/host/object-host.ts';
-import type { ObjectInstance } from '../../../worker/objects/instance/object-instance.ts';
+import { idOfStorage, type ObjectAddress } from '@ctx-storage/core/object';
+import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 
 const TABLE =
   'CREATE TABLE IF NOT EXISTS waiting (className TEXT, name TEXT, PRIMARY KEY (className, name)) WITHOUT ROWID';

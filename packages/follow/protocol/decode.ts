@@ -15,7 +15,7 @@ import {
   eachOf,
   type Fields,
   malformed,
-} from '../../../src/shared/contract/arguments.ts';
+} from '@ctx-storage/core/contract';
 import {
   CALL_FAILURES,
   type CallAnswers,

@@ -5,12 +5,8 @@
 //
 // Writes join the transaction of the event, and are not noted as changes of the object.
 
-import type {
-  DurableObjectStorage,
-  SqlStorageValue,
-} from '../../../src/shared/contract/storage.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
+import type { DurableObjectStorage, SqlStorageValue } from '@ctx-storage/core/storage';
+import { deserialize, serialize } from '@ctx-storage/core/values';
 import type { FollowedOutcome, NumberedOutcome } from '../protocol/messages.ts';
 import type { ClientRecord } from '../protocol/server.ts';
 

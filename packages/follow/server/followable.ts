@@ -2,9 +2,9 @@
 //
 // Invariant: the class runs unmodified, and sees neither its followers nor their messages.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import { FOLLOWABLE } from '../../../src/shared/contract/followed.ts';
-import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
+import { FOLLOWABLE } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
+import type { DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
 import { FOLLOW_SUBPROTOCOL } from '../protocol/connection.ts';
 import { checkOptions, type FollowableOptions } from './options.ts';
 import { type ServedEnvironment, ServedObject } from './served-object.ts';

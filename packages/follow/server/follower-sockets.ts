@@ -7,12 +7,8 @@
 //
 // Does not know the messages.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type {
-  AutoResponse,
-  DurableObjectState,
-  ObjectWebSocket,
-} from '../../../src/shared/contract/object.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { AutoResponse, DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
 import {
   FOLLOW_PING,
   FOLLOW_PONG,

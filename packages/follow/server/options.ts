@@ -2,8 +2,8 @@
 //
 // Invariant: a followable class has a function that authorizes, and each of its methods exists.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { DurableObjectId } from '../../../src/shared/contract/object.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { DurableObjectId } from '@ctx-storage/core/object';
 
 /** The object that a request wants to follow. */
 export interface FollowedTarget<Env = unknown> {

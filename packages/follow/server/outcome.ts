@@ -4,9 +4,8 @@
 //
 // Errors come without frames: those show the server's code.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
-import { serialize, serializeWith } from '../../../src/shared/values/encode.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import { deserialize, serialize, serializeWith } from '@ctx-storage/core/values';
 import type { FollowedOutcome } from '../protocol/messages.ts';
 
 /** Our choice, below the 2 MB of a row on workerd. */

@@ -13,10 +13,9 @@
 //
 // Does not know how changes are captured, nor the messages' meaning.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
+import { deserialize, serialize } from '@ctx-storage/core/values';
 import type { ChangeSource } from '../changes/changes.ts';
 import { decodeCopyPlace, encodeChanges } from '../changes/changes-bytes.ts';
 import {

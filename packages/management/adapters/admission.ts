@@ -5,7 +5,7 @@
 // shows a name of the site that resolves to this machine (DNS rebinding), `Origin` shows another origin,
 // and `Content-Type` shows a body that needs no preflight. This module sees only headers.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import { apiError, METHODS } from '../call/call.ts';
 
 export interface AdmissionOptions {

@@ -2,13 +2,13 @@
 // deprecated calls.
 
 import { parseArgs } from 'node:util';
-import { printable } from '../../command-line/printable.ts';
+import { printable } from '@ctx-storage/command-line/printable';
 import {
   type ExitCode,
   type Subcommand,
   type Surroundings,
   UsageError,
-} from '../../command-line/subcommand.ts';
+} from '@ctx-storage/command-line/subcommand';
 import { formatReport, isReportFormat, REPORT_FORMATS } from '../report/formats.ts';
 import { callsFromHar } from '../report/har.ts';
 import { failuresOf, reportOf } from '../report/report.ts';

@@ -1,7 +1,7 @@
 // `ctx-storage management`: runs the emulated provider as an HTTP server until it is stopped.
 
 import { parseArgs } from 'node:util';
-import { type Subcommand, UsageError } from '../../command-line/subcommand.ts';
+import { type Subcommand, UsageError } from '@ctx-storage/command-line/subcommand';
 import { serveManagement } from '../adapters/node-server.ts';
 import type { ManagementNamespace } from '../objects/objects.ts';
 import { dayOf } from '../schedule/day.ts';

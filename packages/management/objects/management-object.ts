@@ -4,7 +4,7 @@
 // refused call leaves nothing behind. The class extends no other class, so it runs wherever an object
 // with `fetch` runs. It knows nothing about dates, older forms and HTTP.
 
-import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
+import type { DurableObjectState } from '@ctx-storage/core/object';
 import { type Answer, ApiError, type Call, refused } from '../call/call.ts';
 import { ItemStore } from '../resources/item-store.ts';
 import type { RouteTable } from '../routes/route-table.ts';

@@ -3,7 +3,7 @@
 // Nothing changes between two dates, so one day represents each interval: the day before the first date,
 // then each date itself.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import { SCHEDULE } from '../schedule/data.ts';
 import type { Schedule } from '../schedule/entry.ts';
 import { datesOf, dayFrom } from '../schedule/lookup.ts';

@@ -2,7 +2,7 @@
 //
 // Addresses come from recordings, titles and notes from schedules: all are made printable here.
 
-import { printable } from '../../command-line/printable.ts';
+import { printable } from '@ctx-storage/command-line/printable';
 import type { Finding } from './report.ts';
 
 export function messageOf(finding: Finding): string {

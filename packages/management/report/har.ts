@@ -1,7 +1,7 @@
 // Reads the calls in a HAR file, the archive of requests that browsers and proxies write.
 
+import { storageError } from '@ctx-storage/core/errors';
 import * as v from 'valibot';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
 // Some tools write null for a missing part.

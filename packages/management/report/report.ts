@@ -4,7 +4,7 @@
 // Calls are identified by method and path, fields by the recorded bodies. This module does not know how
 // calls are recorded or how the report is formatted.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import type { FieldRule, Operation, ScheduleEntry } from '../schedule/entry.ts';
 import {
   type ChangeOfOperation,

@@ -1,6 +1,6 @@
 // The report as SARIF 2.1.0: a rule for each entry of the schedule with findings, a result for each finding.
 
-import { VERSION } from '../../command-line/version.ts';
+import { VERSION } from '@ctx-storage/command-line/version';
 import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
 import { SCHEDULE_PATH } from '../schedule/schedule-page.ts';
 import { firstSeenOf, messageOf } from './finding-text.ts';

@@ -3,7 +3,7 @@
 // Items are JSON in one table and can be found by their fields; documents are values under a key. All
 // methods are synchronous, so a call is one transaction.
 
-import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
+import type { DurableObjectStorage } from '@ctx-storage/core/storage';
 import { apiError } from '../call/call.ts';
 import type { ListPage } from '../call/paging.ts';
 

@@ -1,6 +1,6 @@
 // A custom schedule: the described one with entries added or replaced.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import { checkEntry, type Schedule, type ScheduleEntry } from './entry.ts';
 
 /**

@@ -2,7 +2,7 @@
 //
 // An entry is in force from the beginning of its day in UTC. All functions here are pure.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import { SCHEDULE } from './data.ts';
 import { dayOf, dayOfMs } from './day.ts';
 import type { Operation, Replacement, Schedule, ScheduleEntry } from './entry.ts';

@@ -3,8 +3,8 @@
 // A script in front of a page's own rewrites the addresses in its messages to the worker; the app and its worker know
 // nothing of it. Invariant: a page that has loaded before keeps its own objects, and no other object is touched.
 
+import type { WireAddress } from '@ctx-storage/core/wire';
 import type { BrowserContext } from '@playwright/test';
-import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import { HELPER_PATH } from './page/helper-protocol.ts';
 
 interface Branched {

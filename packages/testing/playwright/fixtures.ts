@@ -1,5 +1,6 @@
 // The fixtures, and the `test` that has them.
 
+import { storageError } from '@ctx-storage/core/errors';
 import {
   test as base,
   type PlaywrightTestArgs,
@@ -8,7 +9,6 @@ import {
   type PlaywrightWorkerOptions,
   type TestType,
 } from '@playwright/test';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import { attachStorages } from './failure-report.ts';
 import type { TestForkOptions } from './forks.ts';
 import type { ObjectsOptions } from './options.ts';

@@ -3,8 +3,8 @@
 // Invariant: a branch is kept until it is dropped, because the worker that made it may end during the test: the helper's
 // own does when a page of the app opens.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { WireAddress } from '../../../src/shared/wire/address.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { WireAddress } from '@ctx-storage/core/wire';
 import { BranchedPages } from './branched-pages.ts';
 import { wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';

@@ -7,9 +7,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { storageError } from '@ctx-storage/core/errors';
+import { fromWire } from '@ctx-storage/core/wire';
 import type { BrowserContext, Page, Route } from '@playwright/test';
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import { fromWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import {
   fromText,
   HELPER_FILES,

@@ -1,13 +1,13 @@
 // Assertions about stored data. Like Playwright's own, they try again until they hold or their time is over.
 
 import { isDeepStrictEqual } from 'node:util';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import {
   expect as baseExpect,
   type Expect,
   type ExpectMatcherState,
   type MatcherReturnType,
 } from '@playwright/test';
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { TestStorage } from './test-storage.ts';
 
 /** How long they wait. @default as configured for `expect` */

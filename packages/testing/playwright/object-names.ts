@@ -1,6 +1,6 @@
 // How a test names an object, checked, and how messages write it.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import type { ObjectName } from './page/helper-protocol.ts';
 
 /** An object by its id, where a name would do as well. */

@@ -1,6 +1,6 @@
 // The suite's description of its app: the option `objectsOptions`, checked.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import type { DirectoryFacts } from './page/helper-protocol.ts';
 
 /** Facts about the app that the harness cannot find. */

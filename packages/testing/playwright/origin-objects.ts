@@ -2,8 +2,8 @@
 //
 // Invariant: a context has one of these, whoever asks for it, so that two fixtures never open two helpers.
 
+import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import { HelperTab } from './helper-tab.ts';
 import type { HarnessOptions } from './options.ts';
 import {

@@ -1,7 +1,7 @@
 // The functions that tests of the real runtime call, by the same names. A stub there is the storage of an object
 // here: it names the object, and is a way to it.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import { inStep } from './steps.ts';
 import type { TestObjects } from './test-objects.ts';
 import { TestStorage } from './test-storage.ts';

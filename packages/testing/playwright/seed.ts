@@ -3,11 +3,10 @@
 // Invariant: all of a seed is checked before any of it is stored.
 
 import { readFile } from 'node:fs/promises';
-import { convertKey } from '../../../src/shared/contract/arguments.ts';
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import { KEYS_PER_CALL_MAX, SQL_BYTES_MAX } from '../../../src/shared/contract/limits.ts';
-import { utf8Bytes } from '../../../src/shared/contract/utf8.ts';
-import { encodeValue } from '../../../src/shared/values/value.ts';
+import { convertKey, utf8Bytes } from '@ctx-storage/core/contract';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import { KEYS_PER_CALL_MAX, SQL_BYTES_MAX } from '@ctx-storage/core/storage';
+import { encodeValue } from '@ctx-storage/core/values';
 import { objectName, wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ObjectName } from './page/helper-protocol.ts';

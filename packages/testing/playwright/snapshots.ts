@@ -1,7 +1,7 @@
 // The state of all objects at a moment, and the way back to it: a bookmark for each, nothing is copied. It
 // includes objects of `openStorage`.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ListedByHelper, ObjectName } from './page/helper-protocol.ts';
 

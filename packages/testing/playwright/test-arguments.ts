@@ -1,6 +1,6 @@
 // Checks of a test's arguments, so that a wrong value is not ignored.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 
 /** @throws INVALID_ARGUMENT */
 export function mustBeDuration(operation: string, value: unknown): void {

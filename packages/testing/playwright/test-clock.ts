@@ -5,8 +5,8 @@
 //
 // Invariant: a worker that starts while time stands still has no other time, so that nothing runs early after a reload.
 
+import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import { TIME_CHANNEL } from './page/helper-protocol.ts';
 import { inStep } from './steps.ts';

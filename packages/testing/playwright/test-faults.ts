@@ -2,7 +2,7 @@
 //
 // Workers of the test's pages begin with a script that can fail.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import type { OriginObjects } from './origin-objects.ts';
 import { inStep } from './steps.ts';
 import { mustBeCount, mustBeDuration } from './test-arguments.ts';

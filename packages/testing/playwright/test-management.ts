@@ -2,8 +2,8 @@
 //
 // It runs in the test's process, on objects in memory, and is loaded only by tests that ask for it.
 
+import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import { inStep } from './steps.ts';
 
 /** The test's settings of the provider. */

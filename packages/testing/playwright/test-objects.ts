@@ -1,8 +1,8 @@
 // The test's interface to its app's objects: the fixtures are its members.
 
+import { storageError } from '@ctx-storage/core/errors';
+import { fromWire } from '@ctx-storage/core/wire';
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import { fromWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import { type CallSite, callSite } from './call-site.ts';
 import { Forks, type TestForkOptions } from './forks.ts';
 import { type ById, objectName, storageName } from './object-names.ts';

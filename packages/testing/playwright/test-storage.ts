@@ -4,8 +4,7 @@
 // runs, after a reload, and after its last page was closed.
 
 import { readFile } from 'node:fs/promises';
-import type { StorageChange } from '../../../src/shared/contract/changes.ts';
-import type { ListOptions, SqlRow } from '../../../src/shared/contract/storage.ts';
+import type { ListOptions, SqlRow, StorageChange } from '@ctx-storage/core/storage';
 import { wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ListedByHelper, Need, ObjectName } from './page/helper-protocol.ts';

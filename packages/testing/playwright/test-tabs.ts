@@ -1,7 +1,7 @@
 // The tabs of the app in a test's context: which one leads, and its loss.
 
+import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext, Page } from '@playwright/test';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import { HELPER_PATH, type LeaderNames } from './page/helper-protocol.ts';
 import { inStep } from './steps.ts';

@@ -5,7 +5,7 @@
 // Waits are counted within a call of the method, from 1.
 
 import { createHook } from 'node:async_hooks';
-import type { UserClass } from '../../../worker/objects/instance/object-class.ts';
+import type { UserClass } from '@ctx-storage/worker/objects';
 import { type RunningEvent, scope } from './scope.ts';
 import { textOf } from './script.ts';
 import type { World } from './world.ts';

@@ -2,7 +2,7 @@
 //
 // Invariant: a caller whose host is lost hears CONNECTION_CLOSED, whatever the host would have answered.
 
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import type { Attempt } from './scope.ts';
 import { textOf } from './script.ts';
 import type { World } from './world.ts';

@@ -1,7 +1,7 @@
 // The clients of a run: each makes the calls of one step, and repeats calls that may succeed then, as a program's
 // own client would.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import { type ClientCalls, textOfCall, textOfOutcome } from './client-calls.ts';
 import type { Step } from './plan.ts';
 import { type Attempt, scope } from './scope.ts';

@@ -3,7 +3,7 @@
 //
 // A fault counts when it has happened, not when it was drawn.
 
-import { socketParts } from '../../../src/shared/calls/sockets/web-socket.ts';
+import { socketParts } from '@ctx-storage/core/calls';
 import type { Activity } from './activity.ts';
 import type { ClientCalls } from './client-calls.ts';
 import type { FaultName } from './plan.ts';

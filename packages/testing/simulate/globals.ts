@@ -4,9 +4,9 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
-import { isStorageError } from '../../../src/shared/contract/errors.ts';
-import { installDate } from '../../../worker/realm/globals/timers.ts';
+import { replaceGlobal, undoAll } from '@ctx-storage/core/calls';
+import { isStorageError } from '@ctx-storage/core/errors';
+import { installDate } from '@ctx-storage/worker/realm';
 import { scope } from './scope.ts';
 import { textOf } from './script.ts';
 import type { World } from './world.ts';

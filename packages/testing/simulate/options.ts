@@ -2,8 +2,8 @@
 //
 // Invariant: an unknown name is an error, because a misspelt option would leave its default in force, unseen.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import type { ClassTable } from '../../../worker/objects/instance/object-class.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { ClassTable } from '@ctx-storage/worker/objects';
 import type { CallEntry } from './clients.ts';
 import type { Minimum } from './coverage.ts';
 import type { Answers } from './outside.ts';

@@ -2,9 +2,9 @@
 //
 // At rest: no call is in flight, and time has passed without a fault, so that alarms due meanwhile have run.
 
-import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
-import type { Sqlite } from '../../../worker/engine/vfs/sqlite-module.ts';
-import type { ClassTable } from '../../../worker/objects/instance/object-class.ts';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
+import type { Sqlite } from '@ctx-storage/worker/engine';
+import type { ClassTable } from '@ctx-storage/worker/objects';
 import { Activity } from './activity.ts';
 import { ClientCalls } from './client-calls.ts';
 import { type CallEntry, Clients, weighted } from './clients.ts';

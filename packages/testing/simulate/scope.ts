@@ -1,7 +1,7 @@
 // The run to which the running code belongs, and its part there. Node follows the code through everything it awaits.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { carryIntoEvents } from '../../../src/shared/calls/io/current-context.ts';
+import { carryIntoEvents } from '@ctx-storage/core/calls';
 import type { Random } from './world/random.ts';
 import type { World } from './world.ts';
 

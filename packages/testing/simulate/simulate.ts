@@ -3,10 +3,10 @@
 // Invariant: a seed decides a run, to the byte of its trace, in every process.
 
 import { readFile } from 'node:fs/promises';
-import { storageError } from '../../../src/shared/contract/errors.ts';
-import { ownWasmUrl } from '../../../src/shared/contract/wasm-url.ts';
-import { loadSqlite, type Sqlite } from '../../../worker/engine/vfs/sqlite-module.ts';
-import { ClassRegistry, type ClassTable } from '../../../worker/objects/instance/object-class.ts';
+import { ownWasmUrl } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
+import { loadSqlite, type Sqlite } from '@ctx-storage/worker/engine';
+import { ClassRegistry, type ClassTable } from '@ctx-storage/worker/objects';
 import { followAwaits } from './activity.ts';
 import { Coverage, type SimulationCoverage } from './coverage.ts';
 import { failureOf, writeRun } from './failure.ts';

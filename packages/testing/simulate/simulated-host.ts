@@ -1,19 +1,19 @@
 // One host of a run, on the files that outlive it: how it starts, and the ways in which it ends.
 
-import { checkedEnv } from '../../../src/shared/calls/stubs/checked-env.ts';
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { checkedEnv } from '@ctx-storage/core/calls';
+import { storageError } from '@ctx-storage/core/errors';
 import {
   addressKey,
-  DurableObjectId,
+  ObjectId as DurableObjectId,
   type ObjectAddress,
-} from '../../../src/shared/contract/object-id.ts';
-import * as lateParts from '../../../worker/engine/storage/late-parts.ts';
-import { lateCode } from '../../../worker/engine/storage/load-late.ts';
-import type { Sqlite } from '../../../worker/engine/vfs/sqlite-module.ts';
-import { ClassRegistry, type ClassTable } from '../../../worker/objects/instance/object-class.ts';
-import { wholeRealm } from '../../../worker/realm/modules/whole-realm.ts';
-import { type RunningHost, startHost } from '../../../worker/start/boot/start-host.ts';
-import { installHtmlRewriter } from '../../html-rewriter/html-rewriter.ts';
+} from '@ctx-storage/core/object';
+import { installHtmlRewriter } from '@ctx-storage/html-rewriter';
+import type { Sqlite } from '@ctx-storage/worker/engine';
+import { lateCode } from '@ctx-storage/worker/engine';
+import * as lateParts from '@ctx-storage/worker/late-parts';
+import { ClassRegistry, type ClassTable } from '@ctx-storage/worker/objects';
+import { wholeRealm } from '@ctx-storage/worker/realm';
+import { type RunningHost, startHost } from '@ctx-storage/worker/start';
 import type { Activity, SeenObject } from './activity.ts';
 import { CrashCatalog } from './world/crash-catalog.ts';
 import { CrashMedium } from './world/crash-medium.ts';

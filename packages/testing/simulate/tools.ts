@@ -3,8 +3,8 @@
 import type {
   DurableObjectNamespace,
   DurableObjectStub,
-} from '../../../src/shared/contract/object.ts';
-import type { NamespacesOf } from '../../../src/shared/contract/object-management.ts';
+  NamespacesOf,
+} from '@ctx-storage/core/object';
 import type { ClientCall } from './client-calls.ts';
 
 /** For calls: the objects, and draws of the seed. A call that is repeated draws the same again. */

@@ -1,6 +1,6 @@
 // A number in the options of a binding.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 
 /** @throws CLASS_INVALID, which names the binding */
 export function checkRange(

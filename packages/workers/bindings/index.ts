@@ -2,7 +2,7 @@
 //
 // Invariant: nothing of a binding is loaded unless an app names it.
 
-export type { EnvBinding } from '../../../src/shared/contract/env-binding.ts';
+export type { EnvBinding } from '@ctx-storage/core/contract';
 export { cronTriggers } from './cron/cron-triggers.ts';
 export { type D1Options, d1 } from './d1/d1.ts';
 export { type KvOptions, kv } from './kv/kv.ts';

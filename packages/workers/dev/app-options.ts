@@ -3,11 +3,9 @@
 // Invariant: a member of `env` that does not exist here fails the start, by its name, unless the user gives one.
 
 import { resolve } from 'node:path';
-import type { EnvBinding } from '../../../src/shared/contract/env-binding.ts';
-import { readMigrations } from '../../vite/migration-files.ts';
-import { flagsOf } from '../../vite/worker-module.ts';
-import type { ObjectsConfig } from '../../vite/wrangler-config.ts';
-import { type MemberCall, WAYS_OUT } from '../../vite/wrangler-products.ts';
+import type { EnvBinding } from '@ctx-storage/core/contract';
+import type { ObjectsConfig } from '@ctx-storage/vite/project';
+import { flagsOf, type MemberCall, readMigrations, WAYS_OUT } from '@ctx-storage/vite/project';
 import type { Assets } from './assets.ts';
 
 /** `ctx-storage/bindings`. */

@@ -7,8 +7,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
+import { type KindOf, moduleOfFile } from '@ctx-storage/vite/project';
 import type { BuildResult, Plugin } from 'esbuild';
-import { type KindOf, moduleOfFile } from '../../vite/module-rules.ts';
 import type { LoadedCode } from './app-options.ts';
 
 export interface CodeFiles {

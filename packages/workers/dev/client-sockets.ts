@@ -5,8 +5,8 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { SocketEnd } from '@ctx-storage/core/calls';
 import type { WebSocketServer, WebSocket as WireSocket } from 'ws';
-import type { SocketEnd } from '../../../src/shared/calls/sockets/socket-end.ts';
 
 /** What a page of the inspector sends, and its end. */
 export interface PageEvents {

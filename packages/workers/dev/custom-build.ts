@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
-import type { ProjectBuild } from '../../vite/wrangler-config.ts';
+import type { ProjectBuild } from '@ctx-storage/vite/project';
 
 /** Of this machine: the code that `dev` runs sees other variables. */
 const ENV = { ...process.env };

@@ -7,11 +7,18 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { environmentOf, processVariables, secretsIn } from '../../vite/dev-vars.ts';
-import { migrationHint } from '../../vite/migration-files.ts';
-import { kindsBy } from '../../vite/module-rules.ts';
-import { populatesProcessEnv, processEnvOf } from '../../vite/node-apis.ts';
-import { mainOf, type ObjectsConfig, parseWranglerConfig } from '../../vite/wrangler-config.ts';
+import {
+  environmentOf,
+  kindsBy,
+  mainOf,
+  migrationHint,
+  type ObjectsConfig,
+  parseWranglerConfig,
+  populatesProcessEnv,
+  processEnvOf,
+  processVariables,
+  secretsIn,
+} from '@ctx-storage/vite/project';
 import {
   type AppSurroundings,
   appArguments,

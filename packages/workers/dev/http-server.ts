@@ -7,9 +7,9 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import { type AddressInfo, isIP, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { socketParts } from '../../../src/shared/calls/sockets/web-socket.ts';
-import type { EntryHandle } from '../../../src/shared/contract/service.ts';
-import { inspectorHtml } from '../../vite/inspector-route.ts';
+import { socketParts } from '@ctx-storage/core/calls';
+import type { EntryHandle } from '@ctx-storage/core/object';
+import { inspectorHtml } from '@ctx-storage/vite/project';
 import type { Assets } from './assets.ts';
 import { ClientSockets, closes, type ServePage, type Upgrade } from './client-sockets.ts';
 import { requestOf, urlOf } from './incoming-request.ts';

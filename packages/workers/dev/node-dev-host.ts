@@ -1,17 +1,12 @@
 // The host of `ctx-storage dev`: a project's app in this process, and pages that look into it.
 
-import type { EntryHandle } from '../../../src/shared/contract/service.ts';
-import { wholeRealm } from '../../../worker/realm/modules/whole-realm.ts';
-import { createObjects, type NodeOptions } from '../../../worker/start/entries/node-objects.ts';
-import { hostOf } from '../../../worker/start/entries/object-tools.ts';
-import {
-  type PageSocket,
-  type SocketEvents,
-  SocketPages,
-} from '../../../worker/start/entries/socket-pages.ts';
-import { installHtmlRewriter } from '../../html-rewriter/html-rewriter.ts';
+import type { EntryHandle } from '@ctx-storage/core/object';
+import { installHtmlRewriter } from '@ctx-storage/html-rewriter';
+import { createObjects, type NodeOptions } from '@ctx-storage/worker/node';
+import { wholeRealm } from '@ctx-storage/worker/realm';
+import { hostOf, type PageSocket, type SocketEvents, SocketPages } from '@ctx-storage/worker/start';
 
-export { provideEnv, provideMore } from '../../../worker/realm/library/provided-env.ts';
+export { provideEnv, provideMore } from '@ctx-storage/worker/realm';
 
 /** A running app. */
 interface RunningApp {

@@ -5,9 +5,8 @@ import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
-import { bodyOfResponse } from '../../../src/shared/calls/http/body.ts';
-import { isEncoded } from '../../../src/shared/calls/http/response-parts.ts';
-import { notedLength } from '../../../src/shared/contract/stream-length.ts';
+import { bodyOfResponse, isEncoded } from '@ctx-storage/core/calls';
+import { notedLength } from '@ctx-storage/core/contract';
 
 /** The encodings that workerd decodes and encodes. Each chunk is sent at once. */
 const ENCODERS = {

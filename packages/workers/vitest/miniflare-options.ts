@@ -3,8 +3,8 @@
 //
 // Invariant: an option that has no counterpart here fails the start by its name.
 
-import type { ObjectsConfig } from '../../vite/wrangler-config.ts';
-import { memberCalls, type OwnService } from '../../vite/wrangler-products.ts';
+import type { ObjectsConfig } from '@ctx-storage/vite/project';
+import { memberCalls, type OwnService } from '@ctx-storage/vite/project';
 
 /** Names in `env`, or these with the ids of their data. */
 type Names = readonly string[] | Readonly<Record<string, string>>;

@@ -5,16 +5,25 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { statementsIn } from '@ctx-storage/core/contract';
+import type { Variables } from '@ctx-storage/vite/project';
+import {
+  environmentOf,
+  flagsOf,
+  HERE,
+  kindsBy,
+  makerImports,
+  moduleRules,
+  type ObjectsConfig,
+  optionLines,
+  parseWranglerConfig,
+  platformModules,
+  populatesProcessEnv,
+  processVariables,
+  readMigrations,
+  secretsIn,
+} from '@ctx-storage/vite/project';
 import type { Plugin } from 'vite';
-import { statementsIn } from '../../../src/shared/contract/d1-migrations.ts';
-import { environmentOf, processVariables, secretsIn } from '../../vite/dev-vars.ts';
-import type { Variables } from '../../vite/dot-env.ts';
-import { readMigrations } from '../../vite/migration-files.ts';
-import { kindsBy, moduleRules } from '../../vite/module-rules.ts';
-import { populatesProcessEnv } from '../../vite/node-apis.ts';
-import { HERE, platformModules } from '../../vite/platform-modules.ts';
-import { flagsOf, makerImports, optionLines } from '../../vite/worker-module.ts';
-import { type ObjectsConfig, parseWranglerConfig } from '../../vite/wrangler-config.ts';
 import {
   type AuxiliaryWorker,
   type MiniflareOptions,

@@ -4,10 +4,11 @@
 // text of an edit does not occur exactly once in its file: the edit must follow the code.
 
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { linkModules } from '../../worker/linked-modules.ts';
 import { AUTHORED_SEEDS } from '../plan.ts';
 import type { Layer } from '../rounds.ts';
 import type { Edit, PutBack } from './defect.ts';
@@ -477,7 +478,7 @@ export async function findsPutBack({ layer, edits, seed }: PutBack): Promise<str
     for (const file of ['package.json', 'tsconfig.base.json']) {
       await cp(join(ROOT, file), join(copy, file));
     }
-    await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'dir');
+    linkModules(ROOT, copy);
     for (const edit of edits) await apply(copy, edit);
     return await firstFailure(copy, layer, [seed, ...seedsAfter(seed)]);
   } finally {

@@ -1,7 +1,7 @@
 // The workers of the app that live now, found by the locks that they hold. The helper's own worker is none of them.
 
-import { deploymentIn } from '../../../../src/shared/contract/deployment.ts';
-import type { ControlMessage, namesOf } from '../../../../src/shared/wire/control.ts';
+import { deploymentIn } from '@ctx-storage/core/contract';
+import type { ControlMessage, namesOf } from '@ctx-storage/core/wire';
 
 type Names = ReturnType<typeof namesOf>;
 

@@ -2,18 +2,16 @@
 //
 // Invariant: a request for a missing object ends within its time, with an error that lists the existing ones.
 
-import type { PageEnvironment } from '../../../../src/page/leader/environment.ts';
-import type { RemoteStorage } from '../../../../src/page/storage/remote-storage.ts';
-import { toWireAddress } from '../../../../src/shared/calls/stubs/wire-address.ts';
-import { isStorageError, storageError } from '../../../../src/shared/contract/errors.ts';
+import { toWireAddress } from '@ctx-storage/core/calls';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import {
-  DurableObjectId,
+  ObjectId as DurableObjectId,
   idOfStorage,
   ObjectIdFactory,
-} from '../../../../src/shared/contract/object-id.ts';
-import type { WireAddress } from '../../../../src/shared/wire/address.ts';
-import { namesOf } from '../../../../src/shared/wire/control.ts';
-import type { ClassList } from '../../../../src/shared/wire/protocol.ts';
+} from '@ctx-storage/core/object';
+import type { PageEnvironment, RemoteStorage } from '@ctx-storage/core/page';
+import type { ClassList, WireAddress } from '@ctx-storage/core/wire';
+import { namesOf } from '@ctx-storage/core/wire';
 import { countAppCandidates, leadingWorker } from './app-candidates.ts';
 import type { DirectoryFacts, Need, ObjectName } from './helper-protocol.ts';
 import { Link } from './link.ts';

@@ -3,9 +3,8 @@
 //
 // Knows neither side.
 
-import { deserialize } from '../../../../src/shared/values/decode.ts';
-import { serialize } from '../../../../src/shared/values/encode.ts';
-import type { WireError } from '../../../../src/shared/wire/errors-on-wire.ts';
+import { deserialize, serialize } from '@ctx-storage/core/values';
+import type { WireError } from '@ctx-storage/core/wire';
 
 /** Where the page and its scripts are served, on the origin of the app. */
 export const HELPER_PATH = '/.ctx-storage-test/';

@@ -2,16 +2,13 @@
 //
 // The test's process serves it, under a path that the app does not have; neither the app nor its server know it.
 
-import { browserEnvironment } from '../../../../src/page/leader/browser.ts';
-import type { PageEnvironment } from '../../../../src/page/leader/environment.ts';
-import { Persistence } from '../../../../src/page/leader/status.ts';
-import type { ObjectsClient } from '../../../../src/page/storage/objects-client.ts';
-import type { RemoteStorage } from '../../../../src/page/storage/remote-storage.ts';
-import type { StorageChange, StorageDiff } from '../../../../src/shared/contract/changes.ts';
-import { isStorageError, storageError } from '../../../../src/shared/contract/errors.ts';
-import { listParts } from '../../../../src/shared/contract/list-parts.ts';
-import { toWire } from '../../../../src/shared/wire/errors-on-wire.ts';
-import type { ManageRequest } from '../../../../src/shared/wire/protocol.ts';
+import { listParts } from '@ctx-storage/core/contract';
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import type { ObjectsClient, PageEnvironment, RemoteStorage } from '@ctx-storage/core/page';
+import { browserEnvironment, Persistence } from '@ctx-storage/core/page';
+import type { StorageChange, StorageDiff } from '@ctx-storage/core/storage';
+import type { ManageRequest } from '@ctx-storage/core/wire';
+import { toWire } from '@ctx-storage/core/wire';
 import { HELPER_STARTED_MS } from './app-candidates.ts';
 import { Directory } from './directory.ts';
 import {

@@ -4,20 +4,19 @@
 // class; as soon as the app's page opens, the app's worker takes over from it in order, because it is of a newer
 // deployment, and the helper ends its own, so that it never leads in the app's place.
 
-import type { PageEnvironment } from '../../../../src/page/leader/environment.ts';
-import { LeaderFinder } from '../../../../src/page/leader/leader-finder.ts';
-import { Status } from '../../../../src/page/leader/status.ts';
-import { ObjectsClient } from '../../../../src/page/storage/objects-client.ts';
-import { forkBranch, openKeptBranch } from '../../../../src/page/storage/remote-branches.ts';
-import { RemoteStorage } from '../../../../src/page/storage/remote-storage.ts';
-import { Session } from '../../../../src/page/storage/session.ts';
-import { PartyCaller } from '../../../../src/shared/calls/membrane/caller.ts';
-import { FREE, Party } from '../../../../src/shared/calls/stubs/party.ts';
-import { createStub } from '../../../../src/shared/calls/stubs/stub.ts';
-import { fromWireAddress } from '../../../../src/shared/calls/stubs/wire-address.ts';
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import type { WireAddress } from '../../../../src/shared/wire/address.ts';
-import type { ClassList } from '../../../../src/shared/wire/protocol.ts';
+import { createStub, FREE, fromWireAddress, Party, PartyCaller } from '@ctx-storage/core/calls';
+import { storageError } from '@ctx-storage/core/errors';
+import type { PageEnvironment } from '@ctx-storage/core/page';
+import {
+  forkBranch,
+  LeaderFinder,
+  ObjectsClient,
+  openKeptBranch,
+  RemoteStorage,
+  Session,
+  Status,
+} from '@ctx-storage/core/page';
+import type { ClassList, WireAddress } from '@ctx-storage/core/wire';
 import { type DirectoryFacts, HELPER_FILES } from './helper-protocol.ts';
 
 export class Link {

@@ -1,7 +1,7 @@
 // The catalog of a simulated host when power fails: acknowledged changes are kept, and of the others the first ones,
 // in order.
 
-import { type CatalogEntry, MemoryCatalog } from '../../../../worker/objects/catalog/catalog.ts';
+import { type CatalogEntry, MemoryCatalog } from '@ctx-storage/worker/objects';
 import type { Random } from './random.ts';
 import { turnOfEventLoop } from './settle.ts';
 

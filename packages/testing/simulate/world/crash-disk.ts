@@ -7,13 +7,13 @@
 // whose space an emptied file keeps, are recorded as violations, which fail the simulation even if the error is
 // caught.
 
-import { storageError } from '../../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 import {
   closedError,
   type FileDirectory,
   removeOpenError,
   type SyncFile,
-} from '../../../../worker/engine/file/file.ts';
+} from '@ctx-storage/worker/engine';
 import { DiskFile, type Fate } from './disk-file.ts';
 import type { Random } from './random.ts';
 import { turnOfEventLoop } from './settle.ts';

@@ -1,6 +1,6 @@
 // The files of all objects of a simulated host: one disk per object. Power fails for all at once.
 
-import type { ObjectMedium } from '../../../../worker/engine/file/medium.ts';
+import type { ObjectMedium } from '@ctx-storage/worker/engine';
 import { CrashDisk, type DiskOptions, type Power } from './crash-disk.ts';
 import type { DiskFile } from './disk-file.ts';
 import type { Random } from './random.ts';

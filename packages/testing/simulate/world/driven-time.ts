@@ -1,7 +1,7 @@
 // The system's time of a simulated host: it stands still until it is moved, then runs due timers. Its wall clock may
 // be set, which its timers do not notice.
 
-import type { SystemTime } from '../../../../worker/objects/clock/clock.ts';
+import type { SystemTime } from '@ctx-storage/worker/objects';
 
 interface Timer {
   readonly dueMs: number;

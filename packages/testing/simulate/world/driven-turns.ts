@@ -2,7 +2,7 @@
 //
 // Invariant: between two turns, all microtasks have run.
 
-import type { Turns } from '../../../../worker/objects/io/turns.ts';
+import type { Turns } from '@ctx-storage/worker/objects';
 import { turnOfEventLoop } from './settle.ts';
 
 export class DrivenTurns implements Turns {

@@ -3,8 +3,8 @@
 // Invariant: of several times that were missed, the last one runs, once. A run that a crash has cut short runs again; one
 // that has failed does not.
 
-import type { EntryHandle } from '../../../../src/shared/contract/service.ts';
-import { DurableObject } from '../../../../worker/realm/library/base-classes.ts';
+import type { EntryHandle } from '@ctx-storage/core/object';
+import { DurableObject } from '@ctx-storage/worker/realm';
 import { outcomeOf } from '../event-outcome.ts';
 import type { CronExpression } from './cron-expression.ts';
 

@@ -1,8 +1,8 @@
 // `cronTriggers()`: when `scheduled` of the default entry point runs.
 
-import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { CronExpression } from './cron-expression.ts';
 import { CronObject, type CronTable } from './cron-object.ts';
 

@@ -1,6 +1,6 @@
 // A D1 database as code in the worker has it, and its sessions. Messages are those of D1 in miniflare.
 
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import type { D1Answer, D1Migration, D1Object, D1Query, D1Rows } from './d1-object.ts';
 import {
   D1PreparedStatement,

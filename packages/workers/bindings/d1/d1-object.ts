@@ -2,10 +2,9 @@
 //
 // Invariant: the statements of a call take effect together or not at all.
 
-import { statementsIn } from '../../../../src/shared/contract/d1-migrations.ts';
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import { withoutLastComments } from '../../../../src/shared/contract/last-comments.ts';
-import { DurableObject } from '../../../../worker/realm/library/base-classes.ts';
+import { statementsIn, withoutLastComments } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
+import { DurableObject } from '@ctx-storage/worker/realm';
 
 /** A number, text, null or bytes. */
 export type D1Value = number | string | null | Uint8Array;

@@ -1,8 +1,7 @@
 // `d1()`: a D1 database, as `env` has it.
 
-import { compareMigrations } from '../../../../src/shared/contract/d1-migrations.ts';
-import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { BINDING, compareMigrations, type EnvBinding } from '@ctx-storage/core/contract';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { D1Database } from './d1-database.ts';
 import { type D1Migration, D1Object } from './d1-object.ts';
 

@@ -1,9 +1,6 @@
 // A KV namespace as code in the worker has it. Arguments, limits and messages are those of Workers KV.
 
-import type {
-  DurableObjectNamespace,
-  DurableObjectStub,
-} from '../../../../src/shared/contract/object.ts';
+import type { DurableObjectNamespace, DurableObjectStub } from '@ctx-storage/core/object';
 import { cursorOf, keyOfCursor } from '../arguments.ts';
 import {
   checkCacheTtl,

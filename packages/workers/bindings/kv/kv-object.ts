@@ -2,7 +2,7 @@
 //
 // Invariant: an expired key is invisible, and its rows are deleted by a later write.
 
-import { DurableObject } from '../../../../worker/realm/library/base-classes.ts';
+import { DurableObject } from '@ctx-storage/worker/realm';
 
 /** A value as it is stored. */
 export interface StoredValue {

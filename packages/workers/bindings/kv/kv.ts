@@ -1,7 +1,7 @@
 // `kv()`: a KV namespace, as `env` has it.
 
-import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { KvNamespace } from './kv-namespace.ts';
 import { KvObject } from './kv-object.ts';
 

@@ -3,13 +3,13 @@
 // Invariant: a message is deleted after its consumer has acknowledged it, or after the queue of dead letters has stored
 // it; so a crash delivers it again, and costs it no retry.
 
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
 import type {
+  DurableObjectNamespace,
   EntryHandle,
   QueueMetrics,
   QueueResult,
-} from '../../../../src/shared/contract/service.ts';
-import { DurableObject } from '../../../../worker/realm/library/base-classes.ts';
+} from '@ctx-storage/core/object';
+import { DurableObject } from '@ctx-storage/worker/realm';
 import { outcomeOf } from '../event-outcome.ts';
 import { bodyIn, type SentMessage } from './sent-message.ts';
 

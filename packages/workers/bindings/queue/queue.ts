@@ -1,8 +1,8 @@
 // `queue()`: a queue, as `env` has it, and its consumer.
 
-import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { checkRange } from '../checked-range.ts';
 import { type Consumer, type OwnQueue, QueueObject } from './queue-object.ts';
 import { WorkerQueue } from './worker-queue.ts';

@@ -1,7 +1,6 @@
 // A message as a producer sends it: conversions, limits and messages, as Workers have them.
 
-import { deserialize } from '../../../../src/shared/values/decode.ts';
-import { serialize } from '../../../../src/shared/values/encode.ts';
+import { deserialize, serialize } from '@ctx-storage/core/values';
 
 const MESSAGE_BYTES_MAX = 128_000;
 const BATCH_BYTES_MAX = 288_000;

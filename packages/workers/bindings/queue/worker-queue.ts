@@ -3,8 +3,8 @@
 import type {
   DurableObjectNamespace,
   DurableObjectStub,
-} from '../../../../src/shared/contract/object.ts';
-import type { QueueMetrics } from '../../../../src/shared/contract/service.ts';
+  QueueMetrics,
+} from '@ctx-storage/core/object';
 import type { QueueObject } from './queue-object.ts';
 import {
   convertBatch,

@@ -3,7 +3,7 @@
 // Invariant: every row of a part belongs to a blob. A blob without an owner is being written, or is still read after
 // its object was replaced; the start of an instance deletes it, because its writer and readers ended with the last one.
 
-import type { SqlStorage } from '../../../../src/shared/contract/storage.ts';
+import type { SqlStorage } from '@ctx-storage/core/storage';
 import { type Checksums, Digests } from './digests.ts';
 import { ROW_BYTES } from './put-value.ts';
 import type { ByteRange } from './ranges.ts';

@@ -2,7 +2,7 @@
 //
 // Invariant: every chunk has 1 MiB, except the last one. A stream is read only as fast as its bytes are stored.
 
-import { notedLength } from '../../../../src/shared/contract/stream-length.ts';
+import { notedLength } from '@ctx-storage/core/contract';
 import { wrongParameter } from './r2-arguments.ts';
 import { r2Error } from './r2-error.ts';
 

@@ -3,8 +3,8 @@
 // Invariant: an object is visible only as a whole, with the bytes of one put or upload. The owner of its blobs is
 // its version.
 
+import { DurableObject } from '@ctx-storage/worker/realm';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { DurableObject } from '../../../../worker/realm/library/base-classes.ts';
 import { type BlobPart, Blobs } from './blobs.ts';
 import { type Condition, isMet } from './conditions.ts';
 import { ALGORITHMS, type Algorithm, type Checksums } from './digests.ts';

@@ -1,6 +1,6 @@
 // An R2 bucket as code in the worker has it. Arguments, limits and messages are those of R2.
 
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { cursorOf, integer, keyOfCursor } from '../arguments.ts';
 import { cancelValue, checkedValue, VALUE_TYPE } from './put-value.ts';
 import {

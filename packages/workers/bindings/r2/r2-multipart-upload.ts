@@ -2,7 +2,7 @@
 //
 // Whether there is such an upload, the object tells, once a method is called.
 
-import type { DurableObjectStub } from '../../../../src/shared/contract/object.ts';
+import type { DurableObjectStub } from '@ctx-storage/core/object';
 import { cancelValue, checkedValue } from './put-value.ts';
 import { checkObjectKey, partNumberOf, wrongParameter } from './r2-arguments.ts';
 import type { R2BucketObject } from './r2-bucket-object.ts';

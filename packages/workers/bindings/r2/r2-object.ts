@@ -1,7 +1,7 @@
 // An object of a bucket as code has it, with or without its body. The classes have the names of workerd's.
 
+import { noteLength } from '@ctx-storage/core/contract';
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { noteLength } from '../../../../src/shared/contract/stream-length.ts';
 import { ALGORITHMS, type Algorithm, type Checksums as Hexes } from './digests.ts';
 import {
   type HttpMetadata,

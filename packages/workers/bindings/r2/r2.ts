@@ -1,7 +1,7 @@
 // `r2()`: an R2 bucket, as `env` has it.
 
-import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { R2Bucket } from './r2-bucket.ts';
 import { R2BucketObject } from './r2-bucket-object.ts';
 

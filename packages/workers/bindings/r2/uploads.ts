@@ -3,7 +3,7 @@
 // Invariant: the owner of the blobs of an upload is its id. An upload that has ended keeps its row, so that a later call
 // learns that it existed.
 
-import type { SqlStorage } from '../../../../src/shared/contract/storage.ts';
+import type { SqlStorage } from '@ctx-storage/core/storage';
 import type { BlobPart, Blobs } from './blobs.ts';
 import { etagOfParts } from './digests.ts';
 import { r2Error } from './r2-error.ts';

@@ -2,7 +2,7 @@
 //
 // Invariant: a count belongs to one period of the clock, and is deleted by the first call of a later one.
 
-import { DurableObject } from '../../../../worker/realm/library/base-classes.ts';
+import { DurableObject } from '@ctx-storage/worker/realm';
 
 export class RateLimitObject extends DurableObject {
   constructor(ctx: DurableObject['ctx'], env: object) {

@@ -1,8 +1,8 @@
 // `rateLimit()`: a limit of calls per key, as `env` has it.
 
-import { BINDING, type EnvBinding } from '../../../../src/shared/contract/env-binding.ts';
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import type { DurableObjectNamespace } from '../../../../src/shared/contract/object.ts';
+import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
+import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { RateLimitObject } from './rate-limit-object.ts';
 import { isPeriod, type Period, RateLimiter } from './rate-limiter.ts';
 

@@ -1,9 +1,6 @@
 // A rate limit as code in the worker has it. Arguments and messages are those of miniflare.
 
-import type {
-  DurableObjectNamespace,
-  DurableObjectStub,
-} from '../../../../src/shared/contract/object.ts';
+import type { DurableObjectNamespace, DurableObjectStub } from '@ctx-storage/core/object';
 import type { RateLimitObject } from './rate-limit-object.ts';
 
 /** In seconds. */

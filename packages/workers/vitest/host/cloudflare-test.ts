@@ -2,12 +2,11 @@
 //
 // The default export is for the modules that the plugin generates.
 
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import type { Objects } from '../../../../src/shared/contract/object-management.ts';
-import type { EntryHandle } from '../../../../src/shared/contract/service.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { EntryHandle, Objects } from '@ctx-storage/core/object';
 import { TestHost } from './test-host.ts';
 
-export { env } from '../../../../worker/realm/library/running-object.ts';
+export { env } from '@ctx-storage/worker/realm';
 export {
   abortAllDurableObjects,
   type EvictionOptions,
@@ -17,7 +16,7 @@ export {
   reset,
   runDurableObjectAlarm,
   runInDurableObject,
-} from '../../../../worker/start/entries/object-tools.ts';
+} from '@ctx-storage/worker/start';
 export { applyD1Migrations, type MigratedDatabase, type MigrationFile } from './d1-migrations.ts';
 export {
   createExecutionContext,

@@ -2,8 +2,8 @@
 //
 // Invariant: a migration and the note that it was applied are one batch, and so one transaction.
 
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import { withoutLastComments } from '../../../../src/shared/contract/last-comments.ts';
+import { withoutLastComments } from '@ctx-storage/core/contract';
+import { storageError } from '@ctx-storage/core/errors';
 
 /** A migration: the statements of one file. */
 export interface MigrationFile {

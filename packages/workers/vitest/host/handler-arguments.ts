@@ -1,18 +1,14 @@
 // Arguments for handlers that a test calls itself, and their outcome: `ctx`, a scheduled event, a batch of messages.
 
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import type {
-  QueueMessage,
-  QueueResult,
-  ScheduledEvent,
-} from '../../../../src/shared/contract/service.ts';
-import { ExecutionContext } from '../../../../worker/objects/entries/execution-context.ts';
+import { storageError } from '@ctx-storage/core/errors';
+import type { QueueMessage, QueueResult, ScheduledEvent } from '@ctx-storage/core/object';
 import {
   BatchDecisions,
+  ExecutionContext,
   MessageBatch,
   ScheduledController,
-} from '../../../../worker/objects/entries/handler-events.ts';
-import { exports } from '../../../../worker/realm/library/running-object.ts';
+} from '@ctx-storage/worker/objects';
+import { exports } from '@ctx-storage/worker/realm';
 
 /** The work of each context, which `waitUntil` was given and nobody has waited for. */
 const works = new WeakMap<object, Promise<unknown>[]>();

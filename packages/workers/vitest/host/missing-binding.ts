@@ -3,7 +3,7 @@
 // Invariant: looking at it is no use of it: programs read symbols, `then` and `toJSON` of any value that they await,
 // print or compare. A test may replace its members, as with vi.spyOn().
 
-import { storageError } from '../../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 
 /** `product`: the section of the configuration that declares it. Its members throw INVALID_ARGUMENT when they are called. */
 export function missingBinding(name: string, product: string): object {

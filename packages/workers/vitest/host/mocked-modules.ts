@@ -2,7 +2,7 @@
 // that come after them.
 
 import { readFileSync } from 'node:fs';
-import { storageError } from '../../../../src/shared/contract/errors.ts';
+import { storageError } from '@ctx-storage/core/errors';
 
 const MOCKING = /\b(?:vi|vitest)\s*\.\s*(?:mock|doMock)\s*\(/;
 

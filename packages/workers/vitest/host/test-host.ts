@@ -4,20 +4,24 @@
 // Invariant: a thread has at most one, and all code of the thread sees its globals and its clock, as in workerd. A host
 // keeps its objects in memory, so no file sees the data of another.
 
-import { FREE } from '../../../../src/shared/calls/stubs/party.ts';
-import { storageError } from '../../../../src/shared/contract/errors.ts';
-import type { Objects } from '../../../../src/shared/contract/object-management.ts';
-import { MemoryMedium } from '../../../../worker/engine/file/medium.ts';
-import { MemoryCatalog } from '../../../../worker/objects/catalog/catalog.ts';
-import type { GivenBindings } from '../../../../worker/objects/entries/env-bindings.ts';
-import type { ClassTable } from '../../../../worker/objects/instance/object-class.ts';
-import { DurableObject, WorkerEntrypoint } from '../../../../worker/realm/library/base-classes.ts';
-import { provided } from '../../../../worker/realm/library/provided.ts';
-import { appOf, provideEnv, provideMore } from '../../../../worker/realm/library/provided-env.ts';
-import { wholeRealm } from '../../../../worker/realm/modules/whole-realm.ts';
-import { nodePlatform } from '../../../../worker/start/entries/node-platform.ts';
-import { type InProcessOptions, objectsOn } from '../../../../worker/start/entries/objects-on.ts';
-import { installHtmlRewriter } from '../../../html-rewriter/html-rewriter.ts';
+import { FREE } from '@ctx-storage/core/calls';
+import { storageError } from '@ctx-storage/core/errors';
+import type { Objects } from '@ctx-storage/core/object';
+import { installHtmlRewriter } from '@ctx-storage/html-rewriter';
+import { MemoryMedium } from '@ctx-storage/worker/engine';
+import { nodePlatform } from '@ctx-storage/worker/node-platform';
+import type { ClassTable, GivenBindings } from '@ctx-storage/worker/objects';
+import { MemoryCatalog } from '@ctx-storage/worker/objects';
+import {
+  appOf,
+  DurableObject,
+  provided,
+  provideEnv,
+  provideMore,
+  WorkerEntrypoint,
+  wholeRealm,
+} from '@ctx-storage/worker/realm';
+import { type InProcessOptions, objectsOn } from '@ctx-storage/worker/start';
 import { missingBinding } from './missing-binding.ts';
 import { callsMock, mustHaveNoMocks } from './mocked-modules.ts';
 

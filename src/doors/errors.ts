@@ -1,0 +1,3 @@
+// Errors with their codes, for packages.
+
+export { isStorageError, storageError } from '../shared/contract/errors.ts';

@@ -1,0 +1,6 @@
+// Values as bytes for packages, in the format of V8.
+
+export { deserialize } from '../shared/values/decode.ts';
+export { serialize, serializeWith } from '../shared/values/encode.ts';
+export { refuseToClone } from '../shared/values/object-kind.ts';
+export { encodeValue } from '../shared/values/value.ts';

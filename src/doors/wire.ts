@@ -1,0 +1,7 @@
+// The messages between page and worker for packages: addresses, follow requests, and errors that cross.
+
+export type { WireAddress } from '../shared/wire/address.ts';
+export { type ControlMessage, namesOf } from '../shared/wire/control.ts';
+export { fromWire, toWire, type WireError } from '../shared/wire/errors-on-wire.ts';
+export type { FollowAnswers, FollowAsk, FollowOutcome } from '../shared/wire/follow-asks.ts';
+export type { ClassList, ManageRequest } from '../shared/wire/protocol.ts';
