@@ -3,7 +3,9 @@
 /** The fields of `package.json`. */
 export const OWN_ADDRESSES = ['repository', 'homepage', 'bugs'] as const;
 
-type Manifest = { readonly [field in (typeof OWN_ADDRESSES)[number]]?: unknown };
+interface Manifest extends Partial<Record<(typeof OWN_ADDRESSES)[number], unknown>> {
+  readonly [part: string]: unknown;
+}
 
 /** The fields that are not set. */
 export function missingAddresses(manifest: Manifest): string[] {

@@ -1,4 +1,5 @@
-// Builds the npm package into dist/: a page entry, a self-contained worker, its WebAssembly, types.
+// Builds the npm packages: into dist/ `ctx-storage`, a page entry, a self-contained worker, its WebAssembly, types; into
+// packages/management/dist the emulator, which depends on it.
 //
 // The form every bundler accepts, and none needs: `dist/index.js` keeps the literal
 // `new Worker(new URL('./worker.js', import.meta.url), …)`, so a bundler finds the worker, and a
@@ -6,40 +7,37 @@
 //
 // Source maps are left out: they were two thirds of the package, and name no file of it.
 
-import { execFileSync } from 'node:child_process';
-import {
-  copyFileSync,
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { effectsApart } from './bundle-plugins.ts';
-import { ENTRY_NAMES, entryModules } from './entry-modules.ts';
+import { EMULATOR_BUNDLES } from './emulator-bundle.ts';
+import { EMULATOR, entryModules, PUBLISHED } from './entry-modules.ts';
 import { lateAsset, leaveAtSymbol } from './late-asset.ts';
 import { Licences } from './licences.ts';
 import { minifyAgain } from './minify-again.ts';
 import { bundled, forBrowsers } from './package-bundle.ts';
-import { rollUpTypes } from './roll-up-types.ts';
+import { writeTypes } from './package-types.ts';
 import { closedRooms } from './rooms.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
-rmSync('dist', { recursive: true, force: true });
-const outdir = 'dist';
+
+const emulator = join(EMULATOR.folder, 'dist');
+for (const folder of ['dist', emulator]) rmSync(folder, { recursive: true, force: true });
 const licences = new Licences();
-async function bundle(options: BuildOptions, finish = async (_file: string) => {}): Promise<void> {
+async function bundle(
+  options: BuildOptions,
+  finish = async (_file: string) => {},
+  outdir = 'dist',
+  noted = licences,
+): Promise<void> {
   const plugins = [closedRooms(REPOSITORY), ...(options.plugins ?? [])];
   const { metafile } = await build({ ...options, plugins, outdir, metafile: true });
   for (const output of Object.keys(metafile!.outputs)) {
     await finish(output);
     keepAddresses(output);
   }
-  for (const input of Object.keys(metafile!.inputs)) licences.add(input);
+  for (const input of Object.keys(metafile!.inputs)) noted.add(input);
 }
 
 // The parts that a worker loads when they are needed; the files that load them know its content.
@@ -84,7 +82,7 @@ await bundle({
   plugins: [effectsApart, ...forWorkers.plugins],
   splitting: true,
   entryPoints: {
-    ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'socket', 'undo'),
+    ...entryModules('objects', 'in-process', 'migrate', 'history', 'socket', 'undo'),
     ...entryModules('bindings', 'async-hooks', 'cloudflare-email', 'diagnostics-channel'),
     ...entryModules('html-rewriter', 'followable', 'worker-follow', 'draft'),
     // Entries of their own, so that a bundler takes only the files that are used.
@@ -127,7 +125,7 @@ await bundle({
   mainFields: ['module', 'main'],
   splitting: true,
   entryPoints: {
-    ...entryModules('node', 'simulate', 'management-node', 'vite', 'vitest', 'cloudflare-test'),
+    ...entryModules('node', 'simulate', 'vite', 'vitest', 'cloudflare-test'),
     'node-library': 'worker/start/entries/node-library.ts',
     // It shares the base classes and `env` of node-library.
     'node-in-process': 'packages/entries/in-process.ts',
@@ -138,9 +136,13 @@ writeFileSync('dist/licences.txt', licences.text());
 copyFileSync('worker/engine/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
 copyFileSync('packages/vite/client.d.ts', 'dist/vite-client.d.ts');
 copyFileSync('packages/workers/vitest/client.d.ts', 'dist/vitest-client.d.ts');
-await writeTypes('dist/types');
-writeOlderTypes('dist/types', 'dist/types-5.4');
-console.log('dist/ is built');
+const emulatorLicences = new Licences([]);
+for (const options of EMULATOR_BUNDLES) {
+  await bundle(options, undefined, emulator, emulatorLicences);
+}
+writeFileSync(join(emulator, 'licences.txt'), emulatorLicences.text());
+await writeTypes(PUBLISHED);
+console.log(`dist/ and ${emulator}/ are built`);
 
 /**
  * Imports of addresses that are known only at run time stay imports for the bundlers of the package's users.
@@ -154,36 +156,4 @@ function keepAddresses(file: string): void {
     'import(/* webpackIgnore: true */ /* @vite-ignore */ $1)',
   );
   if (kept !== text) writeFileSync(file, kept);
-}
-
-async function writeTypes(folder: string): Promise<void> {
-  const perFile = mkdtempSync(join(tmpdir(), 'ctx-storage-types-'));
-  try {
-    const compile = [
-      'node_modules/typescript/bin/tsc',
-      '-p',
-      'e2e/package/types',
-      '--outDir',
-      perFile,
-    ];
-    execFileSync(process.execPath, compile, { stdio: 'inherit' });
-    const entries = Object.entries(entryModules(...ENTRY_NAMES)).map(
-      ([name, module]) => [name, join(perFile, module.replace(/\.ts$/, '.d.ts'))] as const,
-    );
-    await rollUpTypes(Object.fromEntries(entries), folder, perFile);
-  } finally {
-    rmSync(perFile, { recursive: true });
-  }
-}
-
-/** The declarations for TypeScript 5.4 to 5.6, where typed arrays have no parameter. */
-function writeOlderTypes(from: string, to: string): void {
-  cpSync(from, to, { recursive: true });
-  for (const file of readdirSync(to, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.d.ts')) continue;
-    const text = readFileSync(join(to, file), 'utf8')
-      .replaceAll(/\b(\w+Array|ArrayBufferView|DataView)<ArrayBuffer(?:Like)?>/g, '$1')
-      .replaceAll(/\bArrayIterator</g, 'IterableIterator<');
-    writeFileSync(join(to, file), text);
-  }
 }

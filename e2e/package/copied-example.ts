@@ -8,7 +8,8 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { REPOSITORY } from '../browsers/server.ts';
-import { installPacked, linkPackages } from './installed.ts';
+import { EMULATOR, manifestOf as publishedManifestOf } from './entry-modules.ts';
+import { installEmulator, installPacked, linkPackages } from './installed.ts';
 
 export const EXAMPLES = join(REPOSITORY, 'docs/examples');
 
@@ -38,6 +39,7 @@ export async function copyExample(name: string): Promise<string> {
   cpSync(join(EXAMPLES, name), folder, { recursive: true });
   await installPacked(folder);
   const { dependencies, devDependencies } = manifestOf(name);
+  if (publishedManifestOf(EMULATOR).name in dependencies) await installEmulator(folder);
   linkPackages(folder, Object.keys({ ...dependencies, ...devDependencies }));
   return folder;
 }

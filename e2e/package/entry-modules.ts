@@ -1,6 +1,9 @@
-// The module of the source that each entry of the package begins with.
+// The packages that this repository publishes, and the module of the source that each of their entries begins with.
 //
-// Invariant: a name is that of the entry's script in `dist`, and of its declarations in `dist/types`.
+// Invariant: a name is that of the entry's script in the package's `dist`, and of its declarations in `dist/types`.
+
+import { join } from 'node:path';
+import { readSource } from '../suite/source-files.ts';
 
 const ENTRY_MODULES = {
   index: 'src/index.ts',
@@ -34,21 +37,58 @@ const ENTRY_MODULES = {
   vitest: 'packages/workers/vitest/plugin.ts',
   'cloudflare-test': 'packages/workers/vitest/host/cloudflare-test.ts',
   playwright: 'packages/testing/playwright/index.ts',
-  management: 'packages/management/index.ts',
-  'management-node': 'packages/management/adapters/node-server.ts',
 } as const;
 
-export type EntryName = keyof typeof ENTRY_MODULES;
+/** The entries of the emulator's package. */
+const EMULATOR_MODULES = {
+  index: 'packages/management/index.ts',
+  node: 'packages/management/adapters/node-server.ts',
+  playwright: 'packages/management/adapters/node-playwright.ts',
+} as const;
 
-export const ENTRY_NAMES = Object.keys(ENTRY_MODULES) as readonly EntryName[];
+type EntryName = keyof typeof ENTRY_MODULES;
 
-/** The modules of these entries, by name. */
+/** The modules of these entries of `ctx-storage`, by name. */
 export function entryModules(...names: readonly EntryName[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, ENTRY_MODULES[name]]));
 }
 
+/** The parts of a manifest that are read here. */
+export interface PublishedManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly files: readonly string[];
+  readonly dependencies?: Readonly<Record<string, string>>;
+  [part: string]: unknown;
+}
+
+/** A package that this repository publishes. */
+export interface PublishedPackage {
+  /** The folder with its manifest, in which `dist` is built; the root's is empty. */
+  readonly folder: string;
+  /** The modules of its entries, by name. */
+  readonly modules: Readonly<Record<string, string>>;
+}
+
+export const STORAGE: PublishedPackage = { folder: '', modules: ENTRY_MODULES };
+
+export const EMULATOR: PublishedPackage = {
+  folder: 'packages/management',
+  modules: EMULATOR_MODULES,
+};
+
+export const PUBLISHED = [STORAGE, EMULATOR];
+
+export function manifestOf({ folder }: PublishedPackage): PublishedManifest {
+  return JSON.parse(readSource(join(folder, 'package.json')));
+}
+
 /** The module of the entry whose declarations are here, as the manifest names them; undefined for other files. */
-export function moduleOfTypes(types: string | undefined): string | undefined {
+export function moduleOfTypes(
+  { modules }: PublishedPackage,
+  types: string | undefined,
+): string | undefined {
   const [, name] = /^\.\/dist\/types\/(.+)\.d\.ts$/.exec(types ?? '') ?? [];
-  return name === undefined ? undefined : ENTRY_MODULES[name as EntryName];
+  return name === undefined ? undefined : modules[name];
 }

@@ -1,4 +1,4 @@
-// The example of a Playwright suite as a user of the package has it: in a folder of its own, with the packed package
+// The example of a Playwright suite as a user of the package has it: in a folder of its own, with the packed packages
 // installed, and its tests run by its own Playwright. e2e/package/example-rig adds tests, and how they run here.
 
 import { spawn } from 'node:child_process';
@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { EXAMPLES } from './copied-example.ts';
-import { npmInstall, packedFile } from './installed.ts';
+import { npmInstall, packedEmulator, packedFile } from './installed.ts';
 
 /** The files that are copied over the example. */
 const RIG = join(REPOSITORY, 'e2e/package/example-rig');
@@ -65,7 +65,7 @@ interface JsonSpec {
 /** Makes the project in an empty folder, and installs its dependencies by npm. */
 export async function makeExample(folder: string): Promise<void> {
   for (const from of [join(EXAMPLES, 'playwright'), RIG]) cpSync(from, folder, { recursive: true });
-  npmInstall(folder, await packedFile());
+  npmInstall(folder, await packedFile(), await packedEmulator());
 }
 
 /** A part of the project's tests: on one of its servers, or the tests that are meant to fail. */

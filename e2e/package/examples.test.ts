@@ -5,11 +5,17 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { REPOSITORY } from '../browsers/server.ts';
 import { exampleNames, manifestOf } from './copied-example.ts';
+import { EMULATOR, manifestOf as publishedManifestOf } from './entry-modules.ts';
 
 const { version, devDependencies } = JSON.parse(
   readFileSync(join(REPOSITORY, 'package.json'), 'utf8'),
 );
-const tested: Readonly<Record<string, string>> = { 'ctx-storage': version, ...devDependencies };
+const emulator = publishedManifestOf(EMULATOR);
+const tested: Readonly<Record<string, string>> = {
+  'ctx-storage': version,
+  [emulator.name]: emulator.version,
+  ...devDependencies,
+};
 
 test.each(exampleNames())(
   '[DOC5] %s depends on the versions that this repository is tested with',

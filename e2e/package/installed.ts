@@ -1,4 +1,4 @@
-// The packed package, installed into a folder as npm would do it, and folders served as static files.
+// The packed packages, installed into a folder as npm would do it, and folders served as static files.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -7,7 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { dirname, extname, join, normalize } from 'node:path';
 import { builtOnce } from '../browsers/built-once.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { packTo } from './pack.ts';
+import { EMULATOR, manifestOf, STORAGE } from './entry-modules.ts';
+import { emulatorBeside, packTo } from './pack.ts';
 
 const PACKED_NAME = 'package.tgz';
 
@@ -28,6 +29,11 @@ export async function packedFile(): Promise<string> {
   return join(folder, PACKED_NAME);
 }
 
+/** The packed package of the emulator, which lies beside the other. */
+export async function packedEmulator(): Promise<string> {
+  return emulatorBeside(await packedFile());
+}
+
 /** Has npm install packages, or files of packages, beside those of the folder's manifest. */
 export function npmInstall(directory: string, ...packages: readonly string[]): void {
   const quiet = ['--no-audit', '--no-fund', '--prefer-offline'];
@@ -38,10 +44,17 @@ export function npmInstall(directory: string, ...packages: readonly string[]): v
 
 /** Installs the package into `node_modules` of a folder. */
 export async function installPacked(directory: string): Promise<void> {
-  const packed = await packedFile();
-  const installed = join(directory, 'node_modules/ctx-storage');
-  mkdirSync(installed, { recursive: true });
-  execFileSync('tar', ['-xzf', packed, '-C', installed, '--strip-components=1']);
+  unpack(await packedFile(), join(directory, 'node_modules', manifestOf(STORAGE).name));
+}
+
+/** Installs the emulator's package beside it. */
+export async function installEmulator(directory: string): Promise<void> {
+  unpack(await packedEmulator(), join(directory, 'node_modules', manifestOf(EMULATOR).name));
+}
+
+function unpack(file: string, folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  execFileSync('tar', ['-xzf', file, '-C', folder, '--strip-components=1']);
 }
 
 /** Links packages of this repository, as if they had been installed beside it. */

@@ -8,7 +8,7 @@ import type { Plugin } from 'vite';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 
-/** Its WebAssembly lies beside the bundles. */
+/** Its WebAssembly lies beside the bundles of all but the emulator. */
 const SQLITE_PACKAGE = '@sqlite.org/sqlite-wasm';
 
 const NOTES: Readonly<Record<string, string>> = {
@@ -20,7 +20,12 @@ a statement reads and writes are counted. SQLite itself is in the public domain
 const LINE = `\n${'-'.repeat(80)}\n\n`;
 
 export class Licences {
-  readonly #packages = new Set([SQLITE_PACKAGE]);
+  readonly #packages: Set<string>;
+
+  /** Begins with packages whose files lie beside the bundles. */
+  constructor(packages: readonly string[] = [SQLITE_PACKAGE]) {
+    this.#packages = new Set(packages);
+  }
 
   /** A file that is bundled; one of no package is ignored. */
   add(path: string): void {

@@ -1,4 +1,4 @@
-// Builds the npm package and packs it into a file, as `npm pack` does.
+// Builds the npm packages and packs each into a file, as `npm pack` does: the emulator beside `ctx-storage`.
 //
 //   npx tsx e2e/package/pack.ts <file>
 
@@ -9,14 +9,20 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { missingAddresses } from './addresses.ts';
+import { missingAddresses, OWN_ADDRESSES } from './addresses.ts';
+import {
+  EMULATOR,
+  manifestOf,
+  type PublishedManifest,
+  type PublishedPackage,
+  STORAGE,
+} from './entry-modules.ts';
 import { registryReadme } from './registry-readme.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -26,21 +32,29 @@ const OTHER_BUILDS = ['dist/demo', 'dist/site'];
 
 const OF_THE_REPOSITORY = ['scripts', 'devDependencies', 'overrides'] as const;
 
+/** The document of the emulator, which is the README of its package. */
+const EMULATOR_README = 'docs/management.md';
+
 /**
- * Writes the packed package to a file. Its manifest has neither scripts, which installers warn about, nor
- * tools. The build replaces `dist/`, so two must not run at once.
+ * Writes the packed package `ctx-storage` to a file, and the emulator's package beside it. Their manifests have neither
+ * scripts, which installers warn about, nor tools. The build replaces `dist/`, so two must not run at once.
  */
 export function packTo(file: string): void {
-  const run = (cwd: string, ...parameters: string[]) =>
-    execFileSync('npm', parameters, { cwd, encoding: 'utf8' });
-  const directory = mkdtempSync(join(tmpdir(), 'ctx-storage-pack-'));
-  try {
-    run(REPOSITORY, 'run', 'build');
-    const manifest = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
-    for (const part of OF_THE_REPOSITORY) delete manifest[part];
-    manifest.exports = withOlderTypes(manifest.exports);
+  npm(REPOSITORY, 'run', 'build');
+  packStorage(file);
+  packEmulator(emulatorBeside(file));
+}
+
+/** Where the emulator's package is packed: beside the packed `ctx-storage`, under its name. */
+export function emulatorBeside(file: string): string {
+  return join(dirname(file), `${manifestOf(EMULATOR).name.replace('/', '-')}.tgz`);
+}
+
+function packStorage(file: string): void {
+  const manifest = publishedManifest(STORAGE);
+  packFolder(file, manifest, (directory) => {
     // `npm pack` chooses among these by the same patterns.
-    const names = new Set((manifest.files as string[]).map((pattern) => pattern.split('/')[0]!));
+    const names = new Set(manifest.files.map((pattern) => pattern.split('/')[0]!));
     for (const name of names) {
       cpSync(join(REPOSITORY, name), join(directory, name), {
         recursive: true,
@@ -52,20 +66,57 @@ export function packTo(file: string): void {
       const ignored = join(directory, 'docs/examples', example, '.gitignore');
       if (existsSync(ignored)) copyFileSync(ignored, join(dirname(ignored), 'gitignore'));
     }
-    const readme = readFileSync(join(REPOSITORY, 'README.md'), 'utf8');
-    const isPacked = (file: string) =>
-      /^docs\/(?:(?:internals|examples)\/[^/]+\.md|images\/[^/]+\.png|[^/]+\.md)$|^(?:[A-Z]+\.md|LICENSE)$/.test(
-        file,
-      ) && existsSync(join(directory, file));
-    writeFileSync(join(directory, 'README.md'), registryReadme(readme, manifest, isPacked));
+    return registryReadme('README.md', manifest, (file) => isDocument(file, directory));
+  });
+}
+
+/** Its README links to documents of the version of `ctx-storage` that it depends on. */
+function packEmulator(file: string): void {
+  const manifest = publishedManifest(EMULATOR);
+  packFolder(file, manifest, (directory) => {
+    cpSync(join(REPOSITORY, EMULATOR.folder, 'dist'), join(directory, 'dist'), { recursive: true });
+    copyFileSync(join(REPOSITORY, 'LICENSE'), join(directory, 'LICENSE'));
+    return registryReadme(EMULATOR_README, manifestOf(STORAGE), (file) =>
+      isDocument(file, REPOSITORY),
+    );
+  });
+}
+
+/** Packs the files of a folder that `fill` has filled; it returns the text of the README. */
+function packFolder(file: string, manifest: object, fill: (directory: string) => string): void {
+  const directory = mkdtempSync(join(tmpdir(), 'ctx-storage-pack-'));
+  try {
+    writeFileSync(join(directory, 'README.md'), fill(directory));
     writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest, null, 2));
-    const json = run(directory, 'pack', '--json', '--ignore-scripts');
+    const json = npm(directory, 'pack', '--json', '--ignore-scripts');
     // npm 12 prints an object by name, earlier versions an array.
     const packed = JSON.parse(json) as Record<string, { filename: string }>;
     copyFileSync(join(directory, Object.values(packed)[0]!.filename), file);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** The manifest as it is published, with the addresses that only `package.json` has. */
+function publishedManifest(published: PublishedPackage): PublishedManifest {
+  const storage = manifestOf(STORAGE);
+  const manifest = manifestOf(published);
+  for (const field of OWN_ADDRESSES) if (field in storage) manifest[field] = storage[field];
+  for (const part of OF_THE_REPOSITORY) delete manifest[part];
+  return { ...manifest, exports: withOlderTypes(manifest.exports) };
+}
+
+/** Whether it is a document that the package `ctx-storage` contains. */
+function isDocument(file: string, directory: string): boolean {
+  return (
+    /^docs\/(?:(?:internals|examples)\/[^/]+\.md|images\/[^/]+\.png|[^/]+\.md)$|^(?:[A-Z]+\.md|LICENSE)$/.test(
+      file,
+    ) && existsSync(join(directory, file))
+  );
+}
+
+function npm(cwd: string, ...parameters: string[]): string {
+  return execFileSync('npm', parameters, { cwd, encoding: 'utf8' });
 }
 
 type Conditions = Readonly<Record<string, string>>;
@@ -83,9 +134,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const file = process.argv[2];
   if (file === undefined) throw new Error('Name the file to write: tsx e2e/package/pack.ts <file>');
   packTo(file);
-  const missing = missingAddresses(
-    JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')),
-  );
+  console.log(`Beside it: ${emulatorBeside(file)}`);
+  const missing = missingAddresses(manifestOf(STORAGE));
   if (missing.length > 0) {
     console.log(`Missing in package.json: ${missing.join(', ')} (docs/internals/releasing.md).`);
   }

@@ -10,6 +10,9 @@ import type { Plugin } from 'esbuild';
 
 export const ROOM_NAMES = /^@ctx-storage\//;
 
+/** A manifest is data: a module may read the name of a published package from it. */
+export const MANIFEST = /\/package\.json$/;
+
 /** The folders of the core. They import each other by path. */
 const CORE = ['src', 'worker'];
 
@@ -27,7 +30,7 @@ export function roomFolderOf(file: string): string | undefined {
   return first === 'packages' && second !== undefined ? join(first, second) : undefined;
 }
 
-/** The rooms by name. */
+/** The rooms by name. `packages/management` has no such name: it is a published package, which no other room imports. */
 export function roomsBelow(root: string): ReadonlyMap<string, Room> {
   const folder = join(root, 'packages');
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -39,7 +42,7 @@ export function roomsBelow(root: string): ReadonlyMap<string, Room> {
       const { name, exports } = JSON.parse(text) as { name: string; exports: Room['doors'] };
       return [name, { folder, doors: exports }] as const;
     });
-  return new Map(rooms);
+  return new Map(rooms.filter(([name]) => ROOM_NAMES.test(name)));
 }
 
 /**
@@ -85,6 +88,7 @@ export function closedRooms(root: string): Plugin {
         const from = roomFolderOf(relative(root, importer));
         const to = roomFolderOf(relative(root, resolve(dirname(importer), path)));
         if (from === undefined || to === undefined || from === to) return undefined;
+        if (MANIFEST.test(path)) return undefined;
         const text = `${path} reaches into ${to}: import it by its name, through one of its doors`;
         return { errors: [{ text }] };
       });

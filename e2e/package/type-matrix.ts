@@ -1,12 +1,16 @@
-// The types of the packed package, as projects of several versions and settings of TypeScript see them, and
+// The types of the packed packages, as projects of several versions and settings of TypeScript see them, and
 // the reports of tools that check packages.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EMULATOR, manifestOf } from './entry-modules.ts';
+import { emulatorBeside } from './pack.ts';
 
 const VERSIONS = ['5.4', '5.9', '6', '7'];
 const RESOLUTIONS = { bundler: 'preserve', node16: 'node16', nodenext: 'nodenext' } as const;
+
+const EMULATOR_NAME = manifestOf(EMULATOR).name;
 
 /** Entries that need nothing but a browser's types; the others need those of Node, Vite or React. */
 const SOURCE = `
@@ -14,6 +18,7 @@ const SOURCE = `
   import { DurableObject, RpcTarget as ObjectsTarget, type DurableObjectState } from 'ctx-storage/worker';
   import { createObjects } from 'ctx-storage/in-process';
   import { migrate } from 'ctx-storage/migrate';
+  import { createManagementApi, type ManagementNamespace, ManagementObject } from '${EMULATOR_NAME}';
   export class Counter extends DurableObject {
     constructor(ctx: DurableObjectState, env: unknown) { super(ctx, env); }
     async add(): Promise<number> { return this.ctx.storage.sql.databaseSize; }
@@ -25,12 +30,13 @@ const SOURCE = `
     return env.Counter.getByName('a').add();
   }
   export const same: [ObjectsTarget, typeof ObjectsTarget] = [new RpcTarget(), RpcTarget];
-  export { createObjects, isStorageError, live, migrate };
+  export const emulated = (namespace: ManagementNamespace) => createManagementApi({ namespace }).fetch;
+  export { createObjects, isStorageError, live, ManagementObject, migrate };
 `;
 
 type Report = (what: string, ending: string) => void;
 
-/** Checks the packed file in a folder of its own. */
+/** Checks the packed file, and that of the emulator beside it, in a folder of its own. */
 export function checkTypes(root: string, file: string, report: Report): void {
   const run = (program: string, ...parameters: string[]) =>
     spawnSync(program, parameters, { cwd: root, encoding: 'utf8' });
@@ -42,7 +48,8 @@ export function checkTypes(root: string, file: string, report: Report): void {
     writeFileSync(join(root, 'use.ts'), SOURCE);
     const compilers = VERSIONS.map((version) => `ts${version}@npm:typescript@${version}`);
     const tools = ['publint@0.3', '@arethetypeswrong/cli@0.18'];
-    run('npm', 'install', '--no-audit', '--no-fund', file, ...compilers, ...tools);
+    const files = [file, emulatorBeside(file)];
+    run('npm', 'install', '--no-audit', '--no-fund', ...files, ...compilers, ...tools);
   }
   for (const version of VERSIONS) {
     for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
@@ -62,21 +69,11 @@ export function checkTypes(root: string, file: string, report: Report): void {
       tell(`TypeScript ${version}, ${moduleResolution}`, run(process.execPath, tsc, '-p', config));
     }
   }
-  tell('publint', run('npx', 'publint', 'node_modules/ctx-storage', '--strict'));
-  tell(
-    'attw',
-    run(
-      'npx',
-      'attw',
-      file,
-      '--profile',
-      'esm-only',
-      '--exclude-entrypoints',
-      'worker.js',
-      'late.js',
-      'sqlite3.wasm',
-      'package.json',
-      'vite/client',
-    ),
-  );
+  const checkPackage = (name: string, file: string, ...untyped: string[]) => {
+    tell(`publint, ${name}`, run('npx', 'publint', `node_modules/${name}`, '--strict'));
+    const profile = ['--profile', 'esm-only', '--exclude-entrypoints', 'package.json', ...untyped];
+    tell(`attw, ${name}`, run('npx', 'attw', file, ...profile));
+  };
+  checkPackage('ctx-storage', file, 'worker.js', 'late.js', 'sqlite3.wasm', 'vite/client');
+  checkPackage(EMULATOR_NAME, emulatorBeside(file));
 }

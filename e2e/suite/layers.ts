@@ -123,6 +123,9 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'packages/workers/vitest': { on: ['packages/vite/project.ts', 'src/doors'] },
 };
 
+/** The manifest of the emulator's package, which is data: a program reads the package's name from it. */
+const EMULATOR_MANIFEST = 'packages/management/package.json';
+
 /** The program of the command line is where page and worker meet. */
 export const PROGRAM = 'packages/cli/node-main.ts';
 
@@ -190,7 +193,7 @@ export function importFault(file: string, target: string): string | undefined {
     return isOwn ? undefined : 'the demo imports a module that the package does not export';
   }
   const [from, to] = [dirname(file), dirname(target)];
-  if (from === to || isBridge(file, to)) return undefined;
+  if (from === to || isBridge(file, to) || target === EMULATOR_MANIFEST) return undefined;
   const wing = wingOf(from);
   if (wing === undefined) return `${from} has no layer`;
   return isBelow(target, wing, from) ? undefined : `${from} is not above ${to}`;
@@ -219,8 +222,7 @@ function isIn(folder: string, wing: string): boolean {
 
 /** The places where page and worker meet in one process, and the face of the package. */
 function isBridge(file: string, to: string): boolean {
-  if (file === PROGRAM)
-    return isIn(to, 'packages/management') || to === 'packages/workers/bindings';
+  if (file === PROGRAM) return to === 'packages/workers/bindings';
   if (file === 'src/index.ts') return isIn(to, 'src/page') || isIn(to, 'src/shared');
   return file === LOCAL_STORAGE && isIn(to, 'src/page');
 }

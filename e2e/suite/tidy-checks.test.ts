@@ -110,6 +110,12 @@ test.for([
     'src/page/storage/b.ts',
     'packages/management/call is not above src/page/storage',
   ],
+  [
+    'packages/cli/node-main.ts',
+    'packages/management/index.ts',
+    'packages/cli is not above packages/management',
+  ],
+  ['packages/command-line/a.ts', 'packages/management/package.json', undefined],
   ['worker/objects/host/a.ts', 'worker/objects/instance/b.ts', undefined],
   ['packages/testing/worker/a.ts', 'worker/objects/host/b.ts', undefined],
 ] as const)('%s importing %s: %s', ([file, target, fault]) => {

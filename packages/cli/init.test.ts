@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runCommandLine } from '../command-line/command-line.ts';
-import { VERSION } from '../command-line/version.ts';
 import { EXAMPLES, initCommand } from './node-init.ts';
+import { VERSION } from './version.ts';
 
 let root: string;
 beforeEach(() => {
@@ -47,7 +47,7 @@ async function init(packageFolder: string, ...args: readonly string[]) {
   const unused = () => Promise.reject(new Error('not used'));
   const code = await runCommandLine(
     ['init', ...args],
-    { init: initCommand(packageFolder) },
+    { name: 'ctx-storage', version: VERSION, subcommands: { init: initCommand(packageFolder) } },
     { print: (text) => printed.push(text), readFile: unused, writeFile: unused, now: () => 0 },
     (line) => errors.push(line),
   );

@@ -15,7 +15,7 @@ import {
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ExitCode, type Subcommand, UsageError } from '@ctx-storage/command-line/subcommand';
-import { VERSION } from '@ctx-storage/command-line/version';
+import { VERSION } from './version.ts';
 
 interface Example {
   /** In `docs/examples` of the package. */

@@ -1,35 +1,15 @@
 #!/usr/bin/env node
-// The program `ctx-storage`: connects its subcommands to Node's files, clock and signals.
+// The program `ctx-storage`: its subcommands, and the parts of the package that they load when they run.
 //
-// Only the subcommand that runs objects loads SQLite.
+// Only the subcommands that read or run objects load SQLite.
 
-import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { runCommandLine } from '@ctx-storage/command-line/command-line';
-import { deprecationsCommand } from '@ctx-storage/management/deprecations-command';
-import { managementCommand } from '@ctx-storage/management/management-command';
-import { ManagementObject } from '@ctx-storage/management/object';
+import { runProgram, stopped } from '@ctx-storage/command-line/node-program';
+import { MOVED } from './moved.ts';
 import { devCommand } from './node-dev.ts';
 import { initCommand } from './node-init.ts';
 import { logCommand } from './node-log.ts';
-
-const stopped = () =>
-  new Promise<void>((resolve) => {
-    process.once('SIGINT', () => resolve());
-    process.once('SIGTERM', () => resolve());
-  });
-
-const management = managementCommand({
-  async openObjects(directory) {
-    const { createObjects } = await import('@ctx-storage/worker/node');
-    const objects = await createObjects(
-      { ManagementObject },
-      directory === undefined ? {} : { directory },
-    );
-    return { namespace: objects.env.ManagementObject, close: () => objects.close() };
-  },
-  stopped,
-});
+import { VERSION } from './version.ts';
 
 const dev = devCommand({
   async serve(options) {
@@ -68,17 +48,9 @@ const log = logCommand({
 // Of the built program, `dist/cli.js`.
 const init = initCommand(fileURLToPath(new URL('..', import.meta.url)));
 
-process.exitCode = await runCommandLine(
-  process.argv.slice(2),
-  { deprecations: deprecationsCommand, dev, init, log, management },
-  {
-    print: (text) => process.stdout.write(text),
-    readFile: (path) => readFile(path, 'utf8'),
-    writeFile,
-    now: () => Date.now(),
-  },
-  (line) => console.error(line),
-);
-
-// Code of a Worker may have left a port or a timer, which would keep this process. The output is written before.
-process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+await runProgram({
+  name: 'ctx-storage',
+  version: VERSION,
+  subcommands: { dev, init, log },
+  moved: MOVED,
+});

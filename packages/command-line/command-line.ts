@@ -1,12 +1,18 @@
-// The command line `ctx-storage <subcommand> …`: finds the subcommand, and reports bad input as one line
-// and exit code 2.
+// The command line `<program> <subcommand> …`: finds the subcommand, and reports bad input as one line and exit code 2.
 
 import { isStorageError } from '@ctx-storage/core/errors';
 import { printable, printableLines } from './printable.ts';
 import { type ExitCode, type Subcommand, type Surroundings, UsageError } from './subcommand.ts';
-import { VERSION } from './version.ts';
 
-export type Subcommands = Readonly<Record<string, Subcommand>>;
+/** A program with subcommands. */
+export interface CommandLine {
+  /** The word that starts it, for its usage and its errors. */
+  readonly name: string;
+  readonly version: string;
+  readonly subcommands: Readonly<Record<string, Subcommand>>;
+  /** The command that replaces a former subcommand; the user's arguments follow it. */
+  readonly moved?: Readonly<Record<string, string>>;
+}
 
 /**
  * Runs the subcommand named by the first argument.
@@ -16,7 +22,7 @@ export type Subcommands = Readonly<Record<string, Subcommand>>;
  */
 export async function runCommandLine(
   args: readonly string[],
-  subcommands: Subcommands,
+  program: CommandLine,
   surroundings: Surroundings,
   printError: (line: string) => void,
 ): Promise<ExitCode> {
@@ -25,21 +31,21 @@ export async function runCommandLine(
   try {
     switch (name) {
       case undefined:
-        print(overview(subcommands));
+        print(overview(program));
         return 2;
       case '--version':
       case '-v':
-        print(`${VERSION}\n`);
+        print(`${program.version}\n`);
         return 0;
       case 'help':
       case '--help':
       case '-h': {
         const [about] = rest;
-        print(about === undefined ? overview(subcommands) : named(subcommands, about).usage);
+        print(about === undefined ? overview(program) : named(program, about, []).usage);
         return 0;
       }
     }
-    const subcommand = named(subcommands, name);
+    const subcommand = named(program, name, rest);
     if (rest[0] === 'help' || rest.includes('--help') || rest.includes('-h')) {
       print(subcommand.usage);
       return 0;
@@ -47,7 +53,7 @@ export async function runCommandLine(
     return await subcommand.run(rest, { ...surroundings, print });
   } catch (error) {
     if (!(error instanceof UsageError) && !isStorageError(error)) throw error;
-    printError(`ctx-storage: ${printable(inOneLine(error.message))}`);
+    printError(`${program.name}: ${printable(inOneLine(error.message))}`);
     return 2;
   }
 }
@@ -57,20 +63,37 @@ function inOneLine(message: string): string {
   return lines.filter((line) => line !== '').join(' ');
 }
 
-function named(subcommands: Subcommands, name: string): Subcommand {
+function named(
+  { subcommands, moved = {} }: CommandLine,
+  name: string,
+  args: readonly string[],
+): Subcommand {
   if (Object.hasOwn(subcommands, name)) return subcommands[name]!;
+  if (Object.hasOwn(moved, name)) {
+    const command = [moved[name], ...args.map(shellWord)].join(' ');
+    throw new UsageError(`${name} is a command of another package now; run: ${command}`);
+  }
   const known = Object.keys(subcommands).join(', ');
   throw new UsageError(`unknown subcommand "${name}"; use one of: ${known}.`);
 }
 
-function overview(subcommands: Subcommands): string {
-  const names = Object.entries(subcommands);
-  const width = Math.max(...names.map(([name]) => name.length));
-  const lines = names.map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+/** The argument as a shell reads it back: in quotes if it has characters that a shell may interpret. */
+function shellWord(argument: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(argument)) return argument;
+  if (/["$`\\!]/.test(argument)) return `'${argument.replaceAll("'", "'\\''")}'`;
+  return `"${argument}"`;
+}
+
+function overview({ name, subcommands }: CommandLine): string {
+  const summaries = Object.entries(subcommands);
+  const width = Math.max(...summaries.map(([subcommand]) => subcommand.length));
+  const lines = summaries.map(
+    ([subcommand, { summary }]) => `  ${subcommand.padEnd(width)}  ${summary}`,
+  );
   return [
-    'Usage: ctx-storage <subcommand> [options]',
-    '       ctx-storage help <subcommand>',
-    '       ctx-storage --version',
+    `Usage: ${name} <subcommand> [options]`,
+    `       ${name} help <subcommand>`,
+    `       ${name} --version`,
     '',
     ...lines,
     '',

@@ -1,4 +1,4 @@
-// The type of a subcommand of `ctx-storage`, and the environment it runs in.
+// The type of a program's subcommand, and the environment it runs in.
 
 /** 0: done, nothing found. 1: done, something found. 2: bad input. */
 export type ExitCode = 0 | 1 | 2;

@@ -1,13 +1,19 @@
-// The reference of the package's entries, from their docstrings: the exports of each, as declared.
+// The reference of the published packages' entries, from their docstrings: the exports of each, as declared.
 //
 // The declarations are read by Vite's parser: tools that read types by the compiler's own interface do not know
 // the version of TypeScript that this repository uses.
 
 import { dirname, join } from 'node:path';
 import { isNode, parseModule, readSource, type SyntaxNode } from '../../suite/source-files.ts';
-import { moduleOfTypes } from '../entry-modules.ts';
+import {
+  manifestOf,
+  moduleOfTypes,
+  PUBLISHED,
+  type PublishedPackage,
+  STORAGE,
+} from '../entry-modules.ts';
 
-/** An entry of the package, and the module it begins in. */
+/** An entry of a package, and the module it begins in. */
 export interface ApiEntry {
   readonly name: string;
   readonly page: string;
@@ -23,19 +29,23 @@ export interface ApiItem {
   readonly declaration: string;
 }
 
-/** The entries that have names of their own, by the `exports` of the manifest. */
+/** The entries that have names of their own, by the `exports` of the manifests. */
 export function apiEntries(): ApiEntry[] {
-  const { name, exports } = JSON.parse(readSource('package.json')) as {
-    name: string;
-    exports: Record<string, string | { types?: string }>;
-  };
-  return Object.entries(exports).flatMap(([path, entry]) => {
-    const types = typeof entry === 'string' ? undefined : entry.types;
-    const module = moduleOfTypes(types);
-    if (module === undefined) return [];
-    const page = path === '.' ? 'index' : path.slice(2).replaceAll('/', '-');
-    return [{ name: join(name, path), page, module }];
+  return PUBLISHED.flatMap((published) => {
+    const { name, exports } = manifestOf(published);
+    return Object.entries(exports).flatMap(([path, entry]) => {
+      const types = typeof entry === 'string' ? undefined : entry.types;
+      const module = moduleOfTypes(published, types);
+      if (module === undefined) return [];
+      return [{ name: join(name, path), page: pageOf(published, name, path), module }];
+    });
   });
+}
+
+/** Entries of `ctx-storage` have the shorter addresses. */
+function pageOf(published: PublishedPackage, name: string, path: string): string {
+  if (published !== STORAGE) return join(name, path).replaceAll('/', '-');
+  return path === '.' ? 'index' : path.slice(2).replaceAll('/', '-');
 }
 
 /** The exports of a module, by name. */

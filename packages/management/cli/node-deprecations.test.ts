@@ -3,7 +3,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../command-line/command-line.ts';
-import { deprecationsCommand } from './node-deprecations.ts';
+import { EMULATOR, EMULATOR_VERSION } from '../../command-line/emulator.ts';
+import { calendarCommand, listCommand, scanCommand } from './node-deprecations.ts';
+
+const MANIFEST = JSON.parse(readFileSync('packages/management/package.json', 'utf8'));
+const PROGRAM = {
+  name: EMULATOR,
+  version: EMULATOR_VERSION,
+  subcommands: { calendar: calendarCommand, list: listCommand, scan: scanCommand },
+};
 
 const BASE = 'https://api.example.com/client/v4';
 const RULES = [
@@ -79,7 +87,7 @@ async function run(line: string) {
   const written: Record<string, string> = {};
   const code = await runCommandLine(
     line.split(' ').filter(Boolean),
-    { deprecations: deprecationsCommand },
+    PROGRAM,
     {
       print: (text) => printed.push(text),
       readFile: async (path) => {
@@ -97,12 +105,12 @@ async function run(line: string) {
   return { code, printed: printed.join(''), errors, written };
 }
 
-describe('deprecations scan', () => {
+describe('scan', () => {
   test('[REP2] a body that Playwright left out is unknown, an empty one is not', async () => {
-    const omitted = await run('deprecations scan omitted.har --at 2025-06-15');
+    const omitted = await run('scan omitted.har --at 2025-06-15');
     expect(omitted).toMatchObject({ code: 0, printed: expect.stringContaining('1 to look at') });
-    expect((await run('deprecations scan omitted.har --at 2025-06-15 --strict')).code).toBe(1);
-    const empty = await run('deprecations scan empty.har --at 2025-06-15 --strict');
+    expect((await run('scan omitted.har --at 2025-06-15 --strict')).code).toBe(1);
+    const empty = await run('scan empty.har --at 2025-06-15 --strict');
     expect(empty).toMatchObject({
       code: 0,
       printed: expect.stringContaining('nothing deprecated'),
@@ -110,18 +118,18 @@ describe('deprecations scan', () => {
   });
 
   test('[REP11] the name of a product in the place of <legacy_connector> is found', async () => {
-    const found = await run('deprecations scan connectors.har --at 2020-04-02');
+    const found = await run('scan connectors.har --at 2020-04-02');
     expect(found).toMatchObject({ code: 1, printed: expect.stringContaining('1 gone') });
   });
 
   test('[REP7] nothing found is 0, findings are 1', async () => {
-    expect(await run('deprecations scan clean.har --at 2025-06-15')).toEqual({
+    expect(await run('scan clean.har --at 2025-06-15')).toEqual({
       code: 0,
       printed: '1 call, on 2025-06-15: nothing deprecated.\n',
       errors: [],
       written: {},
     });
-    expect(await run('deprecations scan rules.har --at 2025-06-15')).toMatchObject({
+    expect(await run('scan rules.har --at 2025-06-15')).toMatchObject({
       code: 1,
       printed:
         '2 calls, on 2025-06-15: 1 finding in 2 calls (1 gone, 0 deprecated, 0 to look at).\n' +
@@ -131,23 +139,23 @@ describe('deprecations scan', () => {
   });
 
   test('[REP7] the day is today unless it is given', async () => {
-    const { printed } = await run('deprecations scan clean.har bom.har');
+    const { printed } = await run('scan clean.har bom.har');
     expect(printed).toContain('3 calls, on 2026-01-01: 1 finding in 2 calls (1 gone');
   });
 
   test('[REP7] a part that is null is not there', async () => {
-    const { code, printed } = await run('deprecations scan nulls.har --at 2025-06-15');
+    const { code, printed } = await run('scan nulls.har --at 2025-06-15');
     expect(code).toBe(1);
     expect(printed).toContain('2 calls, on 2025-06-15: 2 findings in 2 calls (2 gone');
   });
 
   test('[REP7] notes are found only where asked for', async () => {
-    expect((await run('deprecations scan notes.har --at 2024-11-01')).code).toBe(0);
-    expect((await run('deprecations scan notes.har --at 2024-11-01 --strict')).code).toBe(1);
+    expect((await run('scan notes.har --at 2024-11-01')).code).toBe(0);
+    expect((await run('scan notes.har --at 2024-11-01 --strict')).code).toBe(1);
   });
 
   test('[REP12] an address without the base path is another API; the base path can be another', async () => {
-    const scan = async (line: string) => (await run(`deprecations scan ${line}`)).code;
+    const scan = async (line: string) => (await run(`scan ${line}`)).code;
     expect(await scan('other.har')).toBe(0);
     expect(await scan('other.har --base-path /')).toBe(1);
     expect(await scan('rules.har --base-path /')).toBe(0);
@@ -155,8 +163,7 @@ describe('deprecations scan', () => {
   });
 
   test('[REP12] calls can be narrowed to hosts', async () => {
-    const scan = async (line: string) =>
-      (await run(`deprecations scan other.har rules.har ${line}`)).printed;
+    const scan = async (line: string) => (await run(`scan other.har rules.har ${line}`)).printed;
     expect(await scan('--base-path / --host localhost:8080')).toContain('1 call, on');
     expect(await scan('--host api.example.com')).toContain('2 calls, on');
     expect(await scan('--host api.example.com:443')).toContain('2 calls, on');
@@ -165,20 +172,20 @@ describe('deprecations scan', () => {
   });
 
   test('[SCHED2] a file of entries can be the whole schedule', async () => {
-    const only = await run('deprecations list --only-schedule mine.json --format json');
+    const only = await run('list --only-schedule mine.json --format json');
     expect(JSON.parse(only.printed).entries).toHaveLength(1);
-    const scan = (file: string) => run(`deprecations scan ${file} --only-schedule mine.json`);
+    const scan = (file: string) => run(`scan ${file} --only-schedule mine.json`);
     expect((await scan('rules.har')).code).toBe(0);
     expect((await scan('clean.har')).code).toBe(1);
   });
 
   test('[REP7] a file of entries is added to the schedule', async () => {
-    const line = 'deprecations scan clean.har --schedule mine.json';
+    const line = 'scan clean.har --schedule mine.json';
     expect(await run(line)).toMatchObject({ code: 1 });
   });
 
   test('[REP8] JSON has the facts of each finding', async () => {
-    const { printed } = await run('deprecations scan rules.har --at 2025-06-01 --format json');
+    const { printed } = await run('scan rules.har --at 2025-06-01 --format json');
     expect(JSON.parse(printed)).toMatchObject({
       at: '2025-06-01',
       callCount: 2,
@@ -200,7 +207,7 @@ describe('deprecations scan', () => {
 
   test('[REP8] JUnit has a failure for each finding, a note passes', async () => {
     const { written, printed } = await run(
-      'deprecations scan rules.har notes.har --at 2024-11-01 --format junit --output out.xml',
+      'scan rules.har notes.har --at 2024-11-01 --format junit --output out.xml',
     );
     expect(printed).toBe('');
     const xml = written['out.xml']!;
@@ -209,28 +216,26 @@ describe('deprecations scan', () => {
       xml.match(/<failure type="warning" message="GET [^"]+ ends on 2025-06-15/g),
     ).toHaveLength(1);
     expect(xml).toContain('<system-out>Answers to GET');
-    const odd = await run('deprecations scan odd.har --format junit');
+    const odd = await run('scan odd.har --format junit');
     expect(odd.printed).toContain('filters?q=&lt;&quot;&amp;\\u0001&gt;</failure>');
-    const clean = await run('deprecations scan clean.har --format junit');
+    const clean = await run('scan clean.har --format junit');
     expect(clean.printed).toContain('tests="1" failures="0"');
   });
 
   test('[REP8] SARIF has a rule for each entry and the place of each result', async () => {
-    const { printed } = await run('deprecations scan rules.har --at 2025-06-15 --format sarif');
+    const { printed } = await run('scan rules.har --at 2025-06-15 --format sarif');
     const log = JSON.parse(printed);
     expect(log.version).toBe('2.1.0');
     const [{ tool, results }] = log.runs;
-    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-    expect(tool.driver).toMatchObject({ name: 'ctx-storage deprecations', version });
+    const { name, version } = MANIFEST;
+    expect(tool.driver).toMatchObject({ name, version });
     const helpUri = 'http://127.0.0.1:8787/client/v4/emulator/schedule#firewall-rules';
     expect(tool.driver.rules).toMatchObject([{ id: 'firewall-rules', helpUri }]);
     const documentation = 'https://docs.example/dates';
-    const named = await run(
-      `deprecations scan rules.har --format sarif --documentation ${documentation}`,
-    );
+    const named = await run(`scan rules.har --format sarif --documentation ${documentation}`);
     const [{ helpUri: own }] = JSON.parse(named.printed).runs[0].tool.driver.rules;
     expect(own).toBe(`${documentation}#firewall-rules`);
-    const wrong = await run('deprecations scan rules.har --format sarif --documentation dates');
+    const wrong = await run('scan rules.har --format sarif --documentation dates');
     expect(wrong).toMatchObject({ code: 2, errors: [expect.stringContaining('--documentation')] });
     expect(results).toMatchObject([
       {
@@ -249,26 +254,26 @@ describe('deprecations scan', () => {
   });
 });
 
-describe('deprecations list and calendar', () => {
+describe('list and calendar', () => {
   test('[REP9] the list is the schedule on a day', async () => {
-    const { code, printed, errors } = await run('deprecations list --at 2025-06-14');
+    const { code, printed, errors } = await run('list --at 2025-06-14');
     expect([code, errors]).toEqual([0, []]);
     expect(printed.split('\n')).toHaveLength(26);
     expect(printed.match(/coming/g)).toHaveLength(3);
-    const onTheDay = await run('deprecations list --at 2025-06-15');
+    const onTheDay = await run('list --at 2025-06-15');
     expect(onTheDay.printed).not.toContain('coming');
-    const json = JSON.parse((await run('deprecations list --format json')).printed);
+    const json = JSON.parse((await run('list --format json')).printed);
     expect(json).toMatchObject({ at: '2026-01-01' });
     expect(json.entries).toHaveLength(25);
-    expect((await run('deprecations list --format markdown')).printed).toMatch(/^# Deprecation/);
+    expect((await run('list --format markdown')).printed).toMatch(/^# Deprecation/);
   });
 
   test('[REP9] the calendar is printed or written', async () => {
     const calendar = expect.stringMatching(/^BEGIN:VCALENDAR\r\n[\s\S]*\r\nEND:VCALENDAR\r\n$/);
-    const printed = await run('deprecations calendar');
+    const printed = await run('calendar');
     expect(printed).toEqual({ code: 0, printed: calendar, errors: [], written: {} });
     expect(printed.printed).not.toContain('UID:zones@');
-    const saved = await run('deprecations calendar --schedule mine.json --output s.ics');
+    const saved = await run('calendar --schedule mine.json --output s.ics');
     const file = { 's.ics': calendar };
     expect(saved).toEqual({ code: 0, printed: '', errors: [], written: file });
     expect(saved.written['s.ics']).toContain('\r\nUID:zones@');
@@ -278,26 +283,24 @@ describe('deprecations list and calendar', () => {
 describe('bad input', () => {
   test.each([
     ['', /^$/],
-    ['deprecation scan', /unknown subcommand "deprecation"; use one of: deprecations/],
+    ['deprecations scan', /unknown subcommand "deprecations"; use one of: calendar, list, scan/],
     ['toString', /unknown subcommand "toString"/],
-    ['deprecations', /no action; use scan, list or calendar/],
-    ['deprecations show', /unknown action "show"/],
-    ['deprecations scan', /no file; give the path/],
-    ['deprecations scan none.har', /none.har cannot be read: ENOENT/],
-    ['deprecations scan text.har', /text.har is not JSON/],
-    ['deprecations scan list.har', /list.har is not a HAR file: .*log/],
-    ['deprecations scan entries.har', /log.entries.0.request.url must be/],
-    ['deprecations scan rules.har --format yaml', /"yaml"; use one of: text, json, junit, sarif/],
-    ['deprecations list --format sarif', /"sarif"; use one of: text, json, markdown/],
-    ['deprecations scan rules.har --at 2025-13-01', /"2025-13-01" is not a date/],
-    ['deprecations list --at', /--at/],
-    ['deprecations scan rules.har --colour', /--colour/],
-    ['deprecations scan rules.har --host https://api.example.com', /must be a host/],
-    ['deprecations list --schedule mine.json --only-schedule mine.json', /use one of them/],
-    ['help deprecation', /unknown subcommand "deprecation"/],
-    ['deprecations scan clean.har --output /out', /\/out cannot be written: EACCES/],
-    ['deprecations list --schedule wrong.json', /entry zones: title is missing/],
-    ['deprecations list --schedule text.har', /text.har is not JSON/],
+    ['scan', /no file; give the path/],
+    ['scan none.har', /none.har cannot be read: ENOENT/],
+    ['scan text.har', /text.har is not JSON/],
+    ['scan list.har', /list.har is not a HAR file: .*log/],
+    ['scan entries.har', /log.entries.0.request.url must be/],
+    ['scan rules.har --format yaml', /"yaml"; use one of: text, json, junit, sarif/],
+    ['list --format sarif', /"sarif"; use one of: text, json, markdown/],
+    ['scan rules.har --at 2025-13-01', /"2025-13-01" is not a date/],
+    ['list --at', /--at/],
+    ['scan rules.har --colour', /--colour/],
+    ['scan rules.har --host https://api.example.com', /must be a host/],
+    ['list --schedule mine.json --only-schedule mine.json', /use one of them/],
+    ['help deprecations', /unknown subcommand "deprecations"/],
+    ['scan clean.har --output /out', /\/out cannot be written: EACCES/],
+    ['list --schedule wrong.json', /entry zones: title is missing/],
+    ['list --schedule text.har', /text.har is not JSON/],
   ])('[REP7] "%s" is exit code 2 with one line', async (line, message) => {
     const { code, errors } = await run(line);
     expect(code).toBe(2);
@@ -308,7 +311,7 @@ describe('bad input', () => {
 
   test('[REP7] help is asked for, not bad input', async () => {
     expect(await run('--help')).toMatchObject({ code: 0, printed: expect.stringMatching('Usage') });
-    const { code, printed } = await run('deprecations scan --help');
+    const { code, printed } = await run('scan --help');
     expect(code).toBe(0);
     expect(printed).toContain('Exit code: 0 when nothing is deprecated');
   });
@@ -316,9 +319,12 @@ describe('bad input', () => {
 
 describe('version and help', () => {
   test('[REP9] the version is that of the package', async () => {
-    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
     for (const line of ['--version', '-v']) {
-      expect(await run(line)).toMatchObject({ code: 0, printed: `${version}\n`, errors: [] });
+      expect(await run(line)).toMatchObject({
+        code: 0,
+        printed: `${MANIFEST.version}\n`,
+        errors: [],
+      });
     }
   });
 
@@ -326,8 +332,8 @@ describe('version and help', () => {
     const overview = await run('help');
     expect(overview).toMatchObject({ code: 0, printed: expect.stringContaining('Usage') });
     expect((await run('--help')).printed).toBe(overview.printed);
-    const usage = (await run('deprecations --help')).printed;
-    for (const line of ['help deprecations', 'deprecations help', 'deprecations scan -h']) {
+    const usage = (await run('scan --help')).printed;
+    for (const line of ['help scan', 'scan help', 'scan x.har -h']) {
       expect(await run(line)).toMatchObject({ code: 0, printed: usage });
     }
   });
@@ -360,7 +366,7 @@ describe('what is printed', () => {
     const printed: string[] = [];
     const code = await runCommandLine(
       args,
-      { deprecations: deprecationsCommand },
+      PROGRAM,
       {
         print: (text) => printed.push(text),
         readFile: async (path) => files[path] ?? Promise.reject(new Error(`ENOENT: '${path}'`)),
@@ -375,7 +381,7 @@ describe('what is printed', () => {
   test.each(['text', 'json', 'junit', 'sarif'])(
     '[REP13] a scan as %s has no control characters of a file, its name or a schedule',
     async (format) => {
-      const scan = ['deprecations', 'scan', `${EVIL}.har`, '--schedule', 'evil.json'];
+      const scan = ['scan', `${EVIL}.har`, '--schedule', 'evil.json'];
       const { code, text } = await printedBy(...scan, '--format', format);
       expect(code).toBe(1);
       expect(text).toContain('evil');
@@ -390,16 +396,16 @@ describe('what is printed', () => {
   );
 
   test.each([
-    ['deprecations', 'list', '--schedule', 'evil.json'],
-    ['deprecations', 'list', '--schedule', 'evil.json', '--format', 'json'],
-    ['deprecations', 'list', '--schedule', 'evil.json', '--format', 'markdown'],
-    ['deprecations', 'calendar', '--schedule', 'evil.json'],
-    ['deprecations', 'scan', 'evil.txt'],
-    ['deprecations', 'scan', EVIL],
-    ['deprecations', 'list', '--at', EVIL],
-    ['deprecations', 'list', '--output', EVIL],
-    ['deprecations', EVIL],
-    ['deprecations', `--${EVIL}`],
+    ['list', '--schedule', 'evil.json'],
+    ['list', '--schedule', 'evil.json', '--format', 'json'],
+    ['list', '--schedule', 'evil.json', '--format', 'markdown'],
+    ['calendar', '--schedule', 'evil.json'],
+    ['scan', 'evil.txt'],
+    ['scan', EVIL],
+    ['list', '--at', EVIL],
+    ['list', '--output', EVIL],
+    ['scan', '--schedule', EVIL],
+    ['list', `--${EVIL}`],
     [EVIL],
     ['help', EVIL],
   ])('[REP13] %j prints no control characters', async (...args) => {

@@ -1,7 +1,8 @@
-// `ctx-storage deprecations`: lists the schedule, writes it as a calendar, and scans HAR files for
-// deprecated calls.
+// The subcommands on the schedule: `scan` finds deprecated calls in HAR files, `list` prints the schedule, `calendar`
+// writes it as a calendar.
 
 import { parseArgs } from 'node:util';
+import { EMULATOR } from '@ctx-storage/command-line/emulator';
 import { printable } from '@ctx-storage/command-line/printable';
 import {
   type ExitCode,
@@ -19,31 +20,44 @@ import type { Schedule } from '../schedule/entry.ts';
 import { dayFrom, deprecations } from '../schedule/lookup.ts';
 import { scheduleMarkdown } from '../schedule/markdown.ts';
 
-const USAGE = `Usage: ctx-storage deprecations scan <file.har>… [options]
-       ctx-storage deprecations list [options]
-       ctx-storage deprecations calendar [options]
-
-scan      which recorded calls are deprecated or gone on a day, and their replacements
-list      the schedule on a day
-calendar  the schedule as an .ics file
-
-  --at <date>        the day, YYYY-MM-DD (scan, list; default: today)
-  --format <format>  scan: text, json, junit, sarif; list: text, json, markdown (default: text)
-  --output <file>    write there instead of printing
+/** Options of all three. */
+const OF_SCHEDULE = `  --output <file>    write there instead of printing
   --schedule <file>  JSON array of entries that are added to the schedule, or replace by id
   --only-schedule <file>
                      JSON array of entries that are the whole schedule
-  --base-path <path> prefix of all paths; addresses without it are another API's (scan;
-                     default: /client/v4; / for none)
+`;
+
+const SCAN_USAGE = `Usage: ${EMULATOR} scan <file.har>… [options]
+
+Which recorded calls are deprecated or gone on a day, and their replacements.
+
+  --at <date>        the day, YYYY-MM-DD (default: today)
+  --format <format>  text, json, junit, sarif (default: text)
+${OF_SCHEDULE}  --base-path <path> prefix of all paths; addresses without it are another API's
+                     (default: /client/v4; / for none)
   --documentation <url>
-                     page with the schedule, for links to it (scan, sarif; default: the page of
-                     ctx-storage management on its port)
+                     page with the schedule, for links to it (sarif; default: the page of
+                     ${EMULATOR} serve on its port)
   --host <host>      only calls to this host, with its port if it has one; repeatable
-                     (scan; default: calls to every host)
-  --strict           notes count as findings, too (scan)
+                     (default: calls to every host)
+  --strict           notes count as findings, too
 
 Exit code: 0 when nothing is deprecated or gone, 1 when something is, 2 for bad input.
 `;
+
+const LIST_USAGE = `Usage: ${EMULATOR} list [options]
+
+The schedule, and which of its entries are in force on a day.
+
+  --at <date>        the day, YYYY-MM-DD (default: today)
+  --format <format>  text, json, markdown (default: text)
+${OF_SCHEDULE}`;
+
+const CALENDAR_USAGE = `Usage: ${EMULATOR} calendar [options]
+
+The schedule as an .ics file.
+
+${OF_SCHEDULE}`;
 
 const SHARED = {
   output: { type: 'string' },
@@ -51,29 +65,28 @@ const SHARED = {
   'only-schedule': { type: 'string' },
 } as const;
 
-export const deprecationsCommand: Subcommand = {
-  summary: 'find deprecated calls, show the schedule: scan, list, calendar',
-  usage: USAGE,
-  async run([action, ...args], surroundings) {
-    switch (action) {
-      case 'scan':
-        return scan(args, surroundings);
-      case 'list':
-        return list(args, surroundings);
-      case 'calendar':
-        return calendar(args, surroundings);
-      default: {
-        const asked = action === undefined ? 'no action' : `unknown action "${action}"`;
-        throw new UsageError(`deprecations: ${asked}; use scan, list or calendar.`);
-      }
-    }
-  },
+export const scanCommand: Subcommand = {
+  summary: 'find deprecated calls in HAR files',
+  usage: SCAN_USAGE,
+  run: scan,
 };
 
-async function scan(args: string[], surroundings: Surroundings): Promise<ExitCode> {
-  const { values, positionals } = parsed(() =>
+export const listCommand: Subcommand = {
+  summary: 'print the schedule of deprecations on a day',
+  usage: LIST_USAGE,
+  run: list,
+};
+
+export const calendarCommand: Subcommand = {
+  summary: 'write the schedule as a calendar',
+  usage: CALENDAR_USAGE,
+  run: calendar,
+};
+
+async function scan(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
+  const { values, positionals } = parsed('scan', () =>
     parseArgs({
-      args,
+      args: [...args],
       allowPositionals: true,
       options: {
         ...SHARED,
@@ -92,7 +105,7 @@ async function scan(args: string[], surroundings: Surroundings): Promise<ExitCod
   }
   if (!isReportFormat(format)) throw unknownFormat(format, Object.keys(REPORT_FORMATS));
   if (positionals.length === 0) {
-    throw new UsageError('deprecations scan: no file; give the path of a HAR file.');
+    throw new UsageError('scan: no file; give the path of a HAR file.');
   }
   const at = dayFrom(values.at ?? surroundings.now());
   const schedule = await scheduleFrom(values, surroundings);
@@ -115,10 +128,10 @@ async function scan(args: string[], surroundings: Surroundings): Promise<ExitCod
   return failuresOf(report, { strict }).length > 0 ? 1 : 0;
 }
 
-async function list(args: string[], surroundings: Surroundings): Promise<ExitCode> {
-  const { values } = parsed(() =>
+async function list(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
+  const { values } = parsed('list', () =>
     parseArgs({
-      args,
+      args: [...args],
       options: { ...SHARED, at: { type: 'string' }, format: { type: 'string', default: 'text' } },
     }),
   );
@@ -145,8 +158,8 @@ const LIST_FORMATS = {
   markdown: (schedule: Schedule) => scheduleMarkdown(schedule),
 } as const;
 
-async function calendar(args: string[], surroundings: Surroundings): Promise<ExitCode> {
-  const { values } = parsed(() => parseArgs({ args, options: SHARED }));
+async function calendar(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
+  const { values } = parsed('calendar', () => parseArgs({ args: [...args], options: SHARED }));
   const schedule = await scheduleFrom(values, surroundings);
   const text = scheduleCalendar({ schedule, nowMs: surroundings.now() });
   await deliver(text, values.output, surroundings);
@@ -154,11 +167,11 @@ async function calendar(args: string[], surroundings: Surroundings): Promise<Exi
 }
 
 /** Node throws a TypeError for unknown options. */
-function parsed<T>(parse: () => T): T {
+function parsed<T>(name: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    throw new UsageError(`deprecations: ${(error as Error).message}`);
+    throw new UsageError(`${name}: ${(error as Error).message}`);
   }
 }
 

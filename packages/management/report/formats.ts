@@ -8,7 +8,7 @@ export interface FormatOptions {
   /**
    * Address of an HTML page with the schedule; the ids of entries are its fragments.
    *
-   * @default the HTML page of `npx ctx-storage management` on its default port
+   * @default the HTML page of the program's `serve` on its default port
    */
   readonly documentation?: string;
 }

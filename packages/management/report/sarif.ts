@@ -1,12 +1,12 @@
 // The report as SARIF 2.1.0: a rule for each entry of the schedule with findings, a result for each finding.
 
-import { VERSION } from '@ctx-storage/command-line/version';
+import { EMULATOR, EMULATOR_VERSION } from '@ctx-storage/command-line/emulator';
 import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
 import { SCHEDULE_PATH } from '../schedule/schedule-page.ts';
 import { firstSeenOf, messageOf } from './finding-text.ts';
 import type { Finding, Report } from './report.ts';
 
-/** Where `npx ctx-storage management` shows the schedule on its default port. */
+/** Where the program's `serve` shows the schedule on its default port. */
 const LOCAL_PAGE = `http://127.0.0.1:8787${DEFAULT_BASE_PATH}${SCHEDULE_PATH}`;
 
 export function writeSarif(
@@ -22,7 +22,7 @@ export function writeSarif(
     version: '2.1.0',
     runs: [
       {
-        tool: { driver: { name: 'ctx-storage deprecations', version: VERSION, rules } },
+        tool: { driver: { name: EMULATOR, version: EMULATOR_VERSION, rules } },
         results: findings.map((finding) => resultOf(finding, ids.indexOf(finding.entry.id))),
       },
     ],

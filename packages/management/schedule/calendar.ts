@@ -1,5 +1,6 @@
 // The schedule as a calendar file (RFC 5545): one all-day event for each entry.
 
+import { EMULATOR } from '../../command-line/emulator.ts';
 import { SCHEDULE } from './data.ts';
 import type { Schedule, ScheduleEntry } from './entry.ts';
 
@@ -16,7 +17,7 @@ export function scheduleCalendar({ schedule = SCHEDULE, nowMs }: CalendarOptions
   const lines = [
     'BEGIN:VCALENDAR',
     'VERSION:2.0',
-    'PRODID:-//ctx-storage//Deprecation schedule//EN',
+    `PRODID:-//${EMULATOR}//Deprecation schedule//EN`,
     'CALSCALE:GREGORIAN',
     ...schedule.flatMap((entry) => eventLines(entry, stamp)),
     'END:VCALENDAR',
@@ -30,7 +31,7 @@ export function scheduleCalendar({ schedule = SCHEDULE, nowMs }: CalendarOptions
 function eventLines(entry: ScheduleEntry, stamp: string): string[] {
   return [
     'BEGIN:VEVENT',
-    `UID:${entry.id}@deprecations.ctx-storage`,
+    `UID:${entry.id}@${EMULATOR}`,
     `DTSTAMP:${stamp}`,
     // Without an end, an all-day event lasts one day.
     `DTSTART;VALUE=DATE:${entry.date.replaceAll('-', '')}`,

@@ -1,6 +1,7 @@
 // The texts made from the schedule: the page of the documentation, the calendar.
 
 import { describe, expect, test } from 'vitest';
+import { EMULATOR } from '../../command-line/emulator.ts';
 import { scheduleCalendar } from './calendar.ts';
 import { SCHEDULE } from './data.ts';
 import { defineSchedule } from './define-schedule.ts';
@@ -30,7 +31,7 @@ describe('the calendar', () => {
     expect(events).toHaveLength(25);
     for (const [index, { id, date, title }] of SCHEDULE.entries()) {
       const lines = events[index]!.split('\r\n');
-      expect(lines).toContain(`UID:${id}@deprecations.ctx-storage`);
+      expect(lines).toContain(`UID:${id}@${EMULATOR}`);
       expect(lines).toContain('DTSTAMP:20260102T030405Z');
       expect(lines).toContain(`DTSTART;VALUE=DATE:${date.replaceAll('-', '')}`);
       expect(lines).toContain(`SUMMARY:${title.replaceAll(',', '\\,')}`);

@@ -15,7 +15,6 @@ import type { ObjectsOptions } from './options.ts';
 import type { ObjectsSnapshot } from './snapshots.ts';
 import { TestClock } from './test-clock.ts';
 import { TestFaults } from './test-faults.ts';
-import { TestManagement } from './test-management.ts';
 import { defineObjects, type Seed, TestObjects } from './test-objects.ts';
 import type { TestStorage } from './test-storage.ts';
 import { TestTabs } from './test-tabs.ts';
@@ -40,8 +39,6 @@ export interface ObjectsFixtures {
   readonly tabs: TestTabs;
   /** Breaks the disk and the worker. */
   readonly faults: TestFaults;
-  /** The emulated management interface, as a route. */
-  readonly management: TestManagement;
 }
 
 // Typed, because the compiler would name `playwright`, which not every installation lets this package find.
@@ -80,13 +77,6 @@ export const test: TestType<
     const faults = new TestFaults(own(objects).origin);
     await faults.arm();
     await use(faults);
-  },
-  management: async ({ context }, use) => {
-    // Beside this file; only the tests that ask for it load it.
-    const load = (name: string) => import(new URL(`./${name}.js`, import.meta.url).href);
-    const management = new TestManagement(context, load);
-    await use(management);
-    await management.close();
   },
 });
 

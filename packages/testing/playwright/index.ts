@@ -18,7 +18,6 @@ export type { SeedContent, SeedTable } from './seed.ts';
 export type { ObjectsSnapshot } from './snapshots.ts';
 export { type RanObjectAlarm, TestClock } from './test-clock.ts';
 export { TestFaults } from './test-faults.ts';
-export { type EmulateOptions, TestManagement } from './test-management.ts';
 export {
   type DefineOptions,
   defineObjects,

@@ -41,8 +41,9 @@ async function run(...args: string[]) {
     writeFile: () => Promise.reject(new Error('not used')),
     now: () => new TestEnvironment().nowMs,
   };
-  const commands = { log: logCommand({ read: readLog }) };
-  const code = await runCommandLine(['log', ...args], commands, surroundings, (line) =>
+  const subcommands = { log: logCommand({ read: readLog }) };
+  const program = { name: 'ctx-storage', version: '1.2.3', subcommands };
+  const code = await runCommandLine(['log', ...args], program, surroundings, (line) =>
     errors.push(line),
   );
   return { code, text: printed.join(''), errors };

@@ -1,6 +1,6 @@
 // A client on the way through a deprecation: before it is announced, before its end, and after.
 
-import { forEachDate, recordRequests } from 'ctx-storage/management';
+import { forEachDate, recordRequests } from 'api-deprecation-emulator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { flattens, flattensBySetting, setFlattens } from '../src/flattening.ts';
 import { startProvider } from './provider.ts';

@@ -6,7 +6,7 @@ import {
   ManagementObject,
   MovableClock,
   SCHEDULE,
-} from 'ctx-storage/management';
+} from 'api-deprecation-emulator';
 import { createObjects } from 'ctx-storage/node';
 import { Api } from '../src/api.ts';
 

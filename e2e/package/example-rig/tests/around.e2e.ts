@@ -1,6 +1,7 @@
 // Green: beside Playwright's own tools, other fixtures, and the names of the real runtime.
 
 import { test as base, mergeExpects, mergeTests } from '@playwright/test';
+import { emulatedManagement, type TestManagement } from 'api-deprecation-emulator/playwright';
 import {
   defineObjects,
   evictDurableObject,
@@ -25,7 +26,10 @@ const withUser = withObjects.extend<{ visitor: string }>({
   },
 });
 const withGreeting = base.extend<{ greeting: string }>({ greeting: 'Hello' });
-const test = mergeTests(withGreeting, withUser, withObjects);
+const withManagement = base.extend<{ management: TestManagement }>({
+  management: emulatedManagement,
+});
+const test = mergeTests(withGreeting, withUser, withManagement, withObjects);
 const expect = mergeExpects(base.expect, expectStored);
 
 test('merged with other tests, has the names of the real runtime', async ({

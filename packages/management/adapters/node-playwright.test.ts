@@ -1,4 +1,4 @@
-// The fixture `management` over a context that hands every request of a real SDK to the route.
+// The fixture over a context that hands every request of a real SDK to the route.
 
 import type { BrowserContext } from '@playwright/test';
 import Cloudflare7 from 'cloudflare';
@@ -8,9 +8,9 @@ import Cloudflare5 from 'cloudflare-5';
 import Cloudflare6 from 'cloudflare-6';
 import { afterEach, expect, test } from 'vitest';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
-import type { RouteLike } from '../../management/adapters/adapters.ts';
-import * as managementEntry from '../../management/index.ts';
-import { TestManagement } from './test-management.ts';
+import { ManagementObject } from '../objects/management-object.ts';
+import type { RouteLike } from './adapters.ts';
+import { TestManagement } from './node-playwright.ts';
 
 const SDKS = {
   '3.5.0': Cloudflare3,
@@ -33,9 +33,10 @@ async function pageFetch(date: string): Promise<typeof fetch> {
       handle = handler;
     },
   };
-  management = new TestManagement(context as unknown as BrowserContext, async (name) =>
-    name === 'node' ? { createObjects } : managementEntry,
-  );
+  management = new TestManagement(context as unknown as BrowserContext, async () => {
+    const objects = await createObjects({ ManagementObject });
+    return { namespace: objects.env.ManagementObject, close: () => objects.close() };
+  });
   await management.emulate(date, { accounts: [{ id: ACCOUNT_ID, name: 'First' }] });
   return async (input, init) => {
     const request = new Request(String(input), init);
@@ -57,7 +58,7 @@ async function pageFetch(date: string): Promise<typeof fetch> {
 }
 
 test.each(Object.keys(SDKS))(
-  "[HARN7] cloudflare %s meets the provider of the test's date, before and after",
+  "[MG59] cloudflare %s meets the provider of the test's date, before and after",
   async (version) => {
     const send = await pageFetch('2025-06-14');
     const client = new SDKS[version]!({

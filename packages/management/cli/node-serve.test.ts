@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import type { Surroundings } from '../../command-line/subcommand.ts';
 import { ManagementObject } from '../objects/management-object.ts';
-import { managementCommand } from './node-management.ts';
+import { serveCommand } from './node-serve.ts';
 
 let opened = 0;
 
@@ -49,7 +49,7 @@ test('[MG41] the command serves the provider on a day, says where, and ends when
   const id = 'c'.repeat(32);
   let tunnels = '';
   let status = 0;
-  const command = managementCommand({
+  const command = serveCommand({
     openObjects,
     stopped: async () => {
       const [baseUrl] = /http:\S+(?=,)/.exec(lines[0]!)!;
@@ -76,7 +76,7 @@ test.each([
   [['--nothing'], "'--nothing'"],
 ])('[MG41] %j is refused by name and nothing stays open', async (args, message) => {
   const stopped = () => Promise.reject(new Error('It never started.'));
-  const command = managementCommand({ openObjects, stopped });
+  const command = serveCommand({ openObjects, stopped });
   await expect(command.run(args, printingTo([]))).rejects.toThrow(message);
   expect(opened).toBe(0);
 });
@@ -84,7 +84,7 @@ test.each([
 test('[MG41] the hosts and origins that are named may call', async () => {
   const lines: string[] = [];
   const seen: Record<string, number | undefined> = {};
-  const command = managementCommand({
+  const command = serveCommand({
     openObjects,
     stopped: async () => {
       const [baseUrl] = /http:\S+(?=,)/.exec(lines[0]!)!;
@@ -114,7 +114,7 @@ test('[MG41] a directory that is a file is refused by name', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-cli-'));
   const file = join(folder, 'file');
   writeFileSync(file, '');
-  const command = managementCommand({
+  const command = serveCommand({
     openObjects: async (directory) => {
       const objects = await createObjects({ ManagementObject }, { directory: directory! });
       return { namespace: objects.env.ManagementObject, close: () => objects.close() };
@@ -134,7 +134,7 @@ test('[MG41] a port that is taken is refused by name, and opened servers are clo
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()));
   const { port } = other.address() as AddressInfo;
-  const command = managementCommand({ openObjects, stopped: () => Promise.resolve() });
+  const command = serveCommand({ openObjects, stopped: () => Promise.resolve() });
   const refused = command.run(['--port', String(port)], printingTo([]));
   await expect(refused).rejects.toMatchObject({
     name: 'UsageError',

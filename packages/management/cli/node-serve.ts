@@ -1,12 +1,15 @@
-// `ctx-storage management`: runs the emulated provider as an HTTP server until it is stopped.
+// The subcommand `serve`: runs the emulated provider as an HTTP server until it is stopped.
 
 import { parseArgs } from 'node:util';
+import { EMULATOR } from '@ctx-storage/command-line/emulator';
 import { type Subcommand, UsageError } from '@ctx-storage/command-line/subcommand';
+import type { OpenObjects } from '../adapters/node-objects.ts';
 import { serveManagement } from '../adapters/node-server.ts';
-import type { ManagementNamespace } from '../objects/objects.ts';
 import { dayOf } from '../schedule/day.ts';
 
-const USAGE = `Usage: ctx-storage management [options]
+const USAGE = `Usage: ${EMULATOR} serve [options]
+
+Runs the emulated provider as an HTTP server until it is stopped.
 
   --port <number>       port to listen on; 0 takes any free one (default: 8787)
   --host <name>         address to listen on (default: 127.0.0.1)
@@ -23,16 +26,13 @@ const USAGE = `Usage: ctx-storage management [options]
 const FIRST_ACCOUNT = `${'0'.repeat(31)}1=First account`;
 
 /** The arguments that the program passes to the subcommand. */
-export interface ManagementSetup {
-  /** Creates objects of the class `ManagementObject`, in a folder or in memory. */
-  readonly openObjects: (
-    directory: string | undefined,
-  ) => Promise<{ readonly namespace: ManagementNamespace; close(): Promise<void> }>;
+export interface ServeSetup {
+  readonly openObjects: OpenObjects;
   /** Resolves when the server should stop. */
   readonly stopped: () => Promise<void>;
 }
 
-export function managementCommand({ openObjects, stopped }: ManagementSetup): Subcommand {
+export function serveCommand({ openObjects, stopped }: ServeSetup): Subcommand {
   return {
     summary: 'run an emulated provider as an HTTP server, on any date',
     usage: USAGE,

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// The program of the emulator's package: the provider as a server, and the schedule.
+
+import { EMULATOR, EMULATOR_VERSION } from '../../command-line/emulator.ts';
+import { runProgram, stopped } from '../../command-line/node-program.ts';
+import { openObjects } from '../adapters/node-objects.ts';
+import { calendarCommand, listCommand, scanCommand } from './node-deprecations.ts';
+import { serveCommand } from './node-serve.ts';
+
+await runProgram({
+  name: EMULATOR,
+  version: EMULATOR_VERSION,
+  subcommands: {
+    calendar: calendarCommand,
+    list: listCommand,
+    scan: scanCommand,
+    serve: serveCommand({ openObjects, stopped }),
+  },
+});
