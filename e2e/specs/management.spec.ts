@@ -76,7 +76,7 @@ test('[MG34] a service worker is the provider for its pages', { tag: LONG }, asy
       isActive();
     });
   });
-  await page.goto(`${server.origin}/e2e/specs/management/inside`);
+  await page.goto(`${server.origin}/packages/management/e2e/inside`);
   expect(await page.title()).toBe('inside');
   const seen = await page.evaluate(async () => {
     const base = 'https://api.example/client/v4';
