@@ -52,7 +52,7 @@ function describeOn(served: 'build' | 'dev', tag?: string): void {
       expect(ran).toHaveLength(8);
     });
 
-    test('[HARN3] [HARN11] [MG59] time, tabs, faults and the emulated management interface are driven from the test', () => {
+    test('[HARN3] [HARN11] [MG59] [PKG25] time, tabs, faults and the emulated management interface are driven from the test', () => {
       const ran = testsOf(tests, 'running');
       expect(failuresIn(ran)).toEqual([]);
       expect(ran).toHaveLength(3);
