@@ -2,8 +2,8 @@
 //
 // It runs in the test's process, on objects in memory, which a test opens when it emulates a date.
 
+import { storageError } from '@ctx-storage/core/errors';
 import { type BrowserContext, test } from '@playwright/test';
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import { createManagementApi } from '../edge/api.ts';
 import { MovableClock } from '../schedule/movable-clock.ts';
 import { routeManagement } from './adapters.ts';

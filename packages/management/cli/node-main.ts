@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The program of the emulator's package: the provider as a server, and the schedule.
 
-import { EMULATOR, EMULATOR_VERSION } from '../../command-line/emulator.ts';
-import { runProgram, stopped } from '../../command-line/node-program.ts';
+import { EMULATOR, EMULATOR_VERSION } from '@ctx-storage/command-line/emulator';
+import { runProgram, stopped } from '@ctx-storage/command-line/node-program';
 import { openObjects } from '../adapters/node-objects.ts';
 import { calendarCommand, listCommand, scanCommand } from './node-deprecations.ts';
 import { serveCommand } from './node-serve.ts';

@@ -1,6 +1,6 @@
 // The schedule as a calendar file (RFC 5545): one all-day event for each entry.
 
-import { EMULATOR } from '../../command-line/emulator.ts';
+import { EMULATOR } from '@ctx-storage/command-line/emulator';
 import { SCHEDULE } from './data.ts';
 import type { Schedule, ScheduleEntry } from './entry.ts';
 

@@ -1,6 +1,6 @@
 // The schedule as a Markdown document, the latest date first.
 
-import { EMULATOR } from '../../command-line/emulator.ts';
+import { EMULATOR } from '@ctx-storage/command-line/emulator';
 import { SCHEDULE } from './data.ts';
 import type { Operation, Schedule, ScheduleEntry } from './entry.ts';
 import { datesOf } from './lookup.ts';
