@@ -74,6 +74,7 @@ export function checkTypes(root: string, file: string, report: Report): void {
     const profile = ['--profile', 'esm-only', '--exclude-entrypoints', 'package.json', ...untyped];
     tell(`attw, ${name}`, run('npx', 'attw', file, ...profile));
   };
-  checkPackage('ctx-storage', file, 'worker.js', 'late.js', 'sqlite3.wasm', 'vite/client');
+  const scripts = ['worker.js', 'source-worker.js', 'late.js', 'sqlite3.wasm'];
+  checkPackage('ctx-storage', file, ...scripts, 'vite/client');
   checkPackage(EMULATOR_NAME, emulatorBeside(file));
 }
