@@ -10,7 +10,7 @@ const emulator = manifestOf(EMULATOR);
 
 /** Files that may be in the emulator: its own, the interface of storage, and the library that checks values. */
 const OWN =
-  /^(?:packages\/(?:management|command-line)|src\/shared\/contract|node_modules\/valibot)\//;
+  /^(?:packages\/(?:management|command-line)|src\/(?:doors|shared\/contract)|node_modules\/valibot)\//;
 
 test('[PKG25] the emulator depends on exactly this version of ctx-storage, and on nothing else', () => {
   const { name, version } = manifestOf(STORAGE);

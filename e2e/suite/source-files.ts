@@ -54,6 +54,12 @@ export function isNode(value: unknown): value is SyntaxNode {
   return typeof (value as SyntaxNode | null)?.type === 'string';
 }
 
+/** The file of this repository that a module imports by this path or name; undefined for other packages. */
+export function moduleBehind(file: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return relative(ROOT, resolve(ROOT, dirname(file), specifier));
+  return ROOM_NAMES.test(specifier) ? doorBehind(ROOMS, specifier) : undefined;
+}
+
 /** References of a file to files of this repository. */
 export interface References {
   /** Modules it imports or exports from, types included. */
@@ -76,9 +82,8 @@ export function referencesOf(file: string, statements: readonly SyntaxNode[]): R
   const addresses: string[] = [];
   const add = (list: string[], source: unknown) => {
     const path = isNode(source) ? source.value : undefined;
-    if (typeof path !== 'string') return;
-    if (path.startsWith('.')) list.push(relative(ROOT, resolve(ROOT, dirname(file), path)));
-    if (ROOM_NAMES.test(path)) list.push(doorBehind(ROOMS, path));
+    const found = typeof path === 'string' ? moduleBehind(file, path) : undefined;
+    if (found !== undefined) list.push(found);
   };
   walk(statements, (node) => {
     // Every node with a source refers to a module: imports, exports from, import() and its type.

@@ -3,8 +3,14 @@
 // The declarations are read by Vite's parser: tools that read types by the compiler's own interface do not know
 // the version of TypeScript that this repository uses.
 
-import { dirname, join } from 'node:path';
-import { isNode, parseModule, readSource, type SyntaxNode } from '../../suite/source-files.ts';
+import { join } from 'node:path';
+import {
+  isNode,
+  moduleBehind,
+  parseModule,
+  readSource,
+  type SyntaxNode,
+} from '../../suite/source-files.ts';
 import {
   manifestOf,
   moduleOfTypes,
@@ -74,9 +80,9 @@ function collect(
   const text = readSource(module);
   for (const statement of parseModule(module, text)) {
     const source = (statement.source as { value?: string } | null | undefined)?.value;
-    if (statement.type === 'ExportAllDeclaration' && source?.startsWith('.')) {
-      const next = join(dirname(module), source);
-      if (!seen.has(next)) collect(next, wanted, items, seen.add(next));
+    const next = source === undefined ? undefined : moduleBehind(module, source);
+    if (statement.type === 'ExportAllDeclaration' && next !== undefined && !seen.has(next)) {
+      collect(next, wanted, items, seen.add(next));
     }
     if (statement.type !== 'ExportNamedDeclaration') continue;
     if (isNode(statement.declaration)) {
@@ -93,7 +99,7 @@ function collect(
         }
       }
       if (names.size === 0) continue;
-      if (source?.startsWith('.')) collect(join(dirname(module), source), names, items, new Set());
+      if (next !== undefined) collect(next, names, items, new Set());
     }
   }
 }
