@@ -30,7 +30,7 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 /** Other builds in `dist`: the playground and the guide. */
 const OTHER_BUILDS = ['dist/demo', 'dist/site'];
 
-const OF_THE_REPOSITORY = ['scripts', 'devDependencies', 'overrides'] as const;
+const OF_THE_REPOSITORY = ['scripts', 'devDependencies', 'overrides', 'workspaces'] as const;
 
 /** The document of the emulator, which is the README of its package. */
 const EMULATOR_README = 'docs/management.md';

@@ -255,7 +255,10 @@ describe('wrangler.jsonc', () => {
         { migrations_dir: 'a', migrations_pattern: 'b/*.sql' },
         /"b\/\*\.sql" must begin with .*"a\/"/,
       ],
-      [{ migrations_dir: 'a', migrations_pattern: 'a/+(b).sql' }, /has "\+\("; only/],
+      [
+        { migrations_dir: 'a', migrations_pattern: 'a/[[:digit:]],*' },
+        /"\[\[:digit:\]\],\*" is not a pattern: /,
+      ],
     ];
     for (const [fields, message] of wrong) expect(() => database(fields)).toThrow(message);
   });
