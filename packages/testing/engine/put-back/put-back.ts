@@ -157,8 +157,8 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/realm/globals/realm.ts',
-        from: 'if (this.#users.delete(user) && this.#users.size === 0) this.#uninstall();',
-        to: 'if (this.#users.delete(user)) this.#uninstall();',
+        from: 'if (!this.#users.delete(user) || this.#users.size > 0) return;',
+        to: 'if (!this.#users.delete(user)) return;',
       },
     ],
   },
