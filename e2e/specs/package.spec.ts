@@ -486,7 +486,7 @@ function expectTexts(file: string, names: readonly string[]): void {
   expect([...texts.keys()]).toEqual(expect.arrayContaining([...names, '@sqlite.org/sqlite-wasm']));
   for (const [name, text] of texts) {
     expect(text, name).toMatch(
-      /Permission (is hereby granted|to use)|Redistribution and use|TERMS AND CONDITIONS|Unicode/i,
+      /Permission (is hereby granted|to use)|Redistribution and use|TERMS AND CONDITIONS|Blue Oak Model License|Unicode/i,
     );
   }
   const sqlite = texts.get('@sqlite.org/sqlite-wasm');
