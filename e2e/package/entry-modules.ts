@@ -39,7 +39,7 @@ const ENTRY_MODULES = {
   playwright: 'packages/testing/playwright/index.ts',
 } as const;
 
-/** The entries of the emulator's package. */
+/** The module of each entry of the package in `packages/management`. */
 const EMULATOR_MODULES = {
   index: 'packages/management/index.ts',
   node: 'packages/management/adapters/node-server.ts',
@@ -48,7 +48,7 @@ const EMULATOR_MODULES = {
 
 type EntryName = keyof typeof ENTRY_MODULES;
 
-/** The modules of these entries of `ctx-storage`, by name. */
+/** From the name of each given entry of `ctx-storage` to the module that it begins with. */
 export function entryModules(...names: readonly EntryName[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, ENTRY_MODULES[name]]));
 }
@@ -65,7 +65,7 @@ export interface PublishedManifest {
 
 /** A package that this repository publishes. */
 export interface PublishedPackage {
-  /** The folder with its manifest, in which `dist` is built; the root's is empty. */
+  /** The folder of the package's manifest, from the repository's root; `dist` is built in it. Empty for the root itself. */
   readonly folder: string;
   /** The modules of its entries, by name. */
   readonly modules: Readonly<Record<string, string>>;

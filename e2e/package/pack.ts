@@ -70,7 +70,7 @@ function packStorage(file: string): void {
   });
 }
 
-/** Its README links to documents of the version of `ctx-storage` that it depends on. */
+/** The links of the emulator's README lead to documents of the version of `ctx-storage` that the emulator depends on. */
 function packEmulator(file: string): void {
   const manifest = publishedManifest(EMULATOR);
   packFolder(file, manifest, (directory) => {

@@ -1,4 +1,5 @@
-// The emulator's packed package beside the other. e2e/specs/harness.spec.ts has npm install both.
+// The packed file of the emulator, installed in one folder with the packed file of `ctx-storage`. In
+// e2e/specs/harness.spec.ts npm installs both.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

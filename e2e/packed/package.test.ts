@@ -1,7 +1,14 @@
 // The packed package without a page: its programs in Node, its size, and the imports of its entries.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
@@ -48,6 +55,33 @@ test('[PKG8] outside of a page the error says where to call it, and nothing is l
   const [storage, connection] = said.trim().split('\n');
   expect(storage).toMatch(/^OPFS_UNAVAILABLE openStorage: .* Call openStorage\(\) in a browser/);
   expect(connection).toMatch(/^OPFS_UNAVAILABLE connect: .* Call connect\(\) in a browser/);
+});
+
+test('[HTML8] a program in Node has HTMLRewriter, also when a bundler leaves out modules without effects', async () => {
+  writeFileSync(
+    join(directory, 'rewriter.mjs'),
+    `import { createObjects } from 'ctx-storage/node';
+    import { DurableObject } from 'ctx-storage/worker';
+    class Asked extends DurableObject { kind() { return typeof HTMLRewriter; } }
+    const objects = await createObjects({ Asked });
+    console.log(await objects.env.Asked.getByName('a').kind());
+    await objects.close();`,
+  );
+  linkPeers(directory);
+  const output = { entryFileNames: 'rewriter.mjs' };
+  await build({
+    configFile: false,
+    root: directory,
+    logLevel: 'error',
+    ssr: { noExternal: true },
+    build: { ssr: 'rewriter.mjs', outDir: 'rewriter', rollupOptions: { output } },
+  });
+  const wasm = 'node_modules/ctx-storage/dist/sqlite3.wasm';
+  copyFileSync(join(directory, wasm), join(directory, 'rewriter/sqlite3.wasm'));
+  for (const file of ['rewriter.mjs', 'rewriter/rewriter.mjs']) {
+    const said = execFileSync(process.execPath, [file], { cwd: directory, encoding: 'utf8' });
+    expect(said).toBe('function\n');
+  }
 });
 
 test('[NODE10] classes run in Node, and the program starts', () => {

@@ -1,4 +1,4 @@
-// A project's settings and modules, for packages that run the project without a page: `dev` and Vitest.
+// The names of this room that `packages/workers` may import, to run a project without a page: its settings and its modules.
 
 export { environmentOf, processVariables, secretsIn } from './dev-vars.ts';
 export type { Variables } from './dot-env.ts';

@@ -1,4 +1,4 @@
-// Calls of objects for packages: the running task, stubs, sockets, and requests in parts.
+// The names of `src/shared/calls` that packages may import: the running task, stubs, sockets, and requests in parts.
 
 export { bodyOfResponse } from '../shared/calls/http/body.ts';
 export { isEncoded } from '../shared/calls/http/response-parts.ts';

@@ -1,4 +1,5 @@
-// The rest of the public interface for packages: checks of arguments, and the types of followed objects, drafts, D1 and HTML.
+// The names of `src/shared/contract` that packages may import and no other door has: checks of arguments, and the types of
+// followed objects, drafts, D1 and HTML.
 
 export {
   checkArray,

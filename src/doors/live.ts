@@ -1,4 +1,4 @@
-// Live values, the feed of commits and undo stacks for packages.
+// The names of live values, the feed of commits and undo stacks that packages may import.
 
 export type { UndoOptions, UndoStack, UndoState } from '../shared/contract/undo.ts';
 export {

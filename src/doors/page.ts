@@ -1,4 +1,4 @@
-// The page's side for packages: connections, their handles and their status.
+// The names of `src/page` that packages may import: a page's connections, its handles on storage, and their status.
 
 export { browserEnvironment } from '../page/leader/browser.ts';
 export type { PageEnvironment } from '../page/leader/environment.ts';

@@ -1,4 +1,4 @@
-// The messages between page and worker for packages: addresses, follow requests, and errors that cross.
+// The messages between page and worker that packages may import: addresses, follow requests, and errors that cross.
 
 export type { WireAddress } from '../shared/wire/address.ts';
 export { type ControlMessage, namesOf } from '../shared/wire/control.ts';

@@ -1,4 +1,4 @@
-// The engine for packages: files, SQL and content of one object.
+// The names of `worker/engine` that packages may import: files, SQL and the content of one object.
 
 export {
   closedError,

@@ -1,4 +1,4 @@
-// Objects in memory for packages: their host, their classes, their catalog and their turns.
+// The names of `worker/objects` that packages may import: the host of objects, their classes, catalog and turns.
 
 export { type CatalogEntry, MemoryCatalog } from '../objects/catalog/catalog.ts';
 export type { SystemTime } from '../objects/clock/clock.ts';

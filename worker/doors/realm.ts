@@ -1,4 +1,4 @@
-// The scope of object code for packages: its globals, base classes and `env`.
+// The names of `worker/realm` that packages may import: globals, base classes and `env` of object code.
 
 export { ByteChannel } from '../realm/globals/byte-channel.ts';
 export { installDate } from '../realm/globals/timers.ts';

@@ -1,4 +1,4 @@
-// From classes to a running host, for packages.
+// The names of `worker/start` that packages may import: functions that make a running host of classes.
 
 export { type RunningHost, startHost } from '../start/boot/start-host.ts';
 export {

@@ -6,7 +6,7 @@ export function searchBoost(id: string): number {
     /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|follow-protocol|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
   // The list of all guides is found by the words of each.
   if (internal.test(id) || id.endsWith('/quick-start.html#next')) return 0.1;
-  // Tables that name other pages come after these pages.
+  // The quick start's tables name many pages: a search shows the named page before the table.
   const overview = /\/quick-start\.html#(choose-your-beginning|seven-ways-back)$/;
   const reference =
     /\/api\/|\/(management|management-clients|management-schedule|management-errors|benchmarks|changes|errors)\.html/;

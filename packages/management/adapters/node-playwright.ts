@@ -11,7 +11,7 @@ import { type OpenObjects, openObjects } from './node-objects.ts';
 
 /** The test's settings of the provider. */
 export interface EmulateOptions {
-  /** Which requests it answers. @default those below any `/client/v4/` */
+  /** The emulated provider answers the requests whose address matches. @default those below any `/client/v4/` */
   readonly pattern?: string | RegExp;
   /** The accounts that exist. */
   readonly accounts?: readonly { readonly id: string; readonly name: string }[];

@@ -61,7 +61,7 @@ export const CRITICAL_SECTION_MS_MAX = 30_000;
 /** Longest run of an alarm handler (workerd). */
 export const ALARM_MS_MAX = 15 * 60_000;
 
-/** Most retries of an alarm whose handler fails; after the last one, the alarm is deleted (workerd). */
+/** How often an alarm whose handler fails is retried at most; after the last retry, the alarm is deleted (workerd). */
 export const ALARM_RETRIES_MAX = 6;
 
 /** Delay before the first retry of an alarm; each further retry doubles it (workerd). */
