@@ -163,8 +163,6 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
 export const SLOW_EXPRESSIONS: Readonly<Record<string, string>> = {
   'packages/testing/playwright/call-site.ts /\\(?((?:file:\\/\\/|\\/|[A-Za-z]:\\\\)[^()]*):(\\d+):(\\d+)\\)?$/':
     'a line of a stack in the test’s own process: the path of one of its files',
-  'packages/vite/migration-files.ts /^[!#]|[?*+@!]\\(|\\{[^{},]*\\.\\.[^{},]*\\}|\\[\\[?[:.=]/':
-    'a pattern of the project’s own configuration',
 };
 
 /** Regular expressions that are made of a text, `file code`, and whose text that is. */
@@ -177,8 +175,6 @@ export const MADE_EXPRESSIONS: Readonly<Record<string, string>> = {
     'a constant',
   'src/shared/values/decode.ts new RegExp(source, flags)':
     'a stored value: it is made and never run here, and its cost is bounded (VAL8)',
-  "packages/vite/migration-files.ts new RegExp(`^(?=.)${text.startsWith('.') ? '' : '(?!\\\\.)'}${source}$`, 's')":
-    'a pattern of the project’s own configuration, matched with names of its own files',
   "packages/vite/module-rules.ts new RegExp(`^${source}${')'.repeat(depth)}$`, 's')":
     'the project’s own configuration, matched with names of its own files',
   'worker/engine/sql/tokens.ts new RegExp(TOKEN)':

@@ -1,6 +1,7 @@
-// The regular expressions of a module, found in its syntax tree.
+// The regular expressions of a module and of the product, found in syntax trees.
 
-import { type SyntaxNode, walk } from './source-files.ts';
+import { isTool } from './layers.ts';
+import { listFiles, parseModule, readSource, type SyntaxNode, walk } from './source-files.ts';
 
 export interface Expression {
   readonly source: string;
@@ -26,4 +27,14 @@ export function regularExpressions(
     }
   });
   return { literals, made };
+}
+
+/** Those of each module of the product, without tests and tools. */
+export function productExpressions(): ({ file: string } & ReturnType<typeof regularExpressions>)[] {
+  return listFiles(['src', 'worker', 'packages'], /(?<!\.test|\.d)\.tsx?$/)
+    .filter((file) => !isTool(file))
+    .map((file) => {
+      const text = readSource(file);
+      return { file, ...regularExpressions(parseModule(file, text), text) };
+    });
 }

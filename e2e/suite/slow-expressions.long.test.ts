@@ -3,18 +3,8 @@
 
 import recheck from 'recheck/lib/browser.js';
 import { describe, expect, test } from 'vitest';
-import { MADE_EXPRESSIONS, SLOW_EXPRESSIONS } from './exceptions.ts';
-import { isTool } from './layers.ts';
-import { type Expression, regularExpressions } from './regular-expressions.ts';
-import { listFiles, parseModule, readSource } from './source-files.ts';
-
-const files = listFiles(['src', 'worker', 'packages'], /(?<!\.test|\.d)\.tsx?$/).filter(
-  (file) => !isTool(file),
-);
-const found = files.map((file) => {
-  const text = readSource(file);
-  return { file, ...regularExpressions(parseModule(file, text), text) };
-});
+import { SLOW_EXPRESSIONS } from './exceptions.ts';
+import { type Expression, productExpressions } from './regular-expressions.ts';
 
 /** Decided without clocks, so that a busy machine changes nothing. */
 const BY_STEPS = {
@@ -34,7 +24,7 @@ function isSlow({ source, flags }: Expression): boolean {
 describe('regular expressions', () => {
   test('take linear time, or are listed', () => {
     const known = new Map<string, boolean>();
-    const slow = found.flatMap(({ file, literals }) =>
+    const slow = productExpressions().flatMap(({ file, literals }) =>
       literals
         .map((literal) => ({ literal, text: `/${literal.source}/${literal.flags}` }))
         .filter(({ literal, text }) => {
@@ -45,11 +35,6 @@ describe('regular expressions', () => {
     );
     expect(known.size).toBeGreaterThan(100);
     expect(slow.sort()).toEqual(Object.keys(SLOW_EXPRESSIONS).sort());
-  });
-
-  test('that are made of a text are listed', () => {
-    const made = found.flatMap(({ file, made }) => made.map((code) => `${file} ${code}`));
-    expect(made.sort()).toEqual(Object.keys(MADE_EXPRESSIONS).sort());
   });
 
   test('a slow one is found', () => {
