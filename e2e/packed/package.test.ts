@@ -84,6 +84,38 @@ test('[HTML8] a program in Node has HTMLRewriter, also when a bundler leaves out
   }
 });
 
+test('[HTML8] a program in a runtime without files has HTMLRewriter after a bundler', async () => {
+  writeFileSync(
+    join(directory, 'apart.mjs'),
+    `import { createObjects } from 'ctx-storage/in-process';
+    import { DurableObject } from 'ctx-storage/worker';
+    class Asked extends DurableObject { kind() { return typeof HTMLRewriter; } }
+    export async function ask(wasm) {
+      const objects = await createObjects({ Asked }, { wasm });
+      const kind = await objects.env.Asked.getByName('a').kind();
+      await objects.close();
+      return kind;
+    }`,
+  );
+  await build({
+    configFile: false,
+    root: directory,
+    logLevel: 'error',
+    build: {
+      target: 'esnext',
+      outDir: 'apart',
+      lib: { entry: 'apart.mjs', formats: ['es'], fileName: 'apart' },
+      rollupOptions: { output: { entryFileNames: 'apart.mjs' } },
+    },
+  });
+  const script = `import { readFileSync } from 'node:fs';
+    import { ask } from './apart/apart.mjs';
+    console.log(await ask(readFileSync('node_modules/ctx-storage/dist/sqlite3.wasm')));`;
+  const run = ['--input-type=module', '--eval', script];
+  const said = execFileSync(process.execPath, run, { cwd: directory, encoding: 'utf8' });
+  expect(said).toBe('function\n');
+});
+
 test('[NODE10] classes run in Node, and the program starts', () => {
   linkPeers(directory);
   writeFileSync(join(directory, 'classes.mjs'), NODE_SCRIPT);
