@@ -9,6 +9,12 @@ export const PAGE_BYTES = 4096;
 export const PAGE_WORDS = PAGE_BYTES / 4;
 
 /**
+ * The words of the first page in which SQLite counts the commits that were not empty: its change counter, and the copy of
+ * it that vouches for the database's size (offsets 24 and 92 of the file format).
+ */
+export const COUNTER_WORDS = [6, 23] as const;
+
+/**
  * A callback for each of several pages. Their bytes are valid until it returns, unless it says otherwise.
  */
 export type EachPage = (page: Uint8Array, pageIndex: number) => void;

@@ -170,3 +170,36 @@ test('[LOG19] a failed call undoes the whole transaction, even if the next call 
     await again.close();
   }
 });
+
+/** Work that a caller undoes inside a transaction, which then commits. */
+const UNDONE: Readonly<Record<string, (db: Database) => void>> = {
+  'a statement that fails': (db) =>
+    expect(() => db.exec('INSERT INTO t VALUES(1000, 1), (1, 1)')).toThrow(/UNIQUE/),
+  'a savepoint that is rolled back': (db) => {
+    db.exec('SAVEPOINT s; DELETE FROM t; CREATE TABLE u(a); ROLLBACK TO s; RELEASE s');
+  },
+};
+
+test.each(Object.keys(UNDONE))(
+  '[LOG19] a transaction whose only work is %s commits nothing',
+  async (work) => {
+    const directory = new MemoryDirectory();
+    const { db, files, close } = await withFreePages(directory);
+    const bookmark = files.currentBookmark();
+    const expected = all(db);
+    db.exec('BEGIN');
+    UNDONE[work]!(db);
+    db.exec('COMMIT');
+    expect(files.needsFlush).toBe(false);
+    expect(files.currentBookmark()).toBe(bookmark);
+    put(db, 1000, 'the next transaction');
+    expect(db.selectValue('PRAGMA integrity_check')).toBe('ok');
+    const after = all(db);
+    expect(after).not.toEqual(expected);
+    await files.flush();
+    await close();
+    const again = await openLog(directory);
+    expect(all(again.db)).toEqual(after);
+    await again.close();
+  },
+);

@@ -10,7 +10,7 @@ import { type Checksum, wordsOf } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
-import { type EachPage, type LoggedImage, PAGE_BYTES, PAGE_WORDS } from './pages.ts';
+import { COUNTER_WORDS, type EachPage, type LoggedImage, PAGE_BYTES, PAGE_WORDS } from './pages.ts';
 import { CONTINUES, nextDifference, RecordWriter } from './record.ts';
 
 import { Slab } from './slab.ts';
@@ -174,21 +174,23 @@ export class TransactionPages {
     }
   }
 
-  /** True if every page equals its committed content. */
+  /** True if every page equals its committed content, but for the count of commits in the first one. */
   isUnchanged(): boolean {
     if (this.#pageCount > this.#committed.pageCount) return false;
     for (const [pageIndex, page] of this.#pages) {
       if (page.kind === 'cut') continue;
       this.read(pageIndex, changedPage);
       this.#committed.read(pageIndex, before);
-      if (!samePage(before, changedPage)) return false;
+      const isSame = pageIndex === 0 ? equalsButForCounters : equals;
+      if (!isSame(before, changedPage)) return false;
     }
     return true;
   }
 
   /**
    * Writes the transaction to the log, in several parts if it is large: the last part commits it.
-   * Returns false, and writes nothing, if there is nothing to commit.
+   * Returns false, and writes nothing, if there is nothing to commit. SQLite counts a transaction whose statements were
+   * all undone; a change of that count alone is nothing.
    */
   append(flags: number, sequence: number, annotation: Uint8Array | null): boolean {
     if (this.hasDirect) this.#settleDirect();
@@ -205,12 +207,15 @@ export class TransactionPages {
       const change = { pageIndex, before: this.#readLogged(pageIndex), after };
       writer.addChange(change, this.#checksum);
     };
+    const first = this.#pages.get(0);
+    const isCounted = first?.kind === 'memory' && this.#isCountedOnly(first.bytes);
     writer.begin(annotation);
     for (const [pageIndex, page] of this.#pages) {
-      if (page.kind === 'memory') add(pageIndex, page.bytes);
+      if (page.kind === 'memory' && !(isCounted && page === first)) add(pageIndex, page.bytes);
     }
     const isEmpty = writer.isEmpty && !this.#log.hasOpenParts;
     if (flags === 0 && isEmpty && this.#pageCount <= this.#committed.pageCount) return false;
+    if (isCounted) add(0, first.bytes);
     for (let i = this.#pageCount; i < this.#committed.pageCount; i++) add(i, null);
     this.#log.append(writer, { ...header, flags });
     return true;
@@ -348,6 +353,12 @@ export class TransactionPages {
     return before;
   }
 
+  /** True if these bytes of the first page differ from what the log has in the count of commits alone. */
+  #isCountedOnly(bytes: Uint8Array): boolean {
+    const logged = this.#readLogged(0);
+    return logged !== null && equalsButForCounters(logged, bytes);
+  }
+
   /** True if one more page in memory would exceed the limit. */
   get #isFull(): boolean {
     return (this.#inMemory + 1) * PAGE_BYTES > this.#spillBytes;
@@ -437,8 +448,19 @@ export class TransactionPages {
   }
 }
 
-function samePage(a: Uint8Array, b: Uint8Array): boolean {
+function equals(a: Uint8Array, b: Uint8Array): boolean {
   return nextDifference(wordsOf(a), wordsOf(b), 0) === PAGE_WORDS;
+}
+
+/** For the first page of a database. */
+function equalsButForCounters(a: Uint8Array, b: Uint8Array): boolean {
+  const [one, other] = [wordsOf(a), wordsOf(b)];
+  let from = 0;
+  for (const counter of COUNTER_WORDS) {
+    if (nextDifference(one, other, from) < counter) return false;
+    from = counter + 1;
+  }
+  return nextDifference(one, other, from) === PAGE_WORDS;
 }
 
 /** The content of a page that is in memory. */

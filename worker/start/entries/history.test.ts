@@ -15,6 +15,13 @@ import { createObjects, evictDurableObject } from './node-objects.ts';
 
 class Box extends DurableObject {
   alarm() {}
+
+  fails() {
+    this.ctx.storage.transactionSync(() => {
+      this.ctx.storage.sql.exec('DELETE FROM t');
+      throw new Error('undone');
+    });
+  }
 }
 
 let objects: Awaited<ReturnType<typeof createObjects<{ Box: typeof Box }>>>;
@@ -49,6 +56,28 @@ const change = fc.oneof(
   fc.record({ kind: fc.constant('alarm' as const), n: fc.nat(9), bytes: fc.constant(0) }),
   fc.record({ kind: fc.constant('restore' as const), n: fc.nat(99), bytes: fc.constant(0) }),
 );
+
+test('[TX17] calls that are undone make no commit', async () => {
+  await storage.sql.exec('CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)').ready;
+  const before = await storage.history();
+  const insert = 'INSERT INTO t VALUES (?)';
+  const calls: (() => Promise<unknown>)[] = [
+    () => storage.sql.exec('INSERT INTO t VALUES (2), (1)').ready,
+    () => storage.sql.exec(insert, 1).ready,
+    () => storage.batch([['DELETE FROM t'], [insert, 'text']]),
+    () => storage.sql.execMany(insert, [[2], [3], [2]]),
+    () =>
+      storage.transaction(async (txn) => {
+        await txn.put('a', 1);
+        throw new Error('undone');
+      }),
+    () => stub().fails(),
+  ];
+  for (const call of calls) await expect(call()).rejects.toThrow();
+  expect(await storage.history()).toEqual(before);
+  await storage.sql.exec(insert, 2).ready;
+  expect(await storage.history()).toHaveLength(before.length + 1);
+});
 
 test('[HIST3] any moment read through at() equals the state after a restore to it', {
   tags: 'long',
