@@ -60,9 +60,14 @@ const LAST_STOP_MS = 300_000;
 /** Tests that take minutes, which `npm test` leaves for the rest. */
 const LONG = ['**/*.long.test.ts'];
 
-/** The tag of single long tests in files of short ones. */
+/** The tags of single tests. */
 const TAGS = [
   { name: 'long', description: 'About a second or more: `npm test` leaves it for the rest.' },
+  {
+    name: 'release',
+    description:
+      'In a file of long tests: repeats another, or its subject seldom changes. `npm run test:release` runs it.',
+  },
 ];
 
 /**

@@ -1,5 +1,5 @@
-// Runs seeds until one fails, and prints the failure, or nothing. Runs as a separate process in a copy
-// of the sources with a defect put back.
+// Runs seeds until one fails, and prints the failure, or nothing. It is bundled with a defect put back, and runs as a
+// separate process.
 
 import { type Layer, Rounds } from '../rounds.ts';
 

@@ -50,7 +50,7 @@ export const TORN_TURNS: readonly PutBack[] = [
     from: '        connection.events.beforeWrite();',
     to: '        if (!connection.transactionOpen) connection.events.beforeWrite();',
   }),
-  torn('a bulk call does not ask whose transaction is open', 'objects', 900_003, {
+  torn('a bulk call does not ask whose transaction is open', 'objects', 900_005, {
     file: STORAGE,
     from: '    this.#beforeWrite(CONFIRMED);\n    return this.#transactions.group(writes);',
     to: '    this.#transactions.beforeWrite();\n    return this.#transactions.group(writes);',
