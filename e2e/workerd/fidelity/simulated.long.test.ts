@@ -20,7 +20,7 @@ declare class Kept extends DurableObject {
 type Options = SimulateOptions<{ Kept: typeof Kept }>;
 
 /** By `npm run simulate`, 500. */
-const RUNS = process.env.SIMULATED_RUNS === undefined ? 100 : 500;
+const RUNS = process.env.SIMULATED_RUNS === undefined ? 40 : 500;
 
 let classes: Record<'KeptNotes' | 'KeptParty' | 'KeptJobs', typeof Kept>;
 

@@ -4,7 +4,7 @@ import { test } from 'vitest';
 import { convergeHere } from '../testing/converging-here.ts';
 
 const FIRST = Number(process.env.SEED ?? 100);
-const WORLDS = Number(process.env.WORLDS ?? 15);
+const WORLDS = Number(process.env.WORLDS ?? 6);
 const SIZE = {
   rounds: Number(process.env.ROUNDS ?? 1),
   steps: Number(process.env.STEPS ?? 60),

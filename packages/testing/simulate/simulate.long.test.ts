@@ -8,7 +8,7 @@ import { EXAMPLES } from './examples/examples.ts';
 import { simulate } from './simulate.ts';
 
 /** Of each class; 2,000 take some minutes. */
-const RUNS = Number(process.env.SIMULATED_RUNS ?? 200);
+const RUNS = Number(process.env.SIMULATED_RUNS ?? 60);
 
 test.each(EXAMPLES)('[SIMU16] $name: the mended class passes each run', async ({ mended }) => {
   const { coverage } = await mended({ runs: RUNS });

@@ -1,4 +1,4 @@
-// Timers as Node's, where the script asks for them; `npm run test:rest` compares them with workerd's.
+// Timers as Node's, where the script asks for them; `npm run test:release` compares them with workerd's.
 
 import { expect, test } from 'vitest';
 import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
