@@ -8,7 +8,7 @@ export const ONCE = '@once';
 
 /**
  * A test of a few seconds whose feature another test of `npm test` meets, too. `npm test` leaves it for the rest, which runs
- * it in each browser that it would have run in.
+ * it in Chromium; `npm run test:release` runs it in Firefox, too.
  */
 export const REST = '@rest';
 
@@ -19,7 +19,7 @@ export const REST = '@rest';
 export const LONG = '@long';
 
 /**
- * A long test that repeats a shorter or equal one with another framework, medium, size, colour or example, or whose
- * subject seldom changes. It runs before a release only, by `npm run test:release`.
+ * A `LONG` or `REST` test that repeats another one with another framework, medium, size, colour or example, or one of Node
+ * in a browser, or whose subject seldom changes. It runs before a release only, by `npm run test:release`.
  */
 export const RELEASE = '@release';

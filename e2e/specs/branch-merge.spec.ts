@@ -177,7 +177,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[MERGE7] two tabs merge the same kept branch at once: one commit, of which one gets the bookmark, and the other null', {
-      tag: [...tag, ONCE],
+      tag: [...tag, ONCE, RELEASE],
     }, async ({ tabs, server }) => {
       const pair = await openPair(tabs, server, choice);
       await pair[0].evaluate(async () => {
@@ -218,7 +218,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[MERGE7] the worker is terminated while two tabs merge: repeated, each merge is one whole commit', {
-      tag,
+      tag: [...tag, RELEASE],
     }, async ({ tabs, server }) => {
       const pair = await openPair(tabs, server, choice);
       await pair[0].evaluate(

@@ -79,7 +79,7 @@ test('[CANCEL4] an endless write that is cancelled leaves nothing, and earlier w
 });
 
 test('[CANCEL4] whenever a write is cancelled, a rejection means none of it, a result all of it', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, server }) => {
   await openTab(await context.newPage(), server);
   const tab = await openTab(await context.newPage(), server);
@@ -133,10 +133,9 @@ test('[CANCEL4] whenever a write is cancelled, a rejection means none of it, a r
   expect(outcomes.cancelled).toBeGreaterThan(0);
 });
 
-test('[CANCEL3] the endless query of a tab that closes ends with it', { tag: LONG }, async ({
-  context,
-  server,
-}) => {
+test('[CANCEL3] the endless query of a tab that closes ends with it', {
+  tag: [LONG, RELEASE],
+}, async ({ context, server }) => {
   const leader = await openTab(await context.newPage(), server);
   const follower = await openTab(await context.newPage(), server);
   await startEndless(follower, 'SELECT max(i) FROM c');

@@ -4,7 +4,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import type {} from './pages/catalog.ts';
 
 async function loadCatalogs(page: Page): Promise<void> {
@@ -111,7 +111,7 @@ for (const [name, message, freeBytes] of [
   ['UnknownError', 'Encountered full disk while opening backing store.', 1e9],
 ] as const) {
   test(`[FULL3] a full disk that IndexedDB calls ${name}, with ${freeBytes} bytes free, is DISK_FULL`, {
-    tag: REST,
+    tag: name === 'AbortError' ? REST : [REST, RELEASE],
   }, async ({ storagePage }) => {
     await loadCatalogs(storagePage);
     const open = (name: string, message: string, freeBytes: number) =>
@@ -137,7 +137,7 @@ for (const [name, message, freeBytes] of [
 
 for (const what of ['every database of the origin', 'the catalog alone']) {
   test(`[CAT9] another tab deletes ${what}: calls answer, alarms ring, and nothing is lost`, {
-    tag: LONG,
+    tag: what === 'the catalog alone' ? [LONG, RELEASE] : LONG,
   }, async ({ profile, server }) => {
     test.setTimeout(90_000);
     const context = await profile.launch();

@@ -4,21 +4,31 @@ import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
-import { ONCE, REST } from '../browsers/tags.ts';
+import { ONCE, RELEASE, REST } from '../browsers/tags.ts';
 
 const TIME = new Date('2030-01-01T00:00:00Z');
 const LATER = new Date('2030-01-01T01:00:00Z');
 
 type Clock = Page['clock'];
 
+interface Way {
+  readonly tags: readonly string[];
+  before?(clock: Clock): Promise<void>;
+  after?(clock: Clock): Promise<void>;
+}
+
 /** The ways in which a test takes the time over, before or after the app has loaded. */
-const WAYS: Readonly<
-  Record<string, { before?(clock: Clock): Promise<void>; after?(clock: Clock): Promise<void> }>
-> = {
-  'is installed before the app loads': { before: (clock) => clock.install({ time: TIME }) },
-  'is fixed before the app loads': { before: (clock) => clock.setFixedTime(TIME) },
-  'is paused before the app loads': { before: pause },
-  'is paused while the app runs': { after: pause },
+const WAYS: Readonly<Record<string, Way>> = {
+  'is installed before the app loads': {
+    tags: [ONCE, REST, RELEASE],
+    before: (clock) => clock.install({ time: TIME }),
+  },
+  'is fixed before the app loads': {
+    tags: [ONCE, REST, RELEASE],
+    before: (clock) => clock.setFixedTime(TIME),
+  },
+  'is paused before the app loads': { tags: [ONCE], before: pause },
+  'is paused while the app runs': { tags: [ONCE, REST], after: pause },
 };
 
 async function pause(clock: Clock): Promise<void> {
@@ -26,9 +36,9 @@ async function pause(clock: Clock): Promise<void> {
   await clock.pauseAt(LATER);
 }
 
-for (const [title, { before, after }] of Object.entries(WAYS)) {
+for (const [title, { tags, before, after }] of Object.entries(WAYS)) {
   test(`[PCLOCK1] when page.clock ${title}, reads, writes, live reads and other tabs work, and the page can be left`, {
-    tag: title === 'is paused before the app loads' ? ONCE : [ONCE, REST],
+    tag: [...tags],
   }, async ({ profile, server }) => {
     const context = await profile.launch();
     const page = await context.newPage();
@@ -60,7 +70,7 @@ for (const [title, { before, after }] of Object.entries(WAYS)) {
 
 for (const way of ['runFor', 'fastForward'] as const) {
   test(`[PCLOCK2] half an hour of page.clock.${way} neither ends a start nor takes a worker that is busy for a dead one`, {
-    tag: way === 'fastForward' ? ONCE : [ONCE, REST],
+    tag: way === 'fastForward' ? ONCE : [ONCE, REST, RELEASE],
   }, async ({ profile, server }) => {
     const context = await profile.launch();
     const page = await context.newPage();

@@ -204,10 +204,9 @@ test('[DEMO39] the editor says that Escape, then Tab leaves it, and so it does, 
   expect(await editor.innerText()).not.toBe(before);
 });
 
-test('[DEMO39] the inspector opens in view, on a phone too', { tag: [ONCE, REST] }, async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO39] the inspector opens in view, on a phone too', {
+  tag: [ONCE, REST, RELEASE],
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 740 });

@@ -129,7 +129,7 @@ test('[DEMO12] code that loads for a minute is not given up; Stop ends it', {
 });
 
 test('[DEMO12] code that sends the page too much is ended, and the page says why', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   const said = page.getByRole('alert');

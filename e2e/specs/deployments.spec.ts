@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
 import { ownOrigin } from '../browsers/own-origin.ts';
 import type { Served } from '../browsers/server.ts';
-import { LONG, ONCE, REST } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 import { type DeploymentsSite, startDeployments } from './deployments/site.ts';
 
 let deployments: DeploymentsSite;
@@ -50,7 +50,7 @@ const outcome = (page: Page, what: 'count' | 'state') =>
 
 for (const [older, newer, tag] of [
   ['one', 'two'],
-  ['spring', 'summer', REST],
+  ['spring', 'summer', [REST, RELEASE]],
 ] as const) {
   test(`[BUILD1] the older was opened first: ${newer} takes over from ${older}, both tabs call its methods, and the older one goes on alone`, {
     tag: tag ?? [],
@@ -176,7 +176,7 @@ test('[BUILD5] two takeovers under load: no write is rejected, and each is there
 });
 
 test('[BUILD5] an object that runs for too long is reset, with an error that can be retried', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, site }) => {
   const old = await open(context, site, 'one');
   const long = old.evaluate(() => window.app.outcome(window.app.last(60_000)));

@@ -72,7 +72,7 @@ const IN_FIREFOX = { 'the stack of a call between objects': ['RangeError: failed
 
 for (const asked of ASKED) {
   test(`[${asked.rule}] a page gets of a ${asked.className} what workerd gives`, {
-    tag: asked.className === OF_THE_BROWSER ? REST : LONG,
+    tag: asked.className === OF_THE_BROWSER ? REST : [LONG, RELEASE],
   }, async ({ storagePage, browserName }) => {
     const here = await storagePage.evaluate(async ({ module, className, ask }) => {
       const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });
@@ -122,7 +122,7 @@ test('[BRT1] a page’s worker gets of a bucket what workerd gives', {
 });
 
 test('[HTML1] [HTML2] a page’s worker makes of HTML what workerd makes', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ storagePage }) => {
   const here = await storagePage.evaluate(async () => {
     const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });

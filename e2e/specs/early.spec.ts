@@ -300,7 +300,7 @@ test('[LIVE21] a result is shown to nobody but the user for whom it was kept, an
 });
 
 test('[LIVE22] nothing is kept of a private read, and of no read with keepResults: false', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);
@@ -381,7 +381,7 @@ test('[LIVE23] what cannot be read is not shown, and told; the rest goes on', {
 });
 
 test('[LIVE24] the database can be deleted while pages and workers are open, as by a logout', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openPage(context, server);

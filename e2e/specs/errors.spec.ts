@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { INSECURE_HOST } from '../browsers/server.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 /** An error as a page sees it. */
 interface SeenError {
@@ -239,7 +239,7 @@ for (const missing of [
   'FileSystemFileHandle.prototype.createSyncAccessHandle',
 ]) {
   test(`[MEDIUM2] without ${missing} a new directory is kept in IndexedDB, and a directory on OPFS is OPFS_UNAVAILABLE`, {
-    tag: LONG,
+    tag: missing.endsWith('getDirectory') ? LONG : [LONG, RELEASE],
   }, async ({ context, server }) => {
     const before = await openBlank(await context.newPage(), server);
     await before.evaluate(async () => {

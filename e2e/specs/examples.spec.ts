@@ -86,7 +86,7 @@ test('[APP7] two devices talk in rooms that follow a server, also while it is st
   }
 });
 
-test('[APP2] the tests of the API client pass', { tag: [ONCE, LONG] }, async () => {
+test('[APP2] the tests of the API client pass', { tag: [ONCE, LONG, RELEASE] }, async () => {
   const folder = await copyExample('api-client');
   try {
     expect(runScript(folder, 'test')).toMatch(/5 passed/);

@@ -3,7 +3,7 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE, REST } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 
 test('[MOVE3] an exported file is imported into another object and undone by bookmark', async ({
   storagePage,
@@ -132,7 +132,7 @@ test('[LIM6] limits.importMs of openStorage bounds the checks of an import', asy
 });
 
 test('[MOVE3] 100,000 keys move between objects, also from a tab that does not lead', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ storagePage, sharedProfile, server }) => {
   // Opened first, so that the page's worker leads.
   await storagePage.evaluate(async () => {

@@ -5,7 +5,7 @@ import { FILE_CASES } from '../../packages/testing/worker/file.suite.ts';
 import { openBlankTab, whenReady } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Tab } from '../browsers/tabs.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import type { FileOutcome } from './pages/files-worker.ts';
 
 interface Choice {
@@ -120,7 +120,7 @@ test('[TAB1] [TAB2] on IndexedDB tabs share an object, and when the leader close
   expect(after).toEqual(['leading', 'indexeddb']);
 });
 
-test('[SES5] on IndexedDB transactions of two tabs do not mix', { tag: LONG }, async ({
+test('[SES5] on IndexedDB transactions of two tabs do not mix', { tag: [LONG, RELEASE] }, async ({
   tabs,
   server,
   browserName,

@@ -144,7 +144,7 @@ test('[FOLP11] two devices of one page work offline, outlive a reload, meet on w
 });
 
 test('[FOLP19] a call that was made offline is sent by the next page, which does not use its object', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, server }) => {
   const remote = await FollowedServer.of(ROOM);
   try {

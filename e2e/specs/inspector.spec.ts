@@ -579,7 +579,7 @@ test(
 );
 
 test('[INSP3] a long text makes its own column wide, and no other one', {
-  tag: [ONCE, LONG],
+  tag: [ONCE, LONG, RELEASE],
 }, async ({ context, server }) => {
   const page = await openInspector(await context.newPage(), server, 'wide');
   await page.setViewportSize({ width: 800, height: 600 });

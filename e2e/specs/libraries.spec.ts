@@ -130,14 +130,14 @@ test(`[LIB5] ${OTHERS.join(', ')} find what they find in workerd`, { tag: [LONG,
 });
 
 test('[KYSELY1] [KYSELY2] [KYSELY3] a class uses `ctx-storage/kysely` with the results of workerd', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   expect(await findings(storagePage, PEOPLE)).toEqual(IN_CLASS);
 });
 
 test('[DRIZZLE3] a class makes the migrations of drizzle-kit with the results of workerd', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   expect(await findings(storagePage, SHELF)).toEqual({

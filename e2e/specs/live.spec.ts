@@ -4,7 +4,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 test('[LIVE13] each of three tabs sees the writes of all: rows, keys and methods', async ({
   context,
@@ -62,9 +62,9 @@ test('[LIVE14] when the worker that leads is terminated, live reads go on', asyn
   expect(await errorsOf(storagePage)).toEqual([]);
 });
 
-test('[LIVE14] when the object is reset or restored, live reads go on', { tag: LONG }, async ({
-  storagePage,
-}) => {
+test('[LIVE14] when the object is reset or restored, live reads go on', {
+  tag: [LONG, RELEASE],
+}, async ({ storagePage }) => {
   await follow(storagePage, 'reset');
   await write(storagePage, 1, 'reset');
   await expectSeen(storagePage, { key: 1, notes: ['note 1'], sum: 1 });

@@ -2,7 +2,7 @@
 
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 test('[CAT4] an alarm outlives the browser, and runs without a call of its object', {
   tag: LONG,
@@ -54,9 +54,9 @@ test('[CAT5] the alarm of a killed tab is run by the next worker', { tag: REST }
   expect(remindedAt).toBeGreaterThan(0);
 });
 
-test('[AL15] an alarm that a restore brings back rings, in a browser too', { tag: LONG }, async ({
-  storagePage,
-}) => {
+test('[AL15] an alarm that a restore brings back rings, in a browser too', {
+  tag: [LONG, RELEASE],
+}, async ({ storagePage }) => {
   const remindedAt = await storagePage.evaluate(async () => {
     const { env, list, storage } = await window.api.connectRooms();
     const room = env.Room.getByName('restored');

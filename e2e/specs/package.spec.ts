@@ -17,7 +17,7 @@ import { build, createServer as createVite } from 'vite';
 import type * as Plugin from '../../packages/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Profile } from '../browsers/profile.ts';
-import { LONG, ONCE, REST } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 import { installPacked, serveFolder } from '../package/installed.ts';
 import { linkPeers, sizeOf } from '../packed/bundled.ts';
 import { CLASSES, TOTAL } from '../packed/package-classes.ts';
@@ -220,7 +220,7 @@ test('[PKG16] a build with Vite has the late parts as a file of their own, also 
 });
 
 test('[PKG9] [PKG16] a build with Vite works whose files are on another origin, also its worker of classes', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ sharedProfile }) => {
   let root = directory;
   const cdn = createServer((request, response) => {
@@ -327,7 +327,7 @@ test('[PKG22] one classic script, and a worker from a blob, use the files that t
 });
 
 test('[PKG3] modules that Vite 7 has moved to its cache find the files that stayed', {
-  tag: [ONCE, LONG],
+  tag: [ONCE, LONG, RELEASE],
 }, async ({ sharedProfile }) => {
   const cache = join(directory, 'node_modules/.vite/deps');
   const inspector = await sizeOf(
@@ -361,7 +361,7 @@ test('[PKG3] modules that Vite 7 has moved to its cache find the files that stay
   await expectToWork(directory, '/calling.html', sharedProfile);
 });
 
-test('[NODE10] a file of classes runs in a page’s own thread', { tag: REST }, async ({
+test('[NODE10] a file of classes runs in a page’s own thread', { tag: [REST, RELEASE] }, async ({
   sharedProfile,
 }) => {
   const entries = ['worker', 'in-process'].map((name) => {

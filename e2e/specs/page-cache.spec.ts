@@ -8,7 +8,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { edited } from '../break/torture/broken.ts';
 import { type Site, startSite } from '../break/torture/site.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { REST } from '../browsers/tags.ts';
+import { RELEASE, REST } from '../browsers/tags.ts';
 import type {} from './pages/cached.ts';
 
 const HOUR_LONG = [
@@ -87,7 +87,7 @@ test('[PTX6] [CONN14] a page comes back with its handles, stub, cursor, live rea
 });
 
 test('[PTX6] the open transaction of a page in the cache is undone, and holds up no other tab', {
-  tag: REST,
+  tag: [REST, RELEASE],
 }, async ({ profile }) => {
   const context = await profile.launch([], ['--disable-back-forward-cache']);
   const other = await openPage(context);

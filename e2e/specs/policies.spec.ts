@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import { bundlePlugins } from '../package/bundle-plugins.ts';
 
 /** As docs/security.md has it. */
@@ -142,7 +142,7 @@ for (const [what, headers] of [
   ['alone', { 'cross-origin-embedder-policy': 'credentialless' }],
 ] as const) {
   test(`[START32] a page with COEP ${what}, whose worker's script has none, is told so`, {
-    tag: LONG,
+    tag: what === 'alone' ? [LONG, RELEASE] : LONG,
   }, async ({ context }) => {
     const page = await context.newPage();
     const site = await serveStatic(fileOfApp, (path) => (path === '/' ? headers : {}));

@@ -41,7 +41,7 @@ test('[DOC7] every block of the quick start is a start that is tested, with the 
 
 for (const [title, template] of Object.entries(TEMPLATES)) {
   test(`[DOC7] the quick start of ${title} is built by its stock template, and works`, {
-    tag: [LONG, ONCE, ...(title === 'TypeScript' ? [] : [RELEASE])],
+    tag: [LONG, ONCE, RELEASE],
   }, async ({ context }) => {
     const folder = await startInTemplate(parent, template, startOf(title));
     runScript(folder, 'build');

@@ -119,7 +119,7 @@ test('[FULL1] [STUB46] pages go on with the stubs that they had when the disk wa
 });
 
 test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the object works on when there is room', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, server }) => {
   const { page, setQuota } = await onSmallDisk(context, server);
 
@@ -289,7 +289,7 @@ for (const megabytes of [80, 60, 20]) {
 
 for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
   test(`[FULL2] a quota of ${quotaSize} bytes is DISK_FULL or enough, from the first call on`, {
-    tag: LONG,
+    tag: quotaSize === 1 || quotaSize === 100 * 1024 ? LONG : [LONG, RELEASE],
   }, async ({ context, server }) => {
     const page = await openBlank(await context.newPage(), server);
     const cdp = await context.newCDPSession(page);
@@ -323,7 +323,7 @@ for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
 /** More bytes than are used; a negative number leaves the site over its quota. */
 for (const freeBytes of [-100_000, 0, 1500, 5000]) {
   test(`[FULL3] [FULL4] with ${freeBytes} bytes free, a worker and new objects that start are DISK_FULL or work, and data is kept`, {
-    tag: freeBytes === 0 ? REST : LONG,
+    tag: freeBytes === 0 ? REST : [LONG, RELEASE],
   }, async ({ context, server }) => {
     const { origin } = server;
     const before = await openBlank(await context.newPage(), server);

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { CLEAR_PATH } from '../browsers/server.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 const CLEARED = 'SITE_DATA_CLEARED';
 
@@ -94,7 +94,7 @@ test('[DUR4] site data that is cleared is reported to every call of every tab, a
 });
 
 test('[DUR4] a page that did nothing meanwhile is told, although another has started again', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ profile, server }) => {
   // Chromium 156 answers nothing about these folders for half a minute of the deletion.
   const context = await profile.launch();

@@ -3,7 +3,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE, REST } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 
 /** A counter that counts in steps, and says which version of its code runs. */
 const counter = (version: string, step: number, more = '') => ({
@@ -195,9 +195,9 @@ test('[SRC8] the option worker starts the worker of each version, and is a funct
   expect(refused).toMatch(/^INVALID_ARGUMENT connectSource: the option worker is a function/);
 });
 
-test('[HTML8] code given as text has HTMLRewriter, while it loads too', { tag: REST }, async ({
-  storagePage,
-}) => {
+test('[HTML8] code given as text has HTMLRewriter, while it loads too', {
+  tag: [REST, RELEASE],
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const text = `import { DurableObject } from 'cloudflare:workers';
       const rewriter = new HTMLRewriter().on('a', { element: (link) => link.append('!') });

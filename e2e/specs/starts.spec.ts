@@ -8,7 +8,7 @@ import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 /**
  * Far above the time that a slow machine needs for the 3 s and the second after it, far below the 30 s of
@@ -66,7 +66,7 @@ test('[START3] a script that does not call serve() is said to be so in seconds, 
 });
 
 test('[START3] a script that serves only after it has awaited something is waited for', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const awaited = await startHeld();

@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test';
 import { edited } from '../break/torture/broken.ts';
 import { startSite } from '../break/torture/site.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG } from '../browsers/tags.ts';
+import { LONG, RELEASE } from '../browsers/tags.ts';
 import type {} from './pages/stuck.ts';
 
 const FAST_BEATS = edited('fast-beats', {
@@ -19,7 +19,7 @@ const FAST_BEATS = edited('fast-beats', {
 for (const caller of ['leads', 'follows'] as const) {
   test(
     `[TAB12] a method without end that a tab which ${caller} calls costs its worker, and both tabs go on`,
-    { tag: LONG },
+    { tag: caller === 'follows' ? LONG : [LONG, RELEASE] },
     async ({ profile }, info) => {
       const site = await startSite(
         { page: 'e2e/specs/pages/stuck.ts', 'objects-worker': 'e2e/specs/pages/stuck-worker.ts' },

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import type { connect } from '../../src/index.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { test as base, expect } from '../browsers/fixtures.ts';
-import { LONG, ONCE, REST } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 import type { Classes } from './pages/objects-worker.ts';
 
 declare global {
@@ -47,7 +47,9 @@ test('[SUITE1] a suite seeds, looks, and goes back to a state it marked', async 
   expect(seen).toEqual({ sum: 5, seeded: [1], rows: [{ x: 7 }], listed: ['a'] });
 });
 
-test('[SUITE1] a suite seeds with a file, and begins again', { tag: REST }, async ({ page }) => {
+test('[SUITE1] a suite seeds with a file, and begins again', { tag: [REST, RELEASE] }, async ({
+  page,
+}) => {
   const seen = await page.evaluate(async () => {
     const { objects } = window;
     const [first, second] = ['first', 'second'].map((name) => objects.env.Room.getByName(name));
@@ -62,7 +64,7 @@ test('[SUITE1] a suite seeds with a file, and begins again', { tag: REST }, asyn
   expect(seen).toEqual([6, 1]);
 });
 
-test('[SUITE1] a suite stops time, and moves it', { tag: REST }, async ({ page }) => {
+test('[SUITE1] a suite stops time, and moves it', { tag: [REST, RELEASE] }, async ({ page }) => {
   const seen = await page.evaluate(async () => {
     const { env, clock } = window.objects;
     const room = env.Room.getByName('a');

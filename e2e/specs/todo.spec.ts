@@ -55,7 +55,7 @@ test('[APP2] the todo app follows changes in two tabs, shows saved changes, and 
 });
 
 test('[APP2] the todo app goes on without its server, and opens again without it', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ profile }) => {
   const context = await profile.launch();
   let address = '';

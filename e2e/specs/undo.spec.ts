@@ -5,7 +5,7 @@ import type { RemoteStorage } from '../../src/index.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 declare global {
   interface Window {
@@ -111,7 +111,7 @@ test('[UNDO8] a stack goes on when the worker that leads is terminated; a reload
 });
 
 test('[UNDO1] calls of a class by this tab are taken back, those of another tab are not', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ tabs, server }) => {
   const one = await openTab(tabs, server);
   const two = await openTab(tabs, server);

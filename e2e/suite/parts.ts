@@ -105,10 +105,20 @@ export function stagesOfRest(folder: string): readonly Stage[] {
   };
   return [
     ...packing(folder),
-    [[unit('further unit tests', folder, UNIT, 'long')]],
-    [[unit('long unit tests', folder, ['long'])], [conformance('Chromium'), fuzz]],
-    [[unit('comparison with the newest workerd', folder, ['newest workerd'])]],
-    [[simulator('simulation', '--seed', '1', '--rounds', '60', '--jobs', '2')]],
+    // Vitest leaves a core idle while its last file runs; the steps of the second lane keep one core busy at most.
+    [
+      [
+        unit('further unit tests', folder, UNIT, 'long'),
+        unit('long unit tests', folder, ['long'], 'unreleased'),
+      ],
+      [
+        conformance('Chromium'),
+        endToEnd('end-to-end tests', 'WebKitGTK', folder, `--grep-invert=${RELEASE}`),
+        fuzz,
+        hostile,
+      ],
+    ],
+    [[simulator('simulation', '--seed', '1', '--rounds', '40', '--jobs', '2')]],
     // Each keeps two cores busy, so side by side they would only slow each other.
     [
       [
@@ -127,15 +137,10 @@ export function stagesOfRest(folder: string): readonly Stage[] {
           'end-to-end tests',
           'Firefox',
           folder,
-          `--grep-invert=${LONG}`,
+          `--grep-invert=${LONG}|${REST}`,
           ...filesOf(OF_FIREFOX),
         ),
       ],
-    ],
-    // These keep one core busy at most.
-    [
-      [conformance('Firefox'), hostile],
-      [endToEnd('end-to-end tests', 'WebKitGTK', folder), conformance('WebKitGTK')],
     ],
   ];
 }
@@ -148,7 +153,15 @@ export function stagesOfRelease(folder: string): readonly Stage[] {
   return [
     ...packing(folder),
     [[otherRuntimes(folder)]],
+    [
+      [
+        unit('unit tests before a release', folder, ['long'], 'released'),
+        unit('comparison with the newest workerd', folder, ['newest workerd']),
+      ],
+      [conformance('Firefox'), conformance('WebKitGTK')],
+    ],
     [[endToEnd('further end-to-end tests', 'Chromium', folder, `--grep=${RELEASE}`)]],
+    [[endToEnd('further end-to-end tests', 'WebKitGTK', folder, `--grep=${RELEASE}`)]],
     [[endToEnd('all short end-to-end tests', 'Firefox', folder, `--grep-invert=${LONG}`)]],
     [[endToEnd('long end-to-end tests', 'Firefox', folder, `--grep=${LONG}`)]],
   ];
@@ -192,11 +205,23 @@ function buildsIn(folder: string): string {
 /** The projects of unit tests that `npm test` runs the short tests of. */
 const UNIT = ['unit', 'isolated'];
 
-/** Which tests a step runs: the tag `long` marks those of about a second or more. */
-const CHOICES: Readonly<Record<'short' | 'long', IsChosen>> = {
-  short: (tags) => !tags.includes('long'),
-  long: (tags) => tags.includes('long'),
-};
+interface Choice {
+  /** Marks tests: `long` those of about a second or more, `release` those of long files that only a release needs. */
+  readonly tag: 'long' | 'release';
+  /** Whether the tests that have the tag are run, or those without it. */
+  readonly isTagged: boolean;
+}
+
+const CHOICES = {
+  short: { tag: 'long', isTagged: false },
+  long: { tag: 'long', isTagged: true },
+  unreleased: { tag: 'release', isTagged: false },
+  released: { tag: 'release', isTagged: true },
+} as const satisfies Record<string, Choice>;
+
+function isChosenBy({ tag, isTagged }: Choice): IsChosen {
+  return (tags) => tags.includes(tag) === isTagged;
+}
 
 /** The tests of Vitest's projects: of a choice, or all. */
 function unit(
@@ -208,20 +233,25 @@ function unit(
   const report = join(folder, `${title}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`];
   const chosen = projects.map((project) => `--project=${project}`);
-  if (choice === 'short') chosen.push('--tags-filter=!long');
-  if (choice === 'long') chosen.push('--tags-filter=long', ...filesWithLongTests());
+  const made = choice && CHOICES[choice];
+  if (made) chosen.push(`--tags-filter=${made.isTagged ? '' : '!'}${made.tag}`);
+  if (made?.isTagged) chosen.push(...filesWithTag(made.tag));
   return {
     title,
     ...tool('vitest', 'run', ...reporters, ...chosen),
     env: { PACKED_FILE: packedIn(folder) },
-    tally: () => vitestTally(report, choice && CHOICES[choice]),
+    tally: () => vitestTally(report, made && isChosenBy(made)),
   };
 }
 
-/** The files with a test of the tag `long`. Vitest would load all files to find them, which takes longer than the tests. */
-function filesWithLongTests(): readonly string[] {
-  return listFiles(['src', 'worker', 'packages', 'e2e'], /(?<!\.long)\.test\.ts$/).filter((file) =>
-    readSource(file).includes("tags: 'long'"),
+/**
+ * The files with tests of the tag. Vitest would load all files to find them, which takes longer than the tests. A file of
+ * long tests needs no tag `long`, and only these files have the tag `release`.
+ */
+function filesWithTag(tag: Choice['tag']): readonly string[] {
+  const names = tag === 'long' ? /(?<!\.long)\.test\.ts$/ : /\.long\.test\.ts$/;
+  return listFiles(['src', 'worker', 'packages', 'e2e'], names).filter((file) =>
+    readSource(file).includes(`tags: '${tag}'`),
   );
 }
 

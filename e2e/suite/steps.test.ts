@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
 import {
   OF_FIREFOX,
   REPOSITORY,
@@ -211,14 +212,51 @@ describe('steps of npm test', () => {
       failed: 1,
       failures: [expect.stringContaining('is left out by hand')],
     });
-    const [npmTest, rest] = [stagesOfTest, stagesOfRest].map((of) =>
+    const steps = (of: typeof stagesOfRest, title: string) =>
       of(directory)
         .flat(2)
-        .flatMap(({ parameters }) => parameters),
-    );
-    expect(npmTest).toContain('--tags-filter=!long');
-    expect(rest).toContain('--tags-filter=long');
-    expect(rest).toContain('worker/engine/sql/query-limits.test.ts');
+        .find((step) => step.title === title)!.parameters;
+    expect(steps(stagesOfTest, 'unit tests')).toContain('--tags-filter=!long');
+    const further = steps(stagesOfRest, 'further unit tests');
+    expect(further).toContain('--tags-filter=long');
+    expect(further).toContain('worker/engine/sql/query-limits.test.ts');
+    // Of the long files, a release runs the tests that the rest leaves out, in the files that have such.
+    expect(steps(stagesOfRest, 'long unit tests')).toContain('--tags-filter=!release');
+    const released = steps(stagesOfRelease, 'unit tests before a release');
+    expect(released).toContain('--tags-filter=release');
+    expect(released).toContain('packages/testing/engine/put-back.long.test.ts');
+    expect(released).not.toContain('packages/testing/engine/simulation.long.test.ts');
+  });
+
+  test('a test in a browser belongs to one of npm test, the rest and the release, but for Firefox', () => {
+    const chosen = (tags: readonly string[], parameters: readonly string[]) => {
+      const filter = (name: string) =>
+        parameters.find((parameter) => parameter.startsWith(`--${name}=`))?.split('=')[1];
+      const matches = (pattern: string | undefined, unset: boolean) =>
+        pattern === undefined ? unset : tags.some((tag) => new RegExp(pattern).test(tag));
+      return matches(filter('grep'), true) && !matches(filter('grep-invert'), false);
+    };
+    const stepsOf = (browser: string, tags: readonly string[]) =>
+      [stagesOfTest, stagesOfRest, stagesOfRelease]
+        .flatMap((of) => of(directory).flat(2))
+        .filter(({ needs, parameters }) => needs === browser && parameters.includes('--config=e2e'))
+        .filter(({ parameters }) => chosen(tags, parameters))
+        .map(({ title }) => title);
+    const choices = [[], [REST], [LONG], [REST, RELEASE], [LONG, RELEASE], [LONG, ONCE]];
+    for (const tags of choices) {
+      expect([tags, stepsOf('Chromium', tags).length]).toEqual([tags, 1]);
+      expect([tags, stepsOf('WebKitGTK', tags).length]).toEqual([tags, 1]);
+    }
+    expect(stepsOf('Firefox', [])).toEqual([
+      'end-to-end tests in Firefox',
+      'all short end-to-end tests in Firefox',
+    ]);
+    for (const tags of [[REST], [REST, RELEASE]]) {
+      expect(stepsOf('Firefox', tags)).toEqual(['all short end-to-end tests in Firefox']);
+    }
+    for (const tags of [[LONG], [LONG, RELEASE]]) {
+      expect(stepsOf('Firefox', tags)).toEqual(['long end-to-end tests in Firefox']);
+    }
   });
 
   test('each spec that is named for Firefox is there', () => {

@@ -141,10 +141,9 @@ test('[DEMO1] so it is in a build, with the policy on its workers too', {
   }
 });
 
-test('[DEMO2] [INSP2] hostile names stay text in every panel', { tag: [LONG, ONCE] }, async ({
-  context,
-  server,
-}) => {
+test('[DEMO2] [INSP2] hostile names stay text in every panel', {
+  tag: [LONG, ONCE, RELEASE],
+}, async ({ context, server }) => {
   test.slow();
   const page = await context.newPage();
   const watch = await watchPage(page, server.origin);
