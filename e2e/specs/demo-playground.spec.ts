@@ -511,7 +511,7 @@ test('[DEMO18] the playground says how to install the package; each page links t
 });
 
 test("[DEMO37] the first calls of an example are not made on the visitor's changed code", {
-  tag: [LONG, RELEASE],
+  tag: LONG,
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   // As an earlier visit has left it: other code in place of the first example, and nothing stored.
@@ -533,7 +533,7 @@ export class Ledger extends DurableObject {
 });
 
 test('[DEMO17] an example that was changed is no longer named, and can be chosen again', {
-  tag: [LONG, RELEASE],
+  tag: LONG,
 }, async ({ context, demoSite }) => {
   const page = await openCounter(await context.newPage(), demoSite);
   const shown = page.getByLabel('Example').locator('option:checked');

@@ -41,81 +41,72 @@ function betweenInBrowser(page: Page): Promise<unknown> {
   });
 }
 
-test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transaction', {
-  tag: [LONG, ONCE, RELEASE],
+test('[LIB1] [LIB2] [LIB3] [LIB4] [LIB8] Drizzle, TinyBase, partyserver, agents and y-partyserver find what they find in workerd', {
+  tag: [LONG, ONCE],
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
-  expect(await findings(storagePage, 'drizzle-orm')).toMatchObject({
-    author: { id: 1, name: 'Ursula' },
-    updated: [
-      { title: 'One', price: 10.5 },
-      { title: 'Two', price: 1 },
-    ],
-    failure: 'rolled back',
-    count: { count: 2 },
-    left: [],
+
+  await test.step('Drizzle with its migrator: inserts, joins, a rolled back transaction', async () => {
+    expect(await findings(storagePage, 'drizzle-orm')).toMatchObject({
+      author: { id: 1, name: 'Ursula' },
+      updated: [
+        { title: 'One', price: 10.5 },
+        { title: 'Two', price: 1 },
+      ],
+      failure: 'rolled back',
+      count: { count: 2 },
+      left: [],
+    });
   });
-});
 
-test('[LIB2] TinyBase’s persisters, over keys and over SQL, return the saved state', {
-  tag: [LONG, ONCE, RELEASE],
-}, async ({ storagePage }) => {
-  await startInBrowser(storagePage);
-  const content = [
-    { pets: { fido: { species: 'dog' }, cat: { species: 'cat' } } },
-    { open: true, title: 'Zoë 🦊' },
-  ];
-  expect(await findings(storagePage, 'tinybase')).toEqual({
-    keys: content,
-    json: content,
-    fragmented: content,
+  await test.step('TinyBase’s persisters, over keys and over SQL, return the saved state', async () => {
+    const content = [
+      { pets: { fido: { species: 'dog' }, cat: { species: 'cat' } } },
+      { open: true, title: 'Zoë 🦊' },
+    ];
+    expect(await findings(storagePage, 'tinybase')).toEqual({
+      keys: content,
+      json: content,
+      fragmented: content,
+    });
   });
-});
 
-test('[LIB3] partyserver: connections with state, broadcasts, requests', {
-  tag: [LONG, ONCE, RELEASE],
-}, async ({ storagePage }) => {
-  await startInBrowser(storagePage);
-  const { one } = await findings(storagePage, 'partyserver');
-  expect(one).toEqual([
-    'welcome to room',
-    'somebody came',
-    '1: hello',
-    '2: again',
-    '1: mine',
-    'left with 4001',
-  ]);
-});
-
-test('[LIB4] agents: state, SQL, a queue, schedules, the current agent, calls over sockets', {
-  tag: [LONG, ONCE, RELEASE],
-}, async ({ storagePage }) => {
-  await startInBrowser(storagePage);
-  const found = await findings(storagePage, 'agents');
-  expect(found).toMatchObject({
-    name: 'one',
-    state: { count: 5 },
-    notes: [
-      { id: 1, text: 'one' },
-      { id: 2, text: 'two' },
-    ],
-    queueEntry: ['queued', { text: 'first' }, true],
-    scheduleEntry: ['scheduled', { text: 'soon' }, true],
-    left: 0,
-    agents: ['one', 'one', 'one'],
+  await test.step('partyserver: connections with state, broadcasts, requests', async () => {
+    const { one } = await findings(storagePage, 'partyserver');
+    expect(one).toEqual([
+      'welcome to room',
+      'somebody came',
+      '1: hello',
+      '2: again',
+      '1: mine',
+      'left with 4001',
+    ]);
   });
-  expect(found.one).toContain('room: hello true');
-  expect(found.two).toContain('room: there true');
-});
 
-test('[LIB8] y-partyserver: editors agree on a document, which outlives a reset of its object', {
-  tag: [LONG, ONCE, RELEASE],
-}, async ({ storagePage }) => {
-  await startInBrowser(storagePage);
-  const { merged, last, heard } = await findings(storagePage, 'y-partyserver');
-  expect(merged).toEqual(['hello from one from two', 'hello from one from two']);
-  expect(last).toBe('again: hello from one from two');
-  expect(heard).toEqual([['somebody said hi'], ['heard hi']]);
+  await test.step('agents: state, SQL, a queue, schedules, the current agent, calls over sockets', async () => {
+    const found = await findings(storagePage, 'agents');
+    expect(found).toMatchObject({
+      name: 'one',
+      state: { count: 5 },
+      notes: [
+        { id: 1, text: 'one' },
+        { id: 2, text: 'two' },
+      ],
+      queueEntry: ['queued', { text: 'first' }, true],
+      scheduleEntry: ['scheduled', { text: 'soon' }, true],
+      left: 0,
+      agents: ['one', 'one', 'one'],
+    });
+    expect(found.one).toContain('room: hello true');
+    expect(found.two).toContain('room: there true');
+  });
+
+  await test.step('y-partyserver: editors agree on a document, which outlives a reset of its object', async () => {
+    const { merged, last, heard } = await findings(storagePage, 'y-partyserver');
+    expect(merged).toEqual(['hello from one from two', 'hello from one from two']);
+    expect(last).toBe('again: hello from one from two');
+    expect(heard).toEqual([['somebody said hi'], ['heard hi']]);
+  });
 });
 
 const OTHERS = ['hono', 'kysely', 'workers-qb', '@cloudflare/actors', 'capnweb', '@orpc/server'];
@@ -147,7 +138,7 @@ test('[DRIZZLE3] a class makes the migrations of drizzle-kit with the results of
 });
 
 test('[LIB6] [LIB7] AsyncLocalStorage follows code across the promises it awaits', {
-  tag: [LONG, RELEASE],
+  tag: LONG,
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const found = await findings(storagePage, STORES);
