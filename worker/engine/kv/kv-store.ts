@@ -1,10 +1,10 @@
-// The hidden table of keys and values: get, put, delete and ranges, on serialized bytes.
+// Stores the keys and values of `ctx.storage` in a hidden table, as serialized bytes: get, put, delete and ranges.
 //
 // The table is that of workerd (`_cf_KV`, BINARY collation, so keys are in UTF-8 order), so that a
 // database file can move to workerd and back. The first put or delete creates it, never a read.
 // Only one range is walked at a time: as on workerd, starting another ends an unfinished one.
 //
-// Does not know transactions: the caller has opened one before any write.
+// The caller opens a transaction before any write.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { isEmptyRange, type KeyRange } from '../../../src/shared/contract/key-range.ts';
@@ -14,18 +14,18 @@ import type { PreparedStatement } from '../sql/statement.ts';
 
 const COLUMNS = '( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
-const PUT = putOf(1);
-// One statement for several rows takes two thirds of the time of single statements.
+const PUT = putStatement(1);
+// One statement that stores 16 rows takes two thirds of the time of 16 statements.
 const ROWS = 16;
-const PUT_ROWS = putOf(ROWS);
-/** Values up to this size share a statement. SQLite keeps bound values until the next binding. */
+const PUT_ROWS = putStatement(ROWS);
+/** Only values up to this size share a statement, because SQLite keeps bound values in memory until the next binding. */
 const SMALL_BYTES = 1024;
 const DELETE = 'DELETE FROM _cf_KV WHERE key = ?';
 const CLEAR = 'DELETE FROM _cf_KV';
 const NO_LIMIT = -1;
 
-// Bounds are bytes. The cast makes them text without changing them, so that they compare with keys
-// (SQLite sorts every blob after every text).
+// Bounds are bound as blobs. The cast turns them into text without changing a byte, so that they compare with the keys;
+// SQLite sorts every blob after every text.
 const FROM = 'SELECT key, value FROM _cf_KV WHERE key >= CAST(?1 AS TEXT)';
 const UNTIL = ' AND key < CAST(?2 AS TEXT)';
 
@@ -49,7 +49,7 @@ const EMPTY_CURSOR: EntryCursor = { next: () => undefined };
 export class KvStore {
   readonly #database: Database;
   readonly #table: HiddenTable;
-  /** Of single entries; undefined until the table is known to exist. */
+  /** The statements for one entry; undefined until the table is known to exist. */
   #get: PreparedStatement | undefined;
   #put: PreparedStatement | undefined;
   #walk: Walk | undefined;
@@ -60,8 +60,8 @@ export class KvStore {
   }
 
   /**
-   * The result of `decode` for the stored bytes, a view that it must not keep; undefined if
-   * missing.
+   * Returns the result of `decode` for the stored bytes, or undefined if the key is missing. `decode` gets a view that it
+   * must not keep.
    */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     if (this.#get === undefined && this.#table.exists) this.#get = this.#database.statement(GET);
@@ -86,7 +86,7 @@ export class KvStore {
     const putOne = this.#putOne();
     let next = 0;
     while (next < entries.length) {
-      const count = goTogether(entries, next) ? ROWS : 1;
+      const count = canShareStatement(entries, next) ? ROWS : 1;
       const statement = count === 1 ? putOne : this.#database.statement(PUT_ROWS);
       for (let row = 0; row < count; row++) {
         const [key, value] = entries[next + row]!;
@@ -98,7 +98,7 @@ export class KvStore {
     }
   }
 
-  /** True when the key existed. */
+  /** Deletes the entry; returns true if the key existed. */
   delete(key: string): boolean {
     this.#table.create();
     const statement = this.#database.statement(DELETE);
@@ -127,16 +127,17 @@ export class KvStore {
   }
 
   /**
-   * Called after a rollback, or before everything is deleted, which also ends an unfinished walk.
+   * Forgets that the table exists: after a rollback, or before everything is deleted. `closeWalk` also ends an unfinished
+   * walk, whose iterator then reports deleteAll().
    */
   invalidate(options: { closeWalk: boolean }): void {
     this.#table.forget();
     this.#get = undefined;
     this.#put = undefined;
-    if (options.closeWalk) this.#walk?.cut();
+    if (options.closeWalk) this.#walk?.endByDeleteAll();
   }
 
-  /** Creates the table unless it exists. */
+  /** Returns the statement that stores one entry, after creating the table if it does not exist. */
   #putOne(): PreparedStatement {
     if (this.#put === undefined) {
       this.#table.create();
@@ -146,8 +147,8 @@ export class KvStore {
   }
 }
 
-/** True if the next entries are small and fill a whole statement. */
-function goTogether(entries: readonly Entry[], next: number): boolean {
+/** True if enough entries for a statement of many rows are left, and all of them are small. */
+function canShareStatement(entries: readonly Entry[], next: number): boolean {
   if (entries.length - next < ROWS) return false;
   for (let row = 0; row < ROWS; row++) {
     if (entries[next + row]![1].byteLength > SMALL_BYTES) return false;
@@ -155,7 +156,7 @@ function goTogether(entries: readonly Entry[], next: number): boolean {
   return true;
 }
 
-function putOf(rows: number): string {
+function putStatement(rows: number): string {
   const values = Array.from({ length: rows }, () => '(?, ?)').join(', ');
   return `INSERT INTO _cf_KV VALUES ${values} ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 }
@@ -164,7 +165,7 @@ function putOf(rows: number): string {
 // first entry does not reflect writes made since, and later ones do.
 class Walk implements EntryCursor {
   readonly #statement: PreparedStatement;
-  #state: 'begun' | 'open' | 'finished' | 'replaced' | 'cut' = 'begun';
+  #state: 'begun' | 'open' | 'finished' | 'replaced' | 'deleted' = 'begun';
   readonly #hasFirst: boolean;
 
   constructor(statement: PreparedStatement) {
@@ -182,7 +183,7 @@ class Walk implements EntryCursor {
           'kv.list() iterator was invalidated because a new call to kv.list() was started. ' +
             'Only one kv.list() iterator can exist at a time.',
         );
-      case 'cut':
+      case 'deleted':
         throw storageError(
           'CURSOR_CLOSED',
           'kv.list() iterator was invalidated by deleteAll(). Call kv.list() again.',
@@ -197,17 +198,17 @@ class Walk implements EntryCursor {
     return { key: this.#statement.columnText(0), value: this.#statement.columnBlob(1) };
   }
 
-  /** The database is about to be deleted; its remaining entries can no longer be read. */
-  cut(): void {
-    if (this.#hasFirst) this.#end('cut');
+  /** Ends the walk because deleteAll() is about to delete the entries. */
+  endByDeleteAll(): void {
+    if (this.#hasFirst) this.#end('deleted');
   }
 
-  /** Another walk begins. */
+  /** Ends the walk because another one begins. */
   close(): void {
     this.#end('replaced');
   }
 
-  #end(state: 'replaced' | 'cut'): void {
+  #end(state: 'replaced' | 'deleted'): void {
     if (this.#state !== 'begun' && this.#state !== 'open') return;
     this.#statement.reset();
     this.#state = state;

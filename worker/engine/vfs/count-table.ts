@@ -1,29 +1,29 @@
-// Where the instruction counts are: the interface between the instrumented WebAssembly
-// (build/instrument-wasm) and the code that reads them (sql/row-counter).
+// The layout of the count table: the instrumented WebAssembly (build/instrument-wasm) counts in it how often SQLite runs
+// each instruction of a statement, and sql/row-counter reads it.
 //
-// An instruction has five slots of four bytes each, as many bytes as the instruction itself. They begin
-// at its address modulo the size of the table; the slots of the last instruction may lie beyond its end.
+// The counters of an instruction begin at its address modulo the size of the table. An instruction is 20 bytes long, so
+// it has room for five counters of four bytes. Those of the last instruction may lie beyond the table's end.
 
-/** Slots of the table; two programs 4 MiB apart share theirs. */
+/** Number of counters; two programs whose addresses are 4 MiB apart share their counters. */
 export const COUNT_SLOTS = 1 << 20;
 
 /** Bytes to allocate for the table. */
 export const COUNT_TABLE_BYTES = 4 * COUNT_SLOTS + 16;
 
-/** The counters in the slots of one instruction, as offsets from its first slot. */
+/** The counters of one instruction, as indexes from its first one. */
 export const SLOT = {
-  /** Times it was dispatched, except those counted by `skipped`. */
+  /** Number of runs, except the runs that `skipped` counts. */
   dispatched: 0,
-  /** Times it was dispatched after an instruction that skipped exactly one. */
+  /** Number of runs after an instruction that skipped exactly one. */
   skipped: 1,
-  /** Times it moved a cursor to a row number. */
+  /** Number of times it moved a cursor to a row number. */
   moved: 2,
-  /** Total of the rows it counted, if it is `Count`. */
+  /** Sum of the rows that it counted, if it is the instruction `Count`. */
   rows: 3,
 } as const;
 
-/** Exported global: the statement that is counted, 0 for none. */
+/** Name of the exported variable that holds the address of the counted statement, or 0. */
 export const COUNTED_STATEMENT = 'vdbe_counted';
 
-/** Exported global: the address of the count table. */
+/** Name of the exported variable that holds the address of the count table. */
 export const COUNT_TABLE = 'vdbe_count_table';

@@ -81,8 +81,10 @@ test('[LOG4] every transaction of SQLite is one sync, whatever its size', () => 
 
 test('[LOG18] two databases of one VFS hold different things', () => {
   const [one, other] = [open(new PlainFile()), open(new PlainFile())];
-  one.db.exec('CREATE TABLE t(a)');
-  expect(other.db.selectValue('SELECT count(*) FROM sqlite_schema')).toBe(0);
+  one.db.exec('CREATE TABLE t(a); INSERT INTO t VALUES(1)');
+  other.db.exec('CREATE TABLE t(a); INSERT INTO t VALUES(2)');
+  for (const { db } of [one, other]) db.exec('PRAGMA shrink_memory');
+  expect([one, other].map(({ db }) => db.selectValues('SELECT a FROM t'))).toEqual([[1], [2]]);
   one.db.close();
   other.db.close();
 });
@@ -98,6 +100,7 @@ test('[LOG18] a name that is not attached, or is no more, cannot be opened', () 
 
 test.each([
   ['commit', 'DISK_FULL', /SQLITE_FULL/],
+  ['commit', 'MEMORY_FULL', /SQLITE_FULL/],
   ['commit', 'IO', /SQLITE_IOERR/],
   ['read', 'CORRUPT', /SQLITE_CORRUPT/],
 ] as const)(

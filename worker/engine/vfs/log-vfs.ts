@@ -1,10 +1,10 @@
-// The file system that SQLite sees: one registered sqlite3_vfs, many databases.
+// The file system that SQLite sees: one registered sqlite3_vfs for all databases of the worker.
 //
-// Turns calls with pointers into calls of a DatabaseFile, and thrown errors into result codes. Only main
-// databases open here: journals are kept in memory (see LOG_PRAGMAS), and a temporary file is refused.
-// There are no locks: a database has one connection, because its files have one holder.
+// Turns SQLite's calls into calls of a DatabaseFile, and thrown errors into result codes. Only main databases can be
+// opened: journals are kept in memory (see LOG_PRAGMAS), and temporary files are refused. Locks always succeed: a
+// database has one connection, because its files have one holder.
 //
-// Knows nothing of pages, logs or durability.
+// Pages, logs and durability belong to the DatabaseFile.
 
 import {
   isStorageError,
@@ -26,9 +26,9 @@ import { type Callback, installFunctions } from './wasm-functions.ts';
 import type { WasmMemory } from './wasm-memory.ts';
 
 /**
- * Settings of a connection on this VFS, before it does anything else: the log is the journal, so
- * SQLite's own need only undo within the process, and a sync is one commit. The page size is workerd's,
- * so that sizes agree, and files can be imported and exported.
+ * Settings that a connection on this VFS runs first. The log replaces SQLite's journal on disk, so the journal lives in
+ * memory and only undoes within the process; each commit of SQLite is one sync. The page size is workerd's, so that
+ * database sizes agree, and files can be imported and exported.
  */
 export const LOG_PRAGMAS: readonly string[] = [
   'PRAGMA page_size=4096',
@@ -47,7 +47,7 @@ interface Attached {
   error: StorageError | undefined;
   /** The connection that has the file open: a `sqlite3*`. */
   connection: Pointer;
-  /** VACUUM is about to overwrite the file, in a transaction that it commits itself. */
+  /** True while VACUUM is about to overwrite the file, in a transaction that it commits itself. */
   isVacuuming: boolean;
 }
 
@@ -55,18 +55,18 @@ const NAME = 'ctx-log';
 const TWO_32 = 2 ** 32;
 
 export class LogVfs {
-  /** For the last argument of sqlite3_open_v2. */
+  /** The name of the file system, for the last argument of sqlite3_open_v2. */
   readonly name = NAME;
   readonly #memory: WasmMemory;
   readonly #attached = new Map<string, Attached>();
   readonly #open = new Map<Pointer, Attached>();
-  /** Address of the method table every open file points at. */
+  /** Address of the method table that every open file refers to. */
   readonly #methods: Pointer;
-  /** SQLite's own function: every commit calls it. */
+  /** The function sqlite3_get_autocommit; a field, because every commit calls it. */
   readonly #autocommit: (connection: Pointer) => number;
   #attachedCount = 0;
 
-  /** Registers the VFS with a module, which has one for its life: `Sqlite.vfs`. */
+  /** Registers the VFS with a module for the module's life: `Sqlite.vfs`. */
   constructor(exports: SqliteExports, memory: WasmMemory) {
     this.#memory = memory;
     this.#autocommit = exports.sqlite3_get_autocommit;
@@ -90,11 +90,11 @@ export class LogVfs {
       ['zName', name],
       ...install(this.#vfsMethods()),
     ]);
-    // As the default VFS: SQLite asks only the default one for the seed of its random numbers.
+    // Register as the default VFS: SQLite takes the seed of its random numbers only from the default one.
     exports.sqlite3_vfs_register(vfs, 1);
   }
 
-  /** Makes a file openable; returns the name to open it by. */
+  /** Makes the file known to SQLite; returns the name by which SQLite opens it. */
   attach(file: DatabaseFile): string {
     const name = `/${++this.#attachedCount}`;
     this.#attached.set(name, { file, error: undefined, connection: 0, isVacuuming: false });
@@ -106,7 +106,7 @@ export class LogVfs {
     this.#attached.delete(name);
   }
 
-  /** Takes the error behind the last result code that a file returned to SQLite. */
+  /** Returns and forgets the error behind the last result code that this file returned to SQLite. */
   takeError(name: string): StorageError | undefined {
     const attached = this.#attached.get(name);
     const error = attached?.error;
@@ -155,10 +155,10 @@ export class LogVfs {
       xUnlock: callback('ii', () => RESULT.ok),
       xCheckReservedLock: callback('ii', (_: Pointer, out: Pointer) => this.#writeI32(out, 0)),
       xFileControl: callback('iii', (pointer: Pointer, operation: number, argument: Pointer) => {
-        if (operation === CONTROL.tellsConnection) {
-          // Sent once the file is open, with the address of the connection's pointer.
+        if (operation === CONTROL.setsConnection) {
+          // SQLite passes the address of the connection's pointer once the file is open.
           this.#open.get(pointer)!.connection = this.#memory.i32[argument >> 2]!;
-        } else if (operation === CONTROL.overwrites) this.#open.get(pointer)!.isVacuuming = true;
+        } else if (operation === CONTROL.beforeVacuum) this.#open.get(pointer)!.isVacuuming = true;
         return RESULT.notFound;
       }),
       xSectorSize: callback('i', () => 4096),
@@ -176,7 +176,7 @@ export class LogVfs {
         (_: Pointer, path: Pointer, pointer: Pointer, flags: number, outFlags: Pointer) =>
           this.#xOpen(path, pointer, flags, outFlags),
       ),
-      // SQLite asks for journals, of which there are none.
+      // SQLite asks whether a journal exists; there are no journals on disk.
       xAccess: callback('iiii', (_: Pointer, __: Pointer, ___: number, out: Pointer) =>
         this.#writeI32(out, 0),
       ),
@@ -189,12 +189,12 @@ export class LogVfs {
         return RESULT.ok;
       }),
       xRandomness: callback('iii', (_: Pointer, size: number, out: Pointer) => {
-        // The platform fills no view of memory that grows in some browsers, and at most 64 KiB at once.
+        // Some browsers refuse to fill a view of growable memory; so fill an array and copy it.
         this.#memory.u8.set(crypto.getRandomValues(new Uint8Array(size)), out);
         return size;
       }),
       xSleep: callback('ii', () => RESULT.ok),
-      // SQLite asks a VFS of version 2 for nothing but this; xCurrentTime is of version 1.
+      // A VFS of version 2 needs only this clock; SQLite calls xCurrentTime only in version 1.
       xCurrentTimeInt64: callback('ii', (_: Pointer, out: Pointer) => {
         this.#writeI64(out, JULIAN_EPOCH_MS + Date.now());
         return RESULT.ok;
@@ -206,7 +206,7 @@ export class LogVfs {
     const attached = path ? this.#attached.get(this.#memory.readCString(path)) : undefined;
     const isMain = (flags & OPENS_MAIN_DATABASE) !== 0;
     if (!isMain || attached === undefined) return RESULT.cantOpen;
-    // A file begins with the address of its methods, and needs no more.
+    // An open file of SQLite begins with the address of its methods; this VFS needs no other data in it.
     this.#writeI32(pointer, this.#methods);
     this.#open.set(pointer, attached);
     return outFlags ? this.#writeI32(outFlags, flags) : RESULT.ok;
@@ -223,9 +223,9 @@ export class LogVfs {
   }
 
   /**
-   * True when SQLite syncs at the end of a rollback. Both syncs look alike, but COMMIT switches to
-   * autocommit before it syncs, and ROLLBACK, or the rollback after an error, once it is done:
-   * https://www.sqlite.org/src/file/src/vdbe.c (OP_AutoCommit). Only VACUUM commits in between.
+   * True if SQLite syncs at the end of a rollback instead of a commit. COMMIT switches to autocommit before it syncs;
+   * ROLLBACK, and the rollback after an error, switch after it (OP_AutoCommit in
+   * https://www.sqlite.org/src/file/src/vdbe.c). VACUUM is an exception: it commits before it switches.
    */
   #isRollingBack(pointer: Pointer): boolean {
     const attached = this.#open.get(pointer)!;
@@ -234,7 +234,7 @@ export class LogVfs {
     return !isVacuuming && this.#autocommit(connection) === 0;
   }
 
-  /** Runs a call on an open file; keeps the error it throws, and returns a result code for it. */
+  /** Runs a call on an open file. If it throws, keeps the error for `takeError` and returns a result code. */
   #call(pointer: Pointer, failure: number, action: (file: DatabaseFile) => number): number {
     const attached = this.#open.get(pointer)!;
     try {
@@ -251,7 +251,7 @@ export class LogVfs {
 
 function resultCode(error: StorageError, failure: number): number {
   if (error.code === 'DISK_FULL' || error.code === 'MEMORY_FULL') return RESULT.full;
-  // The code a file has for it; SQLite reports it as SQLITE_CORRUPT.
+  // SQLite reports this code of a file as SQLITE_CORRUPT.
   if (error.code === 'CORRUPT') return RESULT.ioCorrupt;
   return failure;
 }
@@ -260,7 +260,7 @@ function callback(parameters: string, call: Callback['call']): Callback {
   return { parameters, call };
 }
 
-/** Writes a structure: these members, and 0 for the others. */
+/** Writes a C structure: these members, and 0 for all others. */
 function fill(
   { u8, i32 }: WasmMemory,
   pointer: Pointer,

@@ -1,11 +1,11 @@
-// The functions of SQLite's module that are called by pointer, as WebAssembly exports them.
+// The functions that SQLite's WebAssembly exports and this package calls, with their C parameters.
 
 import type { COUNT_TABLE, COUNTED_STATEMENT } from './count-table.ts';
 
 /** An address in the module's memory; 0 is the null pointer. */
 export type Pointer = number;
 
-/** The functions of SQLite that are called with pointers, without any conversion. */
+/** The exported functions; pointers are passed as numbers, and nothing is converted. */
 export interface SqliteExports {
   sqlite3_malloc(sizeBytes: number): Pointer;
   sqlite3_free(pointer: Pointer): void;
@@ -25,11 +25,11 @@ export interface SqliteExports {
   ): void;
   /** The callback is called before each change of a row; 0 removes it. */
   sqlite3_preupdate_hook(db: Pointer, callback: Pointer, arg: Pointer): Pointer;
-  /** For the callback: the value of a column before and after the change. */
+  /** Only inside the callback of `sqlite3_preupdate_hook`: the value of a column before or after the change. */
   sqlite3_preupdate_old(db: Pointer, column: number, value: Pointer): number;
   sqlite3_preupdate_new(db: Pointer, column: number, value: Pointer): number;
   sqlite3_status(counter: number, current: Pointer, highest: Pointer, reset: number): number;
-  /** The results that nobody needs have no address. */
+  /** The parameters from `type` on are addresses for results; 0 for a result that is not needed. */
   sqlite3_table_column_metadata(
     db: Pointer,
     schema: Pointer,
@@ -60,7 +60,7 @@ export interface SqliteExports {
   sqlite3_step(statement: Pointer): number;
   sqlite3_reset(statement: Pointer): number;
   sqlite3_clear_bindings(statement: Pointer): number;
-  /** The text of the statement. */
+  /** Returns the text of the statement. */
   sqlite3_sql(statement: Pointer): Pointer;
   sqlite3_stmt_readonly(statement: Pointer): number;
   /** Not 0 while the statement's program runs; 0 while its step recompiles it. */
@@ -95,7 +95,7 @@ export interface SqliteExports {
   sqlite3_column_bytes(statement: Pointer, column: number): number;
   /** `sqlite3_db_config` for options that take an int and return one. */
   sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
-  /** SQLite's numbers and their names, as JSON. */
+  /** Returns SQLite's constants and their names, as JSON. */
   sqlite3__wasm_enum_json(): Pointer;
   sqlite3changeset_apply_v2(
     db: Pointer,
@@ -116,10 +116,10 @@ export interface SqliteExports {
     indirect: Pointer,
   ): number;
   sqlite3_vfs_register(vfs: Pointer, isDefault: number): number;
-  /** Functions that SQLite can call by address. */
+  /** The functions that SQLite can call by address. */
   readonly __indirect_function_table: WebAssembly.Table;
-  /** The statement whose instructions are counted; 0 for none. */
+  /** Holds the address of the statement whose instructions are counted, or 0. */
   readonly [COUNTED_STATEMENT]: WebAssembly.Global<'i32'>;
-  /** Address of the count table. */
+  /** Holds the address of the count table. */
   readonly [COUNT_TABLE]: WebAssembly.Global<'i32'>;
 }

@@ -1,9 +1,7 @@
-// The SQLite module of this worker: the official build, instrumented, loaded once.
+// Loads the SQLite module of this worker once: the official build, instrumented by build/instrument-wasm.
 //
-// Gives the layers above a small typed handle: the functions they call by pointer, the memory, the VFS, and
-// a way to install functions that SQLite calls.
-//
-// Knows nothing of databases.
+// The layers above get a small typed handle: SQLite's functions, its memory, the VFS, and a way to install functions that
+// SQLite calls. This file does not open databases.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table.ts';
@@ -28,19 +26,19 @@ export interface Sqlite {
   readonly install: (callback: Callback) => Pointer;
   /** The file system of every database of this module. */
   readonly vfs: LogVfs;
-  /** Another instance, with memory of its own; `loadSqlite` gives that one from now on. */
+  /** Starts another instance with a memory of its own; `loadSqlite` returns that one from now on. */
   readonly renew: () => Sqlite;
 }
 
-/** Null: code that has no address of its own was named none. */
+/** Where SQLite comes from; null if the worker script has no address and no other one was passed. */
 type Wasm = URL | WebAssembly.Module | Uint8Array | null;
 
-// Of the module, since a worker loads SQLite once, whoever asks. An instance is given up for another, never for none.
+// The load that every call of `loadSqlite` in this worker shares. `renew` replaces it; a failed load clears it.
 let loading: Promise<Sqlite> | undefined;
 
-/** The first bytes of every WebAssembly module. */
+/** The first four bytes of every WebAssembly module. */
 const MAGIC = [0x00, 0x61, 0x73, 0x6d];
-/** The four that follow. */
+/** The next four bytes, the version of the format. */
 const VERSION = [0x01, 0x00, 0x00, 0x00];
 
 /**
@@ -52,14 +50,14 @@ const VERSION = [0x01, 0x00, 0x00, 0x00];
 export function loadSqlite(wasm: Wasm): Promise<Sqlite> {
   loading ??= load(wasm).catch((cause: unknown) => {
     loading = undefined;
-    return failed(cause);
+    return throwLoadError(cause);
   });
   return loading;
 }
 
-async function failed(cause: unknown): Promise<never> {
+async function throwLoadError(cause: unknown): Promise<never> {
   if (isStorageError(cause)) throw cause;
-  if (await isRefused()) {
+  if (await policyRefusesWasm()) {
     throw storageError(
       'WORKER_FAILED',
       "Loading SQLite: the Content-Security-Policy of this worker refuses WebAssembly. Add 'wasm-unsafe-eval' to the " +
@@ -72,8 +70,8 @@ async function failed(cause: unknown): Promise<never> {
   throw storageError('WORKER_FAILED', `Loading SQLite failed: ${reason}`, { cause });
 }
 
-/** Whether a policy refuses all modules: it refuses one without contents, too. */
-function isRefused(): Promise<boolean> {
+/** True if the worker's security policy refuses WebAssembly: even an empty module does not compile then. */
+function policyRefusesWasm(): Promise<boolean> {
   return WebAssembly.compile(new Uint8Array([...MAGIC, ...VERSION])).then(
     () => false,
     () => true,
@@ -93,7 +91,7 @@ function startSqlite(module: WebAssembly.Module): Sqlite {
   });
 }
 
-/** The handle on a module that has been started. @throws WORKER_FAILED if it is another build */
+/** Returns the handle of a started module. @throws WORKER_FAILED if it is another build */
 export function sqliteOf(
   exports: SqliteExports,
   wasmMemory: WebAssembly.Memory,
@@ -115,7 +113,7 @@ export function sqliteOf(
   return { exports, memory, countTable, counted, install, vfs: new LogVfs(exports, memory), renew };
 }
 
-/** The memory of a module that has been started. */
+/** Returns the memory of a started module. */
 export function memoryOf(exports: SqliteExports, memory: WebAssembly.Memory): WasmMemory {
   return new WasmMemory(memory, { malloc: exports.sqlite3_malloc, free: exports.sqlite3_free });
 }
@@ -124,15 +122,15 @@ async function compile(wasm: Wasm): Promise<WebAssembly.Module> {
   if (wasm === null) throw noAddress();
   if (wasm instanceof WebAssembly.Module) return wasm;
   if (wasm instanceof Uint8Array) return WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
-  const response = await answerOf(wasm);
-  // Compiled while it arrives, and browsers keep the compiled code. It insists on the MIME type, which
-  // static hosts often lack.
+  const response = await fetchFile(wasm);
+  // compileStreaming compiles during the download, and browsers cache its code. It accepts only the right MIME type,
+  // which static hosts often do not send.
   if (response.headers.get('content-type') === 'application/wasm') {
     try {
       return await WebAssembly.compileStreaming(response);
     } catch {
-      // Its bytes show the fault.
-      return await compileBytes(wasm, await answerOf(wasm));
+      // Load the file again: its bytes show whether it is WebAssembly at all.
+      return await compileBytes(wasm, await fetchFile(wasm));
     }
   }
   return await compileBytes(wasm, response);
@@ -145,7 +143,7 @@ function noAddress(): Error {
   );
 }
 
-async function answerOf(wasm: URL): Promise<Response> {
+async function fetchFile(wasm: URL): Promise<Response> {
   const response = await fetch(wasm);
   if (response.ok) return response;
   throw storageError('WORKER_FAILED', `Loading SQLite: ${wasm} answered ${response.status}.`);
@@ -167,11 +165,11 @@ function notWasm(wasm: URL, response: Response): Error {
   );
 }
 
-/** The address of no statement. */
-const NONE = 0;
+/** Tells the module to count no statement. */
+const NO_STATEMENT = 0;
 
 /**
- * Which statement's instructions the module counts. Writing a global of WebAssembly costs as much as reading a row, and
+ * Chooses the statement whose instructions the module counts. Writing a global of WebAssembly costs as much as reading a row, and
  * a program that reads rows steps one statement again and again. So the choice stays until another statement is stepped.
  *
  * Invariant: a statement is chosen only while it exists, because the next one may get its address. Other statements may
@@ -179,22 +177,22 @@ const NONE = 0;
  */
 export class CountedStatement {
   readonly #global: WebAssembly.Global<'i32'>;
-  #statement = NONE;
+  #statement = NO_STATEMENT;
 
-  /** `global` is the module's export for it. */
+  /** `global` is the variable of the module that holds the address of the counted statement. */
   constructor(global: WebAssembly.Global<'i32'>) {
     this.#global = global;
   }
 
-  /** Counts the statement at this address, and no other one. */
+  /** Counts the statement at this address, and no other statement. */
   choose(statement: number): void {
     if (statement === this.#statement) return;
     this.#statement = statement;
     this.#global.value = statement;
   }
 
-  /** The statement is about to be finalized. */
+  /** Stops counting the statement, which is about to be finalized. */
   forget(statement: number): void {
-    if (statement === this.#statement) this.choose(NONE);
+    if (statement === this.#statement) this.choose(NO_STATEMENT);
   }
 }

@@ -1,11 +1,11 @@
-// Every number of the layout against SQLite's own description of the same statement.
+// Compares every number of the layout with SQLite's own description of the same statement.
 
 import { readFileSync } from 'node:fs';
-import type { Sqlite3Static } from '@sqlite.org/sqlite-wasm';
+import type { Database, Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startOfficial } from '../../../packages/testing/worker/official-sqlite.ts';
 import { type Sqlite, sqliteOf } from './sqlite-module.ts';
-import { FLAG, HEAP, INSTRUCTION, OPCODE, VALUE, VDBE } from './vdbe-layout.ts';
+import { FLAG, HEAP, INSTRUCTION, OPCODE, SUB_PROGRAM, VALUE, VDBE } from './vdbe-layout.ts';
 
 let sqlite: Sqlite;
 /** SQLite's own interface to the same module. */
@@ -59,7 +59,29 @@ interface Explained {
   readonly p1: number;
   readonly p2: number;
   readonly p3: number;
+  readonly p4: string;
   readonly p5: number;
+}
+
+/** What SQLite says of the statement's program, and of the programs of the triggers that it calls. */
+function explained(db: Database, sql: string): Explained[][] {
+  const options = { sql: `EXPLAIN ${sql}`, returnValue: 'resultRows', rowMode: 'object' } as const;
+  const programs: Explained[][] = [];
+  // Every program counts from 0.
+  for (const row of db.exec(options) as unknown as Explained[]) {
+    if (row.addr === 0) programs.push([]);
+    programs.at(-1)!.push(row);
+  }
+  return programs;
+}
+
+const numbersOf = ({ p1, p2, p3, p5 }: Explained) => [p1, p2, p3, p5 & 0xff];
+
+/** The same numbers where the layout says that the instruction lies. */
+function numbersAt(at: number): number[] {
+  const { i32, u8 } = sqlite.memory;
+  const { p1, p2, p3, p5 } = INSTRUCTION;
+  return [...[p1, p2, p3].map((member) => i32[(at + member) >> 2]!), u8[at + p5]!];
 }
 
 describe('the layout', () => {
@@ -68,14 +90,7 @@ describe('the layout', () => {
     db.exec(SCHEMA);
     const met = new Map<string, number>();
     for (const sql of STATEMENTS) {
-      const explained = db.exec({
-        sql: `EXPLAIN ${sql}`,
-        returnValue: 'resultRows',
-        rowMode: 'object',
-      }) as unknown as Explained[];
-      // The programs of triggers follow and count from 0 again.
-      const end = explained.findIndex((row, index) => row.addr !== index);
-      const program = end < 0 ? explained : explained.slice(0, end);
+      const [program] = explained(db, sql) as [Explained[]];
       const statement = db.prepare(sql);
       const { i32, u8 } = sqlite.memory;
       const pointer = statement.pointer as number;
@@ -83,12 +98,10 @@ describe('the layout', () => {
       expect(i32[(pointer + VDBE.instructionCount) >> 2]).toBe(program.length);
       for (const row of program) {
         const at = address + row.addr * INSTRUCTION.sizeBytes;
-        expect([
-          i32[(at + INSTRUCTION.p1) >> 2],
-          i32[(at + INSTRUCTION.p2) >> 2],
-          i32[(at + INSTRUCTION.p3) >> 2],
-          u8[at + INSTRUCTION.p5],
-        ]).toEqual([row.p1, row.p2, row.p3, row.p5 & 0xff]);
+        expect(numbersAt(at)).toEqual(numbersOf(row));
+        // A type of 0 is none.
+        if (row.p4) expect([row.opcode, u8[at + INSTRUCTION.p4Type]]).not.toEqual([row.opcode, 0]);
+        if (row.opcode === 'Goto') expect(u8[at + INSTRUCTION.p4Type]).toBe(0);
         met.set(row.opcode, u8[at + INSTRUCTION.opcode]!);
       }
       statement.finalize();
@@ -96,6 +109,24 @@ describe('the layout', () => {
     db.close();
     const wanted = Object.keys(OPCODE);
     expect(Object.fromEntries(wanted.map((name) => [name, met.get(name)]))).toEqual(OPCODE);
+  });
+
+  test('[SQL20] the program of a trigger lies where it says', () => {
+    const db = new sqlite3.oo1.DB(':memory:');
+    db.exec(SCHEMA);
+    const sql = 'INSERT INTO plain VALUES (1, 2)';
+    const [program, ofTrigger] = explained(db, sql) as [Explained[], Explained[]];
+    const call = program.findIndex((row) => row.opcode === 'Program');
+    const statement = db.prepare(sql);
+    const { i32 } = sqlite.memory;
+    const address = i32[((statement.pointer as number) + VDBE.program) >> 2]!;
+    const sub = i32[(address + call * INSTRUCTION.sizeBytes + INSTRUCTION.p4) >> 2]!;
+    expect(i32[(sub + SUB_PROGRAM.instructionCount) >> 2]).toBe(ofTrigger.length);
+    const first = i32[(sub + SUB_PROGRAM.program) >> 2]!;
+    const found = ofTrigger.map((_, index) => numbersAt(first + index * INSTRUCTION.sizeBytes));
+    expect(found).toEqual(ofTrigger.map(numbersOf));
+    statement.finalize();
+    db.close();
   });
 
   test('[SQL20] values of a row lie where it says, with the flags it says', () => {

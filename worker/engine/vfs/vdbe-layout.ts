@@ -1,34 +1,34 @@
-// Where SQLite keeps the data that is read from its memory directly: offsets and numbers of one build,
+// The offsets of SQLite's structures that this package reads directly from SQLite's memory. They are those of version
 // 3.53.4.
 //
-// SQLite has functions for most of this, but a call costs more than the read, and there is none for the
-// instructions of a running statement. build/write-wasm refuses any other version of the package, and
-// the test beside this file compares every number here with SQLite's own.
+// SQLite has functions for most of these reads, but a call costs more than the read, and no function reads the
+// instructions of a running statement. build/write-wasm refuses any other version of the package, and the test beside
+// this file compares every number here with SQLite's own.
 
-/** Bytes from the start of a prepared statement (`struct Vdbe`). */
+/** Offsets in a prepared statement (`struct Vdbe`), in bytes. */
 export const VDBE = {
-  /** Registers of the main program. */
+  /** Address of the registers of the main program. */
   registers: 88,
   program: 104,
   instructionCount: 108,
-  /** First value of the current row. */
+  /** Address of the first value of the current row. */
   resultRow: 120,
   /** The counters of `sqlite3_stmt_status`, four bytes each. */
   statusCounters: 164,
 } as const;
 
-/** Bytes of one value (`struct Mem`), and of its members from its start. */
+/** The size of one value (`struct Mem`), and the offsets of its members. */
 export const VALUE = {
   sizeBytes: 40,
   /** A 64-bit integer or a double. */
   number: 0,
-  /** Address of text or blob. */
+  /** Address of the bytes of a text or blob. */
   bytes: 8,
   byteCount: 12,
   flags: 16,
 } as const;
 
-/** Bits of a value's flags. A value with one plain form has exactly one of the first five. */
+/** Bits of a value's flags. A value that is not held in two forms has exactly one of the first five. */
 export const FLAG = {
   null: 0x01,
   text: 0x02,
@@ -41,7 +41,7 @@ export const FLAG = {
   zeroTail: 0x400,
 } as const;
 
-/** Bytes of one instruction (`struct VdbeOp`), and of its members from its start. */
+/** The size of one instruction (`struct VdbeOp`), and the offsets of its members. */
 export const INSTRUCTION = {
   sizeBytes: 20,
   opcode: 0,
@@ -53,10 +53,10 @@ export const INSTRUCTION = {
   p4: 16,
 } as const;
 
-/** Bytes from the start of a sub-program (`struct SubProgram`), the P4 of `Program`. */
+/** Offsets in the program of a trigger (`struct SubProgram`), to which P4 of the instruction `Program` refers. */
 export const SUB_PROGRAM = { program: 0, instructionCount: 4 } as const;
 
-/** Addresses of SQLite's numbers on its heap: 64-bit integers, of which the lower half matters. */
+/** Addresses of SQLite's variables about its heap: 64-bit integers, of which only the lower half is used. */
 export const HEAP = {
   usedBytes: 104_432,
   /** From here on SQLite tries to give memory back; 0 is no limit. */
@@ -65,7 +65,7 @@ export const HEAP = {
   hardLimitBytes: 258_344,
 } as const;
 
-/** The opcodes that matter for counts, loops and halts. */
+/** The opcodes of the instructions that count rows, loop, call or halt. */
 export const OPCODE = {
   VUpdate: 7,
   Goto: 9,

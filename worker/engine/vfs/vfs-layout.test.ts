@@ -55,8 +55,8 @@ test('[LOG18] the numbers of a file system are those of SQLite', () => {
     ioCorrupt: resultCodes!.SQLITE_IOERR_CORRUPTFS,
   });
   expect(CONTROL).toEqual({
-    tellsConnection: fcntl!.SQLITE_FCNTL_PDB,
-    overwrites: fcntl!.SQLITE_FCNTL_OVERWRITE,
+    setsConnection: fcntl!.SQLITE_FCNTL_PDB,
+    beforeVacuum: fcntl!.SQLITE_FCNTL_OVERWRITE,
   });
   expect(DEVICE).toEqual({
     safeAppend: ioCap!.SQLITE_IOCAP_SAFE_APPEND,

@@ -1,9 +1,9 @@
-// The structures of C that a file system of SQLite consists of, and SQLite's numbers that it uses.
+// The C structures and constants that a file system (VFS) for SQLite needs.
 //
-// Where each member lies in its structure, in bytes: every member is 4 bytes long. A test compares all of
-// them with SQLite's description of its own build.
+// Members are listed with their offset in bytes; each is 4 bytes long. A test compares all offsets with SQLite's
+// description of its own build.
 
-/** `sqlite3_file`: the address of its methods. */
+/** Size of `sqlite3_file`, which holds only the address of its methods. */
 export const FILE_BYTES = 4;
 
 /** `sqlite3_vfs` of version 2. */
@@ -22,7 +22,7 @@ export const VFS = {
   xCurrentTimeInt64: 72,
 } as const;
 
-/** `sqlite3_io_methods` of version 1; those of later versions follow. */
+/** `sqlite3_io_methods`. The members of later versions than 1 follow and stay 0. */
 export const IO_METHODS = {
   sizeBytes: 76,
   iVersion: 0,
@@ -40,6 +40,7 @@ export const IO_METHODS = {
   xDeviceCharacteristics: 48,
 } as const;
 
+/** SQLite's result codes; those that begin with `io` are extended codes of SQLITE_IOERR. */
 export const RESULT = {
   ok: 0,
   notFound: 12,
@@ -54,14 +55,15 @@ export const RESULT = {
   ioCorrupt: 10 | (33 << 8),
 } as const;
 
-/** `xFileControl`: which connection has the file open, and that VACUUM overwrites it. */
-export const CONTROL = { tellsConnection: 30, overwrites: 11 } as const;
+/** Operations of `xFileControl`: SQLite passes the connection of a file, or says that VACUUM will overwrite it. */
+export const CONTROL = { setsConnection: 30, beforeVacuum: 11 } as const;
 
-/** `xDeviceCharacteristics`. */
+/** Flags that `xDeviceCharacteristics` returns. */
 export const DEVICE = {
   safeAppend: 0x200,
   undeletableWhenOpen: 0x800,
   powersafeOverwrite: 0x1000,
 } as const;
 
+/** Flag of `xOpen`: the file is a main database, not a journal or a temporary file. */
 export const OPENS_MAIN_DATABASE = 0x100;

@@ -1,9 +1,7 @@
-// Functions of JavaScript in SQLite's table of functions, so that it can call them by address.
+// Puts JavaScript functions into SQLite's function table, so that SQLite can call them by address.
 //
-// A table takes functions of WebAssembly only. A module that imports functions and exports them again turns
-// any number of them into such; the module is written here byte by byte.
-//
-// Does not know their purpose. Installed functions stay for the life of the module.
+// The table takes only functions of WebAssembly. So this file writes a small WebAssembly module, byte by byte, that
+// imports the JavaScript functions and exports them again. The functions stay in the table for the life of the module.
 
 /** A parameter as SQLite passes it: `i` is a number of 32 bits or an address, `j` a bigint of 64 bits. */
 export type Parameters = string;
@@ -11,7 +9,7 @@ export type Parameters = string;
 /** A function that SQLite calls; it returns a number of 32 bits. */
 export interface Callback {
   readonly parameters: Parameters;
-  /** SQLite expects no result, and ignores the number. */
+  /** True if the C function returns nothing; SQLite then ignores the number. */
   readonly isVoid?: true;
   readonly call: (...parameters: never[]) => number;
 }
@@ -22,6 +20,7 @@ const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 const SECTION = { types: 1, imports: 2, exports: 7 } as const;
 const FUNCTION_TYPE = 0x60;
 const FUNCTION = 0x00;
+/** The name under which the written module imports the functions. */
 const MODULE = 'm';
 
 /** Installs the functions; returns their addresses, in the same order. */

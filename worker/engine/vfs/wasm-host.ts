@@ -1,24 +1,25 @@
-// The imports of SQLite's WebAssembly from the program around it: memory that grows, local time, and nothing
-// else.
+// Starts SQLite's WebAssembly and provides its imports: memory that grows, and local time.
 //
-// The build comes with the loader of Emscripten, which brings file systems, environment variables and an API
-// of 200 kB that nothing here calls. Databases live in this package's VFS, which takes time and randomness
-// from the platform; so the remaining functions of an operating system answer that it does not exist.
+// The official build comes with Emscripten's loader: 200 kB of file systems, environment variables and an API that this
+// package does not call. Databases live in this package's VFS, which takes time and randomness from the platform. So all
+// other system calls return “not implemented”.
 //
-// Invariant: only the module's imports from `env` and WASI are answered. A module that wants anything else
-// cannot be started.
+// Invariant: only imports from `env` and WASI are provided. A module with any other import does not start.
 
 const PAGE_BYTES = 65_536;
 
-/** The build's own numbers; another maximum is a link error. */
+/** The sizes that the build declares; WebAssembly refuses a memory with another maximum. */
 const MEMORY_PAGES = { initial: 128, maximum: 32_768 };
 const MEMORY_BYTES_MAX = MEMORY_PAGES.maximum * PAGE_BYTES;
 
-/** How much more than asked for memory grows at a time, so that it grows seldom: a share, and at most. */
+/**
+ * To grow seldom, memory grows by more than SQLite asks for: by the first of these shares of its size that the device
+ * has, but by no more than the maximum.
+ */
 const SPARE_SHARES = [0.2, 0.1, 0.05, 0];
 const SPARE_BYTES_MAX = 96 * 1024 * 1024;
 
-/** WASI's number for a function that does not exist; system calls return it negative. */
+/** WASI's error number for “not implemented”; system calls return it negative. */
 const NOSYS = 52;
 
 /** A started module. */
@@ -80,12 +81,12 @@ function grow(memory: WebAssembly.Memory, sizeBytes: number): boolean {
       memory.grow(Math.ceil((wantedBytes - nowBytes) / PAGE_BYTES));
       return true;
     } catch {
-      return false; // the device has less to give; SQLite is told if it has nothing
+      return false; // the device has less memory left: try the next smaller share
     }
   });
 }
 
-/** The members of C's `struct tm`, in their order. */
+/** Returns the members of C's `struct tm` in their order. */
 function localTimeOf(date: Date): number[] {
   const year = date.getFullYear();
   const offset = date.getTimezoneOffset();
@@ -106,7 +107,7 @@ function localTimeOf(date: Date): number[] {
   ];
 }
 
-/** Minutes behind UTC in winter and in summer, in either hemisphere's order. */
+/** Returns the minutes behind UTC in January and in July. */
 function offsetsOf(year: number): readonly [number, number] {
   return [0, 6].map((month) => new Date(year, month, 1).getTimezoneOffset()) as [number, number];
 }

@@ -35,18 +35,19 @@ describe('text', () => {
   });
 });
 
-describe('memory', () => {
-  test('views follow a growth', () => {
+describe('the memory of the module', () => {
+  test.each(['u8', 'i32', 'f64'] as const)('%s follows a growth', (view) => {
     const { memory } = sqlite;
-    const before = memory.u8;
-    const pointer = memory.allocate(before.length);
+    const before = memory[view];
+    const pointer = memory.allocate(before.byteLength);
     expect(before.length).toBe(0);
-    expect(memory.u8.length).toBeGreaterThan(pointer);
-    expect(memory.f64.buffer).toBe(memory.u8.buffer);
+    expect(memory[view].byteLength).toBeGreaterThan(pointer);
+    memory.u8[pointer & ~7] = 7;
+    expect(new Uint8Array(memory[view].buffer)[pointer & ~7]).toBe(7);
     memory.free(pointer);
   });
 
-  test('more than there is, is an error with a code', () => {
+  test('a request for more than there is fails with SQL_MEMORY', () => {
     expect(() => sqlite.memory.allocate(0x7fff_ffff)).toThrow(
       expect.objectContaining({ code: 'SQL_MEMORY' }),
     );
@@ -88,7 +89,7 @@ describe('scratch memory', () => {
   });
   const sizes = () => [...allocated.values()];
 
-  test('is 64 KB, or as large as the request', () => {
+  test('scratch memory is 64 KB, or as large as the request', () => {
     const first = memory.scratch(1);
     expect(sizes()).toEqual([64 * KB]);
     expect(memory.scratch(64 * KB)).toBe(first);
@@ -96,14 +97,14 @@ describe('scratch memory', () => {
     expect(sizes()).toEqual([64 * KB + 1]);
   });
 
-  test('aside, allocated memory is freed on request', () => {
+  test('allocated memory is freed on request', () => {
     const pointer = memory.allocate(10);
     expect(sizes()).toEqual([10]);
     memory.free(pointer);
     expect(sizes()).toEqual([]);
   });
 
-  test('of one huge value is not kept for the next', () => {
+  test('scratch memory of more than 1 MB is not kept for the next value', () => {
     memory.scratch(KB * KB + 1);
     expect(memory.scratch(0)).toBe([...allocated.keys()][0]);
     expect(sizes()).toEqual([KB * KB + 1]);
@@ -114,7 +115,7 @@ describe('scratch memory', () => {
     expect(sizes()).toEqual([KB * KB]);
   });
 
-  test('stays as it was when memory is exhausted', () => {
+  test('scratch memory stays as it was when memory is exhausted', () => {
     const before = memory.scratch(10);
     expect(() => memory.scratch(2 ** 30)).toThrow(
       expect.objectContaining({
@@ -126,7 +127,7 @@ describe('scratch memory', () => {
     expect(memory.scratch(10)).toBe(before);
   });
 
-  test('for a long text is as large as its bytes, for a shorter one as they can be', () => {
+  test('scratch memory for a text of 16 K units is as large as its bytes, for a shorter one as they can be', () => {
     memory.writeScratch('x'.repeat(200 * KB));
     expect(sizes()).toEqual([200 * KB + 1]);
     const units = 16 * KB - 1;
@@ -150,22 +151,25 @@ describe('text at every length', () => {
   const lettersOf = (length: number) =>
     Array.from({ length }, (_, i) => String.fromCharCode(97 + (i % 26))).join('');
 
-  test.each(units)('%i units', (length) => {
-    const { memory } = sqlite;
-    const letters = lettersOf(length);
-    for (const odd of ['', 'Z', '\x7f', '\x80', 'é', '\ufeff']) {
-      for (let place = 0; place <= length; place++) {
-        const text = letters.slice(0, place) + odd + letters.slice(place);
-        const sizeBytes = memory.writeScratch(text);
-        const at = memory.scratch(0);
-        expect(sizeBytes).toBe(new TextEncoder().encode(text).length);
-        expect(memory.readText(at, sizeBytes)).toBe(text);
-        expect(memory.readCString(at)).toBe(text);
+  test.each(units)(
+    'a text of %i units is written and read back, with one odd letter anywhere',
+    (length) => {
+      const { memory } = sqlite;
+      const letters = lettersOf(length);
+      for (const odd of ['', 'Z', '\x7f', '\x80', 'é', '\ufeff']) {
+        for (let place = 0; place <= length; place++) {
+          const text = letters.slice(0, place) + odd + letters.slice(place);
+          const sizeBytes = memory.writeScratch(text);
+          const at = memory.scratch(0);
+          expect(sizeBytes).toBe(new TextEncoder().encode(text).length);
+          expect(memory.readText(at, sizeBytes)).toBe(text);
+          expect(memory.readCString(at)).toBe(text);
+        }
       }
-    }
-  });
+    },
+  );
 
-  test.each(units)('a byte that is not UTF-8 is read as U+FFFD, of %i', (length) => {
+  test.each(units)('one of %i bytes that is not UTF-8 is read as U+FFFD', (length) => {
     const { memory } = sqlite;
     for (let place = 0; place < length; place++) {
       const sizeBytes = memory.writeScratch(lettersOf(length));
@@ -180,16 +184,5 @@ describe('text at every length', () => {
 
   test('a null pointer is the empty text', () => {
     expect(sqlite.memory.readCString(0)).toBe('');
-  });
-
-  test('every view follows a growth', () => {
-    const { memory } = sqlite;
-    for (const view of ['u8', 'i32', 'f64'] as const) {
-      const before = memory[view];
-      const pointer = memory.allocate(before.byteLength);
-      expect(before.length).toBe(0);
-      expect(memory[view].length).toBeGreaterThan(0);
-      memory.free(pointer);
-    }
   });
 });

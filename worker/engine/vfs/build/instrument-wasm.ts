@@ -42,14 +42,14 @@ const MOVETO_TYPE = `${[I32, I64, I32, I32]}>${[I32]}`;
 
 interface Dispatch {
   readonly body: Span;
-  /** Where the `br_table` begins. */
+  /** Position of the `br_table`. */
   readonly at: number;
-  /** The locals that hold the instruction to dispatch: its address and its opcode. */
+  /** The local variables that hold the address and the opcode of the instruction to dispatch. */
   readonly instructionLocal: number;
   readonly opcodeLocal: number;
 }
 
-/** Locals of the dispatching function. */
+/** Indexes of the local variables of the dispatching function; the last five are added to it. */
 interface Locals {
   readonly instruction: number;
   readonly opcode: number;
@@ -199,10 +199,10 @@ function addToSlot(
 }
 
 interface DeclaredLocals {
-  /** How many groups, and how many locals in all. */
+  /** Number of groups of local variables of one type, and number of all variables. */
   readonly groups: number;
   readonly count: number;
-  /** Where the groups start and where the instructions begin. */
+  /** Position of the first group, and of the first instruction after the groups. */
   readonly start: number;
   readonly end: number;
 }
@@ -219,7 +219,7 @@ function readLocals(wasm: Uint8Array, body: Span): DeclaredLocals {
   return { groups, count, start, end: reader.at };
 }
 
-/** The declaration of five more locals. */
+/** Returns the declaration of the existing local variables and of five more. */
 function withLocals(wasm: Uint8Array, declared: DeclaredLocals): Uint8Array {
   const before = wasm.subarray(declared.start, declared.end);
   return concat([unsigned(declared.groups + 1), before, [5, I32]]);
@@ -247,7 +247,8 @@ function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
   return only(found, 'the instruction dispatch');
 }
 
-// The dispatching function calls exactly one function of this type: returns where each call ends.
+// Returns the position after each call of sqlite3BtreeTableMoveto in the dispatching function. That is the only function
+// of its type that is called there.
 function findMoves(
   wasm: Uint8Array,
   sections: readonly Section[],

@@ -8,8 +8,8 @@
 //   before:  if (item->colUsed == 0 && item->zName) ask about item->zName
 //   after:   if ((item->colUsed == 0 || item is a table) && item->zName) ask about item->pSTab->zName
 //
-// What is no table is a subquery, a view or a WITH clause, whose own tables are asked about. The item's name is the
-// statement's word, the table's name that of the schema: `FROM NOTE` reads `note`.
+// The other items are subqueries, views and WITH clauses; SQLite asks about the tables inside them. The item's name is
+// spelled as in the statement, the table's name as in the schema: `FROM NOTE` asks about `note`.
 //
 // Invariant: the place is found exactly once, otherwise it throws.
 
@@ -31,38 +31,38 @@ import {
 const ITEM = { name: 0, table: 8, flags: 13, usedColumns: 24 } as const;
 /** Bytes from the start of a `Table`. */
 const TABLE_NAME = 0;
-/** Flags of an item that is no table: a subquery (also a view, a WITH clause), a WITH clause inside itself. */
+/** Flags of items that are not tables: a subquery, a view or a WITH clause; a WITH clause used inside itself. */
 const IS_SUBQUERY = 0x04;
 const IS_RECURSIVE = 0x80;
 /** The authorizer's question whether a column may be read. */
 const SQLITE_READ = 20;
 
-/** What to insert into which function. */
+/** The function to change, and the code to insert into it. */
 export interface TableQuestion {
   readonly body: Span;
   readonly insertions: readonly Insertion[];
 }
 
-/** The question about a table without used columns. */
+/** The place where SQLite asks about a table without used columns. */
 interface Question {
   readonly body: Span;
-  /** Where the `br_if` that skips it begins; on the stack is whether columns are used. */
+  /** Position of the `br_if` that skips the question. On the stack lies whether columns are used. */
   readonly skipAt: number;
-  /** Where the code that asks begins. */
+  /** Position of the code that asks. */
   readonly askAt: number;
-  /** The locals that hold the item, and the name to ask about. */
+  /** The local variables that hold the item, and the name to ask about. */
   readonly itemLocal: number;
   readonly nameLocal: number;
 }
 
-/** Finds the question among the functions. @throws Error when it is not there exactly once */
+/** Finds the question in the functions of the module. @throws Error when it is not there exactly once */
 export function tableQuestion(wasm: Uint8Array, bodies: readonly Span[]): TableQuestion {
   const question = findQuestion(wasm, bodies);
   return {
     body: question.body,
     insertions: [
-      { at: question.skipAt, code: unlessTable(question) },
-      { at: question.askAt, code: nameOfTable(question) },
+      { at: question.skipAt, code: skipOnlyIfNotTable(question) },
+      { at: question.askAt, code: askByTableName(question) },
     ],
   };
 }
@@ -92,14 +92,15 @@ function findQuestion(wasm: Uint8Array, bodies: readonly Span[]): Question {
   return only(found, 'the question about a table without used columns');
 }
 
-/** Used columns skip the question only if the item is no table. */
-function unlessTable({ itemLocal }: Question): number[] {
+/** Code that lets used columns skip the question only for items that are not tables. */
+function skipOnlyIfNotTable({ itemLocal }: Question): number[] {
   return [
     ...[...get(itemLocal), OP.i32Load8U, 0, ITEM.flags],
     ...[...constant(IS_SUBQUERY | IS_RECURSIVE), OP.i32And, ...constant(0), OP.i32Ne, OP.i32And],
   ];
 }
 
-function nameOfTable({ itemLocal, nameLocal }: Question): number[] {
+/** Code that replaces the item's name with the name of its table. */
+function askByTableName({ itemLocal, nameLocal }: Question): number[] {
   return [...get(itemLocal), ...load(ITEM.table), ...load(TABLE_NAME), ...set(nameLocal)];
 }

@@ -1,4 +1,4 @@
-// Reads and writes the binary form of WebAssembly: numbers, names, sections.
+// Reads and writes the binary format of WebAssembly: numbers, names, sections.
 
 /** A range of bytes; the end is excluded. */
 export interface Span {
@@ -10,14 +10,14 @@ export interface Section extends Span {
   readonly id: number;
 }
 
-/** The section with that id. @throws Error when the module has none */
+/** Returns the section with this id. @throws Error when the module has no such section */
 export function section(sections: readonly Section[], id: number): Section {
   const found = sections.find((candidate) => candidate.id === id);
   if (!found) throw new Error(`Instrumenting sqlite3.wasm: section ${id} is missing.`);
   return found;
 }
 
-/** Reads forward from `at`. */
+/** Reads a module from position `at`, which every read advances. */
 export class Reader {
   readonly #bytes: Uint8Array;
   at: number;
@@ -48,7 +48,7 @@ export class Reader {
     this.at += length;
   }
 
-  /** The size of a memory or table. */
+  /** Skips the minimum and maximum size of a memory or table. */
   skipLimits(): void {
     const flags = this.byte();
     this.unsigned();
@@ -56,7 +56,7 @@ export class Reader {
   }
 }
 
-/** A number as unsigned LEB128. */
+/** Encodes a number as unsigned LEB128. */
 export function unsigned(value: number): number[] {
   const bytes: number[] = [];
   for (let rest = value; ; ) {
@@ -67,7 +67,7 @@ export function unsigned(value: number): number[] {
   }
 }
 
-/** A number as signed LEB128. */
+/** Encodes a number as signed LEB128. */
 export function signed(value: number): number[] {
   const bytes: number[] = [];
   for (let rest = value; ; ) {

@@ -1,4 +1,4 @@
-// Pieces of WebAssembly code, and where they are found and inserted.
+// Builds pieces of WebAssembly code, finds places in existing code by their bytes, and inserts pieces there.
 
 import { concat, type Span, signed, unsigned } from './wasm-bytes.ts';
 
@@ -44,7 +44,7 @@ export const set = (local: number) => [OP.localSet, ...unsigned(local)];
 export const constant = (value: number) => [OP.i32Const, ...signed(value)];
 export const load = (offset: number) => [OP.i32Load, ALIGN_4, ...unsigned(offset)];
 
-/** The bytes of the span with the inserted code. */
+/** Returns the bytes of the span with the insertions in their places. */
 export function insert(wasm: Uint8Array, span: Span, insertions: readonly Insertion[]): Uint8Array {
   const parts: (Uint8Array | readonly number[])[] = [];
   let from = span.start;
@@ -56,7 +56,7 @@ export function insert(wasm: Uint8Array, span: Span, insertions: readonly Insert
   return concat(parts);
 }
 
-/** The one that was found. @throws Error when there are others, or none */
+/** Returns the single element of `found`. @throws Error when there is none or more than one */
 export function only<T>(found: readonly T[], what: string): T {
   const first = found[0];
   if (first === undefined || found.length !== 1) {
@@ -68,7 +68,7 @@ export function only<T>(found: readonly T[], what: string): T {
   return first;
 }
 
-/** Where the bytes begin. */
+/** Returns every position in the span at which these bytes begin. */
 export function occurrences(wasm: Uint8Array, span: Span, bytes: readonly number[]): number[] {
   const found: number[] = [];
   for (let at = span.start; at <= span.end - bytes.length; at++) {
