@@ -112,7 +112,10 @@ test('[LOG20] of a closed object, reads, commits, flushes and checkpoints report
   directory.isLate = false;
   const bytes = new Uint8Array(4096);
   await close();
-  const isClosed = expect.objectContaining({ code: 'IO' });
+  const isClosed = expect.objectContaining({
+    code: 'IO',
+    message: expect.stringContaining('the storage of the object is closed'),
+  });
   expect(() => files.flush()).toThrow(isClosed);
   expect(() => files.checkpoint()).toThrow(isClosed);
   expect(() => files.file.read(bytes, 0)).toThrow(isClosed);

@@ -73,7 +73,7 @@ test('[LOG26] a clock that was a year ahead for one commit: times before and aft
 
 test('[LOG26] a clock that was set back and right again: a time that both have shown names nothing', async () => {
   const { environment, files, startMs, commit, at } = await open();
-  const first = nameOf(await commit());
+  await commit();
   environment.nowMs = startMs + 5 * HOUR_MS;
   await commit();
   environment.nowMs = startMs + 2 * HOUR_MS;
@@ -88,7 +88,6 @@ test('[LOG26] a clock that was set back and right again: a time that both have s
       message: expect.stringContaining('was set back around that time'),
     });
   }
-  expect(first).toMatch(/^00000000-/);
   await files.close();
 });
 

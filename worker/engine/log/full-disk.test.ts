@@ -156,28 +156,6 @@ test('[LOG13] a checkpoint that the disk refused is made at the next flush, with
   await opened.close();
 });
 
-test('[LOG5] a checkpoint follows a flush once enough pages, or enough log, have accumulated', async () => {
-  for (const options of [
-    { checkpointOverlayBytes: 16 * 4096, checkpointLogBytes: 1 << 30 },
-    { checkpointOverlayBytes: 1 << 30, checkpointLogBytes: 16 * 4096 },
-  ]) {
-    const directory = new WatchedDirectory();
-    const opened = await openLog(directory, new TestEnvironment(), options);
-    const rounds: number[] = [];
-    for (let k = 0; k < 60; k++) {
-      directory.written.clear();
-      put(opened.db, k, noise(k, ROW_BYTES));
-      await opened.files.flush();
-      if (directory.written.has('main')) rounds.push(k);
-    }
-    // Each commit is one new page, and a little of others.
-    expect(rounds.length).toBeGreaterThanOrEqual(3);
-    expect(rounds.length).toBeLessThanOrEqual(7);
-    expect(rounds[0]).toBeGreaterThan(6);
-    await opened.close();
-  }
-});
-
 /** A disk that counts an open file as the next power of two above the most that it has had, as Chromium does. */
 class ReservingDirectory extends MemoryDirectory {
   readonly #reserved = new Map<string, number>();

@@ -125,8 +125,11 @@ test('[LOG29] a missing segment, damage within one, and a restore that they refu
 
   const missing = new Map(whole);
   missing.delete('log-00000002');
-  const { damage } = await reportLog(missing, START_MS);
+  const { damage, opening } = await reportLog(missing, START_MS);
   expect(damage).toContain('log-00000002: is missing');
+  expect(opening!.restore!.refused).toBe(
+    'BOOKMARK_UNAVAILABLE: The history of that moment was pruned.',
+  );
 
   const damaged = new Map(whole);
   const bytes = whole.get('log-00000002')!.slice();

@@ -114,28 +114,6 @@ test('[LOG12] the time before the first commit is the empty object', async () =>
   }
 });
 
-test('[LOG12] [LOG11] pruned commits are unavailable, and later ones are not', async () => {
-  const { environment, files, moments } = await withMoments();
-  const { segment } = moments[0]!;
-  const first = moments.findIndex((moment) => moment.segment !== segment);
-  expect(first).toBeGreaterThan(0);
-  // The window of 30 days has passed for the commits of the first segments, not for the rest.
-  const kept = moments[COMMITS - 8]!;
-  environment.nowMs = kept.timeMs + 30 * 86_400_000;
-  await files.maintain();
-  const outcomes = await Promise.all(
-    moments.map(async ({ timeMs, bookmark }) => {
-      if (timeMs < kept.timeMs) return 'not asked';
-      return (await files.bookmarkForTime(timeMs)).slice(0, 17) === sequenceOf(bookmark);
-    }),
-  );
-  expect(new Set(outcomes)).toEqual(new Set(['not asked', true]));
-  await expect(
-    (async () => await files.bookmarkForTime(moments[0]!.timeMs))(),
-  ).rejects.toMatchObject({ code: 'BOOKMARK_UNAVAILABLE' });
-  await files.close();
-});
-
 test('[LOG12] [LOG7] a segment of the history that was cut short is damage, for times and for bookmarks', async () => {
   const { directory, environment, files, moments } = await withMoments();
   await files.close();

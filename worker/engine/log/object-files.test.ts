@@ -260,7 +260,7 @@ test('[LOG16] commits that were not flushed can be discarded', async () => {
   await again.close();
 });
 
-test('[BRANCH7] [HIST3] reads of the history that wait while the object is reset are OBJECT_RESET, which may be tried again', async () => {
+test('[BRANCH7] [HIST3] reads of the history that wait while the object is reset are refused with OBJECT_RESET', async () => {
   const { files, db, close } = await openLog(new MemoryDirectory(), new TestEnvironment());
   put(db, 1, 'v');
   await files.flush();

@@ -79,17 +79,6 @@ test('[LOG19] closing SQLite during a transaction commits nothing', async () => 
   await again.close();
 });
 
-test('[LOG19] a rollback needs no disk', async () => {
-  const directory = new MemoryDirectory();
-  const { db, close } = await withFreePages(directory);
-  const expected = all(db);
-  spill(db);
-  directory.capacityBytes = 0;
-  db.exec('ROLLBACK');
-  expect(all(db)).toEqual(expected);
-  await close();
-});
-
 test('[LOG19] VACUUM, which commits inside a transaction of its own, is a commit', async () => {
   const directory = new MemoryDirectory();
   const { db, files, close } = await withFreePages(directory);
