@@ -33,14 +33,17 @@ describe.each(Object.keys(DIRECTORIES))('%s', (kind) => {
 test('[LOG13] a full directory in memory refuses growth and allows everything else', async () => {
   const directory = new MemoryDirectory(8);
   const file = await directory.open('a');
-  file.write(new Uint8Array(8), 0);
-  expect(() => file.write(new Uint8Array(2), 7)).toThrow(
+  file.write(new Uint8Array(8).fill(1), 0);
+  expect(() => file.write(new Uint8Array(2).fill(2), 7)).toThrow(
     expect.objectContaining({ code: 'DISK_FULL' }),
   );
   expect(() => file.truncate(9)).toThrow(expect.objectContaining({ code: 'DISK_FULL' }));
   expect(file.sizeBytes()).toBe(8);
   file.truncate(8);
-  file.write(new Uint8Array(2), 6);
+  file.write(new Uint8Array(2).fill(3), 5);
+  const content = new Uint8Array(8);
+  file.read(content, 0);
+  expect([...content]).toEqual([1, 1, 1, 1, 1, 3, 3, 1]);
 });
 
 const closer = new HandleCloser(async () => {});

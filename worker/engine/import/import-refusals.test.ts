@@ -327,7 +327,7 @@ describe('many faults', () => {
       `INDEX v ON w(x);/*${SHELL_LINE}*/`,
     ],
     ['a comment of an index', 'index', `INDEX v ON w(x) /* ; */ -- ${SHELL_LINE}`.slice(0, -1)],
-  ])('[MOVE16] the program runs nothing that is in the file: %s', async ([, type, text]) => {
+  ])('[MOVE16] the program runs nothing that is in the file: %s', async ([row, type, text]) => {
     const made =
       type === 'index' ? 'INDEX v ON w(x)' : type === 'table' ? 'TABLE v(x)' : 'VIEW v AS SELECT 1';
     const file = await makeFile(
@@ -336,7 +336,9 @@ describe('many faults', () => {
     );
     const told = await refusal(file);
     const program = programIn(told);
-    if (!hasShell || program.length === 0) return;
+    // SQLite cannot read a schema with the last one; the refusal names it without a program.
+    expect(program.length > 0).toBe(row !== 'a comment of an index');
+    if (!hasShell) return;
     const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
     try {
       writeFileSync(join(folder, 'file.sqlite'), file);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Query } from './query.ts';
-import { CACHED_TEXT_UNITS_MAX, QueryCache } from './query-cache.ts';
+import { QueryCache } from './query-cache.ts';
 
 /** Queries that note when they are finalized, and how often the cache looks whether they are in use. */
 class FakeQueries {
@@ -27,7 +27,7 @@ class FakeQueries {
 
 /** So many fit. */
 const FITTING = 1024;
-const textOf = (name: number) => `${name}`.padEnd(CACHED_TEXT_UNITS_MAX / FITTING, ' ');
+const textOf = (name: number) => `${name}`.padEnd((1024 * 1024) / FITTING, ' ');
 
 test('[SQL27] a full cache finalizes the tenth that was used longest ago, and none that is in use', () => {
   const queries = new FakeQueries();
