@@ -90,11 +90,15 @@ test('[CANCEL2] a method is not called for a signal that is aborted', async () =
 test('[CANCEL2] [CANCEL7] a method that waits for its turn does not run, and the caller learns it at once', async () => {
   const room = env.Room.getByName('a');
   await room.names();
-  const held = room.hold(1);
+  let isHeld = true;
+  const held = room.hold(1).finally(() => {
+    isHeld = false;
+  });
   const call = outcome(withSignal(room, controller.signal).add('x'));
   const other = room.add('y');
   controller.abort(enough);
   expect(await call).toBe(enough);
+  expect(isHeld).toBe(true);
   expect(await held).toBe('held 1');
   await other;
   expect(Room.ran).toEqual(['y']);

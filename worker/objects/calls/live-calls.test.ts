@@ -25,6 +25,10 @@ class Room extends DurableObject {
     return this.#inMemory;
   }
 
+  keys(): string[] {
+    return [...this.ctx.storage.kv.list()].map(([key]) => key);
+  }
+
   async messages(count = 10): Promise<unknown[]> {
     this.runs += 1;
     const { sql } = this.ctx.storage;
@@ -158,7 +162,7 @@ describe('live methods', () => {
       const { values, errors } = follow<unknown>(live(room())[name]());
       await eventually(() => expect(errors).toMatchObject([{ code: 'LIVE_READ_ONLY' }]));
       expect(values).toEqual([]);
-      expect(await room().messages()).toEqual([]);
+      expect([await room().messages(), await room().keys()]).toEqual([[], []]);
       await room().put('title', 2);
       await room().say('others write as before');
       expect(await room().messages()).toHaveLength(1);

@@ -57,7 +57,7 @@ async function start(platform: Partial<Platform>) {
   return { medium, notices, unsubscribe, store: (name: string) => env.Store.getByName(name) };
 }
 
-test('[CARE3] with less free than limits.lowSpaceBytes, listeners are told once', {
+test('[CARE3] with less free than limits.lowSpaceBytes, a listener is told once', {
   tags: 'long',
 }, async () => {
   // 15 MiB are free: less than the default, and more than the limit.

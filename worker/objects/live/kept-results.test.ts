@@ -2,16 +2,8 @@
 
 import { beforeEach, expect, test } from 'vitest';
 import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
-import {
-  excess,
-  KEPT_BYTES_MAX,
-  KEPT_MS_MAX,
-  KEPT_RESULT_BYTES_MAX,
-  KEPT_RESULTS_MAX,
-  type KeptChange,
-  keptKey,
-} from '../../../src/shared/live/kept-database.ts';
-import { KEEP_DELAY_MS, KeptResults, type KeptRows } from './kept-results.ts';
+import { excess, type KeptChange, keptKey } from '../../../src/shared/live/kept-database.ts';
+import { KeptResults, type KeptRows } from './kept-results.ts';
 
 const NOTES = { className: null, id: idOfStorage('notes') };
 const OTHER = { className: null, id: idOfStorage('other') };
@@ -89,7 +81,7 @@ beforeEach(() => {
     },
     now: () => 1000,
     after(delayMs, task) {
-      expect(delayMs).toBe(KEEP_DELAY_MS);
+      expect(delayMs).toBe(300);
       timers.push(task);
     },
   });
@@ -167,7 +159,7 @@ test('[LIVE20] a deletion that fails is told, tried again, and nothing of the ob
 });
 
 test('[LIVE25] a read that fails, or whose result is too large, deletes what was kept of it', async () => {
-  for (const result of [undefined, found(2, KEPT_RESULT_BYTES_MAX + 1)]) {
+  for (const result of [undefined, found(2, 512 * 1024 + 1)]) {
     keep(NOTES, 1);
     await pass();
     expect(bytes()).toEqual([1]);
@@ -175,7 +167,7 @@ test('[LIVE25] a read that fails, or whose result is too large, deletes what was
     await pass();
     expect(bytes()).toEqual([]);
   }
-  kept.keep(NOTES, kept.era(NOTES), READ, found(2, KEPT_RESULT_BYTES_MAX));
+  kept.keep(NOTES, kept.era(NOTES), READ, found(2, 512 * 1024));
   await pass();
   expect(bytes()).toEqual([2]);
 });
@@ -214,14 +206,15 @@ test('[LIVE26] the results of a worker that ends in order are written', async ()
   expect([bytes(), rows.isClosed]).toEqual([[1], true]);
 });
 
-test('[LIVE26] beyond the bounds of number, bytes and age, the least recently kept are deleted', () => {
+test('[LIVE26] beyond 100 results, 8 MiB or 30 days, the least recently kept are deleted', () => {
   const fact = (n: number, keptMs: number, byteCount = 10) =>
     [keptKey('app', 'o', undefined, `read ${n}`), { bytes: byteCount, keptMs, schema: 1 }] as const;
-  const many = Array.from({ length: KEPT_RESULTS_MAX + 2 }, (_, i) => fact(i, i));
+  const many = Array.from({ length: 102 }, (_, i) => fact(i, i));
   expect(excess(many, 1000).map(([, , , , read]) => read)).toEqual(['read 1', 'read 0']);
-  const large = [fact(1, 1, KEPT_BYTES_MAX), fact(2, 2, 1), fact(3, 3, 1)];
+  const large = [fact(1, 1, 8 * 1024 * 1024 - 1), fact(2, 2, 1), fact(3, 3, 1)];
   expect(excess(large, 1000).map(([, , , , read]) => read)).toEqual(['read 1']);
-  const now = KEPT_MS_MAX + 5;
-  const old = [fact(1, 4), fact(2, 5), fact(3, now), fact(4, 2 * now + KEPT_MS_MAX)];
+  const ageMs = 30 * 24 * 60 * 60 * 1000;
+  const now = ageMs + 5;
+  const old = [fact(1, 4), fact(2, 5), fact(3, now), fact(4, 2 * now + ageMs)];
   expect(excess(old, now).map(([, , , , read]) => read)).toEqual(['read 4', 'read 1']);
 });

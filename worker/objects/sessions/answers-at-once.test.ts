@@ -110,7 +110,11 @@ test('[SES15] calls wait for an event of the object that runs, and for its micro
 test('[SES15] calls wait for a critical section, and for the transaction of another session', async () => {
   const other = await open();
   await sessions.execute(session, [{ op: 'begin', number: 1 }]);
+  let answers = 0;
   const waiting = later([get('a')], other);
+  void waiting.then(() => void answers++);
+  await host.turns(3);
+  expect(answers).toBe(0);
   await sessions.execute(session, [
     { ...put('a'), txn: 1 },
     { op: 'commit', txn: 1 },
@@ -123,6 +127,9 @@ test('[SES15] calls wait for a critical section, and for the transaction of anot
   );
   await host.turns(3);
   const read = later([get('a')]);
+  void read.then(() => void answers++);
+  await host.turns(3);
+  expect(answers).toBe(1);
   release();
   await blocked;
   expect(await read).toEqual([{ ok: [serialize(1)] }]);

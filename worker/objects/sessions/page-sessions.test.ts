@@ -567,6 +567,7 @@ describe('sessions of pages', () => {
       await call(other, written).catch(() => call(other, written));
       await restored;
       const before = await contents(other);
+      expect(before).toEqual([expect.stringMatching(/^(first|second)$/), String(step)]);
       await host.host.evict(host.address());
       expect(await contents(other)).toEqual(before);
       states.add(before[0]!);
