@@ -1,9 +1,8 @@
-// Who made a commit, as bytes of its record: the kind, the method, the connection and the label.
+// Encodes the author of a commit for the commit's record: the kind, the method, the connection and the label.
 //
-// Invariant: the length is a multiple of four and at most `ANNOTATION_BYTES_MAX`, because words of pages follow. Text
-// that is too long was refused before; only the name of a method is cut. Layout: docs/commit-log-format.md.
-//
-// Does not know when commits are made, nor which code runs.
+// Invariant: the length is a multiple of four and at most `ANNOTATION_BYTES_MAX`, because the words of the pages
+// follow. Callers refuse text that is too long before; only the name of a method is shortened here. Layout:
+// docs/commit-log-format.md.
 
 import { LABEL_BYTES_MAX, METHOD_BYTES_MAX } from '../../../src/shared/contract/limits.ts';
 import { COMMIT_KINDS, type CommitAuthor } from '../../../src/shared/contract/storage.ts';
@@ -11,7 +10,7 @@ import { assert } from '../file/invariant.ts';
 import { Checksum, wordsOf } from './checksum.ts';
 import { ANNOTATION_LENGTH } from './record.ts';
 
-/** Byte offsets. */
+/** Offsets of the annotation's fields, in bytes. */
 const ANNOTATION = {
   sum: 0,
   length: ANNOTATION_LENGTH,
@@ -21,14 +20,14 @@ const ANNOTATION = {
   label: 10,
 } as const;
 const HEADER_BYTES = 12;
-/** Of its checksum: the bytes are those of the author, in whichever object. */
+/** Seeds the checksum of an annotation; it is the same in all objects. */
 const SEED = 0x434c4259;
-/** Most bytes of the name of a connection. */
+/** Maximum length of the name of a connection, in bytes. */
 const CONNECTION_BYTES_MAX = 64;
 export const ANNOTATION_BYTES_MAX =
   HEADER_BYTES + CONNECTION_BYTES_MAX + METHOD_BYTES_MAX + LABEL_BYTES_MAX;
 
-/** An author, and the bytes of it: made once, used by every commit of this author. */
+/** An author and its encoded bytes: encoded once, then used by all commits of this author. */
 export interface Annotation {
   readonly by: CommitAuthor;
   readonly bytes: Uint8Array;
@@ -62,7 +61,7 @@ export function annotationOf(author: CommitAuthor): Annotation {
   return { by: name === undefined ? author : { ...author, method: name }, bytes };
 }
 
-/** The author of an annotation; null if it is damaged. */
+/** Decodes the author of an annotation; returns null if the bytes are damaged. */
 export function authorIn(bytes: Uint8Array): CommitAuthor | null {
   if (bytes.length < HEADER_BYTES || bytes.length % 4 !== 0) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -90,7 +89,7 @@ function sumOf(bytes: Uint8Array): number {
   return new Checksum(SEED).ofRecord(words, 1, words.length) % 2 ** 32;
 }
 
-/** The longest beginning of a text that has at most so many bytes. */
+/** Returns the longest beginning of the text that has at most `bytesMax` bytes. */
 function cut(text: string, bytesMax: number): string {
   const bytes = encoder.encode(text);
   if (bytes.length <= bytesMax) return text;

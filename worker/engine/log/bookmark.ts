@@ -1,9 +1,9 @@
-// Bookmarks: text names of commits in the history of one object.
+// Formats and parses bookmarks, the texts that name commits in the history of one object.
 //
 // Four groups of lower-case hex digits, 8-8-8-32:
 //   1, 2  the sequence of the commit
 //   3     the time of the commit in seconds since 1970, for human readers
-//   4     the commit's checksum (16 digits; zeros if any commit with that sequence will do), and a
+//   4     the commit's checksum (16 digits; zeros if any commit with that sequence is meant), and a
 //         checksum of all this, seeded with the object's salt (16 digits)
 // Plain string order is sequence order. The bookmark that undoes a restore has all lower bits of its sequence set, so
 // it sorts after every earlier commit and before the restore.
@@ -50,7 +50,7 @@ export function parseBookmark(text: string, checksum: Checksum): Bookmark {
   };
 }
 
-/** The sequence in a bookmark that was parsed before. */
+/** Reads the sequence from a bookmark that is known to be valid. */
 export function sequenceIn(bookmark: string): number {
   const [timeline = '', within = ''] = bookmark.split('-');
   return Number.parseInt(timeline, 16) * TIMELINE + Number.parseInt(within, 16);

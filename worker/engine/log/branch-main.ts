@@ -1,11 +1,11 @@
-// The main file of a branch: the pages that the branch has itself, one after the other. For all others it shows those
-// of the state that the branch began with, so that nothing is copied when it begins.
+// The main file of a branch: the pages that the branch has changed, one after the other. All other pages are read from
+// the state that the branch began with, so nothing is copied when a branch begins.
 //
 // A page gets its place in the file when a checkpoint first writes it. The head of a place names the page and the
-// generation of that checkpoint. A checkpoint that did not end leaves places of a generation that no slot has: they are
-// forgotten, and the log makes those pages again from the state below.
+// generation of that checkpoint. A crashed checkpoint leaves places of a generation that no slot names. Opening
+// ignores them, and rebuilds those pages from the log and the state below.
 //
-// Invariant: the places up to the end are whole, and each page has at most one. Knows nothing of logs and SQLite.
+// Invariant: the places up to the end are whole, and each page has at most one place.
 
 import type { DatabaseFile, SyncFile } from '../file/file.ts';
 import type { Checksum } from './checksum.ts';
@@ -13,22 +13,22 @@ import { wordsOf } from './checksum.ts';
 import { PAGE_BYTES } from './pages.ts';
 import type { PastState } from './past-state.ts';
 
-/** The state that a branch begins with: a moment of its origin. */
+/** The state that a branch begins with: an earlier state of the object from which it branched. */
 export interface BranchBase extends Pick<DatabaseFile, 'read'> {
   readonly state: PastState;
   readonly pageCount: number;
-  /** It is not read any more. */
+  /** Tells the origin that the state is no longer read. */
   release(): void;
 }
 
-/** What it needs of the checkpoint file. */
+/** The part of the checkpoint file that a branch needs. */
 interface Generations {
   readonly checksum: Checksum;
-  /** Of the last checkpoint that has ended. */
+  /** Counts the checkpoints that have ended. */
   readonly generation: number;
 }
 
-/** Byte offsets in the head of a place. */
+/** Offsets in the header of a place, in bytes. */
 const HEAD = { generation: 0, sum: 8, page: 16 } as const;
 const HEAD_BYTES = 24;
 const PLACE_BYTES = HEAD_BYTES + PAGE_BYTES;
@@ -37,9 +37,11 @@ export class BranchMain implements SyncFile {
   readonly #file: SyncFile;
   readonly #base: BranchBase;
   readonly #generations: Generations;
-  /** Which place a page has. */
+  /** The number of the place of each page. */
   readonly #places = new Map<number, number>();
-  /** How many places the last checkpoint that has ended left; the others' heads are not yet durable. */
+  /**
+   * The last checkpoint that has ended, and the number of places then. The headers of later places are not durable yet.
+   */
   #ended = { generation: -1, places: 0 };
   #pageCount: number;
 
@@ -51,12 +53,12 @@ export class BranchMain implements SyncFile {
     this.#readPlaces();
   }
 
-  /** The state that it shows where it has no page itself. */
+  /** The state from which pages without a place are read. */
   get base(): PastState {
     return this.#base.state;
   }
 
-  /** False for a page of the state below. */
+  /** True if the branch has its own version of the page. */
   has(pageIndex: number): boolean {
     return this.#places.has(pageIndex);
   }
@@ -79,7 +81,7 @@ export class BranchMain implements SyncFile {
     return count;
   }
 
-  /** Whole pages. */
+  /** Writes whole pages. */
   write(bytes: Uint8Array, offset: number): void {
     for (let at = 0; at < bytes.length; at += PAGE_BYTES) {
       this.#writePage((offset + at) / PAGE_BYTES, bytes.subarray(at, at + PAGE_BYTES));
@@ -90,7 +92,7 @@ export class BranchMain implements SyncFile {
     return this.#pageCount * PAGE_BYTES;
   }
 
-  /** Pages beyond the end are not read, and those that come to be there later are written first. */
+  /** Does nothing: pages beyond the end are never read, and pages added later are written before they are read. */
   truncate(): void {}
 
   flush(): void | Promise<void> {
@@ -139,7 +141,7 @@ export class BranchMain implements SyncFile {
     this.#pageCount = Math.max(this.#pageCount, pageIndex + 1);
   }
 
-  /** Over the generation and the page. */
+  /** Computes the checksum of the generation and the page. */
   #headSum(place: Uint8Array): number {
     const words = wordsOf(place.subarray(0, HEAD_BYTES));
     const named = new Uint32Array([words[0]!, words[1]!, words[HEAD.page >> 2]!]);

@@ -14,7 +14,7 @@ import { assert } from '../file/invariant.ts';
 import { Checksum, FORMAT_VERSION, wordsOf } from './checksum.ts';
 import type { LogPosition } from './log-position.ts';
 
-/** Byte offsets of a slot. */
+/** Offsets of the fields of a slot, in bytes. */
 const SLOT = {
   sum: 0,
   magic: 8,
@@ -34,9 +34,9 @@ const SLOT_BYTES = 88;
 /** Distance between slots: one sector, so that a write tears at most one of them. */
 const SLOT_STRIDE_BYTES = 512;
 const SLOT_MAGIC = 0x434c4350;
-/** The first of the two places where a checkpoint that begins writes its slot. */
+/** Offset of the first of the two slots that checkpoints write when they begin. */
 const BEGUN_OFFSET = 2 * SLOT_STRIDE_BYTES;
-/** Where the table of page checksums begins; it has four bytes per page. */
+/** Offset of the table of page checksums, which has four bytes per page. */
 const TABLE_OFFSET = 4096;
 /** Stored in place of a sequence if no restore is pending. */
 export const NO_RESTORE = -1;
@@ -44,13 +44,16 @@ export const NO_RESTORE = -1;
 const BLOCK_SUMS = 1024;
 const BLOCK_BYTES = BLOCK_SUMS * 4;
 
-/** A restore that the next opening makes. */
+/** A restore that the next opening of the object performs. */
 export interface PendingRestore {
   /** The last sequence to keep. */
   readonly sequence: number;
-  /** Checksum that the commit of that sequence must have; 0 if any commit will do. */
+  /** Checksum that the commit of that sequence must have; 0 if any commit with that sequence is meant. */
   readonly sum: number;
-  /** Of its commit: who requested it. Only the marker has it, so that it is lost with a checkpoint before the restore. */
+  /**
+   * Who requested the restore, for its commit. Only the marker in the log stores this, so a checkpoint before the
+   * restore loses it.
+   */
   readonly annotation?: Uint8Array;
 }
 
@@ -74,7 +77,7 @@ export class CheckpointFile {
   #last: Checkpoint;
   #previousSegment: number;
   #generation: number;
-  /** The last checkpoints that began before this opening, as far as their slots are intact. */
+  /** The last checkpoints that began before this opening; slots that are not intact are left out. */
   #begun: readonly Checkpoint[] = [];
   #begunGeneration = 0;
 
@@ -122,7 +125,7 @@ export class CheckpointFile {
     return this.#last;
   }
 
-  /** How many checkpoints have ended before the last one. */
+  /** Number of checkpoints that ended before the last one. */
   get generation(): number {
     return this.#generation;
   }
@@ -150,7 +153,7 @@ export class CheckpointFile {
     this.#file.write(this.#slotBytes(checkpoint, generation), at);
     this.writeSums();
     yield this.#file.flush();
-    // Not before: until this slot is durable, the other one is the only proof.
+    // Count it only now: until this slot is durable, the other slot is the only proof of how far the log was durable.
     this.#begunGeneration = generation;
   }
 

@@ -8,7 +8,7 @@
 // reads bytes as little-endian words, so the words of a typed array give the published results on every engine that
 // runs WebAssembly.
 
-/** The version of the format: it changes with the checksums, or with the bytes that they are over. */
+/** The version of the file format. It changes when the checksums, or the bytes that they cover, change. */
 export const FORMAT_VERSION = 3;
 
 /** Combined with the salt to seed the upper part of a record's checksum; an arbitrary number. */
@@ -22,32 +22,32 @@ const PRIME_4 = 0x27d4eb2f | 0;
 const PRIME_5 = 0x165667b1 | 0;
 
 export class Checksum {
-  /** Random number created with the object. */
+  /** A random number that is created with the object. */
   readonly salt: number;
 
   constructor(salt: number) {
     this.salt = salt;
   }
 
-  /** The 53-bit checksum of `words[start, end)`: an integer below 2^53. */
+  /** Computes the 53-bit checksum of `words[start, end)`: an integer below 2^53. */
   ofRecord(words: Uint32Array, start: number, end: number): number {
     const [lower, upper] = xxh32Pair(words, start, end, [this.salt, this.salt ^ UPPER_SEED]);
     return (upper & UPPER_MASK) * 0x1_0000_0000 + lower;
   }
 
-  /** The 32-bit checksum of a page; the same bytes at another index give another one. */
+  /** Computes the 32-bit checksum of a page; it depends on the page's bytes and index. */
   ofPage(page: Uint32Array, pageIndex: number): number {
     const seed = this.salt ^ Math.imul(pageIndex + 1, 0x27d4eb2f);
     return xxh32(page, 0, page.length, seed);
   }
 }
 
-/** The 32-bit words of bytes whose offset is a multiple of four. */
+/** Views bytes as 32-bit words; their offset must be a multiple of four. */
 export function wordsOf(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2);
 }
 
-/** The XXH32 of `words[start, end)`: an integer below 2^32. */
+/** Computes the XXH32 of `words[start, end)`: an integer below 2^32. */
 export function xxh32(words: Uint32Array, start: number, end: number, seed: number): number {
   let at = start;
   let hash: number;
@@ -75,7 +75,7 @@ export function xxh32(words: Uint32Array, start: number, end: number, seed: numb
 }
 
 /**
- * The XXH32 of `words[start, end)` with two seeds, in one pass: a record is read from memory once, and half
+ * Computes the XXH32 of `words[start, end)` for two seeds in one pass: a record is read from memory once, and half
  * of the multiplications are shared (0.6 of the time of two passes).
  */
 export function xxh32Pair(
@@ -123,7 +123,7 @@ export function xxh32Pair(
   return [finish(one | 0, words, at, end), finish(two | 0, words, at, end)];
 }
 
-/** Adds the words that are left, and mixes. */
+/** Adds the words after the last whole block to the hash, and mixes its bits. */
 function finish(started: number, words: Uint32Array, start: number, end: number): number {
   let hash = started;
   for (let at = start; at < end; at++) {

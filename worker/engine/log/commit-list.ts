@@ -1,7 +1,7 @@
 // Lists the commits of the history, newest first, from the headers of their records.
 //
 // It begins at the segment of the range's end and goes back in ranges that the sparse index knows, so its
-// cost is that of the commits it lists. Does not know who makes commits: it reads the author in their annotations.
+// cost depends on the commits that it lists, not on the history. Authors are read from the commits' annotations.
 
 import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
 import { authorIn } from './annotation.ts';
@@ -12,42 +12,42 @@ import { annotationIn, CONTINUES, MARKER, PROMOTE, RESTORE } from './record.ts';
 import { damagedSegment, type Segment } from './segment.ts';
 import { type Dated, lastSegment } from './time-search.ts';
 
-/** Which commits are listed. */
+/** Chooses the commits to list. */
 export interface CommitRange {
-  /** Not before and not after these times, in milliseconds. */
+  /** Only commits from `fromMs` to `toMs`, both included, in milliseconds. */
   readonly fromMs: number;
   readonly toMs: number;
   /** Only commits with a smaller sequence. */
   readonly beforeSequence: number;
-  /** At most this many: the newest ones. */
+  /** Maximum number of commits; the newest ones are listed. */
   readonly limit: number;
 }
 
-/** A commit, as the log knows it. */
+/** A commit as the log stores it. */
 export interface ListedCommit {
   readonly sequence: number;
   readonly timeMs: number;
   /** Checksum of its last record. */
   readonly sum: number;
-  /** Of all its records in the log. */
+  /** Size of all its records in the log, in bytes. */
   readonly bytes: number;
-  /** Database pages after it. */
+  /** Number of database pages after the commit. */
   readonly pageCount: number;
   readonly isRestore: boolean;
   readonly isPromote: boolean;
-  /** Who made it. */
+  /** The author of the commit. */
   readonly by?: CommitAuthor;
 }
 
 /**
- * The commits of a range, the newest first. History that was pruned is left out.
+ * Lists the commits of a range, the newest first. Pruned commits are left out.
  *
  * @throws CORRUPT if the history of the range is damaged
  */
 export async function listCommits(range: CommitRange, log: CommitLog): Promise<ListedCommit[]> {
   const listed: ListedCommit[] = [];
   const newest = { number: log.active.number, end: log.position };
-  // Between timelines, times may decrease: only the last one is searched by time.
+  // Times may decrease from one timeline to the next, so only the last timeline is searched by time.
   const timeline = timelineStart(log.position.sequence);
   const mayBeBefore = ({ sequence, timeMs }: LogPosition) =>
     sequence < range.beforeSequence && (sequence < timeline || timeMs <= range.toMs);
@@ -72,12 +72,12 @@ export async function listCommits(range: CommitRange, log: CommitLog): Promise<L
   return listed.slice(0, range.limit);
 }
 
-/** The end of the segment before this one: only the checksum of its last record is known. */
+/** Returns the position at the end of the previous segment; of its last record, only the checksum is known. */
 function endBefore({ base }: Segment): LogPosition {
   return { ...base, offset: Number.POSITIVE_INFINITY };
 }
 
-/** Adds those of one segment, until there are enough. */
+/** Adds the commits of one segment to the list until the limit is reached. */
 function addCommits(
   segment: Segment,
   until: LogPosition,
@@ -98,7 +98,7 @@ function addCommits(
   }
 }
 
-/** The commits between two positions. @throws CORRUPT */
+/** Reads the commits between two positions of a segment. @throws CORRUPT */
 function readCommits(segment: Segment, start: LogPosition, end: LogPosition): ListedCommit[] {
   const commits: ListedCommit[] = [];
   let { sum } = start;

@@ -4,8 +4,8 @@
 // the newest segment; a flush makes everything before it durable. A new segment begins only when
 // everything is durable and checkpointed, so that a flush concerns one file.
 //
-// Invariants: the segments from the oldest to `active` have no gap. `durable` is at or before `position`, and both lie in
-// `active`. A record that could not be written leaves nothing that an opening after the next flush would find.
+// Invariants: the segments from the oldest to `active` have no gap. `durable` is at or before `position`, and both lie
+// in `active`. A record that could not be written leaves nothing that an opening after the next flush would find.
 //
 // Opening a file is asynchronous and a commit is not, so `maintain` opens the next segment ahead.
 
@@ -29,35 +29,37 @@ import { Segment, segmentName } from './segment.ts';
  * next power of two.
  */
 export const SEGMENT_BYTES = 8 << 20;
-/** The part of it that is left for the last record. */
+/** The part of a segment that is left free for its last record. */
 const LAST_RECORD_PART = 1 / 16;
-/** From this part on, the next segment is opened ahead: on a full disk, this one ends early. */
+/** Once this part of a segment is written, the next one is opened: on a full disk, the segment may end early. */
 const SPARE_PART = 1 / 32;
-/** A wall clock that was set back by less is waited for: commits have the time of the last one meanwhile. */
+/** If the wall clock is set back by at most this, commits have the time of the last commit until it has caught up. */
 export const CLOCK_BACK_MS = 10_000;
-/** After a record of this size, no zeros are written ahead: they cost more than a flush that records a new file size. */
+/**
+ * After a record of this size, no zeros are written ahead: they cost more than a flush that records a new file size.
+ */
 const LARGE_RECORD_BYTES = 1 << 16;
 
-/** Time and randomness of the log. */
+/** The log's sources of time and randomness, and its notifications. */
 export interface LogEnvironment {
   /** Milliseconds since 1970, by the wall clock, which may be set forward and back. */
   now(): number;
   /** A whole number below 2^32. */
   randomUint32(): number;
   /**
-   * A call on the files failed since the system started. A flush that fails may drop its bytes, which are still
-   * read, and a later flush succeeds without storing it.
+   * True if a call on the files has failed since the system started. After a failed flush the system may drop the
+   * bytes: reads still show them, and a later flush succeeds without storing them.
    */
   readonly hasFailed?: boolean;
-  /** A call on the files has failed, and nobody else is told: the next opening's `hasFailed` must be true. */
+  /** Reports a failed call on the files that no caller learns of; `hasFailed` must be true at the next opening. */
   failed?(): void;
-  /** The sequence of the oldest moment that a branch in memory needs; infinite: there is none. */
+  /** Returns the sequence of the oldest state that a branch in memory needs; infinite if there is none. */
   pinnedSequence?(): number;
-  /** The disk was full, and the oldest segment was given up. */
+  /** Reports that the oldest segment was deleted because the disk was full. */
   historyPruned?(): void;
 }
 
-/** The content of a record's header that its caller decides. */
+/** The fields of a record's header that the caller of `append` sets. */
 export interface Append {
   readonly flags: number;
   readonly sequence: number;
@@ -69,12 +71,12 @@ export interface LogParts extends History {
   readonly environment: LogEnvironment;
   readonly segmentBytes: number;
   readonly active: Segment;
-  /** End of the last commit, in the active segment. */
+  /** The position after the last commit, in the active segment. */
   readonly position: LogPosition;
   readonly spare: OpenSegment | null;
 }
 
-/** The parts of the uncommitted transaction that are in the log: their end, and the checksum of the last one. */
+/** The parts of the uncommitted transaction that are in the log: where they end, and the checksum of the last part. */
 interface OpenParts {
   readonly offset: number;
   readonly sum: number;
@@ -97,9 +99,9 @@ export class CommitLog {
   #spare: OpenSegment | null;
   /** The segments from this one on are kept until the commit of this sequence is durable. */
   #kept = { from: Number.POSITIVE_INFINITY, until: 0 };
-  /** Bytes of the record that was written last. */
+  /** Size of the record that was written last, in bytes. */
   #recordBytes = 0;
-  /** The time while `atTime` runs its task; null: the wall clock's. */
+  /** The time that `atTime` sets while it runs its task; null if the wall clock's time is used. */
   #stoppedMs: number | null = null;
   #keepsTimeline = false;
   readonly #makeRoom = () => this.pruneOldest();
@@ -125,12 +127,12 @@ export class CommitLog {
     return this.#active;
   }
 
-  /** Position after the last commit. */
+  /** The position after the last commit. */
   get position(): LogPosition {
     return this.#position;
   }
 
-  /** Position after the last commit that is known to be durable. */
+  /** The position after the last commit that is known to be durable. */
   get durable(): LogPosition {
     return this.#durable;
   }
@@ -149,7 +151,7 @@ export class CommitLog {
     return this.#open !== null;
   }
 
-  /** The wall clock's time. */
+  /** The time of the wall clock. */
   get nowMs(): number {
     return this.#stoppedMs ?? Math.floor(this.#environment.now());
   }
@@ -164,12 +166,12 @@ export class CommitLog {
     return this.#wasSetBack && !this.#keepsTimeline ? nextTimeline(sequence) : sequence + 1;
   }
 
-  /** From now on, every commit belongs to this timeline: a bookmark of its end was given out. */
+  /** Keeps all further commits in this timeline, because a bookmark of its end was given out. */
   keepTimeline(): void {
     this.#keepsTimeline = true;
   }
 
-  /** Runs a task as at a time: its records have that time. */
+  /** Runs a task; the records that it writes get the given time. */
   atTime(timeMs: number, task: () => void): void {
     this.#stoppedMs = timeMs;
     try {
@@ -233,7 +235,7 @@ export class CommitLog {
     yield active.file.flush();
     active.flushed(changes);
     if (this.#active !== active) return;
-    // Meanwhile, a later flush may have overtaken this one, or its commits may have been discarded.
+    // A later flush may have ended before this one, or the commits may have been discarded meanwhile.
     const isPast = reached.offset < this.#durable.offset;
     if (!isPast && reached.offset <= this.#position.offset) this.#durable = reached;
     assert(this.#durable.offset <= this.#position.offset, 'more is durable than is committed');
@@ -247,13 +249,13 @@ export class CommitLog {
     return runFlushing(this.flush());
   }
 
-  /** Extends the file with zeros when the log approaches its end. Not after a large record: others may follow. */
+  /** Extends the file with zeros when the log approaches its end, except after a large record: more may follow. */
   growAhead(): void {
     if (this.#recordBytes < LARGE_RECORD_BYTES)
       this.#active.growAhead(this.#end, this.#parts.segmentBytes);
   }
 
-  /** True if the active segment is to end. */
+  /** True if the active segment should end. */
   get isSegmentFull(): boolean {
     return this.#position.offset >= this.#parts.segmentBytes * (1 - LAST_RECORD_PART);
   }
@@ -291,7 +293,7 @@ export class CommitLog {
     this.sealed.add(sealed);
   }
 
-  /** From now on, the segments from this one on are not pruned; null: until everything so far is durable. */
+  /** Protects the segments from this one on against pruning; with null, only until everything so far is durable. */
   keepFrom(number: number | null): void {
     this.#kept =
       number === null
@@ -299,7 +301,7 @@ export class CommitLog {
         : { from: number, until: Number.POSITIVE_INFINITY };
   }
 
-  /** Empties the oldest segment, to make room. False if it is needed, or it is not open. */
+  /** Empties the oldest segment to make room. Returns false if the segment is needed, or its file is not open. */
   pruneOldest(): boolean {
     const isPruned = this.sealed.pruneOldest();
     if (isPruned) this.#environment.historyPruned?.();
@@ -340,7 +342,7 @@ export class CommitLog {
     this.sealed.close();
   }
 
-  /** Where the next record begins. */
+  /** The offset at which the next record begins. */
   get #end(): number {
     return (this.#open ?? this.#position).offset;
   }
@@ -354,7 +356,7 @@ export class CommitLog {
     return this.#spare === null && this.#position.offset >= this.#parts.segmentBytes * SPARE_PART;
   }
 
-  /** The time of a commit made now. */
+  /** Returns the time for a commit that is made now. */
   #timeMs(sequence: number): number {
     const { nowMs } = this;
     const last = this.#position;

@@ -30,13 +30,13 @@ const OVERLAY_FACTOR_MAX = 4;
 const RUN_PAGES = 64;
 
 export interface CheckpointOptions {
-  /** Assertions that take time are made too: in tests and in the simulation. */
+  /** True in tests and in the simulation: slow assertions run too. */
   readonly isChecked: boolean;
   readonly checkpointOverlayBytes: number;
   readonly checkpointLogBytes: number;
 }
 
-// Shared by all objects of a worker: never in use across turns of the event loop.
+// One buffer for all objects of a worker: every use ends within one turn of the event loop.
 const run = new Uint8Array(RUN_PAGES * PAGE_BYTES);
 
 export class CommittedPages implements PageLayer {
@@ -48,9 +48,9 @@ export class CommittedPages implements PageLayer {
   #pageCount: number;
   #mainPages: number;
   #checkpointState: 'idle' | 'running' | 'blocked' = 'idle';
-  /** The last checkpoint that a refused commit retried. */
+  /** The checkpoint that a refused commit started again, if any. */
   #retrying: Promise<unknown> | undefined;
-  /** The pending restore at the last attempted checkpoint. */
+  /** The pending restore that the last attempted checkpoint stored. */
   #pendingRestore: PendingRestore | null = null;
 
   constructor(
@@ -68,7 +68,7 @@ export class CommittedPages implements PageLayer {
     this.#pageCount = redo.pageCount;
     this.#mainPages = redo.pageCountMost;
     this.#checkImages();
-    // A bulk load interrupted by a crash leaves pages that no state contains.
+    // If a crash interrupted a bulk load, the main file ends with pages that no state contains.
     main.cut(this.#mainPages);
   }
 
@@ -76,7 +76,7 @@ export class CommittedPages implements PageLayer {
     return this.#pageCount;
   }
 
-  /** The moment of its origin, if it is a branch. */
+  /** The state that a branch began with; null if this is not a branch. */
   get below(): PageLayer | null {
     return this.#main.branch?.base ?? null;
   }
@@ -117,13 +117,13 @@ export class CommittedPages implements PageLayer {
     );
   }
 
-  /** Adds a page of the transaction that was just committed. Returns the page in memory that nothing refers to now. */
+  /** Adds a page of the transaction that was just committed. Returns the replaced page if its memory can be reused. */
   put(pageIndex: number, page: Uint8Array | LoggedImage): Uint8Array | null {
     const old = this.#overlay.get(pageIndex);
     this.#overlay.set(pageIndex, page);
     // A running checkpoint compares its pages with these, and writes them once more if it is repeated.
     const isFree = old instanceof Uint8Array && this.#checkpointState === 'idle';
-    // A page in a slab would keep its neighbours in memory.
+    // Reuse only a page with its own buffer: one in a slab would keep its neighbours in memory.
     return isFree && old.buffer.byteLength === PAGE_BYTES ? old : null;
   }
 
@@ -219,8 +219,8 @@ export class CommittedPages implements PageLayer {
   }
 
   /**
-   * Before the next segment begins. Without the slot of a checkpoint, a branch forgets the places of its pages, and only
-   * the segment that ends makes them again: so the slot must be durable.
+   * Prepares the start of the next segment: makes a branch's checkpoint slot durable. Without the slot, the branch
+   * would forget the places of its pages, and only the segment that ends could rebuild them.
    */
   *endCheckpoint(): Flushing<void> {
     if (this.#main.branch !== null) yield this.#checkpoints.flush();
@@ -235,12 +235,12 @@ export class CommittedPages implements PageLayer {
   #retryCheckpoint(): boolean {
     const done = runFlushing(this.checkpoint(this.#pendingRestore, false));
     if (typeof done === 'boolean') return done;
-    // This commit is refused; a later one benefits if there was room.
+    // This commit is still refused; if the checkpoint finds room, a later one succeeds.
     this.#retrying = done.catch(() => false);
     return false;
   }
 
-  /** Every image is in the active segment, before the end of the log: none is left of a segment that has ended. */
+  /** Asserts that every logged image lies in the active segment, before the end of the log. */
   #checkImages(): void {
     const end = this.#log.position.offset;
     for (const page of this.#overlay.values()) {
@@ -258,7 +258,7 @@ export class CommittedPages implements PageLayer {
     else this.#log.readImage(page, target, pageIndex);
   }
 
-  /** Writes pages to the main file, adjacent pages together. */
+  /** Writes the pages to the main file; adjacent pages are written in one call. */
   #writeRuns(pages: [pageIndex: number, page: Uint8Array | LoggedImage][]): void {
     for (let first = 0; first < pages.length; ) {
       const start = pages[first]![0];

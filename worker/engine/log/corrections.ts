@@ -1,12 +1,12 @@
-// Where the wall clock was set back in the history, and the facts that the times of commits still prove.
+// Finds where the wall clock was set back in the history, and decides which commits' times can still be trusted.
 //
-// A clock that was ahead and is set right leaves readings of times that had not come; a clock that was set back by
-// mistake leaves readings of times that had passed. The log cannot tell the two apart, but both show: two commits are
-// in the wrong order of their times. So a commit is certain if its time is in order with the times of all others,
-// times in the future left aside, because they come from a clock that was ahead for sure.
+// If a clock ran ahead and is corrected, earlier commits have times that were too late. If a clock is set back by
+// mistake, later commits have times that are too early. The log cannot tell the two cases apart, but in both the times
+// of two commits are in the wrong order. So a commit is called certain if its time is in order with the times of all
+// other commits. Times in the future are ignored: they certainly come from a clock that was ahead.
 //
-// Invariant: a state is named by a time only if the commits on both sides of it are certain; history is given up only
-// up to a certain commit. Without a clock that was set back, every commit is certain, and nothing more is read.
+// Invariant: a time finds a state only if the commits before and after that time are certain, and history is deleted
+// only up to a certain commit. If the clock was never set back, every commit is certain, and nothing more is read.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Bookmark } from './bookmark.ts';
@@ -17,18 +17,18 @@ import { type Dated, findNeighbours, type Neighbours } from './time-search.ts';
 
 /** The first commit after the clock was set back. */
 interface Correction {
-  /** Commits of the corrected clock have this sequence, or a later one. */
+  /** The sequence of the first commit with the corrected clock. */
   readonly sequence: number;
   readonly timeMs: number;
-  /** The latest time, but none in the future, that the clock had shown before; null: there is none. */
+  /** The latest time of a commit before the correction, except times in the future; null if there is none. */
   readonly shownMs: number | null;
 }
 
 export class Corrections {
   readonly #log: CommitLog;
-  /** Later times lie in the future. */
+  /** The present time; later times of commits lie in the future. */
   readonly #endMs: number;
-  /** The newest one first. */
+  /** The corrections, the newest first. */
   readonly #found: readonly Correction[];
 
   private constructor(log: CommitLog, endMs: number, found: readonly Correction[]) {
@@ -37,7 +37,7 @@ export class Corrections {
     this.#found = found;
   }
 
-  /** Looks for them in the whole history; `nowMs`: the time of the wall clock. @throws CORRUPT */
+  /** Searches the whole history for corrections; `nowMs` is the time of the wall clock. @throws CORRUPT */
   static async find(log: CommitLog, nowMs: number): Promise<Corrections> {
     const found: Correction[] = [];
     const endMs = nowMs + CLOCK_BACK_MS;
@@ -53,7 +53,7 @@ export class Corrections {
       const sides = await findNeighbours(({ sequence }) => sequence < start, log);
       if (sides === null) break;
       const { last, next } = sides;
-      // Before the first commit there is nothing that another time could name.
+      // A correction before the first commit makes no commit doubtful.
       if (next === null || last.sequence === 0 || next.timeMs >= last.timeMs) continue;
       const shownMs = await lastShown(start - 1, endMs, log);
       found.push({ sequence: start, timeMs: next.timeMs, shownMs });
@@ -62,7 +62,7 @@ export class Corrections {
   }
 
   /**
-   * The last commit at or before a time.
+   * Finds the last commit at or before a time.
    *
    * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, or the wall clock was set back and the
    *   commits around that time cannot be put in order; CORRUPT if the history is damaged
@@ -79,7 +79,7 @@ export class Corrections {
     );
   }
 
-  /** The last certain commit at or before a time; null if there is none. @throws CORRUPT */
+  /** Finds the last certain commit at or before a time; returns null if there is none. @throws CORRUPT */
   async lastCertain(timeMs: number): Promise<Dated | null> {
     for (let untilMs = timeMs; ; ) {
       const last = (await this.#around(untilMs))?.last;
@@ -90,7 +90,8 @@ export class Corrections {
     }
   }
 
-  // The clock that was right last at that time tells: later ones have shown it only after.
+  // The newest correction at or before the time tells which clock was right then: search the commits up to the next
+  // one.
   #around(timeMs: number): Promise<Neighbours | null> {
     const index = this.#found.findIndex((correction) => correction.timeMs <= timeMs);
     const from = this.#found[index]?.sequence ?? 0;
@@ -109,7 +110,7 @@ export class Corrections {
   }
 }
 
-/** True if commits before and after the correction were shown in the wrong order, and this is one of them. */
+/** True if the correction makes this commit's time doubtful: it overlaps with times on the other side. */
 function isDoubtedBy({ sequence, timeMs }: Dated, correction: Correction): boolean {
   const { shownMs } = correction;
   if (shownMs === null) return false;
@@ -118,7 +119,7 @@ function isDoubtedBy({ sequence, timeMs }: Dated, correction: Correction): boole
     : timeMs >= correction.timeMs && timeMs < shownMs;
 }
 
-/** The latest time up to the end that commits up to a sequence show; null if all of them lie in the future. */
+/** Finds the latest time, up to `endMs`, of the commits up to a sequence; null if all their times lie in the future. */
 async function lastShown(sequence: number, endMs: number, log: CommitLog): Promise<number | null> {
   for (let start = timelineStart(sequence); ; start = timelineStart(start - 1)) {
     const end = Math.min(nextTimeline(start), sequence + 1);

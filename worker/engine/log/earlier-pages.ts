@@ -1,48 +1,48 @@
-// The pages of an earlier state, as the words in which they differ from those of now.
+// Collects the pages of an earlier state, as the words in which they differ from the present pages.
 //
 // Records are added from the oldest on. The first record that changes a word holds the original word, so a page
 // that was changed often takes no more memory than a page that was changed once.
 //
-// Invariant: words that no added record has changed are those of now. Knows nothing of files.
+// Invariant: words that no added record has changed are the same in the earlier and the present state.
 
 import { wordsOf } from './checksum.ts';
 import { type EachPage, PAGE_WORDS } from './pages.ts';
 import { type EachRange, entriesOf, MARKER, type PageEntry, type Record } from './record.ts';
 import { CHUNK_WORDS, WordSlab } from './slab.ts';
 
-/** Where the words of one page are. */
+/** Locates the collected words of one page. */
 interface EarlierPage {
-  /** Bits that say which of its words an added record has changed; `ALL_KNOWN` for every word. */
+  /** Number of the bits that say which words an added record has changed; `ALL_KNOWN` if every word was changed. */
   known: number;
-  /** The last range of words that was kept, which says where the one before is; `NO_RANGE` if there is none. */
+  /** Number of the last kept range of words, which refers to the one before; `NO_RANGE` if there is none. */
   range: number;
 }
 
-/** Passes the old words of one page. */
+/** Passes each range of old words of one page to `use`. */
 export type EachOld = (use: EachRange) => void;
 
 const ALL_KNOWN = -1;
 const NO_RANGE = -1;
 
-/** Words of the bits of a page. */
+/** Number of words for the bits of one page: one bit per word. */
 const KNOWN_WORDS = PAGE_WORDS / 32;
-/** Words of a range before those of the page: where the range before it is; first word and number of words. */
+/** A range begins with two words: the number of the previous range; its first word in the page and its length. */
 const RANGE_HEADER_WORDS = 2;
 
-// Shared by all objects of a worker: never in use across turns of the event loop.
+// One buffer for all objects of a worker: every use ends within one turn of the event loop.
 const wholePage = new Uint32Array(PAGE_WORDS);
 
 export class EarlierPages {
   readonly #pages = new Map<number, EarlierPage>();
   readonly #known = new WordSlab();
   #ranges = new WordSlab();
-  /** The page of the entry that is being added. */
+  /** The page whose changes are being added. */
   #changed: EarlierPage = { known: ALL_KNOWN, range: NO_RANGE };
   #pageCount: number;
   #isEmpty = true;
   #isWhole = true;
 
-  /** It begins as the state of now, with so many pages. */
+  /** Starts with the present state, which has `pageCount` pages. */
   constructor(pageCount: number) {
     this.#pageCount = pageCount;
   }
@@ -52,12 +52,12 @@ export class EarlierPages {
     return this.#pageCount;
   }
 
-  /** Bytes of words that are kept. */
+  /** Memory of the collected words, in bytes. */
   get heldBytes(): number {
     return this.#ranges.takenWords * 4;
   }
 
-  /** Adds the next newer record. Its bytes are not used later. */
+  /** Adds the changes of the next newer record; its bytes may be overwritten afterwards. */
   add(bytes: Uint8Array, record: Record): void {
     if ((record.flags & MARKER) !== 0) return;
     if (this.#isEmpty) this.#pageCount = record.pageCountBefore;
@@ -65,7 +65,7 @@ export class EarlierPages {
     for (const entry of entriesOf(bytes, record)) this.#addEntry(entry);
   }
 
-  /** The pages of the earlier state that may differ from those of now, in order. */
+  /** Lists the pages of the earlier state that may differ from the present ones, in order. */
   pageIndexes(): number[] {
     const indexes: number[] = [];
     for (const [pageIndex, { range }] of this.#pages) {
@@ -74,7 +74,7 @@ export class EarlierPages {
     return indexes.sort((a, b) => a - b);
   }
 
-  /** Makes a page of now the earlier one. */
+  /** Turns a present page into the earlier one, in place. */
   readonly apply: EachPage = (bytes, pageIndex) => {
     const page = wordsOf(bytes);
     this.#eachRange(this.#pages.get(pageIndex)?.range ?? NO_RANGE, (start, count, words, from) => {
@@ -82,7 +82,7 @@ export class EarlierPages {
     });
   };
 
-  /** Passes each page of which words are kept, and each that did not exist before its first change. */
+  /** Passes each page with collected words to `use`, and each page that did not exist before its first change. */
   eachPage(use: (pageIndex: number, isFresh: boolean, eachOld: EachOld) => void): void {
     for (const [pageIndex, { known, range }] of this.#pages) {
       const isFresh = range === NO_RANGE && known === ALL_KNOWN;
@@ -103,12 +103,12 @@ export class EarlierPages {
     }
   }
 
-  /** True if no words were dropped. */
+  /** True if no words have been dropped. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Drops the words, once every page has them. The first changes stay known. */
+  /** Drops the words, after they were applied to every page. Which words were changed stays known. */
   dropWords(): void {
     this.#isWhole = false;
     for (const page of this.#pages.values()) page.range = NO_RANGE;
@@ -126,7 +126,7 @@ export class EarlierPages {
     } else if (!entry.isFresh) {
       entry.eachOld(this.#keep);
     }
-    // A page that did not exist before was never one of the earlier state.
+    // This record holds the whole old page, or says that there was none: later records add nothing to it.
     if (entry.isGone || entry.isFresh) page.known = ALL_KNOWN;
   }
 
@@ -136,7 +136,7 @@ export class EarlierPages {
     return page;
   }
 
-  /** Keeps those words of a range of the changed page that are not known yet. */
+  /** Collects the words of a range that no older record has changed. */
   readonly #keep: EachRange = (start, count, words, from) => {
     const page = this.#changed;
     const known = this.#known.chunkOf(page.known);
@@ -160,7 +160,7 @@ export class EarlierPages {
   }
 }
 
-/** Makes a word known, by its bit; false if it was already. */
+/** Sets the bit of a word; returns false if it was already set. */
 function know(known: Uint32Array, bits: number, word: number): boolean {
   if (isKnown(known, bits, word)) return false;
   known[bits + (word >>> 5)]! |= 1 << (word & 31);

@@ -1,13 +1,14 @@
-// Thinning: makes one folded segment from several old ones. Of their commits it keeps the last one of each minute or
-// hour, with the old bytes of all that it stands for.
+// Thins the history: replaces several old segments by one folded segment. It keeps the last commit of each minute or
+// hour, together with the old bytes of the commits that it replaces.
 //
-// Kept too: the last commit of the segments, of a timeline, and before a restore, a promote or a marker; these
-// themselves; and commits that a branch or a pending restore names. Each keeps its sequence, time, author and checksum,
-// so its bookmark stays, and the chain of checksums fits the next segment.
+// It also keeps the last commit of the segments and of each timeline; restores, promotes and markers, and the commit
+// before each of them; and commits that a branch or a pending restore needs. A kept commit keeps its sequence, time,
+// author and checksum, so its bookmark stays valid, and the chain of checksums fits the next segment.
 //
-// Invariant: until the header of the folded segment is written, it stands for nothing; records are durable before the
-// header, and the header before the segments are removed. Each call does a bounded part. A part of late.js: nothing here
-// is compared by identity with what the worker has.
+// Invariant: a folded segment counts only once its header is written; its records are durable before the header, and
+// the header is durable before the old segments are removed. Each call does a bounded part of the work. This file is
+// loaded later, in late.js, with its own copies of shared classes, so it must not use instanceof on objects of the
+// worker.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { CommitLog } from './commit-log.ts';
@@ -30,25 +31,25 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** From which age on one state is kept in which time, the oldest first. */
+/** The age from which commits are thinned, and the time in which one commit is kept, the oldest first. */
 const STAGES = [
   { afterMs: 7 * DAY_MS, spacingMs: HOUR_MS },
   { afterMs: DAY_MS, spacingMs: MINUTE_MS },
 ] as const;
 
-/** Above this part of the bytes that are kept, thinning does not wait for the age. */
+/** If the history takes more than this part of its allowed bytes, thinning does not wait for the age. */
 const PRESSURE = 0.5;
-/** How many segments are folded into one. */
+/** Maximum number of segments that are folded into one. */
 const FOLDED_MAX = 8;
-/** Fewer where bytes are short, so that it ends before they are used up. */
+/** The same maximum when bytes are short, so that the fold ends before they are used up. */
 const URGENT_MAX = 2;
-/** A smaller folded segment before them becomes a part of the new one. */
+/** If the folded segment before them is smaller than this, it is folded again with them. */
 const SMALL_BYTES = 2 << 20;
-/** How much of the log one call reads, and how many old bytes are collected before they are written. */
+/** Bytes of the log that one call reads, and old bytes that are collected before they are written. */
 const PORTION_BYTES = 1 << 19;
 const PART_BYTES = 1 << 20;
 
-/** What the worker has already: late.js does not repeat it. */
+/** Functions and classes that the worker passes in, so that late.js does not contain them again. */
 export interface FoldingParts {
   readonly writer: RecordWriter;
   readonly earlierPages: (pageCount: number) => EarlierPages;
@@ -61,19 +62,19 @@ interface MarkerBody {
   readonly sum: number;
 }
 
-/** What limits thinning. */
+/** The limits of thinning. */
 export interface ThinningBounds {
-  /** The wall clock's time, or that of the last commit if it is earlier. */
+  /** The time of the wall clock or of the last commit, whichever is earlier. */
   readonly nowMs: number;
-  /** How many bytes of history are kept. */
+  /** Bytes of history that may be kept. */
   readonly bytes: number;
-  /** Sequences whose states a branch or a restore names. */
+  /** Sequences of the commits that branches and restores need. */
   readonly named: readonly number[];
-  /** The segments of later commits stay as they are. */
+  /** Segments with later commits than this are not folded. */
   readonly untilSequence: number;
 }
 
-/** A segment of the history, without its records. */
+/** A segment of the history whose header was read. */
 interface Known {
   readonly key: number;
   readonly base: LogPosition;
@@ -90,9 +91,9 @@ interface Choice {
 export class Folding {
   readonly #log: CommitLog;
   readonly #parts: FoldingParts;
-  /** Of segments, whose headers do not change. */
+  /** Segments that were read before; their headers do not change. */
   readonly #known = new Map<number, Known>();
-  /** Segments that cannot be read. */
+  /** Numbers of segments that cannot be read. */
   readonly #damaged = new Set<number>();
   #fold: Fold | null = null;
 
@@ -102,7 +103,7 @@ export class Folding {
   }
 
   /**
-   * Does the next part of the work; false if there is none.
+   * Does the next part of the work; returns false if there is none.
    *
    * @throws DISK_FULL, IO: nothing has changed
    */
@@ -116,14 +117,14 @@ export class Folding {
       if (isPossible()) isOver = await fold.step(isPossible);
     } catch (error) {
       if (!isStorageError(error) || error.code !== 'CORRUPT') throw error;
-      this.#damaged.add(fold.source.key); // whoever reads it is told
+      this.#damaged.add(fold.source.key); // reading the history reports the damage
     } finally {
       if (isOver) await this.#end(fold);
     }
     return true;
   }
 
-  /** Closes the file that is being written, which the next opening removes. */
+  /** Closes the unfinished file, which the next opening removes. */
   close(): void {
     this.#fold?.close();
     this.#fold = null;
@@ -146,7 +147,7 @@ export class Folding {
     return Fold.begin(this.#log, this.#parts, choice, span, bounds.named);
   }
 
-  /** The oldest segments that are to be folded. */
+  /** Chooses the oldest segments that can be folded; null if there are none. */
   async #choose(bounds: ThinningBounds): Promise<Choice | null> {
     const { sealed } = this.#log;
     for (const key of this.#known.keys()) if (key < sealed.oldest) this.#known.delete(key);
@@ -191,7 +192,7 @@ export class Folding {
     );
   }
 
-  /** Null: it was pruned, or its header is damaged. */
+  /** Reads the header of a segment; returns null if the segment was pruned or the header is damaged. */
   async #read(key: number): Promise<Known | null> {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
@@ -210,14 +211,14 @@ export class Folding {
   }
 }
 
-/** The last record of a commit, or a marker. */
+/** A record that ends a commit, or a marker. */
 interface Ended {
   readonly record: Record;
   readonly annotation: Uint8Array | null;
   readonly marker: MarkerBody | null;
 }
 
-/** One folded segment that is being made. */
+/** A folded segment while it is being written. */
 class Fold {
   readonly sources: readonly Known[];
   readonly #log: CommitLog;
@@ -227,10 +228,10 @@ class Fold {
   readonly #named: string;
   readonly #keeps: ReadonlySet<number>;
   readonly #target: Segment;
-  /** Which source is read, and from where on. */
+  /** The source segment that is being read, and the position in it. */
   #source = 0;
   #from: LogPosition;
-  /** The end of the folded records. */
+  /** The end of the records in the folded segment. */
   #end: LogPosition;
   #pages: EarlierPages | null = null;
   #last: Ended | null = null;
@@ -257,7 +258,7 @@ class Fold {
     this.#end = target.base;
   }
 
-  /** Null if the first of the segments was pruned meanwhile. */
+  /** Begins the fold; returns null if the first segment was pruned meanwhile. */
   static async begin(
     log: CommitLog,
     parts: FoldingParts,
@@ -278,19 +279,19 @@ class Fold {
     return target && new Fold(log, parts, choice, span, named, target);
   }
 
-  /** Whose records are read now. */
+  /** The segment whose records are being read. */
   get source(): Known {
     return this.sources[this.#source]!;
   }
 
-  /** False once its segments were pruned, or a branch or a restore names another state. */
+  /** True until one of its segments is pruned or needed for an opening, or branches or restores need other states. */
   isPossible({ named, untilSequence }: ThinningBounds): boolean {
     const { sealed } = this.#log;
     const isThere = this.#span.first >= sealed.oldest && this.#span.last < sealed.firstFixed;
     return isThere && String(named) === this.#named && this.#choice.end.sequence <= untilSequence;
   }
 
-  /** Reads a part of the segments; true once the folded segment stands for them, or cannot. */
+  /** Reads a part of the segments; returns true once the folded segment has replaced them, or cannot replace them. */
   async step(isPossible: () => boolean): Promise<boolean> {
     const { source } = this;
     const next = this.sources[this.#source + 1]?.base ?? this.#choice.end;
@@ -313,12 +314,12 @@ class Fold {
     this.#target.file.close();
   }
 
-  /** Removes what stands for nothing. */
+  /** Removes the file unless it has replaced the segments. */
   async end(): Promise<void> {
     if (!this.#isReplaced) await this.#log.sealed.abandon(this.#span, this.#target);
   }
 
-  /** Folds the next records of a segment, which ends where the next one begins; true at its end. */
+  /** Folds the next records of a segment; returns true at its end, `next`, where the following segment begins. */
   #read(segment: Segment, next: LogPosition): boolean {
     const start = this.#from.offset;
     for (const found of segment.records(this.#from)) {
@@ -355,14 +356,14 @@ class Fold {
     return (this.#pages?.heldBytes ?? 0) >= PART_BYTES;
   }
 
-  /** True if the state before a record has to stay. */
+  /** True if the commit `last`, which is followed by the record `next`, must be kept. */
   #isToBeKept(last: Record, next: Record): boolean {
     const isSpecial = ({ flags }: Record) => (flags & (MARKER | RESTORE | PROMOTE)) !== 0;
     const { spacingMs } = this.#choice;
     return (
       isSpecial(last) ||
       isSpecial(next) ||
-      // Of a restore in parts, only the last one says that it is one, and has its sequence.
+      // If a restore has several parts, only the last one is marked as a restore and has its sequence.
       (next.flags & CONTINUES) !== 0 ||
       this.#keeps.has(last.sequence) ||
       timelineStart(last.sequence) !== timelineStart(next.sequence) ||
@@ -370,7 +371,7 @@ class Fold {
     );
   }
 
-  /** Writes a commit, or marker, with the old bytes of all that were read since the one before. */
+  /** Writes a kept commit or marker, with the old bytes of all records read since the last kept one. */
   #keep({ record, annotation, marker }: Ended): void {
     const { writer } = this.#parts;
     writer.begin(annotation);
@@ -387,7 +388,7 @@ class Fold {
     this.#last = null;
   }
 
-  /** Writes what was collected up to a record, as a part of the commit that will be kept next. */
+  /** Writes the bytes collected so far as a part of the next kept commit. */
   #writePart(record: Record): void {
     this.#parts.writer.begin();
     const flags = (record.flags & ~(RESTORE | PROMOTE | ANNOTATED)) | CONTINUES;
@@ -415,7 +416,10 @@ class Fold {
     this.#end = { ...this.#end, offset: this.#end.offset + bytes.length, sum: record.sum };
   }
 
-  /** Durable first, then its header, then the segments go. A restore may be requested during each flush. */
+  /**
+   * Flushes the records, writes and flushes the header, then removes the old segments. Checks after each flush whether
+   * a restore was requested meanwhile.
+   */
   async #replace(isPossible: () => boolean): Promise<void> {
     const target = this.#target;
     const { spacingMs, sources } = this.#choice;

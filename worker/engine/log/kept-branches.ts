@@ -1,12 +1,13 @@
-// The branches of an object that are kept, by a file in the object's own directory: what each began with, and its name.
+// Stores the list of an object's named branches in a file of the object's directory: each branch's name and the state
+// that it began with.
 //
 // The file has two copies of the whole list. A change writes both, each flushed before the other is touched, so that a
-// crash leaves one whole, and damage of one loses nothing. An object that has no such file has no branches: it is made
-// with the first one. Layout: docs/commit-log-format.md.
+// crash leaves one whole, and damage of one loses nothing. An object without the file has no branches; the first branch
+// creates it. Layout: docs/commit-log-format.md.
 //
-// Invariant: a change is durable, in both copies, when its promise resolves. A branch that is being deleted is listed as
-// `leaving` until its own files are gone, so that an interrupted deletion is known. A closed list changes nothing: it
-// would overwrite that of the next instance. Knows nothing of the branches' files.
+// Invariant: a change is durable, in both copies, when its promise resolves. A branch that is being deleted is listed
+// as `leaving` until its own files are removed, so that an interrupted deletion can be continued. A closed list writes
+// nothing: it would overwrite the list of the object's next instance.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { KEPT_BRANCHES_MAX } from '../../../src/shared/contract/limits.ts';
@@ -15,29 +16,29 @@ import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { sequenceIn } from './bookmark.ts';
 import { Checksum, wordsOf } from './checksum.ts';
 
-/** A branch that is kept. */
+/** A branch in the list. */
 export interface KeptBranch {
   readonly id: string;
-  /** Null: it is not kept. */
+  /** The name of the branch; null if it is not kept. */
   readonly name: string | null;
-  /** The moment of the object that it began with: of a commit, not of the end of a time. */
+  /** Bookmark of the commit that the branch began with; never a bookmark of the end of a timeline. */
   readonly bookmark: string;
   readonly createdMs: number;
-  /** What its code sends to others is sent; otherwise it is refused. */
+  /** True if the branch's code may send messages and requests to others; otherwise they are refused. */
   readonly sends: boolean;
   readonly isLeaving: boolean;
-  /** It has a durable commit: from then on it has files. */
+  /** True once the branch has a durable commit and therefore files. */
   readonly isStored: boolean;
 }
 
-/** A moment that the history keeps until it is released. */
+/** A state that the history keeps until it is released. */
 export interface HeldMoment extends Pick<KeptBranch, 'bookmark'> {
   release(): void;
 }
 
-/** The file; an object without it keeps no branch. */
+/** The name of the file. */
 export const KEPT_BRANCHES_NAME = 'branches';
-/** Where the second copy begins. */
+/** Offset of the second copy. */
 const COPY_BYTES = 1 << 17;
 const HEAD = { sum: 0, generation: 8, length: 16 } as const;
 const HEAD_BYTES = 24;
@@ -50,7 +51,7 @@ interface Stored {
 
 const NONE: Stored = { generation: 0, list: [] };
 
-/** A list, and a copy that is known to contain it whole: the other one is overwritten first. */
+/** The list that was read, and the copy that contains it whole. A change overwrites the other copy first. */
 interface Found {
   readonly stored: Stored;
   readonly copy: 0 | 1;
@@ -61,7 +62,7 @@ export class KeptBranches {
   #found: Found;
   #changing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
-  /** The beginnings of branches that are being made: history keeps them until the list of branches is stored. */
+  /** The states that branches in creation begin with; the history keeps them until the list is stored. */
   readonly #held = new Set<HeldMoment>();
 
   private constructor(directory: FileDirectory, found: Found) {
@@ -69,7 +70,7 @@ export class KeptBranches {
     this.#found = found;
   }
 
-  /** `names`: the files of the directory. @throws CORRUPT, IO */
+  /** Reads the list; `names` are the names of the directory's files. @throws CORRUPT, IO */
   static async open(directory: FileDirectory, names: readonly string[]): Promise<KeptBranches> {
     if (!names.includes(KEPT_BRANCHES_NAME)) {
       return new KeptBranches(directory, { stored: NONE, copy: 1 });
@@ -82,12 +83,12 @@ export class KeptBranches {
     }
   }
 
-  /** True: the list may be another one by now. */
+  /** True once the list was closed; another instance may have changed the file since. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** No change begins any more. Resolves when those that have begun are over. */
+  /** Refuses further changes; resolves when the changes under way have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#changing;
@@ -101,20 +102,24 @@ export class KeptBranches {
     return this.list.find((branch) => branch.id === id);
   }
 
-  /** The sequences of the moments that branches need. */
+  /** The sequences of the states that branches need. */
   get needed(): readonly number[] {
     const all = [...this.list, ...this.#held];
     return [...new Set(all.map(({ bookmark }) => sequenceIn(bookmark)))];
   }
 
-  /** A branch that needs this moment is being made. */
+  /** Keeps the state of a bookmark while a branch that begins with it is created. */
   hold(bookmark: string): HeldMoment {
     const held = { bookmark, release: () => void this.#held.delete(held) };
     this.#held.add(held);
     return held;
   }
 
-  /** @throws INVALID_ARGUMENT if there are too many, or one of its name; OBJECT_RESET, DISK_FULL, IO */
+  /**
+   * Adds a branch.
+   *
+   * @throws INVALID_ARGUMENT if there are too many, or its name is taken; OBJECT_RESET, DISK_FULL, IO
+   */
   add(branch: KeptBranch): Promise<void> {
     return this.#change((list) => {
       if (list.some(({ name, isLeaving }) => name === branch.name && !isLeaving)) {
@@ -131,7 +136,7 @@ export class KeptBranches {
     });
   }
 
-  /** The branch has a durable commit. @throws OBJECT_RESET, DISK_FULL, IO */
+  /** Records that the branch has a durable commit. @throws OBJECT_RESET, DISK_FULL, IO */
   async markStored(id: string): Promise<void> {
     if (this.find(id)?.isStored !== false) return;
     await this.#change((list) =>
@@ -139,19 +144,19 @@ export class KeptBranches {
     );
   }
 
-  /** The branch is about to be removed. @throws OBJECT_RESET, DISK_FULL, IO */
+  /** Records that the branch is about to be removed. @throws OBJECT_RESET, DISK_FULL, IO */
   leave(id: string): Promise<void> {
     return this.#change((list) =>
       list.map((branch) => (branch.id === id ? { ...branch, isLeaving: true } : branch)),
     );
   }
 
-  /** @throws OBJECT_RESET, DISK_FULL, IO */
+  /** Removes a branch from the list. @throws OBJECT_RESET, DISK_FULL, IO */
   remove(id: string): Promise<void> {
     return this.#change((list) => list.filter((branch) => branch.id !== id));
   }
 
-  /** Stores the list once more: a flush that failed may have dropped bytes that are still read. @throws DISK_FULL, IO */
+  /** Stores the list again, because a failed flush may have lost bytes that reads still show. @throws DISK_FULL, IO */
   async rewrite(): Promise<void> {
     if (this.list.length > 0) await this.#change((list) => list);
   }
@@ -192,7 +197,7 @@ function encode({ generation, list }: Stored): Uint8Array {
   return bytes;
 }
 
-/** @throws CORRUPT if no copy is whole, and the first list was once stored */
+/** Reads the newer whole copy. @throws CORRUPT if no copy is whole although a list was stored once */
 function readNewest(file: SyncFile): Found {
   const first = readCopy(file, 0);
   const second = readCopy(file, 1);
@@ -200,7 +205,7 @@ function readNewest(file: SyncFile): Found {
     return { stored: first, copy: 0 };
   }
   if (second !== null) return { stored: second, copy: 1 };
-  // The second copy is begun when the first list is durable.
+  // The second copy is first written after the first list is durable, so a shorter file never stored a list.
   if (file.sizeBytes() <= COPY_BYTES) return { stored: NONE, copy: 1 };
   throw storageError('CORRUPT', 'open: both copies of the list of branches are damaged.');
 }
@@ -211,18 +216,18 @@ function readCopy(file: SyncFile, copy: 0 | 1): Stored | null {
   const view = new DataView(bytes.buffer);
   const length = view.getUint32(HEAD.length, true);
   const place = bytes.subarray(0, placeBytes(length));
-  if (view.getFloat64(HEAD.sum, true) !== sumOf(place)) return null; // also of a copy that is cut off
+  if (view.getFloat64(HEAD.sum, true) !== sumOf(place)) return null; // also if the copy is cut off
   const list = JSON.parse(
     new TextDecoder().decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)),
   ) as KeptBranch[];
   return {
     generation: view.getFloat64(HEAD.generation, true),
-    // Lists of earlier versions do not tell it.
+    // Lists of earlier versions lack `isStored`.
     list: list.map((branch) => ({ ...branch, isStored: branch.isStored === true })),
   };
 }
 
-/** Bytes of a copy whose list has this many bytes: a multiple of four, for the checksum. */
+/** Size of a copy whose list has `length` bytes: a multiple of four, because the checksum covers whole words. */
 function placeBytes(length: number): number {
   return Math.ceil((HEAD_BYTES + length) / 4) * 4;
 }

@@ -1,13 +1,13 @@
-// The pages that a past state keeps, in a file instead of memory: those of a branch's moment, of which there may be
-// as many as the database has.
+// Keeps the pages of a branch's first state in a file instead of memory, because they may be as many as the database
+// has.
 //
-// Invariant: `get` gives the bytes that `set` was given last. The file is nobody else's, and is not read again once it
-// is closed.
+// Invariant: `get` returns the bytes that `set` stored last. No other code uses the file, and it is never read again
+// after it is closed.
 
 import type { SyncFile } from '../file/file.ts';
 import { PAGE_BYTES } from './pages.ts';
 
-/** What a past state needs of its pages; a Map in memory has it. */
+/** The store of a past state's pages; a Map is such a store in memory. */
 export interface KeptPages
   extends Pick<Map<number, Uint8Array>, 'size' | 'has' | 'get' | 'delete' | 'clear' | 'keys'> {
   set(pageIndex: number, page: Uint8Array): unknown;

@@ -12,24 +12,24 @@ export interface LogPosition {
   readonly sum: number;
 }
 
-/** True if both are the same place of one segment, after the same record. */
+/** True if both positions are the same offset of one segment, after the same record. */
 export function equalPositions(one: LogPosition, other: LogPosition): boolean {
   return one.offset === other.offset && one.sequence === other.sequence && one.sum === other.sum;
 }
 
 export const TIMELINE = 0x1_0000_0000;
 
-/** The first sequence of the timeline that a commit belongs to. */
+/** Returns the first sequence of the timeline that a commit belongs to. */
 export function timelineStart(sequence: number): number {
   return Math.floor(sequence / TIMELINE) * TIMELINE;
 }
 
-/** The first sequence of the next timeline. */
+/** Returns the first sequence of the next timeline. */
 export function nextTimeline(sequence: number): number {
   return timelineStart(sequence) + TIMELINE;
 }
 
-/** A sequence that no commit of this timeline reaches: it names the timeline's end. */
+/** Returns the sequence that stands for the end of the timeline; no commit has it. */
 export function timelineEnd(sequence: number): number {
   return nextTimeline(sequence) - 1;
 }

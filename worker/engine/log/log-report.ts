@@ -1,7 +1,7 @@
-// A report on the files of an object: each record of each segment, what is damaged, and what the next opening does.
+// Reports on the files of an object: every record of every segment, the damage, and the result of the next opening.
 //
-// Invariant: the files are not touched. The report is made from copies in memory, and the next opening is not
-// predicted: it is performed, on such a copy.
+// Invariant: the files are not touched. The report works on copies in memory; to find the result of the next opening,
+// it opens such a copy.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type {
@@ -29,11 +29,11 @@ interface ReadSegment {
   readonly reported: ReportedSegment;
   readonly number: number;
   readonly segment: Segment | null;
-  /** Checksum of the last intact record, or of the base. */
+  /** Checksum of the last intact record, or of the state before the first one. */
   readonly sum: number;
 }
 
-/** `nowMs`: the wall clock's time, for the opening. */
+/** Makes the report; `nowMs` is the time of the wall clock for the opening. */
 export async function reportLog(bytes: FileBytes, nowMs: number): Promise<LogReport> {
   const damage: string[] = [];
   const directory = await copyOf(bytes);
@@ -94,7 +94,7 @@ async function readSegments(
     if (next !== undefined && found[at + 1]!.span.first > number + 1) {
       damage.push(`${segmentName(number + 1)}: is missing`);
     }
-    // A segment of which no byte arrived before a power failure, or the next one, opened ahead.
+    // An empty file is not damage: it is the next segment, opened ahead, or power failed before a byte arrived.
     if (isEmpty) return;
     if (segment === null) damage.push(`${name}: the header is damaged`);
     else if (next?.segment && next.segment.base.sum !== sum) {
@@ -104,7 +104,7 @@ async function readSegments(
   return read;
 }
 
-/** The segments that a file contains; null: it contains none. */
+/** Returns the segments that a file contains; null if it is not a segment's file. */
 function spanIn(name: string): { readonly name: string; readonly span: Span } | null {
   const number = segmentNumber(name);
   const span = number === null ? foldedSpan(name) : { first: number, last: number, minutes: 0 };
@@ -167,7 +167,7 @@ async function tryOpening(
       sequence > slot.last.position.sequence &&
       sequence <= position.sequence;
     const redone = segments.flatMap(({ reported }) => reported.records.filter(isRedone)).length;
-    pages.image(); // verifies each page
+    pages.image(); // verifies the checksum of each page
     let refused: string | null = null;
     if (pendingRestore !== null) {
       await ObjectFiles.open(await copyOf(bytes), environment).catch((error: unknown) => {
@@ -188,7 +188,7 @@ async function tryOpening(
   }
 }
 
-/** Of an error of this package; others are defects. */
+/** Formats an error of this package. @throws any other error, which is a defect */
 function reason(error: unknown): string {
   if (!isStorageError(error)) throw error;
   return `${error.code}: ${error.message}`;

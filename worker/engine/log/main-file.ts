@@ -1,7 +1,7 @@
 // The main file: a plain SQLite image of the last checkpoint. Each read verifies the page's checksum.
 //
 // Invariant: reading a page gives the bytes that were written, or an error. On a full disk, history
-// is pruned, oldest first, before a write is refused. Knows nothing of transactions.
+// is pruned, oldest first, before a write is refused.
 
 import { type Flush, isDiskFull, type SyncFile } from '../file/file.ts';
 
@@ -10,7 +10,7 @@ import type { CheckpointFile } from './checkpoint-file.ts';
 import { wordsOf } from './checksum.ts';
 import { corruptPage, type EachPage, type LoggedImage, PAGE_BYTES } from './pages.ts';
 
-/** Pages that are read together: at most so many, 256 KB, and at most so far from one to the next. */
+/** Maximum number of pages (256 KB) that one read covers, and maximum distance between two wanted pages in it. */
 const RUN_PAGES = 64;
 const NEAR_PAGES = 8;
 
@@ -20,7 +20,7 @@ export class MainFile {
   readonly #pruneOldest: () => boolean;
   /** True if flushes end inside the call. Only then may a commit depend on pages in this file. */
   readonly flushesAtOnce: boolean;
-  /** The same file, if it is that of a branch. */
+  /** The file as that of a branch; null if the object is not a branch. */
   readonly branch: BranchMain | null;
 
   constructor(
@@ -45,8 +45,8 @@ export class MainFile {
   }
 
   /**
-   * Passes each page to `use`, with bytes that are valid until it returns: pages that are near each other are read
-   * together. The indexes are in order. @throws CORRUPT
+   * Passes each page to `use`, with bytes that are valid until it returns. Pages that are near each other are read in
+   * one call. The indexes must be in order. @throws CORRUPT
    */
   readAll(pageIndexes: readonly number[], use: EachPage): void {
     let run = new Uint8Array();
@@ -98,7 +98,7 @@ export class MainFile {
     return this.#file.flush();
   }
 
-  /** Makes pages and checksums durable inside this call. Only if `flushesAtOnce`. */
+  /** Makes pages and checksums durable inside this call; only allowed if `flushesAtOnce`. */
   flushAtOnce(): void {
     this.#checkpoints.writeSums();
     void this.#file.flush();
@@ -110,12 +110,12 @@ export class MainFile {
     this.#checkpoints.close();
   }
 
-  /** `count`: how many bytes the file had from the page on. */
+  /** Verifies the checksum of a page; `count` is the number of its bytes that the file had. */
   #verify(pageIndex: number, page: Uint8Array, count: number): void {
     if (count < PAGE_BYTES) throw corruptPage(pageIndex, 'the main file ends before it');
     const known = this.#checkpoints.pageSum(pageIndex);
-    // A page of the state below was verified where it was read. It has a sum here if a checkpoint that did not end
-    // would have written the same bytes.
+    // A page that the branch does not have was verified when the state below read it. It can have a sum here only if a
+    // crashed checkpoint was about to write the same bytes.
     if (known === 0 && this.branch?.has(pageIndex) === false) return;
     if (this.#checkpoints.checksum.ofPage(wordsOf(page), pageIndex) !== known) {
       throw corruptPage(

@@ -1,9 +1,8 @@
 // The files of one object: the database file that SQLite sees, and its history.
 //
-// A commit is synchronous and not yet durable. `flush` makes every commit so far durable; it is all
-// that an output gate has to wait for. `maintain` does the work that cannot happen inside a commit.
-//
-// Knows nothing of SQL, gates or classes. Time and randomness come from its environment.
+// A commit is synchronous and not yet durable. `flush` makes every commit so far durable; an output gate waits for
+// nothing else. `maintain` does the work that cannot happen inside a commit. Time and randomness come from the
+// environment.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { type HistoryLimits, historyBytes } from '../../../src/shared/contract/history-limits.ts';
@@ -39,14 +38,16 @@ export type { LogEnvironment } from './commit-log.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A small history has smaller segments, because it is discarded by whole ones. */
+/**
+ * Segments are at least this large. A small history has smaller segments, because only whole segments are discarded.
+ */
 const SMALL_SEGMENT_BYTES = 1 << 20;
 const SEGMENTS_KEPT = 8;
 
-/** How many files opening an object needs at most, unless a crash left more segments to redo: see OpeningFiles. */
+/** Maximum number of files that an opening needs, unless a crash left more segments to redo: see OpeningFiles. */
 const OPENING_FILES = 5;
 
-/** Sizes with which objects are opened. */
+/** The sizes that objects use by default. */
 export const DEFAULT_SIZES: RecoveryOptions = {
   segmentBytes: SEGMENT_BYTES,
   spillBytes: SPILL_BYTES,
@@ -57,10 +58,10 @@ export const DEFAULT_SIZES: RecoveryOptions = {
   isChecked: false,
 };
 
-/** Which commits are listed; `before` is a bookmark. */
+/** Chooses the commits to list; `before` is a bookmark. */
 export type HistoryRange = Omit<CommitRange, 'beforeSequence'> & { readonly before: string | null };
 
-/** Sizes other than the usual ones. */
+/** Sizes that replace the default ones. */
 export type FileSizes = Partial<Omit<RecoveryOptions, 'base'>>;
 
 /** The environment of an object's files. */
@@ -81,13 +82,13 @@ export class ObjectFiles {
   readonly #main: Recovered['main'];
   readonly #log: Recovered['log'];
   readonly #pages: Recovered['pages'];
-  /** The branches of the object that are kept. */
+  /** The list of the object's named branches. */
   readonly branches: Recovered['branches'];
   readonly #restore: Restore;
   readonly #thinning: Thinning | null;
   /** Serializes operations that open files, because a file has only one holder. */
   #opening: Promise<unknown> = Promise.resolve();
-  /** Flushes and checkpoints that end in a later turn. The files stay open until all have ended. */
+  /** Flushes and checkpoints in progress. The files stay open until all have ended. */
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
   #isDiscarded = false;
@@ -144,12 +145,12 @@ export class ObjectFiles {
     return this.#pages;
   }
 
-  /** Says who makes the next commit; undefined: nobody that is to be named. */
+  /** Sets the author of the next commit; undefined if it has none. */
   annotate(annotation: Annotation | undefined): void {
     this.#pages.annotation = annotation?.bytes ?? null;
   }
 
-  /** The state that it began with, if it is a branch. It ends with the files of its origin. */
+  /** The state that a branch began with; null if this is not a branch. It ends when its origin closes its files. */
   get beginning(): PastState | null {
     return this.#main.branch?.base ?? null;
   }
@@ -211,7 +212,7 @@ export class ObjectFiles {
   }
 
   /**
-   * Becomes another state, from the pages in which the two differ, as one commit. As `overwrite` otherwise.
+   * Turns the database into another state, as one commit. Like `overwrite`, but only pages that may differ are written.
    *
    * @throws DISK_FULL, IO, CORRUPT: SQLite and the log then disagree, and the files must be closed.
    */
@@ -263,28 +264,28 @@ export class ObjectFiles {
   }
 
   /**
-   * True if opening shows a restore that is not committed, or is not in the main file and nothing was committed
-   * since. `commitRestore`, `flush` and `checkpoint` finish it; so does closing. After another commit its pages wait
-   * like any other's.
+   * True if the opening showed a restore that is not committed yet, or that is not in the main file yet while nothing
+   * was committed after it. `commitRestore`, `flush`, `checkpoint` and `close` finish it. After another commit, its
+   * pages wait for the next checkpoint like those of any commit.
    */
   get owesRestore(): boolean {
     return this.#restore.isUnfinished;
   }
 
-  /** True if the next opening shows the state of a restore that was requested. */
+  /** True if the next opening will perform a requested restore. */
   get isToBeRestored(): boolean {
     const { isRequested, isShown, pending } = this.#restore;
     return isRequested || (pending !== null && !isShown);
   }
 
-  /** True if opening shows a restore that is not committed. */
+  /** True if the opening showed a restore that is not committed yet. */
   get showsRestore(): boolean {
     return this.#restore.isShown;
   }
 
   /**
-   * Commits the restore that opening shows, without a flush; so does whatever commits, or names a commit. Does
-   * nothing if there is none.
+   * Commits the restore that the opening showed, without a flush. Every other commit, and every call that returns a
+   * bookmark, does this first. Does nothing if there is none.
    *
    * @throws DISK_FULL, IO: it can be tried again. CORRUPT: it is cancelled, and nothing can be committed until the
    *   object is opened again, without it.
@@ -315,14 +316,14 @@ export class ObjectFiles {
     });
   }
 
-  /** The bookmark of the last commit, flushed or not. @throws errors of `commitRestore` */
+  /** Returns the bookmark of the last commit, flushed or not. @throws errors of `commitRestore` */
   currentBookmark(): string {
     this.commitRestore();
     return formatBookmark(this.#log.position, this.#log.checksum);
   }
 
   /**
-   * The bookmark of the last commit at or before a time. Returns a promise if the history has to be searched.
+   * Returns the bookmark of the last commit at or before a time, as a promise if the history has to be searched.
    *
    * @throws BOOKMARK_UNAVAILABLE if the time is in the future, outside the window, or pruned, or if the clock was set
    *   back around it.
@@ -349,7 +350,7 @@ export class ObjectFiles {
     });
   }
 
-  /** A bookmark of the state before the commit that a bookmark names. @throws BOOKMARK_INVALID */
+  /** Returns a bookmark of the state before the commit that a bookmark names. @throws BOOKMARK_INVALID */
   bookmarkBefore(bookmark: string): string {
     const { checksum, nowMs } = this.#log;
     const { sequence, sum } = this.#targetOf(bookmark);
@@ -362,7 +363,11 @@ export class ObjectFiles {
     return formatBookmark({ sequence: sequence - 1, timeMs: nowMs, sum: 0 }, checksum);
   }
 
-  /** True if no commit is between those of two bookmarks. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
+  /**
+   * True if the commit of `later` directly follows that of `bookmark`.
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
+   */
   isNext(bookmark: string, later: string): boolean {
     return this.#targetOf(bookmark).sequence + 1 === this.#targetOf(later).sequence;
   }
@@ -383,13 +388,14 @@ export class ObjectFiles {
     return formatBookmark({ sequence: end, timeMs: this.#log.nowMs, sum: 0 }, checksum);
   }
 
-  /** Takes back the restore that the next opening would make; false if there is none. @throws DISK_FULL, IO */
+  /** Cancels the restore that the next opening would perform; returns false if there is none. @throws DISK_FULL, IO */
   cancelRestore(): boolean {
     return this.#restore.takeBack();
   }
 
   /**
-   * The commits of a range, the newest first, each with its bookmark. `before`: a bookmark; null: the end.
+   * Lists the commits of a range with their bookmarks, the newest first. If `before` is null, it starts at the last
+   * commit.
    *
    * @throws BOOKMARK_INVALID, CORRUPT
    */
@@ -417,7 +423,7 @@ export class ObjectFiles {
   }
 
   /**
-   * Opens the state of a bookmark for a branch, whose pages are kept in `kept`. It is not closed to make room.
+   * Opens the state of a bookmark for a branch, which stores its pages in `kept`. It is not closed to make room.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL, MEMORY_FULL
    */
@@ -428,8 +434,8 @@ export class ObjectFiles {
   }
 
   /**
-   * The bookmark of the very commit that a bookmark names, which may be the end of a time that goes on. Its state is
-   * neither pruned nor thinned until it is released.
+   * Resolves a bookmark, which may name the end of a timeline that still grows, to the bookmark of one commit. Its
+   * state is neither pruned nor thinned until it is released.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT
    */
@@ -442,7 +448,7 @@ export class ObjectFiles {
     });
   }
 
-  /** A past state is in use: others are closed before it. */
+  /** Marks a past state as used, so that others are closed before it. */
   usePast(state: PastState): void {
     this.#pages.past.use(state);
   }
@@ -451,7 +457,7 @@ export class ObjectFiles {
     this.#pages.past.end(state);
   }
 
-  /** A plain SQLite image of the committed state. Call it between transactions only. */
+  /** Returns a plain SQLite image of the committed state. Call it only between transactions. */
   databaseBytes(): Uint8Array<ArrayBuffer> {
     return this.#pages.image();
   }
@@ -485,7 +491,7 @@ export class ObjectFiles {
     return work;
   }
 
-  /** Runs a read of the history. Once commits are discarded, they would look like damage. */
+  /** Runs a read of the history. If commits are discarded meanwhile, it fails with OBJECT_RESET instead of CORRUPT. */
   #readHistory<T>(operation: string, read: () => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
       if (this.#closed !== undefined) throw storageClosed(operation, 'OBJECT_RESET');
@@ -505,7 +511,7 @@ export class ObjectFiles {
     return result;
   }
 
-  /** @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
+  /** Parses a bookmark into the commit to go back to. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
   #targetOf(bookmark: string): PendingRestore {
     const { checksum, position, sealed } = this.#log;
     const { oldestBase } = sealed;
@@ -523,8 +529,8 @@ export class ObjectFiles {
   }
 
   /**
-   * The sequence of the commit that the history goes back to. The window is counted from the last commit that is a day
-   * older than the newest: a clock that is ahead for less than a day gives up nothing.
+   * Finds the sequence of the oldest commit to keep. The days are counted from the last commit that is a day older than
+   * the newest, so that a clock that runs ahead for less than a day deletes nothing.
    */
   async #keptFrom(): Promise<number> {
     const nowMs = this.#environment.now();
@@ -539,7 +545,7 @@ export class ObjectFiles {
       if (shown === null) return 0;
       return (await corrections.lastCertain(shown.timeMs - windowMs - 1))?.sequence ?? 0;
     } catch (error) {
-      if (isStorageError(error) && error.code === 'CORRUPT') return 0; // whoever reads it is told
+      if (isStorageError(error) && error.code === 'CORRUPT') return 0; // reading the history reports the damage
       throw error;
     }
   }
@@ -569,7 +575,7 @@ export class ObjectFiles {
   }
 
   *#flushAndTidy(): Flushing<void> {
-    // The checkpoint of a restore takes as long as its commit: who waits for the commit does not wait for both.
+    // The checkpoint of a restore takes as long as its commit, so callers that wait for the commit do not wait for it.
     const isRestore = this.#restore.isUnflushed;
     yield* this.#log.flush();
     if (this.#closed !== undefined) return;
@@ -584,14 +590,14 @@ export class ObjectFiles {
     this.#log.growAhead();
   }
 
-  /** On a full disk: see PageStore. Not what a restore needs. */
+  /** Deletes history on a full disk (see PageStore), unless a restore needs it. */
   *#giveUpHistory(): Flushing<boolean> {
     if (this.#restore.isShown || this.#restore.targets.length > 0) return false;
     return yield* this.#pages.giveUpHistory(() => this.#closed !== undefined || this.needsFlush);
   }
 }
 
-/** The size of a segment, for a bound of the history's bytes. */
+/** Returns the size of a segment for a history of at most so many bytes. */
 function segmentBytesFor(bytes = Number.POSITIVE_INFINITY): number {
   return Math.min(SEGMENT_BYTES, Math.max(SMALL_SEGMENT_BYTES, bytes / SEGMENTS_KEPT));
 }

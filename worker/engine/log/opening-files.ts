@@ -1,6 +1,6 @@
-// The files of one object while it is opened: which segments there are, and which files are open.
+// Finds and opens the files of one object during its opening.
 //
-// Invariant: a file that nobody has taken over when opening ends is closed.
+// Invariant: when the opening ends, every file that was not handed over by `keep` is closed.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
@@ -22,17 +22,17 @@ export class OpeningFiles {
     this.#directory = directory;
   }
 
-  /** The files that exist. */
+  /** Names of the existing files. */
   get names(): readonly string[] {
     return this.#names;
   }
 
-  /** Numbers of the segments, in order. */
+  /** Numbers of the existing segments, in order. */
   get numbers(): readonly number[] {
     return this.#numbers;
   }
 
-  /** What the folded segments stand for, once they are settled. */
+  /** The segments that each folded segment replaces; valid after `settleFolded`. */
   get spans(): Spans {
     return this.#spans;
   }
@@ -45,12 +45,12 @@ export class OpeningFiles {
     return this.#get(CHECKPOINT_NAME);
   }
 
-  /** A segment's file; null if it is not open. */
+  /** Returns a segment's file; null if it is not open. */
   find(number: number): SyncFile | null {
     return this.#open.get(this.#spans.nameOf(number)) ?? null;
   }
 
-  /** A segment's file, which is open. */
+  /** Returns a segment's file, which must be open. */
   segment(number: number): SyncFile {
     return this.#get(this.#spans.nameOf(number));
   }
@@ -67,13 +67,13 @@ export class OpeningFiles {
   }
 
   /**
-   * A folded segment with an intact header stands for the files of its span, which are removed; without one, it was
-   * being made, and is removed. Without other files of its span, nothing has to be decided.
+   * Decides between folded segments and the segments that they replace, if both exist after a crash. If the folded one
+   * has an intact header, the others are removed; otherwise it was unfinished and is removed itself.
    */
   async settleFolded(checksum: Checksum): Promise<void> {
     const width = ({ first, last }: Span) => last - first;
     const found = this.#names.map(foldedSpan).filter((span) => span !== null);
-    // Of two of the same segments, the one that keeps less was made from the other.
+    // If two folded segments replace the same ones, the one that keeps fewer states was made from the other.
     found.sort((one, other) => width(other) - width(one) || other.minutes - one.minutes);
     const settled: Span[] = [];
     for (const span of found) {
@@ -115,7 +115,7 @@ export class OpeningFiles {
     await this.#openAll(numbers.map((number) => this.#spans.nameOf(number)));
   }
 
-  /** Adds a segment without a file, before all others. Opening it creates the file. */
+  /** Adds a segment without a file before all others; opening it creates the file. */
   addFirst(number: number): void {
     this.#numbers = [number, ...this.#numbers];
   }
@@ -129,7 +129,7 @@ export class OpeningFiles {
     this.#numbers = this.#numbers.filter((number) => number >= oldest);
   }
 
-  /** Hands files over: `closeRest` does not close them. */
+  /** Hands files over to the opened object, so that `closeRest` does not close them. */
   keep(kept: readonly SyncFile[]): void {
     for (const [name, file] of this.#open) if (kept.includes(file)) this.#open.delete(name);
   }
@@ -138,7 +138,7 @@ export class OpeningFiles {
     for (const file of this.#open.values()) file.close();
   }
 
-  /** Opens the missing ones, in parallel. */
+  /** Opens those of the files that are not open yet, in parallel. */
   async #openAll(names: readonly string[]): Promise<void> {
     const results = await Promise.allSettled(
       names

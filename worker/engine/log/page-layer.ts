@@ -1,25 +1,24 @@
-// Readable states of pages, in layers: each has some pages of its own, and shows those of the state below it
-// for all others.
+// States of a database in layers: each layer has some pages of its own, and reads all others from the layer below.
 //
-// An earlier moment (PastState) lies on the committed pages of its object. A branch is an object whose
-// committed pages (CommittedPages) lie on an earlier moment of its origin. So the object as it is, its moments, its
-// branches and their moments all form one tree, and two of them can only differ in pages that lie above the layer
-// that both have in common.
+// An earlier moment (PastState) lies on the committed pages of its object. A branch is an object whose committed pages
+// (CommittedPages) lie on an earlier moment of its origin. So the present object, its earlier moments, its branches and
+// their moments form one tree. Two of them can differ only in pages of the layers above the nearest layer that both
+// share.
 //
-// To compare two states of pages, open both as PastState (`ObjectFiles.openPast`, of a branch as of any object, of now
-// by its current bookmark): it is a DatabaseFile that SQLite reads, it never changes, and it is a layer.
+// To compare two states, open both with `ObjectFiles.openPast` (the present state by its current bookmark). A PastState
+// is a layer that never changes, and a DatabaseFile that SQLite can read.
 //
-// Invariant: the answer names each page that differs, and may name others. Knows nothing of files and logs.
+// Invariant: `differingPages` lists every page that differs, and may list pages that are equal.
 
 export interface PageLayer {
   readonly pageCount: number;
-  /** The state below; null: it has all of its pages itself. */
+  /** The layer below; null if this one has all of its pages itself. */
   readonly below: PageLayer | null;
-  /** Pages that may differ from those of the state below, in no order, perhaps beyond the end of either. */
+  /** Lists the pages that may differ from those below, in any order; some may lie beyond the end of either layer. */
   ownPages(): Iterable<number>;
 }
 
-/** The pages in which two states may differ, in order; null if they have nothing in common. */
+/** Lists the pages in which two states may differ, in order; returns null if they share no layer. */
 export function differingPages(one: PageLayer, other: PageLayer): number[] | null {
   const layers = new Set(layersOf(one));
   const shared = layersOf(other).find((layer) => layers.has(layer));
@@ -34,7 +33,7 @@ export function differingPages(one: PageLayer, other: PageLayer): number[] | nul
   return [...pages].sort((a, b) => a - b);
 }
 
-/** The state, the one below it, and so on. */
+/** Lists the layer and all layers below it. */
 function layersOf(state: PageLayer): PageLayer[] {
   const layers: PageLayer[] = [];
   for (let layer: PageLayer | null = state; layer !== null; layer = layer.below) layers.push(layer);

@@ -29,38 +29,43 @@ type Failed =
   | { readonly kind: 'rollingBack' }
   | { readonly kind: 'ended' };
 
-/** How much is kept in memory, in bytes. */
+/** Limits of memory, in bytes. */
 interface Bounds {
-  /** Of changed pages of the running transaction. */
+  /** Changed pages of the running transaction that stay in memory. */
   readonly spillBytes: number;
-  /** Of pages of open past states. */
+  /** Pages of open past states that stay in memory. */
   readonly pastBytes: number;
-  /** Of earlier pages that are collected until they are undone. */
+  /** Earlier pages that a restore collects before it applies them. */
   readonly undoBytes: number;
-  /** Assertions that take time are made too. */
+  /** True in tests and in the simulation: slow assertions run too. */
   readonly isChecked: boolean;
 }
 
-// Shared by all objects of a worker: never in use across turns of the event loop.
+// One buffer for all objects of a worker: every use ends within one turn of the event loop.
 const wholePage = new Uint8Array(PAGE_BYTES);
 
-/** The parts of an earlier state that are needed to become it. */
+/** The part of EarlierPages that `undo` needs. */
 export type UndoneState = Pick<EarlierPages, 'pageIndexes' | 'apply' | 'pageCount'>;
 
 export class PageStore implements DatabaseFile {
   /** The state before the running transaction. */
   readonly committed: CommittedPages;
-  /** Earlier states that are open beside it. */
+  /** The past states that are open. */
   readonly past: PastStates;
-  /** Bytes of earlier pages that a restore collects. */
+  /** Maximum bytes of earlier pages that a restore collects before it applies them. */
   readonly undoBytes: number;
-  /** Makes room on a full disk, by giving up history that the log alone cannot; false if it cannot, or not within this call. */
+  /**
+   * Deletes history on a full disk that the log alone cannot delete; returns false if there was no room within this
+   * call.
+   */
   makeRoom: () => boolean = () => false;
-  /** Of the next commit; null: it has none. */
+  /** The annotation of the next commit; null if it has none. */
   annotation: Uint8Array | null = null;
   readonly #log: CommitLog;
   readonly #transaction: TransactionPages;
-  /** An earlier state that is shown, or none, and the step before any change. */
+  /**
+   * The restored state that SQLite reads although it is not committed yet, and the task that commits it; null if none.
+   */
   #shown: { readonly earlier: EarlierPages | null; readonly commit: () => void } | null = null;
   #isHeld = false;
   #failed: Failed = { kind: 'no' };
@@ -160,7 +165,7 @@ export class PageStore implements DatabaseFile {
 
   // ---- Called by the rest of the log.
 
-  /** Commits what was collected, with these flags. */
+  /** Commits the transaction that `isHeld` collected, with these flags. */
   releaseAs(flags: number): void {
     this.#isHeld = false;
     this.commitAs(flags, this.#log.nextSequence, this.#takeAnnotation());
@@ -199,7 +204,7 @@ export class PageStore implements DatabaseFile {
   }
 
   #append(flags: number, sequence: number, annotation: Uint8Array | null): boolean {
-    // Nothing of it is in the active segment, which may end then.
+    // If no part of the transaction is in the active segment, the segment may end before the transaction is written.
     const mayEnd = !this.#log.hasOpenParts;
     for (;;) {
       try {
@@ -218,18 +223,22 @@ export class PageStore implements DatabaseFile {
     return this.#shown?.earlier?.pageCount ?? this.#transaction.pageCount;
   }
 
-  /** Takes the running transaction back to an earlier state. `isLast`: no other change is expected. */
+  /**
+   * Applies the pages of an earlier state to the running transaction. `isLast` says that no other change is expected.
+   */
   undo(earlier: UndoneState, isLast = false): void {
     this.#transaction.editAll(earlier.pageIndexes(), earlier.apply, isLast);
     this.#transaction.truncate(earlier.pageCount);
   }
 
-  /** Shows an earlier state, until `commit` has committed it: it is called before anything is changed. Null: none. */
+  /**
+   * Lets SQLite read an earlier state that is not committed yet; null for none. `commit` is called before any change.
+   */
   show(earlier: EarlierPages | null, commit: () => void): void {
     this.#shown = { earlier, commit };
   }
 
-  /** Commits the state that is shown. @throws DISK_FULL, IO, CORRUPT: it is still shown */
+  /** Commits the state that `show` has set. @throws DISK_FULL, IO, CORRUPT: SQLite still reads that state */
   commitShown(flags: number, sequence: number, annotation: Uint8Array | null): void {
     const earlier = this.#shown?.earlier ?? null;
     if (earlier === null) return;
@@ -243,7 +252,7 @@ export class PageStore implements DatabaseFile {
     this.#shown = null;
   }
 
-  /** A plain SQLite image of the state that is shown or committed, between transactions. @throws CORRUPT */
+  /** Returns a plain SQLite image of the shown or committed state; only between transactions. @throws CORRUPT */
   image(): Uint8Array<ArrayBuffer> {
     const pageCount = this.#shown?.earlier?.pageCount ?? this.committed.pageCount;
     const image = new Uint8Array(pageCount * PAGE_BYTES);
@@ -255,7 +264,7 @@ export class PageStore implements DatabaseFile {
     return image;
   }
 
-  /** True while a state is shown that is not committed. */
+  /** True while SQLite reads a state that is not committed yet. */
   get isShowing(): boolean {
     return this.#shown !== null;
   }
@@ -271,7 +280,7 @@ export class PageStore implements DatabaseFile {
     this.#transaction.forget();
   }
 
-  /** The last call here. SQLite may still call, but reaches no file and commits nothing. */
+  /** Ends the store: later calls of SQLite reach no file and commit nothing. */
   end(): void {
     if (this.#failed.kind === 'ended') return;
     this.#failed = { kind: 'ended' };
@@ -297,18 +306,19 @@ export class PageStore implements DatabaseFile {
   }
 
   /**
-   * Gives up the oldest segment, even if the checkpoint before the last one needs it, or the commits are all in the
-   * active one, which ends then. No restore may be pending. False if there is no history, or if it `isBusy` at a flush.
+   * Deletes the oldest segment, even if the checkpoint before the last one needs it. If all commits are in the active
+   * segment, that one ends first. No restore may be pending. Returns false if there is no history, or if `isBusy` after
+   * a flush.
    */
   *giveUpHistory(isBusy: () => boolean): Flushing<boolean> {
     const log = this.#log;
     const isAll = () => log.sealed.oldest === log.active.number;
     const isLate = () => isBusy() || this.committed.isCheckpointing;
-    // A disk that takes no cut either is not only full.
+    // If the disk refuses even to shorten a file, its problem is not only missing space.
     if (log.active.hasUncutRemains) return false;
     yield* log.flush();
     if (isAll()) {
-      if (!log.canRotate) return false; // a checkpoint would be for nothing, at each refused commit
+      if (!log.canRotate) return false; // otherwise every refused commit would make a useless checkpoint
       if (isLate() || !(yield* this.checkpoint(null)) || isLate()) return false;
       yield* this.rotateLog();
       if (isAll()) return false;
@@ -321,7 +331,7 @@ export class PageStore implements DatabaseFile {
     return !isLate() && log.pruneOldest();
   }
 
-  /** A checkpoint that keeps pages which the running transaction has written to the main file. */
+  /** Makes a checkpoint; pages that the running transaction has written to the main file stay there. */
   checkpoint(pendingRestore: PendingRestore | null): Flushing<boolean> {
     return this.committed.checkpoint(pendingRestore, !this.#transaction.hasDirect);
   }
@@ -337,7 +347,7 @@ export class PageStore implements DatabaseFile {
     this.#shown?.earlier?.apply(target, pageIndex);
   }
 
-  /** A change failed: SQLite's later calls in its transaction fail too. */
+  /** Reports a failed change; SQLite's later calls in this transaction fail too. */
   #refuse(error: unknown): never {
     this.rollback();
     this.#failed = { kind: 'refused', error };
@@ -355,7 +365,10 @@ export class PageStore implements DatabaseFile {
   }
 }
 
-/** IO: the caller should have known; OBJECT_RESET: it may try again. */
+/**
+ * Makes the error of a call on closed files: IO if the call is a defect of the caller, OBJECT_RESET if it may be
+ * retried.
+ */
 export function storageClosed(operation: string, code: 'IO' | 'OBJECT_RESET' = 'IO') {
   return storageError(code, `${operation}: the storage of the object is closed.`);
 }

@@ -4,7 +4,7 @@ import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
 import { type Checksum, wordsOf } from './checksum.ts';
 
-/** SQLite's page size in bytes; the same as workerd's, so that sizes agree. */
+/** SQLite's page size in bytes; equal to workerd's, so that database sizes agree. */
 export const PAGE_BYTES = 4096;
 export const PAGE_WORDS = PAGE_BYTES / 4;
 
@@ -19,7 +19,7 @@ export const COUNTER_WORDS = [6, 23] as const;
  */
 export type EachPage = (page: Uint8Array, pageIndex: number) => void;
 
-/** An error about one page, numbered from 1 as SQLite does. */
+/** Makes an error about one page, whose number counts from 1 as in SQLite. */
 export function corruptPage(pageIndex: number, fact: string) {
   return storageError('CORRUPT', `page ${pageIndex + 1}: ${fact}.`);
 }

@@ -1,11 +1,10 @@
 // An earlier state of the database as a file that SQLite reads, beside the running one.
 //
 // A page is looked up in `#kept` (pages that differ from the committed ones), then in the committed
-// state. Opening fills `#kept` by undoing the records after the moment; from then on, a commit that is
-// about to replace a page has it kept first. So neither pruning, nor checkpoints, nor rotation of the
-// log concern a state that is open.
+// state. Opening fills `#kept` by undoing the records after the moment. From then on, a commit copies each page into
+// `#kept` before it replaces it. So pruning, checkpoints and rotation of the log do not affect an open state.
 //
-// Invariant: its pages never change. Ended, it throws the reason.
+// Invariant: its pages never change. After its end, every read throws the reason.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { DatabaseFile } from '../file/file.ts';
@@ -16,29 +15,33 @@ import { type EachPage, PAGE_BYTES } from './pages.ts';
 import { Slab } from './slab.ts';
 import type { UndonePages } from './undo.ts';
 
-/** The present state's functions for a past state. */
+/** The functions of the committed pages that a past state uses. */
 export interface PresentPages extends PageLayer {
   /** @throws CORRUPT */
   read(pageIndex: number, target: Uint8Array): void;
-  /** Passes each page to `use`, with bytes that are valid until it returns. The indexes are in order. @throws CORRUPT */
+  /**
+   * Passes each page to `use`, with bytes that are valid until it returns. The indexes are in order.
+   *
+   * @throws CORRUPT
+   */
   readAll(pageIndexes: readonly number[], use: EachPage): void;
 }
 
-// Shared by all past states: never in use across turns of the event loop.
+// One buffer for all past states: every use ends within one turn of the event loop.
 const wholePage = new Uint8Array(PAGE_BYTES);
 
 export class PastState implements DatabaseFile, UndonePages, PageLayer {
   readonly #present: PresentPages;
-  /** Asked before one more page is kept. @throws MEMORY_FULL */
+  /** Called before one more page is kept; it may end other states. @throws MEMORY_FULL */
   readonly #makeRoom: (state: PastState) => void;
   readonly #kept: KeptPages;
   #pageCount: number;
-  /** Pages from here on are not those of the present state, even if it has them. */
+  /** Pages from this index on are never read from the committed state, even if it has them. */
   #sharedPages: number;
   #ended: Error | undefined;
   #onEnd = () => {};
 
-  /** It begins as the present state; undoing takes it back from there. */
+  /** Starts as the committed state; `undo` then takes it back to the earlier one. */
   constructor(
     present: PresentPages,
     makeRoom: (state: PastState) => void,
@@ -51,12 +54,12 @@ export class PastState implements DatabaseFile, UndonePages, PageLayer {
     this.#sharedPages = present.pageCount;
   }
 
-  /** How many pages it keeps. */
+  /** Number of pages in `#kept`. */
   get keptPages(): number {
     return this.#kept.size;
   }
 
-  /** The present state. */
+  /** The committed state. */
   get below(): PresentPages {
     return this.#present;
   }
@@ -67,12 +70,12 @@ export class PastState implements DatabaseFile, UndonePages, PageLayer {
     for (let i = this.#sharedPages; i < end; i++) yield i;
   }
 
-  /** Why it can no longer be read; undefined while it can. */
+  /** The reason why it can no longer be read; undefined while it can. */
   get ended(): Error | undefined {
     return this.#ended;
   }
 
-  /** The last call here but reads, which throw the reason. Idempotent. */
+  /** Ends the state: later reads throw the reason. Idempotent. */
   end(reason: Error): void {
     if (this.#ended) return;
     this.#ended = reason;
@@ -80,12 +83,12 @@ export class PastState implements DatabaseFile, UndonePages, PageLayer {
     this.#onEnd();
   }
 
-  /** Calls the task when it ends, perhaps while SQLite commits: it must not call SQLite. */
+  /** Runs the task when the state ends. That may happen while SQLite commits, so the task must not call SQLite. */
   whenEnded(task: () => void): void {
     this.#onEnd = task;
   }
 
-  /** A commit is about to replace or remove this page. Ends the state if it cannot be kept. */
+  /** Copies a page that a commit is about to replace or remove. Ends the state if there is no room for the copy. */
   keep(pageIndex: number): void {
     if (this.#ended || pageIndex >= this.#sharedPages || this.#kept.has(pageIndex)) return;
     try {
@@ -166,7 +169,7 @@ export class PastState implements DatabaseFile, UndonePages, PageLayer {
     this.#sharedPages = Math.min(this.#sharedPages, pageCount);
   }
 
-  /** A page that is kept, or about to be. */
+  /** Returns the kept copy of a page, or makes one. */
   #keptPage(pageIndex: number): Uint8Array {
     const known = this.#kept.get(pageIndex);
     if (known !== undefined) return known;

@@ -1,8 +1,8 @@
 // The past states of one object that are open, and the memory that they share.
 //
-// Invariant: every page that a commit replaces is offered to each of them before. When memory runs out,
-// the state that was used longest ago is ended; whoever needs it opens it again. States that branches begin with
-// are pinned: they keep their pages elsewhere, and neither make room nor need any.
+// Invariant: before a commit replaces a page, every open state gets it. When memory runs out, the least recently used
+// state is ended; its user can open it again. The states that branches begin with are pinned: their pages lie
+// elsewhere, so they are never ended to make room, and need no room here.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
@@ -13,17 +13,17 @@ import { PastState, type PresentPages } from './past-state.ts';
 import { findTarget, type Place } from './target-search.ts';
 import { undoBackTo } from './undo.ts';
 
-/** How many states of one object are open at once: each has a connection of SQLite. */
+/** Maximum number of open states per object, because each has a connection of SQLite. */
 export const PAST_STATES_MAX = 4;
 
-/** Bytes of pages that the open states of one object keep in memory. */
+/** Maximum memory for the pages of one object's open states, in bytes. */
 export const PAST_BYTES = 64 << 20;
 
 export class PastStates {
   readonly #present: PresentPages;
   readonly #pagesMax: number;
   readonly #undoBytes: number;
-  /** In order of use, the latest last. */
+  /** The open states in order of use, the most recently used last. */
   readonly #open = new Set<PastState>();
   readonly #pinned = new Set<PastState>();
 
@@ -39,7 +39,7 @@ export class PastStates {
   }
 
   /**
-   * Opens the state after the target's commit. Commits meanwhile are not part of it.
+   * Opens the state after the target's commit; commits made during the opening do not change it.
    *
    * @throws BOOKMARK_UNAVAILABLE, BOOKMARK_INVALID, CORRUPT, MEMORY_FULL
    */
@@ -52,7 +52,7 @@ export class PastStates {
   }
 
   /**
-   * The same, for a branch: it is not ended for others, nor are others for it.
+   * Opens the state that a branch begins with. It is not ended to make room for others, nor are others ended for it.
    *
    * @throws BOOKMARK_UNAVAILABLE, BOOKMARK_INVALID, CORRUPT, DISK_FULL, MEMORY_FULL
    */
@@ -74,12 +74,12 @@ export class PastStates {
     return state;
   }
 
-  /** The state is in use: others are ended before it. */
+  /** Marks a state as used, so that others are ended before it. */
   use(state: PastState): void {
     if (this.#open.delete(state)) this.#open.add(state);
   }
 
-  /** A commit is about to replace or remove these pages. */
+  /** Offers the pages that a commit is about to replace or remove to every open state. */
   keep(pageIndexes: Iterable<number>): void {
     for (const pageIndex of pageIndexes) {
       for (const states of [this.#open, this.#pinned]) {
@@ -125,7 +125,7 @@ export class PastStates {
   }
 }
 
-/** The reason of a state that made room for others, or whose handle was closed. */
+/** Makes the error of a state that was ended to make room, or whose handle was closed. */
 export function closedPast(): Error {
   return storageError(
     'MOMENT_CLOSED',

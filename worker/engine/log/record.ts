@@ -4,13 +4,13 @@
 // bytes redo after a crash, the old bytes undo for a restore. Redo and undo are idempotent, so they
 // repair pages that were torn in the main file. Layout: docs/commit-log-format.md.
 //
-// Numbers are little-endian, the byte order of every engine that runs WebAssembly.
-// Knows nothing of files: it encodes into a buffer and decodes from one.
+// Numbers are little-endian, the byte order of every engine that runs WebAssembly. Records are encoded into a buffer
+// and decoded from one; reading and writing files is the caller's work.
 
 import { type Checksum, wordsOf } from './checksum.ts';
 import { PAGE_BYTES, PAGE_WORDS } from './pages.ts';
 
-/** Byte offsets of the record header. */
+/** Offsets of the fields of a record's header, in bytes. */
 export const RECORD = {
   sum: 0,
   magic: 8,
@@ -27,53 +27,55 @@ export const RECORD = {
 export const RECORD_HEADER_BYTES = 64;
 export const RECORD_MAGIC = 0x434c4f47;
 
-/** Bytes of one page's entry before its ranges: page index, new checksum, info. */
+/** Size of a page's entry before its ranges: page index, new checksum, info. */
 const ENTRY_HEADER_BYTES = 12;
 
-/** Bytes of one range before its old and new bytes: first word, number of words. */
+/** Size of a range before its old and new bytes: first word, number of words. */
 const RANGE_HEADER_BYTES = 4;
 
-/** Byte offsets of the body of a marker record. */
+/** Offsets of the fields in the body of a marker, in bytes. */
 const MARKER_BODY = { sequence: 0, sum: 8 } as const;
 const MARKER_BODY_BYTES = 16;
 
-/** Byte offset at which an annotation says how many bytes it has. */
+/** Offset of an annotation's length in the annotation, in bytes. */
 export const ANNOTATION_LENGTH = 4;
 
-/** Another part of the same transaction follows. */
+/** Flag: another part of the same transaction follows. */
 export const CONTINUES = 1;
-/** The transaction is a restore: the pending restore is done. */
+/** Flag: the transaction is a restore, and completes the pending one. */
 export const RESTORE = 2;
-/** Not a transaction: its body sets or cancels the pending restore. */
+/** Flag: the record is not a transaction; its body sets or cancels the pending restore. */
 export const MARKER = 4;
-/** A branch became the object. */
+/** Flag: the transaction replaced the object's state with that of a branch (promote). */
 export const PROMOTE = 8;
-/** An annotation follows the header. */
+/** Flag: an annotation follows the header. */
 export const ANNOTATED = 16;
 
 /**
- * The record stands for several commits of a folded segment: it has only old bytes, its own checksum, and that of the
- * commit's record (its name in bookmarks, and in the chain) in place of the last durable commit.
+ * Flag: the record replaces several commits in a folded segment. It has only old bytes. In place of the last durable
+ * commit, it stores the checksum of the replaced record, by which bookmarks and the chain of records know the commit.
  */
 export const FOLDED = 32;
 
-/** The page did not exist before: ranges contain only new bytes, and the old page is zeros. */
+/** Flag of an entry: the page did not exist before. Ranges contain only new bytes, and the old page is zeros. */
 const FRESH = 1 << 16;
-/** The page does not exist afterwards: ranges contain only old bytes, and the new page is zeros. */
+/** Flag of an entry: the page does not exist afterwards. Ranges contain only old bytes, and the new page is zeros. */
 const GONE = 1 << 17;
 const RANGE_COUNT_MASK = 0xffff;
 
 /** A part is written once it is longer than this; a large transaction is a sequence of parts. */
 export const PART_BYTES = 1 << 20;
 
-/** Upper bound of one page's entry: one range over the whole page (a gap saves more than it costs). */
+/**
+ * Maximum size of a page's entry: one range over the whole page. Several ranges are only used where they are smaller.
+ */
 const ENTRY_BYTES_MAX = ENTRY_HEADER_BYTES + RANGE_HEADER_BYTES + 2 * PAGE_BYTES;
 
 /** The header of a record, except for the fields that the writer computes. */
 export interface RecordHeader {
   readonly sequence: number;
   readonly timeMs: number;
-  /** Last sequence known to be durable when this record was written. */
+  /** The last sequence that was known to be durable when this record was written. */
   readonly durableSequence: number;
   /** Checksum of the record before this one: a chain that leftover records cannot join. */
   readonly previousSum: number;
@@ -86,15 +88,15 @@ export interface RecordHeader {
 
 /** A record read from a log. */
 export interface Record extends RecordHeader {
-  /** Names the record. Of a folded one, the checksum that the commit's own record had. */
+  /** The checksum that identifies the record. A folded record has the checksum of the record that it replaces. */
   readonly sum: number;
-  /** Checksum of its bytes. */
+  /** Checksum of the record's bytes. */
   readonly bytesSum: number;
-  /** Bytes of the whole record, a multiple of eight. */
+  /** Size of the whole record in bytes, a multiple of eight. */
   readonly length: number;
 }
 
-/** The words of a page that is all zeros; never written. */
+/** The words of a page of zeros; do not write to it. */
 export const ZERO_WORDS = new Uint32Array(PAGE_WORDS);
 
 /** How one page changes. `before` or `after` is null if the page does not exist then. */
@@ -129,7 +131,7 @@ export class RecordWriter {
     return this.#end === this.#start;
   }
 
-  /** True if the part should be written before more is added. */
+  /** True if the record should be written before more is added. */
   get isFull(): boolean {
     return this.#end >= PART_BYTES;
   }
@@ -179,7 +181,7 @@ export class RecordWriter {
     return at;
   }
 
-  /** Adds the old words of a page, in ranges; `isFresh`: it did not exist. For a folded record. */
+  /** Adds only the old words of a page, for a folded record. `isFresh` says that the page did not exist. */
   addOld(pageIndex: number, isFresh: boolean, eachOld: (use: EachRange) => void): void {
     this.#reserve(ENTRY_BYTES_MAX + 8);
     const start = this.#end >> 2;
@@ -196,7 +198,7 @@ export class RecordWriter {
     this.#end = at << 2;
   }
 
-  /** Adds the body of a marker: the pending restore as two numbers. */
+  /** Adds the body of a marker: the sequence and checksum of the pending restore. */
   addMarker(sequence: number, sum: number): void {
     this.#reserve(MARKER_BODY_BYTES);
     const view = new DataView(this.#bytes.buffer, this.#end);
@@ -231,7 +233,7 @@ export class RecordWriter {
     return { bytes: this.#bytes.subarray(0, this.#end), sum };
   }
 
-  /** One range over the whole page. */
+  /** Adds one range over the whole page. */
   #addWhole(before: Uint32Array | null, after: Uint32Array | null): number {
     const words = this.#words;
     let at = (this.#end + ENTRY_HEADER_BYTES) >> 2;
@@ -269,7 +271,7 @@ export class RecordWriter {
   }
 
   #reserve(moreBytes: number): void {
-    // 64 KB, doubled, plus multiples of eight: a length that every typed array can view.
+    // The new length stays a multiple of eight, so that every typed array can view it.
     if (this.#end + moreBytes <= this.#bytes.length) return;
     const buffer = new ArrayBuffer(this.#bytes.length * 2 + moreBytes);
     const grown = new Uint8Array(buffer);
@@ -281,14 +283,14 @@ export class RecordWriter {
   }
 }
 
-/** Index of the first word, from `from` on, in which two pages differ; `PAGE_WORDS` if there is none. */
+/** Finds the first word, from `from` on, in which two pages differ; returns `PAGE_WORDS` if there is none. */
 export function nextDifference(a: Uint32Array, b: Uint32Array, from: number): number {
   let i = from;
   while (i < PAGE_WORDS && i % 8 !== 0) {
     if (a[i] !== b[i]) return i;
     i++;
   }
-  // Eight at a time: every commit compares its pages, of which few words differ.
+  // Compare eight words at a time: every commit compares its pages, and few of their words differ.
   for (; i < PAGE_WORDS; i += 8) {
     const differs =
       (a[i]! ^ b[i]!) |
@@ -307,14 +309,14 @@ export function nextDifference(a: Uint32Array, b: Uint32Array, from: number): nu
 }
 
 /**
- * Every so many words of a page are looked at first, but not word 0: that of an overflow page is the number of the
- * next one, and stays when SQLite replaces a large value in the pages that the old one had.
+ * Distance between the words of a page that `isReplaced` compares. It leaves out word 0: in an overflow page that is
+ * the number of the next page, which stays when SQLite stores a new large value in the pages of the old one.
  */
 const SAMPLE_WORDS = 32;
 
 /**
- * True if no sampled word is the same: the page of a large value that was overwritten, whose ranges would
- * be looked for in vain. Of a page that is the same in between, more is logged than changed.
+ * True if no sampled word is equal. Such a page usually holds a large value that was overwritten, so it is logged whole
+ * without a search for equal ranges. If the page has equal words between the samples, they are logged too.
  */
 function isReplaced(before: Uint32Array, after: Uint32Array): boolean {
   for (let i = SAMPLE_WORDS; i < PAGE_WORDS; i += SAMPLE_WORDS)
@@ -322,7 +324,7 @@ function isReplaced(before: Uint32Array, after: Uint32Array): boolean {
   return before[PAGE_WORDS - 1] !== after[PAGE_WORDS - 1];
 }
 
-// The header that is being read: a copy takes a tenth of the time of a DataView on each record.
+// A buffer into which each header is copied: that takes a tenth of the time of a DataView for every record.
 const headerBytes = new Uint8Array(RECORD_HEADER_BYTES);
 const headerWords = new Uint32Array(headerBytes.buffer);
 const headerDoubles = new Float64Array(headerBytes.buffer);
@@ -362,7 +364,7 @@ export function isIntact(bytes: Uint8Array, record: Record, checksum: Checksum):
   return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.bytesSum;
 }
 
-/** The annotation of a record whose beginning is in `bytes`; null: it has none. */
+/** Returns the annotation of a record whose beginning is in `bytes`; null if it has none. */
 export function annotationIn(bytes: Uint8Array, { flags }: Record): Uint8Array | null {
   if ((flags & ANNOTATED) === 0) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset + RECORD_HEADER_BYTES);
@@ -370,12 +372,12 @@ export function annotationIn(bytes: Uint8Array, { flags }: Record): Uint8Array |
   return bytes.subarray(RECORD_HEADER_BYTES, RECORD_HEADER_BYTES + length);
 }
 
-/** Where the pages of a record begin, or the body of a marker. */
+/** Returns the offset of a record's first page entry, or of a marker's body. */
 function bodyStart(bytes: Uint8Array, record: Record): number {
   return RECORD_HEADER_BYTES + (annotationIn(bytes, record)?.length ?? 0);
 }
 
-/** The two numbers of a marker record. */
+/** Reads the sequence and the checksum in the body of a marker. */
 export function markerBody(bytes: Uint8Array, record: Record): { sequence: number; sum: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset + bodyStart(bytes, record));
   return {
@@ -402,7 +404,7 @@ export class PageEntry {
   readonly #rangeCount: number;
   readonly #hasOnlyOld: boolean;
 
-  /** `hasOnlyOld`: of a folded record. */
+  /** Reads the entry at word `at`; `hasOnlyOld` says that it belongs to a folded record. */
   constructor(words: Uint32Array, at: number, hasOnlyOld = false) {
     const info = words[at + 2]!;
     this.pageIndex = words[at]!;
@@ -432,12 +434,12 @@ export class PageEntry {
     this.#apply(page, 'old');
   }
 
-  /** Passes the old words of each range. */
+  /** Passes the old words of each range to `use`. */
   eachOld(use: EachRange): void {
     this.#each('old', use);
   }
 
-  /** Word offset after the entry. */
+  /** Returns the word offset after the entry. */
   end(): number {
     return this.#each('new', null);
   }
@@ -464,7 +466,7 @@ export class PageEntry {
   }
 }
 
-/** The entries of a record, in order. */
+/** Returns the page entries of a record, in order. */
 export function entriesOf(bytes: Uint8Array, record: Record): PageEntry[] {
   const entries: PageEntry[] = [];
   if ((record.flags & MARKER) !== 0) return entries;

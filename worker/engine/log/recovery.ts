@@ -24,16 +24,16 @@ import { isEmptied, provesFlushed, SEGMENT_HEADER_BYTES, Segment } from './segme
 
 export interface RecoveryOptions extends CheckpointOptions {
   readonly spillBytes: number;
-  /** Bytes of pages that open past states keep in memory. */
+  /** Maximum bytes of pages that open past states keep in memory. */
   readonly pastBytes: number;
-  /** Bytes of earlier pages that a restore, or the opening of a past state, collects in memory until they are undone. */
+  /** Maximum bytes of earlier pages that a restore, or the opening of a past state, collects before it applies them. */
   readonly undoBytes: number;
   readonly segmentBytes: number;
-  /** The state that a branch begins with; the branch's files release it when they are closed. */
+  /** The state that a branch begins with, if the object is one; closing its files releases the state. */
   readonly base?: BranchBase;
 }
 
-/** An opened object. Its files stay open until it is closed. */
+/** The parts of an opened object. Its files stay open until it is closed. */
 export interface Recovered {
   readonly main: MainFile;
   readonly log: CommitLog;
@@ -100,8 +100,8 @@ export async function recover(
     );
     const committed = new CommittedPages(main, checkpoints, log, replay.redo, options);
     const pages = new PageStore(committed, main, log, options);
-    // The newest slot was lost. Without a new one, each such crash would make the next opening longer
-    // (as it does when the disk is too full for a checkpoint: an opening gives up no history).
+    // The newest slot was lost, so the checkpoint lies in an older segment. Make a new one, otherwise openings would
+    // become longer with every such crash. If the disk is too full, there is none: an opening does not delete history.
     const isBehind = active.number !== checkpoints.last.segment;
     if (isBehind) {
       log.keepFrom(0);
@@ -135,7 +135,7 @@ async function openCheckpoints(
     position: { offset: SEGMENT_HEADER_BYTES, sequence: 0, timeMs, sum: 0 },
   };
   const created = CheckpointFile.create(files.checkpoint, environment.randomUint32(), first);
-  // Durable before any segment exists, because a log without a slot counts as damage.
+  // Flush the slot before any segment exists, because a log without a slot counts as damage.
   await created.flush();
   return created;
 }
@@ -148,7 +148,7 @@ async function openNeeded(files: OpeningFiles, { segment, position }: Checkpoint
   await files.openFrom(segment);
 }
 
-/** True for the position where the history of an object begins. */
+/** True if the history of an object begins at this position. */
 function isBeginning({ sequence, offset }: LogPosition): boolean {
   return sequence === 0 && offset === SEGMENT_HEADER_BYTES;
 }
@@ -168,7 +168,7 @@ function replayLog(
   return replay;
 }
 
-/** The segment with the checkpoint's position. @throws CORRUPT */
+/** Reads the segment with the checkpoint's position. @throws CORRUPT */
 function readFirst(
   files: OpeningFiles,
   { segment: number, position }: Checkpoint,
@@ -216,10 +216,9 @@ function refuseDamage(files: OpeningFiles, replay: Replay, checkpoints: Checkpoi
 }
 
 /**
- * Makes the state that is shown from now on stay: commits that a crash of the program left unflushed,
- * and the end of the log, where commits may have been discarded or torn. On exact files
- * all commits are durable already, so a full disk is no error: the next commit stores the end of the log. Returns
- * true if the medium flushes at once.
+ * Makes the recovered state durable: commits that a crash of the program left unflushed, and the end of the log, where
+ * commits may have been discarded or torn. If the files are exact, all commits are durable already; then a full disk is
+ * ignored, because the next commit stores the end of the log. Returns true if flushes end inside the call.
  */
 async function keepEnd({ active, position }: Replay, isExact: boolean): Promise<boolean> {
   active.cutBehind(position.offset);
@@ -246,16 +245,15 @@ async function removePruned(
   while (existing.has(oldest - 1)) oldest = spans.of(oldest - 1).first;
   for (; oldest < firstNeeded; oldest = spans.of(oldest).last + 1) {
     await files.openSegments([oldest]);
-    // An empty one was pruned on a full disk, and the worker ended before it was removed. A folded one without a
-    // header was being made from segments that were pruned meanwhile. A damaged one is kept: reading it reports the
-    // damage.
+    // An empty segment was pruned on a full disk before the worker ended. A folded one without a header was being made
+    // from segments that were pruned meanwhile. A damaged segment is kept, so that reading it reports the damage.
     if (!isEmptied(files.segment(oldest), spans.of(oldest).minutes)) break;
   }
   await files.removeBefore(oldest);
   return oldest;
 }
 
-/** The oldest segments that are open, without a gap. */
+/** Returns the oldest segments whose files are open, up to the first one that is not. */
 function openHistory(files: OpeningFiles, oldest: number, active: number): OpenSegment[] {
   const opened: OpenSegment[] = [];
   for (

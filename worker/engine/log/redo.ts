@@ -13,9 +13,9 @@ import { entriesOf, type PageEntry, type Record } from './record.ts';
 
 export class Redo {
   readonly overlay: Overlay = new Map();
-  /** Number of pages in the state reached so far. */
+  /** Number of pages after the records applied so far. */
   pageCount: number;
-  /** Highest number of pages of any state so far. */
+  /** The highest number of pages after any record so far. */
   pageCountMost: number;
   readonly #main: SyncFile;
   readonly #checksum: Checksum;
@@ -23,7 +23,7 @@ export class Redo {
   /** The segment being replayed. */
   #segment: SyncFile;
 
-  /** `segment` is the one with the checkpoint's position. */
+  /** Starts with `segment`, the one with the checkpoint's position. */
   constructor(main: SyncFile, segment: SyncFile, pageCount: number, checksum: Checksum) {
     this.#main = main;
     this.#segment = segment;
@@ -32,13 +32,13 @@ export class Redo {
     this.pageCountMost = pageCount;
   }
 
-  /** Continues with the next segment: it began once the main file was flushed with all before it. */
+  /** Continues with the next segment; it began only after the main file was flushed with everything before it. */
   beginSegment(segment: SyncFile): void {
     this.#segment = segment;
     this.overlay.clear();
   }
 
-  /** Applies one record or one part, at `offset` of the segment. */
+  /** Applies a record at `offset` of the segment. */
   apply(bytes: Uint8Array, record: Record, offset: number): void {
     for (const entry of entriesOf(bytes, record)) this.#applyEntry(entry, offset);
   }
@@ -52,7 +52,7 @@ export class Redo {
     this.pageCountMost = Math.max(this.pageCountMost, pageCount);
   }
 
-  /** @throws CORRUPT if a rebuilt page is wrong, or the main file lacks pages. */
+  /** Verifies the rebuilt pages. @throws CORRUPT if one is wrong, or the main file lacks pages. */
   verify(): void {
     for (const [pageIndex, page] of this.overlay) {
       if (!(page instanceof Uint8Array)) continue;
@@ -93,7 +93,7 @@ export class Redo {
     if (known instanceof Uint8Array) return known;
     const page = new Uint8Array(PAGE_BYTES);
     if (known !== undefined) readImage(this.#segment, known, page, pageIndex, this.#checksum);
-    // Not verified: the page may be torn here, and redo repairs it.
+    // Do not verify the page: it may be torn here, and redo repairs it.
     else this.#main.read(page, pageIndex * PAGE_BYTES);
     return page;
   }

@@ -4,7 +4,7 @@
 // Invariant: `redo` holds the state at `position`, the end of the last whole commit, in `active`. The
 // parts of a transaction are applied only with the record that ends it.
 //
-// Whether the log ends here because of a crash or because of damage is decided by recovery.ts.
+// recovery.ts decides whether the log ends because of a crash or because of damage.
 
 import type { SyncFile } from '../file/file.ts';
 import { assert } from '../file/invariant.ts';
@@ -15,7 +15,7 @@ import { annotationIn, MARKER, markerBody, parseHeader, RESTORE } from './record
 import { Redo } from './redo.ts';
 import { type FoundRecord, positionAfter, type Segment } from './segment.ts';
 
-/** A part of a transaction that may have no end. */
+/** A part of a transaction whose last record may be missing. */
 interface Part {
   readonly offset: number;
   readonly length: number;
@@ -27,7 +27,7 @@ export class Replay {
   #position: LogPosition;
   #pendingRestore: PendingRestore | null;
 
-  /** Replays the segment with the checkpoint's position, from there on. */
+  /** Replays the segment with the checkpoint's position, starting there. */
   constructor(main: SyncFile, segment: Segment, checkpoint: Checkpoint, checksum: Checksum) {
     this.redo = new Redo(main, segment.file, checkpoint.pageCount, checksum);
     this.#active = segment;
@@ -36,17 +36,17 @@ export class Replay {
     this.#replayActive();
   }
 
-  /** The segment that the log ends in. */
+  /** The segment in which the log ends. */
   get active(): Segment {
     return this.#active;
   }
 
-  /** The end of the last whole commit. */
+  /** The position after the last whole commit. */
   get position(): LogPosition {
     return this.#position;
   }
 
-  /** The restore that is pending there. */
+  /** The restore that is pending at `position`; null if there is none. */
   get pendingRestore(): PendingRestore | null {
     return this.#pendingRestore;
   }

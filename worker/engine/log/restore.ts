@@ -1,14 +1,15 @@
-// The restore of an object: requested by a call, pending once it is in the log, shown by the next opening, and
-// committed before anything else is.
+// Restores an object to an earlier state. A call requests the restore; a flush writes the request to the log, where it
+// is pending; the next opening shows the earlier state; and the restore is committed before any other commit.
 //
 // A restore goes back to an earlier state by applying the old bytes of every later record. The changes form one
-// transaction with a record of its own, so that a restore can be undone too. Its cost depends on the changes since then,
-// not on the size of the database. The opening is answered from the earlier pages as they are collected; the record,
-// which takes longer, follows with the first commit, with the first use of the history, a second later, or when the
-// object is closed.
+// transaction with a record of its own, so that a restore can be undone too. Its cost depends on the changes since
+// then, not on the size of the database. The opening is answered from the earlier pages as they are collected; the
+// record, which takes longer, follows with the first commit, with the first use of the history, a second later, or when
+// the object is closed.
 //
-// Invariants: a shown state stays. Until the record is durable, the restore is pending in the log and the history it
-// needs is not pruned, so that an opening after a crash shows the same state. The commit has the time of the opening.
+// Invariants: once an opening has shown the earlier state, later openings show it too. Until the record is durable, the
+// restore is pending in the log and the history it needs is not pruned, so that an opening after a crash shows the same
+// state. The commit has the time of the opening.
 
 import {
   isStorageError,
@@ -28,33 +29,39 @@ import { findTarget } from './target-search.ts';
 import { undoBackTo } from './undo.ts';
 
 /**
- * The restore that is shown. `shown`: it is to be committed, with the time of the opening; the history from `segment` on is kept. `impossible`: a page that it
- * needs is damaged, so nothing can be committed. `owed`: the object is shown without it, because the disk takes neither
- * the restore nor its cancellation, and nothing can be committed before either.
+ * The state of a restore after the opening.
+ * `shown`: SQLite reads the earlier state; the restore will be committed with the time of the opening, and the history
+ * from `segment` on is kept until then.
+ * `impossible`: a page that it needs is damaged, so nothing can be committed.
+ * `owed`: the disk had room neither for the restore nor for its cancellation. The object is shown without the restore,
+ * and nothing can be committed before one of the two succeeds.
  */
 type Shown =
   | { readonly kind: 'none' }
   | { readonly kind: 'shown'; readonly timeMs: number; readonly segment: number }
   | { readonly kind: 'impossible' | 'owed'; readonly error: StorageError };
 
-/** Bytes of changed pages a restore keeps in memory: adjacent commits often change the same pages. */
+/**
+ * Bytes of changed pages that a restore keeps in memory; it is large because adjacent commits often change the same
+ * pages.
+ */
 const RESTORE_SPILL_BYTES = 64 << 20;
 
-/** Who made a restore that nobody is known to have requested. */
+/** The author of a restore whose requester is not known. */
 const RESTORED = annotationOf({ kind: 'restore' });
 
-// Shared by all objects of a worker: never in use across turns of the event loop.
+// One writer for all objects of a worker: every use ends within one turn of the event loop.
 const writer = new RecordWriter();
 
 export class Restore {
   readonly #log: CommitLog;
   readonly #pages: PageStore;
-  /** The pending restore as the log records it. */
+  /** The pending restore that the log contains. */
   #pending: PendingRestore | null;
   /** A requested restore that the next flush writes to the log. */
   #requested: PendingRestore | null = null;
   #shown: Shown = { kind: 'none' };
-  /** Where the log ended after the restore was committed; null if this opening made none. */
+  /** The end of the log after this opening's restore was committed; null if it committed none. */
   #madeAt: LogPosition | null = null;
 
   constructor(log: CommitLog, pages: PageStore, pending: PendingRestore | null) {
@@ -63,12 +70,12 @@ export class Restore {
     this.#pending = pending;
   }
 
-  /** The pending restore as the log records it. */
+  /** The pending restore that the log contains. */
   get pending(): PendingRestore | null {
     return this.#pending;
   }
 
-  /** Sequences of the commits that restores name. */
+  /** Sequences of the commits that the pending and the requested restore go back to. */
   get targets(): number[] {
     return [this.#pending, this.#requested].flatMap((target) => target?.sequence ?? []);
   }
@@ -78,19 +85,19 @@ export class Restore {
     return this.#requested !== null;
   }
 
-  /** True while a restore is shown that is to be committed. */
+  /** True while SQLite reads an earlier state that will be committed. */
   get isShown(): boolean {
     return this.#shown.kind === 'shown';
   }
 
-  /** True until the restore that is shown, or was committed last, is in the main file. */
+  /** True until this opening's restore is in the main file. */
   get isUnfinished(): boolean {
     if (this.isShown) return true;
     const isLast = this.#madeAt !== null && equalPositions(this.#madeAt, this.#log.position);
     return isLast && !this.#pages.committed.isCheckpointed;
   }
 
-  /** True if the restore is committed and not durable. */
+  /** True if the restore is committed but not durable yet. */
   get isUnflushed(): boolean {
     return this.#madeAt !== null && this.#madeAt.sequence > this.#log.durable.sequence;
   }
@@ -102,8 +109,8 @@ export class Restore {
   }
 
   /**
-   * Takes back a restore that was requested and is not shown; false if there is none. The next flush makes it durable.
-   * Not within a transaction, between whose parts no marker can lie.
+   * Cancels a requested restore that is not shown yet; returns false if there is none. The next flush makes this
+   * durable. Must not be called during a transaction, because a marker cannot lie between its parts.
    *
    * @throws DISK_FULL, IO: it is still requested
    */
@@ -117,7 +124,7 @@ export class Restore {
     return isTakenBack;
   }
 
-  /** Drops the request, and leaves commits that are not durable to the next opening. */
+  /** Drops the request; a restore whose commit is not durable is left to the next opening. */
   discard(): void {
     if (this.#log.needsFlush || this.isRequested) this.#madeAt = null;
     this.#requested = null;
@@ -181,7 +188,7 @@ export class Restore {
     this.#committed();
   }
 
-  /** The history that the next opening needs to show the restore again is there. @throws INTERNAL */
+  /** Asserts that the history that a shown restore needs still exists. @throws INTERNAL */
   checkHistory(): void {
     const shown = this.#shown;
     const isKept = shown.kind !== 'shown' || this.#log.sealed.oldest <= shown.segment;
@@ -197,8 +204,7 @@ export class Restore {
       this.#pages.show(earlier, () => this.commit());
       return;
     }
-    // Pages that did not fit in memory are in the running transaction, which is SQLite's once the object
-    // is open.
+    // Pages that did not fit in memory are in the running transaction; it must be empty when SQLite opens the file.
     try {
       this.#pages.undo(earlier, true);
       this.#pages.commitAs(RESTORE, this.#nextSequence, this.#annotation);
@@ -212,7 +218,7 @@ export class Restore {
     await runFlushing(this.#log.flush());
   }
 
-  /** Of its commit: who requested it, as far as the log still says so. */
+  /** The author of the restore's commit, if the log still contains it. */
   get #annotation(): Uint8Array {
     return this.#pending?.annotation ?? RESTORED.bytes;
   }
@@ -227,7 +233,7 @@ export class Restore {
     this.#madeAt = this.#log.position;
   }
 
-  /** Cancels a restore that is shown, as far as the disk allows: otherwise the next opening fails in the same way. */
+  /** Cancels a shown restore. If the disk refuses that, the next opening fails in the same way. */
   #giveUp(error: StorageError): void {
     this.#shown = { kind: 'impossible', error };
     try {

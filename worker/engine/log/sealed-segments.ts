@@ -1,6 +1,6 @@
-// The history of an object: the segments before the active one, until they are pruned.
+// Keeps and prunes the segments before the active one, which are an object's history.
 //
-// Invariants: they have no gap, and a segment that opening may need is never pruned.
+// Invariants: the segments have no gap, and a segment that the next opening may need is never pruned.
 //
 // Opening and removing files is asynchronous, but a commit that needs room on a full disk is not. So
 // `maintain` opens the oldest segments ahead, and later removes the emptied ones.
@@ -11,7 +11,7 @@ import type { Checksum } from './checksum.ts';
 import type { LogPosition } from './log-position.ts';
 import { damagedSegment, isEmptied, Segment, segmentName } from './segment.ts';
 
-/** How many of the oldest segments are kept open, so that they can be pruned on a full disk. */
+/** Number of the oldest segments that are kept open, so that they can be pruned on a full disk. */
 const READY = 4;
 
 export interface OpenSegment {
@@ -26,41 +26,41 @@ export interface History {
   readonly opened: OpenSegment[];
   /** Number of the oldest existing segment. */
   readonly oldest: number;
-  /** What folded segments stand for. */
+  /** The segments that each folded segment replaces. */
   readonly spans: Spans;
-  /** The oldest segment that opening may read. */
+  /** Returns the oldest segment that the next opening may read. */
   readonly firstNeeded: () => number;
-  /** The sequence of the oldest moment that a branch needs; infinite: there is none. */
+  /** Returns the sequence of the oldest state that a branch needs; infinite if there is none. */
   readonly pinnedSequence: () => number;
 }
 
-/** How much of the history is kept. What exceeds either bound is discarded. */
+/** Limits of the history; segments beyond either limit are discarded. */
 export interface KeptHistory {
-  /** Finds the sequence of the commit that it goes back to. */
+  /** Finds the sequence of the oldest commit to keep. */
   readonly from: () => Promise<number>;
-  /** Bytes of the segments. */
+  /** Maximum size of all segments, in bytes. */
   readonly bytes: number;
 }
 
 export class SealedSegments {
   readonly spans: Spans;
-  /** By the number of a folded segment: how much smaller it is than those it stands for. */
+  /** By the number of a folded segment: the bytes that folding saved. */
   readonly #savedBytes = new Map<number, number>();
   readonly #directory: FileDirectory;
   readonly #checksum: Checksum;
   readonly #firstNeeded: () => number;
   readonly #pinnedSequence: () => number;
-  /** The segment after all of these. */
+  /** Returns the active segment, which follows these. */
   readonly #active: () => Segment;
-  /** The first segment that a restore needs. */
+  /** Returns the first segment that a restore needs. */
   readonly #keptFrom: () => number;
-  /** The oldest segments, open. */
+  /** The open files of the oldest segments. */
   readonly #ready: OpenSegment[];
-  /** Files that were emptied, and are to be removed. */
+  /** Names of emptied files that `maintain` will remove. */
   readonly #emptied: string[] = [];
   #oldest: number;
   #oldestBase: LogPosition | null = null;
-  /** A segment has ended since `maintain` looked for what is not kept any more. */
+  /** True if a segment was added since `maintain` last pruned. */
   #hasGrown = false;
 
   constructor(history: History, active: () => Segment, keptFrom: () => number) {
@@ -81,7 +81,7 @@ export class SealedSegments {
     return this.#oldest;
   }
 
-  /** The oldest state in the history; null until `maintain` has looked. */
+  /** The position of the oldest state in the history; null until `maintain` has read it. */
   get oldestBase(): LogPosition | null {
     return this.#oldestBase;
   }
@@ -98,7 +98,7 @@ export class SealedSegments {
     this.#hasGrown = true;
   }
 
-  /** Empties the oldest segment, and gives its space back. False if it is needed, or it is not open. */
+  /** Empties the oldest segment to free its space. Returns false if the segment is needed, or its file is not open. */
   pruneOldest(): boolean {
     const victim = this.#ready[0];
     if (victim === undefined) return false;
@@ -126,8 +126,8 @@ export class SealedSegments {
   }
 
   /**
-   * Opens the oldest segments, and removes those that are not kept: all their commits come before the one whose state
-   * is, or the segments take too many bytes. The newest one stays, so that the last commit can be undone.
+   * Opens the oldest segments, and removes those beyond the limits: all their commits come before the oldest commit to
+   * keep, or the segments take too many bytes. The newest segment always stays, so that the last commit can be undone.
    */
   async maintain(kept: KeptHistory): Promise<void> {
     this.#hasGrown = false;
@@ -144,25 +144,25 @@ export class SealedSegments {
     }
   }
 
-  /** Bytes of this segment and those between it and the active one. */
+  /** Returns the size of this segment and of all segments between it and the active one. */
   bytesFrom({ number, precedingBytes }: Segment): number {
     let bytes = this.#active().precedingBytes - precedingBytes;
     for (const [folded, saved] of this.#savedBytes) if (folded >= number) bytes -= saved;
     return bytes;
   }
 
-  /** The segments before this one may be changed: neither opening, nor a restore, nor a branch needs their records. */
+  /** The first segment whose records an opening, a restore or a branch may need; earlier ones may be folded. */
   get firstFixed(): number {
     const newest = this.spans.of(this.#active().number - 1).first;
     return Math.min(newest, this.#firstNeeded(), this.#keptFrom());
   }
 
-  /** Opens the file of a folded segment that is being made. */
+  /** Opens a file for a new folded segment. */
   openFolded(span: Span): Promise<SyncFile> {
     return this.#directory.open(foldedName(span));
   }
 
-  /** The folded segment, whose header is durable, stands for its span from now on: removes the files of that. */
+  /** Replaces the segments of a span by a folded segment, whose header is durable, and removes their files. */
   async replace(span: Span, { file }: Segment, savedBytes: number): Promise<void> {
     const replaced: string[] = [];
     for (let number = span.last; number >= span.first; number = this.spans.before(number)) {
@@ -178,7 +178,7 @@ export class SealedSegments {
     for (const name of replaced) await this.#directory.remove(name);
   }
 
-  /** Removes the file of a folded segment that stands for nothing. */
+  /** Removes the file of a folded segment that has not replaced its span. */
   async abandon(span: Span, { file }: Segment): Promise<void> {
     file.close();
     await this.#directory.remove(foldedName(span));
@@ -199,7 +199,7 @@ export class SealedSegments {
     for (const { file } of this.#ready) file.close();
   }
 
-  /** True if a branch needs what the segment, which is the oldest, has changed. */
+  /** True if a branch needs the changes of this segment, the oldest one. */
   #isPinned({ number }: OpenSegment): boolean {
     const pinned = this.#pinnedSequence();
     if (pinned === Number.POSITIVE_INFINITY) return false;
@@ -221,10 +221,10 @@ export class SealedSegments {
     }
   }
 
-  /** True unless the oldest segment, which is not the only one, can be pruned. Damage ends that: it is not removed. */
+  /** True if the oldest segment must be kept; at least two are open. A damaged segment is always kept. */
   #isKept(sequence: number, bytes: number): boolean {
     const oldest = this.#ready.slice(0, 2);
-    // What is before a pruned segment was pruned too: a power failure has undone its removal.
+    // Segments before a pruned one were pruned too; a power failure has undone their removal.
     if (oldest.some((segment) => this.#isEmptied(segment))) return false;
     const [first, second] = oldest.map((segment) => this.#read(segment));
     if (!second) return true;
@@ -249,7 +249,7 @@ export class SealedSegments {
   #readWhole(segment: OpenSegment): Segment | null {
     const found = this.#read(segment);
     if (found !== null || segment.number < this.#oldest) return found;
-    // An empty file is a pruned segment: power may fail before the older ones are removed.
+    // An empty file is a pruned segment that a power failure has brought back.
     if (this.#isEmptied(segment)) return null;
     throw damagedSegment(segment.number);
   }
@@ -263,7 +263,7 @@ export class SealedSegments {
     else this.#oldestBase = null;
   }
 
-  /** One that was pruned, or that is damaged, counts for nothing: whoever reads it is told. */
+  /** Reads how many bytes each folded segment saves. Pruned and damaged ones count as 0; reading them reports that. */
   async #readSaved(): Promise<void> {
     this.spans.dropBefore(this.#oldest);
     for (const number of this.#savedBytes.keys()) {
@@ -290,10 +290,10 @@ export class SealedSegments {
   }
 }
 
-// ---- Which segments a folded one stands for. A number without a folded segment is a segment of its own. Invariant: spans do
-// not overlap, and a folded segment has the number of the last segment that it stands for.
+// ---- The spans of segments that folded segments replace. A segment that was not folded is a span of its own.
+// Invariant: spans do not overlap, and a folded segment has the number of the last segment that it replaces.
 
-/** Consecutive segments, from `first` to `last`; `minutes`: of which one state in so many minutes is kept; 0: all are. */
+/** The segments from `first` to `last`. One state in `minutes` minutes is kept of them; if it is 0, all states are. */
 export interface Span {
   readonly first: number;
   readonly last: number;
@@ -302,12 +302,12 @@ export interface Span {
 
 const NAME = /^fold-([0-9a-f]{8})-([0-9a-f]{8})-([0-9]{1,4})$/;
 
-/** File name of the folded segment that stands for a span. */
+/** Returns the file name of the folded segment that replaces a span. */
 export function foldedName({ first, last, minutes }: Span): string {
   return `fold-${segmentName(first).slice(4)}-${segmentName(last).slice(4)}-${minutes}`;
 }
 
-/** The span in the name of a folded segment; null for any other file. */
+/** Parses the file name of a folded segment; returns null for any other file. */
 export function foldedSpan(name: string): Span | null {
   const [, first, last, minutes] = NAME.exec(name) ?? [];
   if (first === undefined || last === undefined || minutes === undefined) return null;
@@ -318,7 +318,7 @@ export function foldedSpan(name: string): Span | null {
   };
 }
 
-/** True if a segment belongs to both. */
+/** True if at least one segment belongs to both spans. */
 export function overlap(one: Span, other: Span): boolean {
   return one.first <= other.last && other.first <= one.last;
 }
@@ -334,40 +334,40 @@ export class Spans {
     return this.#folded;
   }
 
-  /** The span to which a segment belongs. */
+  /** Returns the span to which a segment belongs. */
   of(number: number): Span {
     const found = this.#folded.find(({ first, last }) => first <= number && number <= last);
     return found ?? { first: number, last: number, minutes: 0 };
   }
 
-  /** The number under which a segment, or the folded one that stands for it, is read. */
+  /** Returns the number of the segment to read: the segment itself, or the folded one that replaces it. */
   keyOf(number: number): number {
     return this.of(number).last;
   }
 
-  /** The number before that of a segment. */
+  /** Returns the last segment before the span of this one. */
   before(number: number): number {
     return this.of(number).first - 1;
   }
 
-  /** The number after that of a segment. */
+  /** Returns the first segment after the span of this one. */
   after(number: number): number {
     return this.keyOf(this.of(number).last + 1);
   }
 
-  /** Name of the file with a segment's records. */
+  /** Returns the name of the file with a segment's records. */
   nameOf(number: number): string {
     const span = this.#folded.find(({ first, last }) => first <= number && number <= last);
     return span === undefined ? segmentName(number) : foldedName(span);
   }
 
-  /** How many files contain the segments from one number up to another, without it. */
+  /** Counts the files that contain the segments from `from` up to `end`, which is excluded. */
   countOf(from: number, end: number): number {
     const within = this.#folded.filter(({ first, last }) => first >= from && last < end);
     return within.reduce((count, { first, last }) => count - (last - first), end - from);
   }
 
-  /** A folded segment stands for these from now on, also for the folded ones among them. */
+  /** Records that a folded segment replaces this span, including folded segments in it. */
   add(span: Span): void {
     this.#folded = [...this.#folded.filter((other) => !overlap(other, span)), span];
   }

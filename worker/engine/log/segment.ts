@@ -1,11 +1,9 @@
 // A segment of the commit log: one file with a header, a sparse index and records. Only the active segment, the newest
 // one, is written.
 //
-// Invariants: records are chained by their checksums, so that reading stops at the first record that is torn, missing or
-// left over from an earlier epoch. The remains of a failed write are cut off before a flush ends, so that no opening finds
-// it. Layout: docs/commit-log-format.md.
-//
-// Knows nothing of transactions, and does not know where the log ends: its callers do.
+// Invariants: records are chained by their checksums, so that reading stops at the first record that is torn, missing
+// or left over from an earlier epoch. The remains of a failed write are cut off before a flush ends, so that no opening
+// finds them. Callers know where the log ends. Layout: docs/commit-log-format.md.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { isDiskFull, type SyncFile, WINDOW_BYTES, WindowReader } from '../file/file.ts';
@@ -26,7 +24,7 @@ import {
   type Record,
 } from './record.ts';
 
-/** Byte offsets of the header's fields. */
+/** Offsets of the header's fields, in bytes. */
 const HEADER = {
   sum: 0,
   magic: 8,
@@ -43,39 +41,41 @@ const HEADER = {
 } as const;
 const SEGMENT_MAGIC = 0x434c5347;
 
-/** Header and index: where the first record begins. */
+/** Size of the header with its index; the first record begins here. */
 export const SEGMENT_HEADER_BYTES = 4096;
 
-/** Byte offsets in the segment's header. */
+/** Offsets of the index in the segment's header, in bytes. */
 const INDEX = { sum: 64, count: 72, entries: 80 } as const;
 
-/** Byte offsets of one entry. */
+/** Offsets in an entry of the index, in bytes. */
 const ENTRY = { offset: 0, sequence: 8, timeMs: 16, sum: 24 } as const;
 const ENTRY_BYTES = 32;
 export const INDEX_ENTRIES_MAX = Math.floor((SEGMENT_HEADER_BYTES - INDEX.entries) / ENTRY_BYTES);
 
-/** Log bytes between two entries; doubled each time the index is full. */
+/** Distance in the log between two entries of the index, in bytes. It doubles each time the index is full. */
 const SPACING_BYTES = 1 << 16;
 
-/** Records up to this size are verified when only their headers are wanted: they are read with them. */
+/**
+ * When only headers are read, records up to this size are verified too, because they are read along with the header.
+ */
 const VERIFIED_BYTES = 1 << 16;
 
-/** How much is written at once when a file is written again. */
+/** Bytes per write when a file is written again. */
 const REWRITE_BYTES = 1 << 20;
 
-/** Zeros written after the end of the log, so that a flush need not record a new file size. */
+/** Zeros that are written after the end of the log, so that a flush need not store a new file size. */
 const AHEAD_BYTES_MIN = 1 << 16;
 const AHEAD_BYTES_MAX = 1 << 20;
 const ZEROS = new Uint8Array(AHEAD_BYTES_MAX);
-/** Records begin at multiples of this; they are looked for in so many bytes at a time, fewer than are read ahead. */
+/** Records begin at multiples of this. */
 const RECORD_STEP_BYTES = 8;
 const SCANNED_BYTES = 1 << 12;
 
-/** What a folded segment says of itself: see folding.ts. */
+/** The data in the header of a folded segment: see folding.ts. */
 export interface Folded {
-  /** It keeps one state in such a time. */
+  /** The time in which one state is kept. */
   readonly spacingMs: number;
-  /** How much smaller it is than the segments that it stands for. */
+  /** The bytes by which it is smaller than the segments that it replaces. */
   readonly savedBytes: number;
 }
 
@@ -87,8 +87,9 @@ export interface FoundRecord {
 }
 
 /**
- * The remains of a failed write after the end of the log: all its bytes may have arrived. `uncut`: it could not be cut
- * off, so the next flush tries again. `cut`: by a change of the file that may not be flushed yet.
+ * The remains of a failed write after the end of the log; all its bytes may have arrived. `uncut`: they could not be
+ * cut off, so the next flush tries again. `cut`: they were cut off by change number `change`, which may not be flushed
+ * yet.
  */
 type Remains =
   | { readonly kind: 'none' }
@@ -97,12 +98,12 @@ type Remains =
 
 const NO_REMAINS: Remains = { kind: 'none' };
 
-/** File name of a segment. */
+/** Returns the file name of a segment. */
 export function segmentName(number: number): string {
   return `log-${number.toString(16).padStart(8, '0')}`;
 }
 
-/** The segment number in a file name; null for any other file. */
+/** Parses the number in a segment's file name; returns null for any other file. */
 export function segmentNumber(name: string): number | null {
   return /^log-[0-9a-f]{8}$/.test(name) ? Number.parseInt(name.slice(4), 16) : null;
 }
@@ -110,17 +111,17 @@ export function segmentNumber(name: string): number | null {
 export class Segment {
   readonly number: number;
   readonly file: SyncFile;
-  /** State before the first record. */
+  /** The position before the first record. */
   readonly base: LogPosition;
-  /** Bytes of all segments before this one, pruned ones too. */
+  /** Size of all segments before this one, including pruned ones, in bytes. */
   readonly precedingBytes: number;
-  /** Null: its records are as they were written. */
+  /** The header data of a folded segment; null if this segment is not folded. */
   readonly folded: Folded | null;
   readonly #index: SegmentIndex;
   readonly #checksum: Checksum;
-  /** Size of the file, once it was asked for. */
+  /** Size of the file; null until it is known. */
   #capacity: number | null = null;
-  /** Changes of the file since it was opened, and how many of them are flushed. */
+  /** Number of changes of the file since it was opened, and number of those that are flushed. */
   #changes = 0;
   #flushed = 0;
   #remains: Remains = NO_REMAINS;
@@ -156,15 +157,15 @@ export class Segment {
     file.write(headerBytes(number, base, precedingBytes, checksum), 0);
     const index = new SegmentIndex();
     const created = new Segment(number, file, base, precedingBytes, index, checksum);
-    // Not asked for: a call that failed now would leave the log between two segments.
+    // Set the size without asking for it: a call that fails here would leave the log between two segments.
     created.#capacity = SEGMENT_HEADER_BYTES;
     created.#changes = 1;
     return created;
   }
 
   /**
-   * Begins a folded segment, of which this is the first, in a file. It has no header, so it stands for nothing, until
-   * `writeFolded`.
+   * Begins a folded segment that will replace this segment and later ones. It has no header until `writeFolded`, so
+   * until then it replaces nothing.
    */
   beginFolded(number: number, file: SyncFile): Segment {
     file.truncate(0);
@@ -190,12 +191,12 @@ export class Segment {
     return new Segment(number, file, base, preceding, index, checksum, folded);
   }
 
-  /** Bytes of the file. */
+  /** Size of the file, in bytes. */
   get sizeBytes(): number {
     return this.#readCapacity();
   }
 
-  /** True when a power failure can change nothing in the file. */
+  /** True if every change of the file is flushed. */
   get isFlushed(): boolean {
     return this.#flushed === this.#changes;
   }
@@ -205,7 +206,7 @@ export class Segment {
     return this.#remains.kind === 'uncut';
   }
 
-  /** True until nothing that a failed write left can come back after a power failure. */
+  /** True while remains of a failed write could come back after a power failure. */
   get hasRemains(): boolean {
     return this.#remains.kind !== 'none';
   }
@@ -229,7 +230,7 @@ export class Segment {
         if (!isDiskFull(error) || !makeRoom()) throw error;
       }
     }
-    // Overwritten, by a record that may be shorter.
+    // The record overwrites the remains, but it may be shorter than they are.
     if (this.#remains.kind === 'uncut') this.#remains = { kind: 'cut', change: this.#changes };
     this.#capacity = Math.max(this.#capacity ?? capacity, end + bytes.length);
   }
@@ -261,15 +262,15 @@ export class Segment {
   }
 
   /**
-   * Called before the file is flushed: cuts off what a failed write left. `end`: where the log ends. Returns how many
-   * changes the flush covers.
+   * Prepares a flush: cuts off the remains of a failed write. `end` is the end of the log. Returns the number of
+   * changes that the flush covers.
    */
   beforeFlush(end: number): number {
     if (this.#remains.kind === 'uncut') this.cutAt(end);
     return this.#changes;
   }
 
-  /** A flush has ended that covers so many changes. */
+  /** Records that a flush which covers so many changes has ended. */
   flushed(changes: number): void {
     assert(changes <= this.#changes, 'a flush covers changes that were not made');
     this.#flushed = Math.max(this.#flushed, changes);
@@ -282,7 +283,7 @@ export class Segment {
     for (let at = 0; at < end; at += REWRITE_BYTES) {
       this.file.write(this.read(at, Math.min(REWRITE_BYTES, end - at)), at);
     }
-    // What was cut off may still be stored, and an opening would find it.
+    // Bytes that were cut off may still be on disk, where an opening would find them; so cut again.
     this.cutAt(end);
   }
 
@@ -293,7 +294,7 @@ export class Segment {
     return bytes;
   }
 
-  /** Offers the end of a commit to the index, which keeps few of them. */
+  /** Offers the position after a commit to the index, which keeps only some of them. */
   note(position: LogPosition): void {
     this.#index.note(position, this.base);
   }
@@ -316,12 +317,12 @@ export class Segment {
     this.#index.cut(end);
   }
 
-  /** Known positions in order: the base and the entries of the index. */
+  /** Returns the known positions in order: the base and the entries of the index. */
   positions(): LogPosition[] {
     return [this.base, ...this.#index.entries];
   }
 
-  /** The last known position that a test accepts; the base if it accepts none. */
+  /** Returns the last known position that a test accepts; the base if it accepts none. */
   lastPosition(accepts: (position: LogPosition) => boolean): LogPosition {
     let found = this.base;
     for (const entry of this.#index.entries) {
@@ -340,8 +341,8 @@ export class Segment {
   }
 
   /**
-   * The headers of the records from a position on, and their annotations, in order. Ends like `records`, but only small records are
-   * read and verified whole: of a large one, the chain tells that its header has its place.
+   * Reads the headers and annotations of the records from a position on, in order. It ends like `records`, but only
+   * small records are read and verified whole; of a large record, only the header's place in the chain is verified.
    */
   *headers(from: LogPosition, end = Number.POSITIVE_INFINITY): Generator<FoundRecord> {
     let { offset, sum } = from;
@@ -364,8 +365,8 @@ export class Segment {
   }
 
   /**
-   * Every intact record from a position on, in order. Ends at the first record that is not in the
-   * chain, or that begins at or after `end`.
+   * Reads every intact record from a position on, in order. Ends at the first record that is not in the chain, or that
+   * begins at or after `end`.
    */
   *records(from: LogPosition, end = Number.POSITIVE_INFINITY): Generator<FoundRecord> {
     let { offset, sum } = from;
@@ -382,12 +383,12 @@ export class Segment {
     }
   }
 
-  /** The next opening must not find the remains of a failed write. */
+  /** Cuts off the remains of a failed write, so that the next opening does not find them. */
   #cutRemains(end: number): void {
     try {
       this.cutAt(end);
     } catch {
-      // The caller throws the first error, and the next flush tries again.
+      // Ignore this error: the caller throws the first one, and the next flush tries again.
     }
   }
 
@@ -397,7 +398,7 @@ export class Segment {
   }
 }
 
-/** The position after a record that ends a transaction; null after any other part. */
+/** Returns the position after a record that ends a transaction; null after a part that does not end one. */
 export function positionAfter(found: FoundRecord): LogPosition | null {
   const { record, offset } = found;
   if ((record.flags & CONTINUES) !== 0) return null;
@@ -405,7 +406,7 @@ export function positionAfter(found: FoundRecord): LogPosition | null {
   return { offset: offset + length, sequence, timeMs, sum };
 }
 
-/** The error of reading a segment that differs from the written one. */
+/** Makes the error for a segment whose content is not what was written. */
 export function damagedSegment(number: number) {
   return storageError('CORRUPT', `history: segment ${number} of the log is damaged.`);
 }
@@ -434,8 +435,8 @@ export function provesFlushed(
 }
 
 /**
- * The next place from `from` on with the magic number of a record; `size` if there is none. Opening reads up to a
- * megabyte of zeros so, with code that the browser has just begun to run: the loop does nothing else.
+ * Finds the next offset from `from` on with the magic number of a record; returns `size` if there is none. An opening
+ * searches up to a megabyte of zeros with it, in code that the browser has not optimized yet, so the loop is minimal.
  */
 function nextMagic(reader: WindowReader, from: number, size: number): number {
   for (let start = from; start + RECORD_HEADER_BYTES <= size; ) {
@@ -446,14 +447,14 @@ function nextMagic(reader: WindowReader, from: number, size: number): number {
     for (let i = RECORD.magic >> 2; i < words.length; i += RECORD_STEP_BYTES >> 2) {
       if (words[i] === RECORD_MAGIC) return start + i * 4 - RECORD.magic;
     }
-    start += length - RECORD.magic; // whose magic number is the first word of the next bytes
+    start += length - RECORD.magic; // so that the next bytes read begin with the magic number
   }
   return size;
 }
 
 /**
- * True for the file of a pruned segment, which was emptied, and that of a folded one whose header was never written.
- * Zeros count as nothing: they hold no record. `minutes`: in which one state is kept; 0: the segment is not folded.
+ * True if the file belongs to a pruned segment, which was emptied, or to a folded one whose header was never written. A
+ * file of zeros counts as empty. `minutes` is that of the segment's span: 0 if it is not folded.
  */
 export function isEmptied(file: SyncFile, minutes: number): boolean {
   return isZeroFrom(file, 0, minutes > 0 ? SEGMENT_HEADER_BYTES : file.sizeBytes());
@@ -474,14 +475,14 @@ export function isZeroFrom(file: SyncFile, offset: number, end = file.sizeBytes(
 }
 
 /**
- * The sparse index of a segment: positions between commits, in order, so that one is found without reading the whole
- * segment. It only saves time. A lost or torn index is an empty one, and reading then begins at the first record.
+ * The sparse index of a segment: some positions between commits, in order, so that a commit is found without reading
+ * the whole segment. It only saves time: if it is lost or torn, it is empty, and reading begins at the first record.
  */
 class SegmentIndex {
   #entries: LogPosition[] = [];
   #spacingBytes = SPACING_BYTES;
 
-  /** Reads the index in a segment's header. */
+  /** Reads the index from a segment's header. */
   static read(header: Uint8Array<ArrayBuffer>, checksum: Checksum): SegmentIndex {
     const index = new SegmentIndex();
     const view = new DataView(header.buffer);
@@ -506,7 +507,10 @@ class SegmentIndex {
     return this.#entries;
   }
 
-  /** Offers the end of a commit, after those before it; few are kept. `base`: where records begin. */
+  /**
+   * Offers the position after a commit, which follows all earlier ones; only some are kept. `base` is where records
+   * begin.
+   */
   note(position: LogPosition, base: LogPosition): void {
     const last = this.#entries.at(-1) ?? base;
     if (position.offset - last.offset < this.#spacingBytes) return;
@@ -522,7 +526,7 @@ class SegmentIndex {
     this.#entries = this.#entries.filter((entry) => entry.offset <= end);
   }
 
-  /** Writes it into the header of the segment's file, without a flush. */
+  /** Writes the index into the header of the segment's file, without a flush. */
   write(file: SyncFile, checksum: Checksum): void {
     const header = new Uint8Array(SEGMENT_HEADER_BYTES);
     const view = new DataView(header.buffer);
@@ -539,7 +543,7 @@ class SegmentIndex {
   }
 }
 
-/** The header of a segment with an empty index. */
+/** Encodes the header of a segment with an empty index. */
 function headerBytes(
   number: number,
   base: LogPosition,
@@ -563,7 +567,7 @@ function headerBytes(
   return header;
 }
 
-/** The state before the first record; null if the header is torn, or of another object or number. */
+/** Decodes the position before the first record; null if the header is torn, or has another object's salt or number. */
 function parseBase(
   header: Uint8Array<ArrayBuffer>,
   number: number,

@@ -1,6 +1,7 @@
-// Memory for many arrays, in few buffers: a buffer of its own costs an array of a page more time than its copy.
+// Allocates many small arrays in a few large buffers, because allocating a buffer for one page takes longer than
+// copying the page.
 //
-// A buffer stays in memory as long as one of its arrays is used, so a slab is for arrays that end together.
+// A buffer stays in memory as long as one of its arrays is used, so use a slab for arrays that are dropped together.
 
 import { PAGE_BYTES } from './pages.ts';
 
@@ -10,7 +11,7 @@ export class Slab {
   #buffer = new Uint8Array(0);
   #used = 0;
 
-  /** An array of zeros. Its offset in the buffer is a multiple of eight if the lengths before are. */
+  /** Allocates an array of zeros. Its offset in the buffer is a multiple of eight if all earlier lengths were. */
   take(length: number): Uint8Array {
     if (this.#used + length > this.#buffer.length) {
       this.#buffer = new Uint8Array(Math.max(BUFFER_BYTES, length));
@@ -20,7 +21,7 @@ export class Slab {
     return this.#buffer.subarray(this.#used - length, this.#used);
   }
 
-  /** A copy of the bytes. */
+  /** Copies the bytes into the slab. */
   copy(bytes: Uint8Array): Uint8Array {
     const copied = this.take(bytes.length);
     copied.set(bytes);
@@ -28,24 +29,24 @@ export class Slab {
   }
 }
 
-/** Words that a `WordSlab` gives at once, at most. */
+/** Maximum length of one array of a `WordSlab`, in words. */
 export const CHUNK_WORDS = 1 << 16;
 
 /**
- * Words in few buffers, for thousands of arrays that are known by a number: an object for each of them costs more than
- * its words. Array `n` begins at word `n % CHUNK_WORDS` of `chunkOf(n)`.
+ * Allocates thousands of small arrays of words in a few buffers. An array is known by a number, because an object for
+ * each would take more memory than its words. Array `n` begins at word `n % CHUNK_WORDS` of `chunkOf(n)`.
  */
 export class WordSlab {
   readonly #chunks: Uint32Array[] = [];
   #end = 0;
   #takenWords = 0;
 
-  /** How many words were given. */
+  /** Number of allocated words. */
   get takenWords(): number {
     return this.#takenWords;
   }
 
-  /** The number of a new array of zeros. */
+  /** Allocates an array of zeros and returns its number. */
   take(count: number): number {
     const rest = this.#chunks.length * CHUNK_WORDS - this.#end;
     if (rest < count) {

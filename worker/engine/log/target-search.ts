@@ -11,16 +11,16 @@ import type { CommitLog } from './commit-log.ts';
 import { type LogPosition, timelineStart } from './log-position.ts';
 import { damagedSegment, positionAfter, type Segment } from './segment.ts';
 
-/** A position of the log, in one of its segments. */
+/** A position in one segment of the log. */
 export interface Place {
   readonly segment: number;
   readonly position: LogPosition;
-  /** Checksums with which the later segments begin, as far as they were read. */
+  /** The checksums at the beginning of the later segments that were read. */
   readonly bases: ReadonlyMap<number, number>;
 }
 
 /**
- * Finds the place of the target.
+ * Finds the position after the commit that a restore keeps last.
  *
  * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, BOOKMARK_INVALID if
  *   another commit has the sequence now, CORRUPT if the history is damaged.
@@ -43,8 +43,8 @@ export async function findTarget(target: PendingRestore, log: CommitLog): Promis
 }
 
 /**
- * True if thinning has folded the commit into a later one: sequences have no gap within a timeline otherwise, and its
- * last commit is always kept.
+ * True if thinning has folded the commit into a later one. Only thinning leaves gaps in the sequences of a timeline,
+ * and it always keeps a timeline's last commit.
  */
 function isFoldedAway({ position, next }: Kept, { sequence }: PendingRestore): boolean {
   return position.sequence < sequence && next !== null && timelineStart(next) <= sequence;
@@ -64,9 +64,9 @@ export function prunedHistory() {
 
 interface Found {
   readonly number: number;
-  /** Where the segment ends. Of an older segment, only the checksum of its last record is known. */
+  /** The position at the end of the segment. In an older segment, only the checksum of its last record is known. */
   readonly end: LogPosition;
-  /** The bookmark names a marker at the beginning of this segment, or of a later one. */
+  /** True if the bookmark names a marker at the beginning of this segment or of a later one. */
   readonly isNamed: boolean;
   readonly bases: ReadonlyMap<number, number>;
 }
@@ -84,9 +84,9 @@ async function findSegment(target: PendingRestore, log: CommitLog): Promise<Foun
       return { base: segment.base, hasMarker: beginsWithMarker(segment, target) };
     });
     isNamed ||= found.hasMarker;
-    // Strictly smaller, so that the commit itself is read and its checksum compared.
+    // Compare strictly, so that the commit itself is read and its checksum compared.
     if (found.base.sequence < target.sequence) break;
-    // If the segment before was pruned, history begins with this base, the state of the commit.
+    // If the previous segment was pruned, the history begins with the base of this one, which is the commit's state.
     if (
       found.base.sequence === target.sequence &&
       (await isPruned(sealed.spans.before(number), log))
@@ -101,11 +101,11 @@ async function findSegment(target: PendingRestore, log: CommitLog): Promise<Foun
 interface Kept {
   readonly position: LogPosition;
   readonly isNamed: boolean;
-  /** The sequence of the record after it; null: there is none in the segment. */
+  /** The sequence of the next record; null if the segment has none. */
   readonly next: number | null;
 }
 
-/** Reads the records that are kept; `isNamed`: the bookmark names one of those it has read. */
+/** Reads the records up to the target. `isNamed` says whether the bookmark names one of them. */
 function readKept(segment: Segment, target: PendingRestore, end: LogPosition): Kept {
   const { sequence, sum } = target;
   let position = segment.lastPosition((known) => known.sequence < sequence);

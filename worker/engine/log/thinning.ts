@@ -1,7 +1,7 @@
-// Thinning of one object's history: when it is due, and one part of it at a time (folding.ts).
+// Decides when an object's history is thinned, and does one part of the work at a time with folding.ts.
 //
-// Invariant: nothing that goes wrong here concerns the object, except a file that fails: on a full disk, without the late
-// part, or at damaged history, thinning waits for the end of the next segment.
+// Invariant: thinning never fails the object, except if a file fails. On a full disk, if late.js cannot be loaded, or
+// if the history is damaged, thinning waits until the next segment ends.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { isDiskFull } from '../file/file.ts';
@@ -10,7 +10,7 @@ import { EarlierPages } from './earlier-pages.ts';
 import type { Folding, FoldingParts, ThinningBounds } from './folding.ts';
 import { annotationIn, markerBody, RecordWriter } from './record.ts';
 
-// The writer is shared by all objects: never in use across turns of the event loop.
+// One writer for all objects: every use ends within one turn of the event loop.
 const FOLDING_PARTS: FoldingParts = {
   writer: new RecordWriter(),
   earlierPages: (pageCount) => new EarlierPages(pageCount),
@@ -18,14 +18,14 @@ const FOLDING_PARTS: FoldingParts = {
   markerBody,
 };
 
-/** Loads the code that thins. */
+/** Loads folding.ts. */
 export type LoadFolding = () => Promise<{ readonly Folding: typeof Folding }>;
 
 export class Thinning {
   readonly #log: CommitLog;
   readonly #load: LoadFolding;
   #folding: Folding | null = null;
-  /** The active segment when nothing was left to do. */
+  /** Number of the active segment when the last work was done. */
   #doneAt = 0;
 
   constructor(log: CommitLog, load: LoadFolding) {
@@ -38,7 +38,7 @@ export class Thinning {
     return active.number !== this.#doneAt && sealed.spans.countOf(sealed.oldest, active.number) > 1;
   }
 
-  /** Does the next part of the work. @throws IO */
+  /** Does the next part of the work, if any. @throws IO */
   async step(bounds: () => ThinningBounds): Promise<void> {
     if (!this.isDue) return;
     const { number } = this.#log.active;

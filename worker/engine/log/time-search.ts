@@ -1,7 +1,7 @@
-// Finds the commit at a time: by binary search over the segments, then by the sparse index of one.
+// Finds the last commit up to a time: by binary search over the segments, then in the sparse index of one segment.
 //
-// Within a timeline, times never decrease. Between two of them they do when the wall clock was set back (corrections.ts),
-// so a search names the timelines that it is about.
+// Times never decrease within a timeline. They may decrease from one timeline to the next, if the wall clock was set
+// back (corrections.ts), so the test that a caller passes says which timelines it accepts.
 
 import type { Bookmark } from './bookmark.ts';
 import type { CommitLog } from './commit-log.ts';
@@ -9,20 +9,21 @@ import type { LogPosition } from './log-position.ts';
 import { CONTINUES, MARKER } from './record.ts';
 import { damagedSegment, positionAfter, type Segment } from './segment.ts';
 
-/** The common fields of a commit and a position. */
+/** The sequence and the time of a commit. */
 export type Dated = Pick<LogPosition, 'sequence' | 'timeMs'>;
 
-/** Two neighbours of the history. */
+/** Two consecutive commits. */
 export interface Neighbours {
-  /** The last commit of the kind that was searched; its checksum is 0 if only its sequence is known. */
+  /** The last commit that the test accepts; its checksum is 0 if only its sequence is known. */
   readonly last: Bookmark;
-  /** The commit after it; null: there is none. */
+  /** The commit after it; null if there is none. */
   readonly next: Dated | null;
 }
 
 /**
- * The last commit that the test accepts, and the one after it. The test accepts every commit up to one of them, and
- * none after. Null if the history does not go back to it; before the first commit of all, the object was empty.
+ * Finds the last commit that a test accepts, and the next one. The test must accept all commits up to some commit, and
+ * no later ones. Returns null if the history does not go back that far. If the test accepts no commit at all, the last
+ * one is the empty object before the first commit.
  *
  * @throws CORRUPT if the history is damaged
  */
@@ -40,7 +41,7 @@ export async function findNeighbours(
   });
 }
 
-/** The number of the last segment whose base the test accepts; of the oldest one if it accepts none. */
+/** Finds the last segment whose base the test accepts; the oldest segment if it accepts none. */
 export async function lastSegment(
   accepts: (base: LogPosition) => boolean,
   log: CommitLog,
@@ -50,7 +51,7 @@ export async function lastSegment(
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     const place = await log.withSegment(middle, (segment) => {
-      // Pruned: the segments before it are unreachable too.
+      // The segment was pruned, so the segments before it were pruned too.
       if (segment === null) return 'gone';
       return accepts(segment.base) ? 'before' : 'after';
     });
@@ -61,7 +62,7 @@ export async function lastSegment(
   return log.sealed.spans.keyOf(low);
 }
 
-/** `end`: the position after the segment's last commit; its checksum reveals missing records. */
+/** Searches one segment; `end` is the position after its last commit, whose checksum reveals missing records. */
 function neighboursIn(
   segment: Segment,
   accepts: (commit: Dated) => boolean,
@@ -71,7 +72,7 @@ function neighboursIn(
   let last: Bookmark = { ...position, sum: 0 };
   for (const found of segment.records(position)) {
     const { record } = found;
-    // A part of a transaction names no state, and a marker is no commit.
+    // Skip markers, and parts that do not end a transaction: they are not commits.
     const isCommit = (record.flags & (CONTINUES | MARKER)) === 0;
     if (isCommit && !accepts(record)) return { last, next: record };
     if (isCommit) last = record;

@@ -1,8 +1,8 @@
-// The pages of the running transaction, wherever they are until it commits: in memory, in the log, or in the main file
-// beyond every page that recovery may read. All others are in the committed state.
+// Keeps the changed pages of the running transaction until it commits: in memory, in the log, or in the main file
+// beyond every page that recovery may read. All other pages are read from the committed state.
 //
-// Invariant: a large transaction is not kept in memory. Existing pages are spilled to the log; new
-// pages go to the main file and are not logged. Knows nothing of SQLite's calls.
+// Invariant: a large transaction is not kept in memory. Existing pages are spilled to the log; new pages go to the main
+// file and are not logged.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { assert } from '../file/invariant.ts';
@@ -15,32 +15,34 @@ import { CONTINUES, nextDifference, RecordWriter } from './record.ts';
 
 import { Slab } from './slab.ts';
 
-/** Bytes of changed pages a transaction keeps in memory before it spills. */
+/** Bytes of changed pages that a transaction keeps in memory before it spills. */
 export const SPILL_BYTES = 4 << 20;
-/** How many pages that are edited in place are kept as they were; the rest is read again for the record. */
+/**
+ * Maximum number of original copies of pages that are edited in place; other originals are read again for the record.
+ */
 const ORIGINALS_MAX = (32 << 20) / PAGE_BYTES;
 
-/** How many replaced pages wait to be used again: those of a value of 128 KB, and some. */
+/** Maximum number of replaced pages whose memory is reused: enough for a value of 128 KB. */
 const SPARE_MAX = 64;
 
-// Shared by all objects of a worker: never in use across turns of the event loop.
+// One writer for all objects of a worker: every use ends within one turn of the event loop.
 const writer = new RecordWriter();
 const before = new Uint8Array(PAGE_BYTES);
 const changedPage = new Uint8Array(PAGE_BYTES);
 
 /**
- * The page as redoing the log so far gives it: an image in the log, a copy in memory (of many pages, so that they are
- * not read again), or null: as in the committed state.
+ * The content that a page has after redoing the log so far, without the unwritten changes: an image in the log, a copy
+ * in memory, or null if it is the committed content.
  */
 type Before = LoggedImage | Uint8Array | null;
 
 /**
  * A page of the transaction.
- * `memory`: in memory. `before`: for the next record, which contains the change from there.
- * `logged`: in memory, and its change is in the log.
- * `spilled`: only in the log, as a whole image.
- * `direct`: in the main file, and not logged. `bytes`: changed again since, and in memory.
- * `cut`: truncated, after the log got something of it.
+ * `memory`: the page is in memory; the next record will contain its change from `before`.
+ * `logged`: the page is in memory, and the log contains its change.
+ * `spilled`: the page is only in the log, as a whole image.
+ * `direct`: the page is in the main file and not logged; `bytes` holds it if it was changed again.
+ * `cut`: the page was truncated after a change of it was logged.
  */
 type TransactionPage =
   | { readonly kind: 'memory'; readonly bytes: Uint8Array; readonly before: Before }
@@ -59,16 +61,16 @@ export class TransactionPages {
   #spillBytes: number;
 
   readonly #pages = new Map<number, TransactionPage>();
-  /** How many of them are in memory, are direct, and have a copy of the earlier page. */
+  /** Number of pages in memory, of direct pages, and of pages with an original copy. */
   #inMemory = 0;
   #direct = 0;
   #copies = 0;
   #wroteDirect = false;
-  /** Replaced pages, for the next ones: new memory for a page takes longer than its copy. */
+  /** Replaced pages whose memory is reused, because allocating a page takes longer than copying it. */
   readonly #spare: Uint8Array[] = [];
-  /** Number of pages as the running transaction sees it. */
+  /** Number of database pages in the running transaction. */
   #pageCount: number;
-  /** The running transaction has truncated committed pages at or beyond this index. */
+  /** Index from which on committed pages are not visible, because the transaction has truncated them. */
   #visiblePages: number;
 
   constructor(
@@ -113,7 +115,7 @@ export class TransactionPages {
     else target.fill(0);
   }
 
-  /** @throws DISK_FULL, IO, if pages must be spilled. */
+  /** Writes a page. @throws DISK_FULL, IO if pages must be spilled */
   write(pageIndex: number, bytes: Uint8Array): void {
     const held = this.#held(pageIndex);
     if (held !== null) {
@@ -125,9 +127,9 @@ export class TransactionPages {
   }
 
   /**
-   * Passes each page to `change`, to be changed in place. Zeros beyond the end. The indexes are in order. `isLast`: the
-   * pages hardly change again, so their changes go to the log while the page is in the processor's cache, and no copy
-   * of the earlier page is kept.
+   * Lets `change` edit each page in place; pages beyond the end begin as zeros. The indexes must be in order. `isLast`
+   * says that the pages will hardly change again: then each change is logged at once, while the page is in the
+   * processor's cache, and no original copy is kept.
    */
   editAll(pageIndexes: readonly number[], change: EachPage, isLast: boolean): void {
     const changed = new Slab();
@@ -166,7 +168,7 @@ export class TransactionPages {
     this.#pageCount = pageCount;
   }
 
-  /** Fills pages that the transaction skipped with zeros, as in any file. */
+  /** Fills pages that the transaction skipped with zeros, as a file system does. */
   fillHoles(): void {
     for (let i = this.#visiblePages; i < this.#pageCount; i++) {
       const page = this.#pages.get(i);
@@ -221,7 +223,7 @@ export class TransactionPages {
     return true;
   }
 
-  /** The committed pages that the transaction replaces or removes. Those beyond their end are new. */
+  /** Lists the committed pages that the transaction replaces or removes. */
   *replacedPages(): Generator<number> {
     const { pageCount } = this.#committed;
     for (const pageIndex of this.#pages.keys()) if (pageIndex < pageCount) yield pageIndex;
@@ -260,7 +262,7 @@ export class TransactionPages {
     this.#visiblePages = this.#committed.pageCount;
   }
 
-  /** The counts are those of the pages, and each page is where its kind says. */
+  /** Asserts that the counts equal the number of pages of each kind, and that each page is where its kind says. */
   #check(): void {
     let [inMemory, direct, copies] = [0, 0, 0];
     for (const [pageIndex, page] of this.#pages) {
@@ -288,16 +290,16 @@ export class TransactionPages {
     else this.#pages.set(pageIndex, next);
   }
 
-  /** The bytes of a page that is in memory, to be changed; null for any other. */
+  /** Returns the bytes of a page in memory, for a change in place; null if the page is not in memory. */
   #held(pageIndex: number): Uint8Array | null {
     const page = this.#pages.get(pageIndex);
     if (page?.kind !== 'logged') return bytesOf(page);
-    // The next record contains the earlier page.
+    // Copy the page, because the next record contains its change from here.
     this.#set(pageIndex, { kind: 'memory', bytes: page.bytes, before: page.bytes.slice() });
     return page.bytes;
   }
 
-  /** Keeps the content of a page that is not in memory there. */
+  /** Puts a page into memory that is not there yet. */
   #hold(pageIndex: number, bytes: Uint8Array): void {
     const page = this.#pages.get(pageIndex);
     const isDirect = page?.kind === 'direct';
@@ -310,7 +312,7 @@ export class TransactionPages {
     if (pageIndex >= this.#pageCount) this.#pageCount = pageIndex + 1;
   }
 
-  /** A page that is in memory, was spilled, or does not exist. */
+  /** Returns a page for a change in place, reading it into memory if necessary. */
   #edit(pageIndex: number): Uint8Array {
     const held = this.#held(pageIndex);
     if (held !== null) return held;
@@ -328,7 +330,7 @@ export class TransactionPages {
     return page;
   }
 
-  /** The log's copy of a page, once it is changed or cut. */
+  /** Returns what the log so far makes of the page: the base of its next change. */
   #beforeOf(page: TransactionPage | undefined): Before {
     switch (page?.kind) {
       case 'memory':
@@ -339,11 +341,11 @@ export class TransactionPages {
       case 'spilled':
         return page.image;
       default:
-        return null; // nothing of a direct page is logged
+        return null; // direct pages are not logged
     }
   }
 
-  /** A page as redoing the log so far would give it; null if it would not exist. */
+  /** Reads the content that a page has after redoing the log so far; null if it would not exist. */
   #readLogged(pageIndex: number): Uint8Array | null {
     const logged = this.#beforeOf(this.#pages.get(pageIndex));
     if (logged instanceof Uint8Array) return logged;
@@ -369,7 +371,7 @@ export class TransactionPages {
     if (this.#isFull) this.#spill();
   }
 
-  /** Writes the part that has been collected, and begins the next one. */
+  /** Writes the collected part to the log, and begins the next one. */
   #appendPart(): void {
     if (!writer.isEmpty) this.#log.append(writer, this.#partHeader());
     writer.begin();
@@ -463,12 +465,12 @@ function equalsButForCounters(a: Uint8Array, b: Uint8Array): boolean {
   return nextDifference(one, other, from) === PAGE_WORDS;
 }
 
-/** The content of a page that is in memory. */
+/** Returns the content of a page in memory; null if it is not there. */
 function bytesOf(page: TransactionPage | undefined): Uint8Array | null {
   return page === undefined || page.kind === 'spilled' || page.kind === 'cut' ? null : page.bytes;
 }
 
-/** True if memory has the earlier page, too. */
+/** True if an original copy of the page is in memory, too. */
 function hasCopy(page: TransactionPage | undefined): boolean {
   const isChanged = page?.kind === 'memory' || page?.kind === 'cut';
   return isChanged && page.before instanceof Uint8Array;

@@ -1,8 +1,8 @@
-// Undo: reads the records after a place, and takes pages back to the state that they began with.
+// Undo: reads the records after a position, and collects the old words that take the pages back to that state. A
+// restore commits the result; a past state keeps it in memory.
 //
-// Invariant: every record is verified before it is used, and the chain of their checksums to its end before the
-// last of them is undone. Does not know the use of the pages: a restore commits them, a past state keeps them
-// in memory.
+// Invariant: every record is verified before it is used, and the chain of checksums is verified to its end before the
+// last words are applied.
 
 import type { CommitLog } from './commit-log.ts';
 import { EarlierPages } from './earlier-pages.ts';
@@ -10,19 +10,19 @@ import type { LogPosition } from './log-position.ts';
 import { damagedSegment, type FoundRecord, type Segment } from './segment.ts';
 import { type Place, prunedHistory } from './target-search.ts';
 
-/** Bytes of earlier pages collected in memory until they are undone. */
+/** Maximum bytes of earlier pages that are collected in memory before they are applied. */
 export const UNDO_BYTES = 32 << 20;
 
-/** The pages that are taken back to an earlier state. */
+/** The pages to which earlier words are applied. */
 export interface UndonePages {
   readonly pageCount: number;
-  /** Makes pages the earlier ones. Others are expected to follow. */
+  /** Turns pages into the earlier ones; more calls may follow. */
   undo(earlier: EarlierPages): void;
 }
 
 /**
- * Collects the words that undo every record between the place and the end of the log as it is now: the caller undoes
- * it. Words beyond `undoBytes` are undone meanwhile.
+ * Collects the words that undo every record between the place and the present end of the log; the caller applies them.
+ * If they exceed `undoBytes`, those collected so far are applied to `pages` first.
  *
  * @throws BOOKMARK_UNAVAILABLE if a segment was pruned meanwhile, CORRUPT if the history is damaged
  */
@@ -54,7 +54,7 @@ export async function undoBackTo(
   return earlier;
 }
 
-/** The checksum with which a segment begins that was created meanwhile. */
+/** Reads the checksum at the beginning of a segment that was created meanwhile. */
 function baseSum(number: number, log: CommitLog): Promise<number> {
   return log.withSegment(number, (segment) => {
     if (segment === null) throw prunedHistory();
@@ -63,8 +63,8 @@ function baseSum(number: number, log: CommitLog): Promise<number> {
 }
 
 /**
- * The records from a position to the one with a checksum, in order: parts of a transaction that was dropped may
- * follow it. Their bytes are valid until the next one. @throws CORRUPT if it is not found
+ * Reads the records from a position to the record with the checksum `end`, in order; parts of a dropped transaction may
+ * follow that one. A record's bytes are valid until the next one is read. @throws CORRUPT if it is not found
  */
 function* recordsUntil(segment: Segment, from: LogPosition, end: number): Generator<FoundRecord> {
   let { sum } = from;
