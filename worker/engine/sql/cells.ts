@@ -1,6 +1,6 @@
-// Values of SQLite as bytes, in the encoding of its session extension: a byte for the type, then the value.
+// Encodes SQLite's values as bytes, in the format of its session extension: a byte for the type, then the value.
 //
-// Two values are the same exactly if their bytes are: 1 and 1.0 differ, and so do 'a' and 'A' under any collation.
+// Two values are equal exactly if their bytes are equal: 1 and 1.0 differ, and so do 'a' and 'A' under any collation.
 // https://sqlite.org/src/file/ext/session/sqlite3session.c ("CHANGESET FORMAT") describes the bytes.
 
 import type { SqlStorageValue } from '../../../src/shared/contract/storage.ts';
@@ -15,11 +15,11 @@ export const CELL = { undefined: 0, integer: 1, real: 2, text: 3, blob: 4, null:
 const COPY = -1;
 const NUMBER_BYTES = 8;
 
-// As WasmMemory reads texts.
+// Decodes texts with the same options as WasmMemory.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export const NULL_CELL: Cell = Uint8Array.of(CELL.null);
-/** A column that a record leaves out. */
+/** The cell of a column that a changeset's record leaves out. */
 export const UNDEFINED_CELL: Cell = Uint8Array.of(CELL.undefined);
 
 export function integerCell(value: bigint): Cell {
@@ -30,7 +30,7 @@ export function realCell(value: number): Cell {
   return numberCell(CELL.real, (view) => view.setFloat64(1, value));
 }
 
-/** `type` is that of texts or blobs. */
+/** Encodes a text or a blob; `type` says which. */
 export function bytesCell(type: number, content: Uint8Array): Cell {
   const length = varint(content.length);
   const cell = new Uint8Array(1 + length.length + content.length);
@@ -50,24 +50,24 @@ export function sameCell(a: Cell, b: Cell): boolean {
   return true;
 }
 
-/** The integer of a cell; null: it is another value. */
+/** Decodes a cell's integer; returns null if the cell has another type. */
 export function integerOf(cell: Cell): bigint | null {
   return cell[0] === CELL.integer ? viewOf(cell).getBigInt64(1) : null;
 }
 
-/** The number of a cell of a number. */
+/** Decodes a cell that holds an integer or a real number. */
 export function numberOfCell(cell: Cell): bigint | number {
   return cell[0] === CELL.integer ? viewOf(cell).getBigInt64(1) : viewOf(cell).getFloat64(1);
 }
 
-/** The bytes of a text or a blob. */
+/** Returns the bytes of a cell that holds a text or a blob. */
 export function contentOf(cell: Cell): Uint8Array {
   let at = 1;
   while (cell[at]! & 0x80) at++;
   return cell.subarray(at + 1);
 }
 
-/** The value as a query gives it: integers are rounded beyond 2^53. */
+/** Decodes a cell to the value that a query returns: integers beyond 2^53 are rounded. */
 export function valueOfCell(cell: Cell): SqlStorageValue {
   switch (cell[0]) {
     case CELL.integer:
@@ -82,7 +82,7 @@ export function valueOfCell(cell: Cell): SqlStorageValue {
   }
 }
 
-/** Column `column` of the current row, counted from 0. */
+/** Encodes a column of the current row; columns are counted from 0. */
 export function readCell({ exports, memory }: Sqlite, statement: Pointer, column: number): Cell {
   const type = exports.sqlite3_column_type(statement, column);
   switch (type) {
@@ -132,7 +132,7 @@ export function bindCell(
   }
 }
 
-/** A number in SQLite's variable length: seven bits a byte, the highest first. */
+/** Encodes a number in SQLite's variable length: seven bits a byte, the highest first. */
 export function varint(value: number): number[] {
   const bytes = [value & 0x7f];
   for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128)) {

@@ -1,20 +1,20 @@
 // Applies changesets of SQLite's session extension.
 //
-// Invariant: a changeset is applied as a whole, or the first conflict ends it and nothing of it stays. No action of a
-// foreign key runs: the rows that it would change have changes of their own.
+// Invariant: a changeset is applied completely or not at all; the first conflict undoes it. Actions of foreign keys
+// (ON DELETE CASCADE and so on) do not run, because the changeset itself contains the rows that they would change.
 
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import type { Connection } from './connection.ts';
 import { OK } from './sql-error.ts';
 
-// https://sqlite.org/session/c_changeset_abort.html, and flags of sqlite3changeset_apply_v2
+// Constants of https://sqlite.org/session/c_changeset_abort.html, and flags of sqlite3changeset_apply_v2.
 const ABORT = 2;
 const FOREIGN_KEY = 5;
 const NO_FOREIGN_KEY_ACTIONS = 8;
-/** Results of a changeset that was refused: SQLITE_ABORT, and SQLITE_CONSTRAINT for a foreign key. */
-const ENDED = [4, 19];
+/** Result codes of a changeset that a constraint refused: SQLITE_ABORT, or SQLITE_CONSTRAINT for a foreign key. */
+const REFUSED_CODES = [4, 19];
 
-/** What a constraint does not allow; a foreign key names no table. */
+/** The change that a constraint refused; a violated foreign key is reported without a table. */
 export interface Refusal {
   readonly table: string | null;
 }
@@ -43,7 +43,7 @@ export class Changesets {
     });
   }
 
-  /** Those of a module, shared by its connections: only one runs at a time. */
+  /** Returns the instance that all connections of a module share; only one call runs at a time. */
   static of(sqlite: Sqlite): Changesets {
     let changesets = Changesets.#ofModule.get(sqlite);
     if (changesets === undefined) {
@@ -74,7 +74,7 @@ export class Changesets {
           ),
         ),
       );
-      if (this.#refusal !== null && ENDED.includes(resultCode)) return this.#refusal;
+      if (this.#refusal !== null && REFUSED_CODES.includes(resultCode)) return this.#refusal;
       if (resultCode !== OK) throw connection.failure(resultCode);
       return null;
     } finally {

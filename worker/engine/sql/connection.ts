@@ -1,12 +1,9 @@
-// One connection of SQLite: how it is opened and configured, how text becomes a statement, and the
-// meaning of a failed call.
+// One connection of SQLite: opens and configures it, compiles statements, and turns failed calls into errors.
 //
 // Invariants: `transactionOpen` is SQLite's own state. User SQL cannot open or end a transaction, so it
 // changes only with trusted statements that do, and with an error that rolled back. Nothing that may
 // close the connection runs while one of its calls is on the stack, because that call still needs its
 // statement.
-//
-// Knows nothing of cursors, nor of which statements are kept.
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { isDefect } from '../file/invariant.ts';
@@ -27,33 +24,37 @@ import {
   timeError,
 } from './sql-error.ts';
 
-/** The reports of a database to its owner. */
+/** The notifications of a database to its owner. */
 export interface DatabaseEvents {
   /**
-   * A query that writes is about to run. If no transaction is open, the owner opens one, by `run('BEGIN …')`, unless it
-   * wants the statement to commit by itself; if one is, the owner may end it first.
+   * Called before a query that writes. If no transaction is open, the owner opens one by `run('BEGIN …')`, unless it
+   * wants the statement to commit by itself. If one is open, the owner may end it first.
    */
   beforeWrite(): void;
-  /** A statement that writes, trusted or not, is about to run: asserts that the owner knows. @throws INTERNAL */
+  /**
+   * Called before any statement that writes, trusted or not; asserts that `beforeWrite` was called.
+   *
+   * @throws INTERNAL
+   */
   mustHaveAsked?(): void;
   /**
-   * SQLite rolled back the open transaction by itself: a full disk, a failed read, no memory. Called when
-   * no call of the connection is on the stack any more, so the owner may close it at once.
+   * Called after SQLite rolled back the open transaction by itself: a full disk, a failed read, no memory. No call of
+   * the connection is on the stack then, so the owner may close it at once.
    */
   onCritical(error: StorageError): void;
-  /** Asked now and then while a statement runs: true if its caller no longer wants it. */
+  /** Called from time to time while a statement runs; returns true if its caller has cancelled it. */
   isCancelled?(): boolean;
 }
 
 export interface DatabaseOptions {
-  /** The error of the file that made SQLite fail, if there was one. */
+  /** Returns the error of the database file that made SQLite fail, if there was one. */
   readonly lastVfsError?: () => StorageError | undefined;
   /** @default those of query-limits */
   readonly limits?: Limits;
 }
 
 const OPEN_READ_WRITE_CREATE = 0x2 | 0x4;
-// Statements are kept for long, so SQLite should not use its small, fast allocator for them.
+// Tells SQLite that the statement is kept for long, so that it does not use its small, fast allocator for it.
 const PREPARE_PERSISTENT = 0x1;
 
 // https://sqlite.org/c3ref/c_dbconfig_defensive.html
@@ -83,7 +84,7 @@ const LIMITS: readonly (readonly [limit: number, value: number])[] = [
   [10, 10], // TRIGGER_DEPTH
 ];
 
-/** SQLite's own. */
+/** SQLite's default limits on the text of a statement. */
 const TEXT_LIMITS: typeof LIMITS = [
   [1, 8_000_000], // SQL_LENGTH
   [6, 1000], // FUNCTION_ARG
@@ -93,8 +94,8 @@ const TEXT_LIMITS: typeof LIMITS = [
   [9, 32_766], // VARIABLE_NUMBER
 ];
 
-// The log's settings, and 16 MiB of cache. All connections together keep to 64 MiB where they can: beyond, a page that is
-// read takes the place of another one in its connection's cache.
+// The log's settings, and a cache of 16 MiB for each connection. If all connections together have more than 64 MiB, a
+// page that is read replaces another page in its connection's cache, where possible.
 const PRAGMAS = [
   ...LOG_PRAGMAS,
   'PRAGMA cache_size=-16384',
@@ -109,14 +110,14 @@ const INITIAL_SETTINGS =
 
 const LIMIT_ATTACHED = 7;
 const LIMIT_INSTRUCTIONS = 5;
-/** https://sqlite.org/c3ref/c_status_malloc_count.html: the largest request for memory. */
+/** The counter of the largest request for memory: https://sqlite.org/c3ref/c_status_malloc_count.html. */
 const STATUS_LARGEST_REQUEST = 5;
 const RESETS = 1;
 const PROGRAM_BYTES_MAX = PROGRAM_INSTRUCTIONS_MAX * INSTRUCTION.sizeBytes;
-/** SQLite's own default. */
+/** SQLite's default limit on the instructions of a statement. */
 const INSTRUCTIONS_MAX = 250_000_000;
 
-/** A compiled statement, and where the text continues behind it. */
+/** A compiled statement, and the position in the text after it. */
 export interface Prepared {
   /** 0 when the text has no statement. */
   readonly statement: Pointer;
@@ -134,12 +135,12 @@ export class Connection implements Guarded {
   endMs: number | undefined;
   readonly #lastVfsError: () => StorageError | undefined;
   #transactionOpen = false;
-  /** How many calls of this connection are on the stack, and the tasks that wait for the outermost. */
+  /** Number of calls of this connection on the stack, and tasks that run after the outermost one. */
   #depth = 0;
   #waiting: (() => void)[] = [];
   #isClosed = false;
 
-  /** @throws CORRUPT, IO, DISK_FULL when the file cannot be opened. */
+  /** Opens and configures the connection. @throws CORRUPT, IO, DISK_FULL when the file cannot be opened. */
   constructor(
     sqlite: Sqlite,
     filename: string,
@@ -174,7 +175,7 @@ export class Connection implements Guarded {
     return this.events.isCancelled?.() ?? false;
   }
 
-  /** Announces a call of SQLite that has no limits of its own. */
+  /** Announces a call of SQLite that runs without limits. */
   enter(): void {
     this.guard.enter(this);
   }
@@ -183,7 +184,7 @@ export class Connection implements Guarded {
   begin(): void {
     if (this.#depth === 0) {
       this.guard.begin(this);
-      // An earlier refusal does not explain this call: SQLite passes over a view that it cannot list.
+      // Forget an earlier refusal, which does not explain this call: SQLite skips a view that it cannot list.
       this.regulator.refused = undefined;
     }
     this.#depth += 1;
@@ -210,7 +211,7 @@ export class Connection implements Guarded {
     }
   }
 
-  /** Runs the task when no call of this connection is on the stack: now, or after the outermost one. */
+  /** Runs the task when no call of this connection is on the stack: at once, or after the outermost call. */
   whenIdle(task: () => void): void {
     if (this.#depth === 0) task();
     else this.#waiting.push(task);
@@ -220,7 +221,7 @@ export class Connection implements Guarded {
     return this.#isClosed;
   }
 
-  /** Runs trusted text without rows. It has no limits, because it is the storage's own work. */
+  /** Runs trusted text that returns no rows. It has no limits, because it is the storage's own work. */
   run(sql: string): void {
     const { exports, memory } = this.sqlite;
     this.call(() => {
@@ -268,7 +269,7 @@ export class Connection implements Guarded {
     }
   }
 
-  /** The error of a call that returned `resultCode`; reports a lost transaction, or a defect, to the owner. */
+  /** Makes the error of a call that returned `resultCode`; reports a lost transaction, or a defect, to the owner. */
   failure(resultCode: number): StorageError {
     const reported = this.#describe(resultCode);
     const wasOpen = this.#transactionOpen;
@@ -305,7 +306,7 @@ export class Connection implements Guarded {
     }
   }
 
-  /** The name of the collation of a column, which no pragma tells. */
+  /** Returns the name of a column's collation, which no pragma returns. */
   collationOf(schema: string, table: string, column: string): string {
     const { exports, memory } = this.sqlite;
     const names = [schema, table, column];
@@ -344,14 +345,14 @@ export class Connection implements Guarded {
     }
   }
 
-  /** Lifts the limits on the text of a program's statement: one about every column of a table is longer. */
+  /** Lifts the limits on a statement's text, because a statement with every column of a table may exceed them. */
   liftTextLimits(): void {
     for (const [limit, value] of TEXT_LIMITS) {
       this.sqlite.exports.sqlite3_limit(this.pointer, limit, value);
     }
   }
 
-  /** Sets them again. */
+  /** Sets the limits on a statement's text again. */
   setLimits(): void {
     for (const [limit, value] of LIMITS)
       this.sqlite.exports.sqlite3_limit(this.pointer, limit, value);
@@ -368,7 +369,10 @@ export class Connection implements Guarded {
     }
   }
 
-  /** Runs the action without views, virtual tables and triggers, which it brings back. No transaction may be open. */
+  /**
+   * Runs the action while the schema lacks its views, virtual tables and triggers; they are restored afterwards. No
+   * transaction may be open.
+   */
   withoutRootless<T>(action: () => T): T {
     this.#setOption(DBCONFIG.defensive, false);
     try {
@@ -393,8 +397,8 @@ export class Connection implements Guarded {
     this.guard.enter(undefined);
   }
 
-  // SQLite says that memory has run out when a program would exceed its limit. It doubles the program's memory,
-  // and nothing else that is compiled takes as much at once.
+  // SQLite reports missing memory when a program would exceed its limit on instructions. The size of the refused
+  // request tells: SQLite doubles the program's memory, and requests no other memory of that size while it compiles.
   #reachedProgramLimit(scratch: Pointer): boolean {
     const { exports, memory } = this.sqlite;
     exports.sqlite3_status(STATUS_LARGEST_REQUEST, scratch, scratch + 4, RESETS);
@@ -453,7 +457,7 @@ export class Connection implements Guarded {
   }
 }
 
-/** The error of a statement or iterator that outlived its database. */
+/** Makes the error of a statement or iterator whose database is closed. */
 export function databaseClosed(): StorageError {
   return storageError(
     'CURSOR_CLOSED',

@@ -1,9 +1,8 @@
-// Which instructions of a program read or write rows, by workerd's rule: a row read for every seek,
-// rewind and advance to a row, a row written for every row and index entry put into a table that is
-// not temporary.
+// Finds the instructions of a program that read or write rows, by workerd's rule: every seek, rewind and advance to a
+// row reads a row; every row or index entry that is put into a table, unless it is temporary, writes a row.
 //
-// The instrumented module counts how often each instruction was dispatched (vfs/build/instrument-wasm);
-// a plan names the slots of its count table to sum. Advances are not in it: SQLite counts those itself.
+// The instrumented module counts how often each instruction ran (vfs/build/instrument-wasm); a plan lists the counters
+// to sum. It leaves out advances, which SQLite counts itself.
 
 import { COUNT_SLOTS, SLOT } from '../vfs/count-table.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
@@ -17,23 +16,23 @@ const OPEN_SEEK_EQUAL = 0x02;
 const COUNTS_CHANGE = 0x01;
 const WRITE_IS_NOOP = 0x40;
 
-/** Slots of the count table, as indexes of 32-bit words of memory. */
+/** The counters to sum, as indexes of 32-bit words in memory. */
 export interface CountPlan {
   readonly read: readonly number[];
   readonly written: readonly number[];
-  /** Both slots of each SeekEnd. */
+  /** The two counters of runs of each SeekEnd. */
   readonly seekEnds: readonly (readonly [number, number])[];
-  /** Both slots of each Clear that counts its rows. */
+  /** The counters of each Clear whose removed rows count. */
   readonly clears: readonly number[];
-  /** The written rows that SQLite's total of changes counts too. */
+  /** The counters of written rows that are also in SQLite's total of changes. */
   readonly changes: readonly number[];
 }
 
-/** How a cursor was opened, and by which instruction. */
+/** How a cursor was opened. */
 interface Opened {
   readonly at: Pointer;
   readonly isTemporary: boolean;
-  /** Its seeks are for equality: they say at once when there is no such entry. */
+  /** True if its seeks are for equality, so that a seek which finds nothing jumps at once. */
   readonly seeksEqual: boolean;
 }
 
@@ -54,7 +53,7 @@ const OPENS_STORED: ReadonlySet<number> = new Set([
   OPCODE.ReopenIdx,
 ]);
 
-/** One instruction that a rule looks at. */
+/** One instruction of a program, with the data that the rules need. */
 class Instruction {
   readonly #sqlite: Sqlite;
   readonly #at: Pointer;
@@ -82,7 +81,7 @@ class Instruction {
     return this.#sqlite.memory.u8[this.#at + INSTRUCTION.p4Type]!;
   }
 
-  /** Opcode of the instruction behind it. */
+  /** Opcode of the next instruction. */
   get nextOpcode(): number {
     return this.#sqlite.memory.u8[this.#at + INSTRUCTION.sizeBytes]!;
   }
@@ -92,13 +91,13 @@ class Instruction {
     return this.#openedAt(this.#at, this.#word(INSTRUCTION.p1));
   }
 
-  /** A slot of the instruction, or of the instruction `ahead` places later. */
+  /** Returns a counter of the instruction, or of the instruction `ahead` places later. */
   slot(slot: number, ahead = 0): number {
     const instruction = this.#at + ahead * INSTRUCTION.sizeBytes;
     return (this.#sqlite.countTable >> 2) + ((instruction >> 2) & SLOT_MASK) + slot;
   }
 
-  /** Both slots that together count its dispatches. */
+  /** The two counters whose sum is the number of its runs. */
   get both(): readonly [number, number] {
     return [this.slot(SLOT.dispatched), this.slot(SLOT.skipped)];
   }
@@ -120,13 +119,13 @@ const seeks: Rule = (plan, instruction) => {
   const isInTable = p4Type === 0; // by row number
   const isChecked = nextOpcode === OPCODE.IdxGT || nextOpcode === OPCODE.IdxLT;
   if (isInTable) readsWhenMoved(plan, instruction);
-  // Found: it goes on behind the check that follows. Not found is not counted.
+  // A seek that finds the entry skips the check that follows it; one that finds nothing is not counted.
   else if (opened.seeksEqual && isChecked) plan.read.push(instruction.slot(SLOT.skipped, 2));
   else readsEachTime(plan, instruction);
 };
 
 const counts: Rule = ({ read }, instruction) => {
-  // P3 asks for an estimate only, which reads nothing.
+  // If P3 is set, SQLite only estimates the count and reads nothing.
   if (instruction.p3 === 0) read.push(instruction.slot(SLOT.rows));
 };
 
@@ -178,7 +177,7 @@ const RULES: ReadonlyMap<number, Rule> = new Map<number, Rule>([
   [OPCODE.Clear, clears],
 ]);
 
-/** The plan of a statement with these programs. */
+/** Makes the plan of a statement with these programs. */
 export function countPlan(sqlite: Sqlite, programs: readonly Program[]): CountPlan {
   const plan: Draft = { read: [], written: [], seekEnds: [], clears: [], changes: [] };
   const { u8 } = sqlite.memory;

@@ -15,10 +15,10 @@ const ITERATOR_PROTOTYPE: object = Object.getPrototypeOf(
   Object.getPrototypeOf([][Symbol.iterator]()),
 );
 
-// A cursor that is dropped half-way must not keep its statement, and so its table locked, for good.
+// Closes cursors that a program drops half-way; otherwise their statements would lock their tables for good.
 const DROPPED = new FinalizationRegistry<Execution>((execution) => execution.close());
 
-/** Rows of a cursor that were taken together. */
+/** Rows that were taken from a cursor in one call. */
 export interface CursorBatch {
   readonly rows: SqlStorageValue[][];
   readonly isAtEnd: boolean;
@@ -29,14 +29,14 @@ export class Cursor {
   readonly #execution: Execution;
   #watched = false;
 
-  /** Not for user code. @throws ILLEGAL_INVOCATION */
+  /** Only this package may construct cursors. @throws ILLEGAL_INVOCATION */
   constructor(execution: Execution, options?: { readonly watched: boolean }) {
     if (!(execution instanceof Execution)) throw illegalConstructor('Cursor');
     this.#execution = execution;
     if (options?.watched) Cursor.#watch(this);
   }
 
-  /** The next row; `{done: true, value: undefined}` at the end. */
+  /** Returns the next row; `{done: true, value: undefined}` at the end. */
   next(): Step<SqlRow> {
     const execution = Cursor.#of(this);
     if (!execution.hasRow) return { done: true, value: undefined };
@@ -45,13 +45,17 @@ export class Cursor {
     return { done: false, value };
   }
 
-  /** The remaining rows. */
+  /** Returns the remaining rows. */
   toArray(): SqlRow[] {
     const execution = Cursor.#of(this);
     return execution.takeRest(() => execution.takeNamedRow());
   }
 
-  /** The row, if exactly one is left. @throws CURSOR_ROWS; with more than one, the cursor ends */
+  /**
+   * Returns the only remaining row.
+   *
+   * @throws CURSOR_ROWS if there is not exactly one; if there are more, the cursor ends
+   */
   one(): SqlRow {
     const execution = Cursor.#of(this);
     checkOneRow(execution);
@@ -60,7 +64,7 @@ export class Cursor {
     return row;
   }
 
-  /** The same rows as arrays. */
+  /** Returns an iterator over the same rows as arrays. */
   raw(): RawIterator {
     Cursor.#watch(Cursor.#checked(this));
     return new RawIterator(this, this.#execution);
@@ -71,12 +75,12 @@ export class Cursor {
     return Cursor.#of(this).columnNames;
   }
 
-  /** Rows read so far; runs one row ahead of the program. */
+  /** Number of rows read so far, including the row that was fetched ahead. */
   get rowsRead(): number {
     return Cursor.#of(this).rowsRead;
   }
 
-  /** Rows and index entries written. */
+  /** Number of rows and index entries written. */
   get rowsWritten(): number {
     return Cursor.#of(this).rowsWritten;
   }
@@ -91,7 +95,7 @@ export class Cursor {
     Cursor.#of(cursor).close();
   }
 
-  /** The next rows as arrays, as `Execution.takeBatch` gives them, and whether they are the last. */
+  /** Takes the next rows as arrays, as `Execution.takeBatch` does, and says whether they are the last. */
   static takeBatch(cursor: Cursor, rowCount: number, bytesMax: number): CursorBatch {
     const execution = Cursor.#of(cursor);
     const rows = execution.takeBatch(rowCount, bytesMax);
@@ -108,8 +112,8 @@ export class Cursor {
     return Cursor.#checked(cursor).#execution;
   }
 
-  // Releases the statement when the program drops the cursor. Registered on the first use that may leave
-  // rows, because it costs a third of a point select.
+  // Releases the statement when the program drops the cursor. The registration costs a third of a point select, so it
+  // is made at the first use that may leave rows.
   static #watch(cursor: Cursor): void {
     const execution = cursor.#execution;
     if (cursor.#watched || !execution.isOpen) return;
@@ -160,13 +164,17 @@ export class RawIterator {
     return { done: false, value: execution.takeRow() };
   }
 
-  /** The remaining rows. */
+  /** Returns the remaining rows. */
   toArray(): SqlStorageValue[][] {
     const execution = RawIterator.#of(this);
     return execution.takeRest(() => execution.takeRow());
   }
 
-  /** The row, if exactly one is left. @throws CURSOR_ROWS; with more than one, the cursor ends */
+  /**
+   * Returns the only remaining row.
+   *
+   * @throws CURSOR_ROWS if there is not exactly one; if there are more, the cursor ends
+   */
   one(): SqlStorageValue[] {
     const execution = RawIterator.#of(this);
     checkOneRow(execution);

@@ -1,10 +1,8 @@
-// One open database: trusted statements for this package, user SQL for programs.
+// One open database: runs trusted statements for this package, and user SQL for programs.
 //
 // The text of `exec` may hold several statements. Each but the last runs to its first row, and its rows
 // are dropped; the effects of earlier ones stay when a later one fails. The last one gets the bindings
-// and returns rows.
-//
-// Knows nothing of key-value tables, alarms or when a transaction begins.
+// and returns rows. The owner decides when a transaction begins.
 
 import { convertString } from '../../../src/shared/contract/arguments.ts';
 import { type Binding, convertBinding } from '../../../src/shared/contract/bindings.ts';
@@ -32,17 +30,17 @@ const TABLE_COLUMNS = 'SELECT name, pk FROM pragma_table_xinfo(?1)';
 
 const PAGE_BYTES = 4096;
 
-/** Counts are read after each run. */
+/** A run whose counts are read as soon as it ends, so nothing has to be copied later. */
 const UNCOUNTED: Run = { keepCounts() {} };
 
-/** Every commit may change the size. */
+/** The access of a read of the database's size, which every commit may change. */
 const SIZE: QueryAccess = { reads: 'all', writes: new Set() };
 
-// This many cursors with unread rows are normal; beyond that, some may be forgotten.
+// From this many cursors with unread rows on, cursors are registered for garbage collection: some may be dropped ones.
 const UNWATCHED_MAX = 16;
 
 export class Database implements ExecutionOwner {
-  /** Begins and ends its transaction. */
+  /** Begins and ends the database's transaction. */
   readonly control: TransactionControl;
   readonly #connection: Connection;
   readonly #statements = new Map<string, PreparedStatement>();
@@ -91,13 +89,13 @@ export class Database implements ExecutionOwner {
     this.#tables.forget(); // the schema may have changed while nobody looked
   }
 
-  /** The schema may have changed otherwise than by a query: something was rolled back. */
+  /** Called after a rollback, which may have changed the schema. */
   schemaChanged(): void {
     this.#tables.forget();
     this.#queries.schemaChanged();
   }
 
-  /** SQLite's number of the schema, which each change of it increases. */
+  /** SQLite's version number of the schema; each change of the schema increases it. */
   get schemaVersion(): number {
     const statement = this.statement('PRAGMA schema_version');
     try {
@@ -107,7 +105,7 @@ export class Database implements ExecutionOwner {
     }
   }
 
-  /** The prepared statement of trusted text, compiled on its first use and kept. */
+  /** Returns the prepared statement of trusted text; it is compiled at its first use and kept. */
   statement(sql: string): PreparedStatement {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
@@ -190,22 +188,22 @@ export class Database implements ExecutionOwner {
     });
   }
 
-  /** How a column of a table compares texts. */
+  /** Returns the name of the collation by which a column compares texts. */
   collationOf(schema: string, table: string, column: string): string {
     return this.#connection.collationOf(schema, table, column);
   }
 
-  /** Attaches the file of this name, for trusted statements: it is there until the database is closed. */
+  /** Attaches a file for trusted statements; it stays attached until the database is closed. */
   attach(filename: string, schema: string): void {
     this.#connection.attach(filename, schema);
   }
 
-  /** From now on, only trusted statements are compiled: they may name each column of any table several times. */
+  /** Lifts the limits on texts for good. Only trusted statements may be compiled afterwards. */
   trustOnly(): void {
     this.#connection.liftTextLimits();
   }
 
-  /** Runs the action, which compiles only trusted statements: they may do the same. */
+  /** Runs the action without limits on texts. It must compile only trusted statements. */
   trusted<T>(action: () => T): T {
     this.#connection.liftTextLimits();
     try {
@@ -225,23 +223,23 @@ export class Database implements ExecutionOwner {
     }
   }
 
-  /** Applies a changeset, all or nothing; the refusal if a constraint does not allow it. */
+  /** Applies a changeset completely, or returns the constraint that refused it and changes nothing. */
   applyChangeset(changeset: Uint8Array): Refusal | null {
     return Changesets.of(this.#connection.sqlite).apply(this.#connection, changeset);
   }
 
-  /** Runs the action while no trigger runs. */
+  /** Runs the action while triggers are off. */
   withoutTriggers(action: () => void): void {
     this.#connection.without('triggers', action);
   }
 
-  /** Runs the action, if asked for, while no foreign key is enforced. */
+  /** Runs the action; while it runs, foreign keys are not enforced if `isAsked`. */
   withoutForeignKeys(isAsked: boolean, action: () => void): void {
     if (isAsked) this.#connection.without('foreignKeys', action);
     else action();
   }
 
-  /** A table with a row that refers to a row that does not exist; null: no row does. */
+  /** Finds a table with a row whose foreign key refers to no row; returns null if there is none. */
   tableOfBrokenKey(): string | null {
     const check = this.statement('SELECT "table" FROM pragma_foreign_key_check LIMIT 1');
     const table = check.step() ? check.columnText(0) : null;
@@ -271,15 +269,15 @@ export class Database implements ExecutionOwner {
     this.#connection.call(() => this.#connection.reset());
   }
 
-  /** The first faults of the pages, in SQLite's words, each on a line; undefined when they are sound. */
+  /** Returns the first faults of the pages in SQLite's words, one per line; undefined if there are none. */
   damage(most = 1): string | undefined {
     return this.#fault(`PRAGMA integrity_check(${most})`);
   }
 
   /**
    * Like `damage`, for the pages in use and the free ones together. If the first table in SQLite's order is a view or a
-   * virtual table, which has no root page, `integrity_check` takes itself for a check of a few tables, and leaves out the
-   * free pages. No transaction may be open.
+   * virtual table, which has no root page, `integrity_check` takes itself for a check of a few tables, and leaves out
+   * the free pages. No transaction may be open.
    */
   damageOfAllPages(most = 1): string | undefined {
     return this.#connection.withoutRootless(() => this.#fault(`PRAGMA quick_check(${most})`));
@@ -294,7 +292,7 @@ export class Database implements ExecutionOwner {
     });
   }
 
-  /** All calls from now on must end by this time; undefined: each has its own limit again. */
+  /** Sets a time by which all further calls must end; with undefined, each call has its own limit again. */
   endBy(endMs: number | undefined): void {
     this.#connection.endMs = endMs;
   }
@@ -307,7 +305,7 @@ export class Database implements ExecutionOwner {
     this.#connection.whenIdle(() => {
       if (this.#connection.isClosed) return;
       this.#connection.enter();
-      // A cursor past its deadline must be closed too.
+      // Lift the common deadline, so that cursors can be closed after it.
       this.endBy(undefined);
       this.#closeCursors('The cursor was closed with its database.');
       this.#queries.clear();
@@ -355,15 +353,15 @@ export class Database implements ExecutionOwner {
     told(access);
   }
 
-  /** Runs a query, and tells which rows it changes, if somebody wants to know. */
+  /** Runs a query, and reports the rows that it changes if a listener is set. */
   #watched<T>(query: Query, run: () => T): T {
     if (!query.writes || this.onRow === undefined || !this.#rows.isActive) return run();
     return this.#rows.during(this.onRow, run);
   }
 
   /**
-   * Has the owner open the transaction that a writing query needs, then tells what the query touches, which is part of
-   * that transaction. Opens a savepoint, if it needs one.
+   * Lets the owner open the transaction that a writing query needs, then reports the tables that the query touches as
+   * part of that transaction. Opens a savepoint if the query needs one.
    */
   #prepare(query: Query, bindings: readonly Binding[]): Savepoint | undefined {
     const connection = this.#connection;
@@ -487,7 +485,7 @@ export class HiddenTable {
     return exists;
   }
 
-  /** Creates it unless it exists. The caller has opened a transaction. */
+  /** Creates the table unless it exists. The caller has opened a transaction. */
   create(): void {
     if (this.exists) return;
     this.#database.run(`CREATE TABLE ${this.#name} ${this.#columns}`);
@@ -495,7 +493,7 @@ export class HiddenTable {
     this.#database.onQuery?.(CREATED); // queries may list it
   }
 
-  /** A rollback or a reset happened: it may not exist any more. */
+  /** Called after a rollback or a reset, which may have removed the table. */
   forget(): void {
     this.#isKnown = undefined;
   }

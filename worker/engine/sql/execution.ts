@@ -1,4 +1,4 @@
-// One run of a query: its position, the row fetched ahead, the rows of a write.
+// One run of a query: holds its position, the row that was fetched ahead, and the rows of a write.
 //
 // The first row is fetched when the query starts, so writes and errors of the first row happen then;
 // reading row n fetches row n+1. A query that writes runs to its end at once, and its rows are kept
@@ -23,9 +23,9 @@ export class Execution implements Run {
   readonly #owner: ExecutionOwner;
   readonly #connection: Connection;
   #query: Query;
-  // 'row': a fetched row waits; 'end': no row is left; an error: closed from outside.
+  // 'row': a fetched row waits; 'end': no row is left; an error: the execution was closed with that error.
   #state: 'row' | 'end' | StorageError = 'end';
-  // Rows of a query that writes, and the index of the next one.
+  // The rows of a query that writes, and the index of the next one to take.
   #kept: SqlStorageValue[][] | undefined;
   #keptNext = 0;
   #columnNames: string[] | undefined;
@@ -56,12 +56,12 @@ export class Execution implements Run {
     throw this.#state;
   }
 
-  /** True while it still holds its query. */
+  /** True while the execution still uses its query. */
   get isOpen(): boolean {
     return this.#state === 'row' && this.#kept === undefined;
   }
 
-  /** The waiting row by name; fetches the next. */
+  /** Takes the waiting row as an object, and fetches the next one. */
   takeNamedRow(): SqlRow {
     const names = this.#columnNames ?? this.#names;
     if (names.length !== this.#names.length) {
@@ -78,7 +78,7 @@ export class Execution implements Run {
     return row;
   }
 
-  /** The waiting row as an array; fetches the next. */
+  /** Takes the waiting row as an array, and fetches the next one. */
   takeRow(): SqlStorageValue[] {
     if (this.#kept !== undefined) return this.#takeKept(this.#kept);
     const { sqlite } = this.#connection;
@@ -87,7 +87,7 @@ export class Execution implements Run {
     return row;
   }
 
-  /** The remaining rows, read in one call with one deadline. */
+  /** Takes the remaining rows, in one call with one deadline. */
   takeRest<T>(take: () => T): T[] {
     return this.#connection.call(() => {
       const rows: T[] = [];
@@ -97,8 +97,8 @@ export class Execution implements Run {
   }
 
   /**
-   * The next rows as arrays, in one call with one deadline: up to `rowCount`, and none after
-   * `bytesMax` of content.
+   * Takes the next rows as arrays, in one call with one deadline: up to `rowCount` rows, and no further row once they
+   * have `bytesMax` bytes of content.
    */
   takeBatch(rowCount: number, bytesMax: number): SqlStorageValue[][] {
     return this.#connection.call(() => {
@@ -113,7 +113,7 @@ export class Execution implements Run {
     });
   }
 
-  /** Always the same array: changes that the program makes to it change the keys of later rows. */
+  /** The column names, always the same array: a program that changes it changes the keys of later rows. */
   get columnNames(): string[] {
     return (this.#columnNames ??= [...this.#names]);
   }
@@ -166,8 +166,8 @@ export class Execution implements Run {
     this.#state = 'row';
   }
 
-  // RETURNING reads one row of a temporary table for each row fetched. A query that is stepped row by row
-  // would not have read these yet.
+  // The number of rows of a RETURNING clause that the program has not fetched yet. SQLite has read each of them from a
+  // temporary table, but a query that is stepped row by row would not have read them yet.
   #rowsNotFetched(): number {
     if (this.#kept === undefined || this.#query.explains) return 0;
     return this.#kept.length - this.#keptNext - 1;

@@ -1,17 +1,17 @@
-// Keeps one call of SQLite from holding the worker: a deadline, a caller who may cancel it, and a limit on
-// memory.
+// Limits calls of SQLite, so that one object cannot block the worker: a deadline, cancellation by the caller, and a
+// limit on memory.
 //
-// SQLite calls its progress handler every few thousand instructions, also while it compiles. Past the deadline, or when its
-// caller has cancelled it, a read is interrupted, which undoes nothing. An interrupted write would lose the whole
-// transaction (https://sqlite.org/c3ref/interrupt.html), so its program is overwritten with `Halt`, the instruction of a
-// failed constraint: it ends that statement alone, and the caller, who has set a savepoint, undoes its writes. A single call
-// of a function (`replace`, `instr`) cannot be stopped.
+// SQLite calls its progress handler every few thousand instructions, also while it compiles. Past the deadline, or when
+// its caller has cancelled it, a read is interrupted, which undoes nothing. An interrupted write would lose the whole
+// transaction (https://sqlite.org/c3ref/interrupt.html), so the guard overwrites the write's program with `Halt`, the
+// instruction of a failed constraint. That ends only this statement, and the caller, who has set a savepoint, undoes
+// its writes. A single call of a function (`replace`, `instr`) cannot be stopped.
 //
-// Memory belongs to the connection whose calls allocate and free it. That includes calls without limits: a reset frees a
-// value that a step has read. So each connection announces that it enters SQLite, and the heap's change until another one
-// enters is attributed to it.
+// The memory of a connection is the memory that its calls allocate and do not free. Calls without limits count too: a
+// reset frees a value that a step has read. So each connection announces when it enters SQLite, and changes of the heap
+// are attributed to it until another connection enters.
 //
-// Invariant: outside of calls SQLite's heap has no limit, so nothing else can fail because of this one.
+// Invariant: outside of calls SQLite's heap has no limit, so other work cannot fail because of it.
 
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { HEAP, INSTRUCTION, OPCODE } from '../vfs/vdbe-layout.ts';
@@ -19,11 +19,14 @@ import { endOf, programOf } from './program.ts';
 import type { Limits } from './query-limits.ts';
 import { timeError } from './sql-error.ts';
 
-/** Often enough for instructions that take a millisecond, and rarely enough to cost nothing. */
+/**
+ * Instructions between two calls of the progress handler: few enough if each takes a millisecond, many enough to cost
+ * little.
+ */
 const INSTRUCTIONS_A_TICK = 4000;
 /** A halted statement must end within this time; its instruction may still run another program. */
 const HALT_MS_MAX = 500;
-/** How often the caller is asked: asking may take some milliseconds. */
+/** Milliseconds between two checks for a cancelled call, because a check may take some milliseconds. */
 export const CANCEL_CHECK_MS = 100;
 // https://sqlite.org/rescode.html, and OE_Abort of sqliteInt.h.
 const ABORT = 4;
@@ -31,12 +34,12 @@ const ON_ERROR_ABORT = 2;
 const CONTINUE = 0;
 const INTERRUPT = 1;
 
-/** The limits of one connection. */
+/** A connection whose calls are limited. */
 export interface Guarded {
   readonly limits: Limits;
-  /** SQLite's memory that its calls had allocated and not freed when another connection entered. */
+  /** Memory that its calls had allocated and not freed when another connection entered, in bytes. */
   heldBytes: number;
-  /** When all its calls together must have ended; undefined when each has its own time. */
+  /** The time by which all its calls must have ended; undefined if each call has its own limit. */
   readonly endMs: number | undefined;
   /** True if the caller of the running call has cancelled it. */
   isCancelled(): boolean;
@@ -45,7 +48,7 @@ export interface Guarded {
 /** Why the running call was stopped. */
 type Stop = 'late' | 'cancelled';
 
-/** The address of a program that was overwritten, and its instructions. */
+/** The address of an overwritten program, and its original instructions. */
 interface Halted {
   readonly at: Pointer;
   readonly instructions: Uint8Array;
@@ -56,16 +59,16 @@ export class Guard {
 
   readonly #sqlite: Sqlite;
   readonly #handler: Pointer;
-  /** Whose call has limits now. */
+  /** The connection whose limited call is running. */
   #guarded: Guarded | undefined;
   #endMs: number | undefined;
-  /** When the next check for a cancelled call is due. */
+  /** The time of the next check for a cancelled call. */
   #checkMs = 0;
-  /** To whom changes of the heap belong, how much of it is not theirs, and how large it may become. */
+  /** The connection to which changes of the heap belong, the bytes of all others, and the limit of the whole heap. */
   #entered: Guarded | undefined;
   #othersBytes = 0;
   #limitBytes = 0;
-  /** The statement that can be stopped alone; 0 for none. */
+  /** The running statement that can be stopped alone; 0 if there is none. */
   #haltable: Pointer = 0;
   #halted: Halted | undefined;
   #stopped: Stop | undefined;
@@ -75,7 +78,7 @@ export class Guard {
     this.#handler = sqlite.install({ parameters: 'i', call: () => this.#tick() });
   }
 
-  /** The guard of a module, shared by its connections: only one runs at a time. */
+  /** Returns the guard that all connections of a module share; only one call runs at a time. */
   static of(sqlite: Sqlite): Guard {
     let guard = Guard.#ofModule.get(sqlite);
     if (guard === undefined) {
@@ -90,7 +93,7 @@ export class Guard {
     this.#sqlite.exports.sqlite3_progress_handler(db, INSTRUCTIONS_A_TICK, this.#handler, 0);
   }
 
-  /** Attributes changes of SQLite's heap from now on to this connection; undefined: to none. */
+  /** Attributes further changes of SQLite's heap to this connection, or to none. */
   enter(guarded: Guarded | undefined): void {
     if (guarded === this.#entered) return;
     const usedBytes = this.#sqlite.memory.i32[HEAP.usedBytes >> 2]!;
@@ -98,14 +101,15 @@ export class Guard {
     this.#entered = guarded;
     if (guarded === undefined) return;
     this.#othersBytes = usedBytes - guarded.heldBytes;
-    // 0 would mean no limit. Memory ends before the sum exceeds 31 bits.
+    // SQLite's limit is a number of 31 bits; the module's memory is smaller. The sum is never 0, which would mean no
+    // limit.
     this.#limitBytes = Math.min(this.#othersBytes + guarded.limits.heapBytes, 0x7fff_ffff);
   }
 
-  /** The outermost call of a connection begins. @throws SQL_TIMEOUT when its time is over already */
+  /** Begins the outermost call of a connection. @throws SQL_TIMEOUT if its common deadline is over already */
   begin(guarded: Guarded): void {
     const { endMs, limits } = guarded;
-    // SQLite checks too rarely while it compiles, so a series of short calls is stopped between two.
+    // SQLite calls the progress handler rarely while it compiles, so check between the calls of a series.
     if (endMs !== undefined && limits.now() >= endMs) throw timeError(limits.queryMs);
     this.enter(guarded);
     this.#guarded = guarded;
@@ -114,7 +118,7 @@ export class Guard {
     this.#limitHeap(this.#limitBytes);
   }
 
-  /** The outermost call has ended. */
+  /** Ends the outermost call. */
   end(): void {
     this.#guarded = undefined;
     this.#stopped = undefined;
@@ -131,7 +135,9 @@ export class Guard {
     }
   }
 
-  /** The same for a step, without a closure: every transaction begins and ends with one. */
+  /**
+   * Steps a statement without limits. It takes no closure, because every transaction begins and ends with such a step.
+   */
   stepUnbounded(statement: Pointer): number {
     const endMs = this.#lift();
     try {
@@ -142,8 +148,8 @@ export class Guard {
   }
 
   /**
-   * True when the time of a series of calls is over; the running one is then to be refused. Asked while a statement is
-   * compiled, where SQLite does not look at the deadline itself.
+   * True if the common deadline of a series of calls is over, so that the running call should be refused. Called while
+   * a statement is compiled, where SQLite does not check the deadline itself.
    */
   isPastEnd(): boolean {
     if (this.#guarded?.endMs === undefined || this.#endMs === undefined) return false;
@@ -152,12 +158,12 @@ export class Guard {
     return true;
   }
 
-  /** Why the running call was stopped; undefined: it was not. */
+  /** The reason why the running call was stopped; undefined if it was not. */
   get stopped(): Stop | undefined {
     return this.#stopped;
   }
 
-  /** Steps a statement that can be stopped alone: its transaction stays. */
+  /** Steps a statement that can be stopped alone, without losing its transaction. */
   stepHaltable(statement: Pointer): number {
     this.#haltable = statement;
     try {
@@ -172,7 +178,7 @@ export class Guard {
     if (this.#guarded === undefined) return CONTINUE;
     const { now, queryMs } = this.#guarded.limits;
     const nowMs = now();
-    // The clock is first read here: most calls end before.
+    // Read the clock only here, because most calls end before the first tick.
     this.#endMs ??= nowMs + queryMs;
     if (nowMs >= this.#endMs) return this.#stop('late', nowMs);
     if (this.#isCancelled(this.#guarded, nowMs)) return this.#stop('cancelled', now());

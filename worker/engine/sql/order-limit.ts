@@ -12,10 +12,10 @@
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { isKeyword, nameOf, statementTokens, type Token } from './tokens.ts';
 
-/** The facts about a statement's table that the rewriting needs. */
+/** The properties of a statement's table that the rewriting needs. */
 export interface TableShape {
   readonly kind: 'table' | 'view';
-  /** Columns of the primary key in its order when the table has no rowid; empty otherwise. */
+  /** The columns of the primary key, in its order, if the table has no rowid; empty otherwise. */
   readonly keyColumns: readonly string[];
   readonly columns: readonly string[];
 }
@@ -24,7 +24,7 @@ export type DescribeTable = (name: string) => TableShape | undefined;
 
 export interface Rewritten {
   readonly sql: string;
-  /** Where the statement ends in the original text. */
+  /** The end of the statement in the original text. */
   readonly end: number;
 }
 
@@ -32,10 +32,10 @@ export interface Rewritten {
 const ROWID_NAMES = ['rowid', '_rowid_', 'oid'];
 
 /**
- * The first statement of the text in a form without ORDER BY and LIMIT; undefined when it is not an
- * UPDATE or DELETE that ends with them.
+ * Rewrites the first statement of the text without ORDER BY and LIMIT; returns undefined if it is not an UPDATE or
+ * DELETE that ends with them.
  *
- * @throws SQL when it does and cannot be rewritten exactly.
+ * @throws SQL if it does but cannot be rewritten exactly.
  */
 export function rewriteOrderLimit(
   text: string,
@@ -51,7 +51,7 @@ export function rewriteOrderLimit(
   }
 
   const table = describeTable(tableName(target));
-  // For an unknown table, SQLite's own error is the best one.
+  // If the table is unknown, let SQLite report that.
   const identity = table === undefined ? ['rowid'] : rowIdentity(verb, table);
   if (clauses.updatesFrom) {
     throw refusal(verb, 'with FROM', 'select the rows in a subquery of its WHERE clause');
@@ -138,7 +138,7 @@ function findClauses(all: readonly Token[]): Clauses | undefined {
     returning: part('RETURNING'),
     orderBy: part('ORDER'),
     limit: part('LIMIT'),
-    // Without a semicolon, comments behind it belong to it.
+    // If it has no semicolon, comments after it belong to it.
     end: tokens.length < all.length ? last.end : Number.POSITIVE_INFINITY,
   };
 }
@@ -152,7 +152,7 @@ function isPrefix(tokens: readonly Token[]): boolean {
   return rest.length === 0 || isKeyword(rest[0], 'WITH');
 }
 
-/** The index behind OR REPLACE and similar clauses. */
+/** Returns the index after OR REPLACE and similar clauses. */
 function afterConflictClause(tokens: readonly Token[], index: number): number {
   return isKeyword(tokens[index], 'OR') ? index + 2 : index;
 }

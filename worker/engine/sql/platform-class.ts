@@ -3,7 +3,7 @@
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
-/** Gives a class the name it prints, and enumerable members on its prototype. */
+/** Sets the name that objects of a class print, and makes its prototype's members enumerable. */
 export function asPlatformClass(type: { readonly prototype: object }, name: string): void {
   const { prototype } = type;
   for (const key of Object.getOwnPropertyNames(prototype)) {
@@ -12,7 +12,7 @@ export function asPlatformClass(type: { readonly prototype: object }, name: stri
   Object.defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
 }
 
-/** The error of a method that was called on another object, or detached from its own. */
+/** Makes the error of a method that was called on another object, or without its object. */
 export function illegalInvocation(name: string): StorageError {
   return storageError(
     'ILLEGAL_INVOCATION',
@@ -20,7 +20,7 @@ export function illegalInvocation(name: string): StorageError {
   );
 }
 
-/** The error of `new` in a program. */
+/** Makes the error of a program that calls `new`. */
 export function illegalConstructor(name: string): StorageError {
   return storageError('ILLEGAL_INVOCATION', `${name} cannot be constructed; use ctx.storage.sql.`);
 }

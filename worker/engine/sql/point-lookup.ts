@@ -1,10 +1,11 @@
-// Which rows a query can see, if it finds them by their key alone: `SELECT … FROM t WHERE id = ?`, `… WHERE id IN (?, ?)`,
-// and more conditions after AND.
+// Finds the rows that a query can see if it selects them by key: `SELECT … FROM t WHERE id = ?`, `… WHERE id IN (?,
+// ?)`, and more conditions after AND.
 //
-// Invariant: never too few rows. A text of any other form, a key that is not a rowid or one column of text, and a value
-// that SQLite would convert have no lookup, and then every row of the table counts.
+// Invariant: the result never has too few rows. If the text has another form, the key is not a rowid or one column of
+// text, or SQLite would convert a value, there is no lookup, and callers assume that the query sees every row of the
+// table.
 //
-// Does not know who asks. A schema that changes makes lookups invalid, which the caller notices.
+// A change of the schema makes lookups invalid; the caller drops them then.
 
 import type { Binding } from '../../../src/shared/contract/bindings.ts';
 import type { PreparedStatement } from './statement.ts';
@@ -13,28 +14,28 @@ import { isKeyword, nameOf, statementTokens, type Token } from './tokens.ts';
 /** A rowid, or the text of a primary key. */
 export type LookupKey = number | string;
 
-/** Rows of one table. */
+/** Some rows of one table, by their keys. */
 export interface TableRows {
   readonly table: string;
   readonly keys: readonly LookupKey[];
 }
 
-/** How rows of a table are named. */
+/** The columns by which rows of a table are found. */
 export interface RowShape {
-  /** It has rowids. */
+  /** True if the table has rowids. */
   readonly hasRowid: boolean;
-  /** The column that is another name of the rowid, in lower case. */
+  /** The column that is an alias of the rowid (INTEGER PRIMARY KEY), in lower case. */
   readonly rowidName: string | undefined;
-  /** The column whose text is the primary key: its name in lower case, and its place. */
+  /** The text column that is the primary key: its name in lower case, and its index. */
   readonly textKey: { readonly name: string; readonly column: number } | undefined;
-  /** In lower case. */
+  /** The names of all columns, in lower case. */
   readonly columns: readonly string[];
 }
 
-/** The value of a lookup: a parameter, counted from 0, or a literal of the text. */
+/** A key in the text: a parameter, counted from 0, or a literal. */
 type Operand = { readonly parameter: number } | { readonly value: LookupKey };
 
-/** The lookup of the text; names in lower case. */
+/** The lookup that a query's text makes; names are in lower case. */
 export interface PointQuery {
   readonly table: string;
   readonly column: string;
@@ -42,7 +43,7 @@ export interface PointQuery {
 }
 
 const ROWID_NAMES = ['rowid', 'oid', '_rowid_'];
-/** After the lookup only clauses that make the rows fewer, or order them. */
+/** Keywords that may follow the lookup, because their clauses only reduce or order the rows. */
 const ENDINGS = ['AND', 'ORDER', 'LIMIT'];
 
 const KIND =
@@ -53,7 +54,7 @@ const KEY_INDEX =
   "SELECT count(*), sum(x.coll = 'BINARY') FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x " +
   "WHERE l.origin = 'pk' AND x.key";
 
-/** The lookup that the text of one statement is; undefined: it has another form. */
+/** Parses the text of one statement as a lookup; returns undefined if it has another form. */
 export function pointQuery(sql: string): PointQuery | undefined {
   const tokens = statementTokens(sql).filter(({ text }) => text !== ';');
   const froms = tokens.filter((token) => isKeyword(token, 'FROM'));
@@ -110,7 +111,7 @@ export function pointQuery(sql: string): PointQuery | undefined {
   return { table, column, operands };
 }
 
-/** The keys of the rows that the lookup finds, whether they exist or not; undefined: they are not known. */
+/** Returns the keys that the lookup searches, whether such rows exist or not; undefined if they are not known. */
 export function keysOf(
   { column, operands }: PointQuery,
   shape: RowShape,
@@ -133,7 +134,7 @@ export function keysOf(
   return keys;
 }
 
-/** How rows of a table are named; undefined: it is no ordinary table. */
+/** Reads a table's key columns from the schema; returns undefined if it is not an ordinary table. */
 export function rowShape(
   table: string,
   statement: (sql: string) => PreparedStatement,
@@ -141,7 +142,7 @@ export function rowShape(
   const kind = ask(statement(KIND), table);
   const isTable = kind.step() && kind.columnText(0) === 'table';
   const hasRowid = isTable && kind.columnNumber(1) === 0;
-  // A column and its index may compare differently.
+  // With COLLATE, a column and its index may compare differently.
   const collates = isTable && /\bCOLLATE\b/i.test(kind.columnText(2));
   kind.reset();
   if (!isTable) return undefined;
@@ -159,7 +160,7 @@ export function rowShape(
   const [indexed, binary] = [index.columnNumber(0), index.columnNumber(1)];
   index.reset();
   const key = keys.length === 1 ? keys[0]! : undefined;
-  // INTEGER PRIMARY KEY DESC has an index, and is no other name of the rowid.
+  // INTEGER PRIMARY KEY DESC has an index of its own, and is not an alias of the rowid.
   const isRowid = hasRowid && key?.type === 'INTEGER' && indexed === 0;
   const isIndexed = indexed > 0 && indexed === binary && !collates;
   const isText = key !== undefined && isIndexed && isTextType(key.type);
@@ -171,7 +172,7 @@ export function rowShape(
   };
 }
 
-/** https://sqlite.org/datatype3.html#determination_of_column_affinity */
+/** True for types with text affinity: https://sqlite.org/datatype3.html#determination_of_column_affinity */
 function isTextType(type: string): boolean {
   return !type.includes('INT') && ['CHAR', 'CLOB', 'TEXT'].some((part) => type.includes(part));
 }
@@ -181,7 +182,7 @@ function ask(statement: PreparedStatement, table: string): PreparedStatement {
   return statement;
 }
 
-/** The number of each parameter, counted from 0; undefined: some have names. */
+/** Returns the number of each parameter, counted from 0; undefined if a parameter has a name. */
 function parameterNumbers(tokens: readonly Token[]): ReadonlyMap<Token, number> | undefined {
   const numbers = new Map<Token, number>();
   let highest = 0;

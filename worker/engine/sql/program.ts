@@ -1,6 +1,6 @@
-// The compiled program of a statement, as it lies in SQLite's memory: a row of instructions.
+// Locates the compiled program of a statement in SQLite's memory: an array of instructions.
 //
-// Do not keep an address across a step: SQLite may recompile the statement there, and frees the old program.
+// Do not keep an address across a step: SQLite may recompile the statement in it, and then frees the old program.
 
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { INSTRUCTION, OPCODE, SUB_PROGRAM, VDBE } from '../vfs/vdbe-layout.ts';
@@ -10,7 +10,7 @@ export interface Program {
   readonly instructionCount: number;
 }
 
-/** The statement's current program: its own, or that of a trigger while the trigger runs. */
+/** Returns the statement's current program: its own, or that of a trigger while the trigger runs. */
 export function programOf({ memory: { i32 } }: Sqlite, statement: Pointer): Program {
   return {
     address: i32[(statement + VDBE.program) >> 2]!,
@@ -18,12 +18,12 @@ export function programOf({ memory: { i32 } }: Sqlite, statement: Pointer): Prog
   };
 }
 
-/** Where the program ends. */
+/** Returns the address after the last instruction. */
 export function endOf({ address, instructionCount }: Program): Pointer {
   return address + instructionCount * INSTRUCTION.sizeBytes;
 }
 
-/** The statement's program first, then the programs of triggers and foreign keys that it calls. */
+/** Returns the statement's program, followed by the programs of triggers and foreign keys that it calls. */
 export function programsOf(sqlite: Sqlite, statement: Pointer): readonly Program[] {
   const { i32, u8 } = sqlite.memory;
   const programs = [programOf(sqlite, statement)];

@@ -1,17 +1,17 @@
 // A cache of compiled queries, by their text.
 //
 // Invariant: the texts together are at most 1 MiB; the least recently used queries are evicted first, and
-// a query in use never is. Large programs are not kept: their texts often name values, and do not come again.
+// a query in use never is. Large programs are not cached: their texts often contain values, and are not used again.
 
 import type { Query } from './query.ts';
 
-/** Like workerd's statement cache; counted in UTF-16 units of the texts. */
+/** The maximum length of all cached texts together, in UTF-16 units; equal to workerd's. */
 export const CACHED_TEXT_UNITS_MAX = 1024 * 1024;
 
-/** An eviction leaves so many: one of a query alone would sort all others for each new text. */
+/** The length that an eviction leaves. Evicting a single query would sort all others again for each new text. */
 const LEFT_TEXT_UNITS = CACHED_TEXT_UNITS_MAX * 0.9;
 
-/** A program of as many takes 200 kB. */
+/** The largest cached program; so many instructions take 200 kB. */
 const CACHED_INSTRUCTIONS_MAX = 10_000;
 
 export class QueryCache {
@@ -19,7 +19,7 @@ export class QueryCache {
   #textUnits = 0;
   #uses = 0;
 
-  /** The cached query of the text, unless it is in use. */
+  /** Returns the cached query of the text, unless it is in use. */
   idle(text: string): Query | undefined {
     const query = this.#queries.get(text);
     if (query === undefined || query.busy) return undefined;

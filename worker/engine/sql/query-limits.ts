@@ -1,5 +1,5 @@
-// How long a call of SQLite may run, how much memory an object may use, how many files objects may have
-// open, and the clock that measures it.
+// The limits of objects: the time of a call of SQLite, the memory of an object, and the number of open files; and the
+// clock that measures time.
 //
 // All objects of a worker share its thread and SQLite's heap: without limits, one object could starve
 // the others.
@@ -23,19 +23,19 @@ export interface QueryLimits {
    * browsers; elsewhere 10,000, or half of the files that the process may have open if that is less
    */
   readonly openFiles?: number;
-  /** With fewer bytes free, `storagelow` is told. @default 32 MiB */
+  /** If fewer bytes are free, the event `storagelow` is sent. @default 32 MiB */
   readonly lowSpaceBytes?: number;
 }
 
-/** The limits in force. */
+/** All limits, with their defaults filled in. */
 export interface Limits extends Required<QueryLimits> {
-  /** The database has only SQLite's own limits on texts: for a file from elsewhere. @default false */
+  /** True if only SQLite's own limits on texts apply, for an imported file. @default false */
   readonly anyText?: boolean;
   /** Milliseconds on a monotonic clock, which also runs while the objects' clock stands still. */
   now(): number;
 }
 
-/** Limits of one database that differ from the host's. */
+/** Limits of one database that replace the host's. */
 export type OwnLimits = Partial<Pick<Limits, 'heapBytes' | 'anyText'>>;
 
 const DEFAULTS: Required<QueryLimits> = {
@@ -46,18 +46,18 @@ const DEFAULTS: Required<QueryLimits> = {
   lowSpaceBytes: 32 * 1024 * 1024,
 };
 
-/** Where no browser bounds handles: 3,333 objects of about 0.2 MB of memory each. */
+/** The default where no browser limits open files: enough for 3,333 objects of about 0.2 MB of memory each. */
 export const OPEN_FILES_UNBOUNDED = 10_000;
 
 /** One object has up to 8 files open for long, and others while it is opened, restored or pruned. */
 const OPEN_FILES_MIN = 16;
 
-/** With less, a database could not be opened with its page cache full. */
+/** The smallest limit with which a database can be opened while its page cache is full. */
 const HEAP_BYTES_MIN = 32 * 1024 * 1024;
-/** SQLite's heap is less than 2 GiB in all. */
+/** The largest limit, because SQLite's whole heap is smaller than 2 GiB. */
 const HEAP_BYTES_MAX = 2 ** 31 - 1;
 
-/** The limits, with defaults for those not given; `platform`: its own defaults. @throws INVALID_ARGUMENT */
+/** Fills in defaults for missing limits; `platform` has the platform's own defaults. @throws INVALID_ARGUMENT */
 export function completeLimits(
   given: QueryLimits = {},
   now = () => performance.now(),

@@ -1,12 +1,10 @@
-// Which tables a query reads and writes, also through views, triggers and foreign keys.
+// Finds the tables that a query reads and writes, also through views, triggers and foreign keys.
 //
-// SQLite informs its authorizer while a statement is compiled, so the statement is compiled once more,
-// and only when somebody asks. A virtual table hides its accesses: writing one writes its shadow tables,
-// and a table that shows other tables may read anything.
+// SQLite reports these tables to its authorizer while a statement is compiled, so the statement is compiled once more,
+// but only when a caller asks. A virtual table hides its accesses: writing one writes its shadow tables, and a table
+// that shows other tables may read anything.
 //
-// Invariant: never too little. Uncertain accesses are `all`.
-//
-// Does not know who asks, nor which queries run.
+// Invariant: the result never lacks a table. Uncertain accesses are `all`.
 
 import type { Binding } from '../../../src/shared/contract/bindings.ts';
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
@@ -18,34 +16,34 @@ import type { RowWatch } from './row-watch.ts';
 import type { PreparedStatement } from './statement.ts';
 import { isKeyword, nameOf, statementTokens } from './tokens.ts';
 
-/** Names of tables as the schema writes them; `all`: every table, and the schema. */
+/** Names of tables, spelled as in the schema; `all` stands for every table and the schema itself. */
 export type TableSet = ReadonlySet<string> | 'all';
 
 export interface QueryTables {
   readonly reads: TableSet;
-  /** Empty for a query that does not write. */
+  /** The written tables; empty for a query that does not write. */
   readonly writes: TableSet;
 }
 
 /** The rows and tables that one run of a query touches. */
 export interface QueryAccess extends QueryTables {
-  /** It sees only these rows of the one table that it reads. */
+  /** The rows that it can see, if it reads one table by its keys; undefined if it can see any row. */
   readonly rows?: TableRows;
-  /** The tables among those written whose rows are told one by one. */
+  /** The written tables whose changed rows are reported one by one. */
   readonly byRow?: ReadonlySet<string>;
 }
 
 interface VirtualTable {
   readonly shadows: readonly string[];
-  /** True when it shows only its own rows. */
+  /** True if the virtual table shows only its own rows. */
   readonly isClosed: boolean;
 }
 
 const TABLES = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'";
 const ALL: QueryTables = { reads: 'all', writes: 'all' };
 /**
- * Not tables, or written without asking the authorizer: pragmas as tables, sequences. A write of everything
- * writes the schema.
+ * Names that are not reported as tables: pragmas used as tables, and tables that SQLite writes without asking the
+ * authorizer, such as sequences. sqlite_master is reported, because every change of the schema writes it.
  */
 const INTERNAL_NAME = /^(sqlite_(?!master$)|pragma_)/i;
 const VIRTUAL = /^\s*CREATE\s+VIRTUAL\s/i;
@@ -55,11 +53,11 @@ export class QueryTablesIndex {
   readonly #statement: (sql: string) => PreparedStatement;
   readonly #rows: RowWatch;
   #known = new WeakMap<Query, QueryTables>();
-  /** Of queries that look rows up by their keys. */
+  /** The lookups of queries that find rows by key; null for other queries. */
   #points = new WeakMap<QueryTables, PointQuery | null>();
   #virtual: ReadonlyMap<string, VirtualTable> | undefined;
 
-  /** `statement` prepares trusted text, or has prepared it before. */
+  /** `statement` returns the prepared statement of trusted text. */
   constructor(
     connection: Connection,
     statement: (sql: string) => PreparedStatement,
@@ -70,7 +68,7 @@ export class QueryTablesIndex {
     this.#statement = statement;
   }
 
-  /** The tables that the query touches, as of the last `forget`. */
+  /** Returns the tables that the query touches; they are remembered until `forget`. */
   of(query: Query): QueryTables {
     const known = this.#known.get(query);
     if (known !== undefined) return known;
@@ -80,8 +78,8 @@ export class QueryTablesIndex {
   }
 
   /**
-   * The rows and tables that a run of the query with these bindings touches. Rows that it looks up are
-   * watched from now on.
+   * Returns the rows and tables that a run of the query with these bindings touches. From then on, changed rows of a
+   * table that it looks up by key are reported one by one.
    */
   access(query: Query, bindings: readonly Binding[]): QueryAccess {
     const tables = this.of(query);
@@ -114,7 +112,7 @@ export class QueryTablesIndex {
     return { table: table!, keys };
   }
 
-  /** The schema may have changed. */
+  /** Forgets all results, because the schema may have changed. */
   forget(): void {
     this.#rows.clear();
     this.#known = new WeakMap();
@@ -219,7 +217,7 @@ class TouchedTables implements TableWatch {
   }
 }
 
-// A vocabulary shows another table's words, and a table with foreign content that content.
+// An fts5vocab table shows the words of another table, and an FTS5 table with external content shows that content.
 function isClosed(sql: string): boolean {
   const tokens = statementTokens(sql);
   const using = tokens.findIndex((token) => isKeyword(token, 'USING'));

@@ -1,4 +1,4 @@
-// The text of one `exec`, compiled statement by statement.
+// Compiles the text of one `exec`, statement by statement.
 //
 // A later statement may need the effect of an earlier one (a table it creates), so each is compiled only
 // on request. Statements that only another build of SQLite could parse are rewritten.
@@ -101,7 +101,7 @@ export class QueryText {
   #skipWhitespace(from: Pointer): Pointer {
     const { u8 } = this.#connection.sqlite.memory;
     let at = from;
-    // Space, \t, \n, \v, \f, \r.
+    // Skip white space: space, \t, \n, \v, \f, \r.
     while (at < this.#end && (u8[at] === 0x20 || (u8[at]! >= 0x09 && u8[at]! <= 0x0d))) at += 1;
     return at;
   }

@@ -1,4 +1,4 @@
-// One compiled statement of user SQL: its parameters, its column names, its counter.
+// One compiled statement of user SQL, with its parameters, column names and row counter.
 //
 // Invariant: at most one execution uses it at a time. It stays compiled between executions, so that the
 // same text need not be compiled again; SQLite itself compiles it again after a change of the schema.
@@ -12,7 +12,7 @@ import { DONE, OK, ROW } from './sql-error.ts';
 import { bindValue } from './statement.ts';
 import { changesSchema, hasLoop } from './write-savepoint.ts';
 
-/** One run of a query, which is told when the query is needed for another one. */
+/** One run of a query; it is notified before the query is used for another run. */
 export interface Run {
   /** Copies the current counts of the query's counter. */
   keepCounts(): void;
@@ -25,21 +25,21 @@ export class Query {
   readonly counter: RowCounter;
   readonly parameterCount: number;
   readonly instructionCount: number;
-  /** True when it may change the database. */
+  /** True if the query may change the database. */
   readonly writes: boolean;
-  /** True when it writes and may run for long: it needs a savepoint of its own. */
+  /** True if the query writes and may run for long, so that it needs a savepoint of its own. */
   writesLong: boolean;
-  /** True when other statements may have other programs after it. */
+  /** True if the query changes the schema, after which SQLite recompiles other statements. */
   readonly changesSchema: boolean;
   /** True for EXPLAIN: its rows describe a program. */
   readonly explains: boolean;
-  /** Shared by executions, which must not change it. */
+  /** The names of the columns; executions share this array and must not change it. */
   columnNames: readonly string[];
   /** True while an execution uses it. */
   busy = false;
   /** True while the cache keeps it for the next execution of its text. */
   cached = false;
-  /** Number of its last use among the uses of all queries. */
+  /** Sequence number of the last use, counted over all queries. */
   lastUse = 0;
   #lastRun: Run | undefined;
   #isStale = false;
@@ -59,13 +59,13 @@ export class Query {
     this.counter = new RowCounter(connection.sqlite, connection.pointer, pointer, this.writes);
   }
 
-  /** Its next step may be of another program, which may run long. */
+  /** Called after a change of the schema: the next step may run a recompiled program, which may run for long. */
   schemaChanged(): void {
     this.#isStale = true;
     this.writesLong = this.writes;
   }
 
-  /** Binds all parameters and makes the first step; true when there is a row. */
+  /** Binds all parameters and makes the first step; returns true if there is a row. */
   start(bindings: readonly Binding[], run: Run): boolean {
     const { connection, counter } = this;
     this.#lastRun?.keepCounts();
@@ -88,7 +88,7 @@ export class Query {
     }
   }
 
-  /** True when there is a row; false at the end. Afterwards, and after an error, it is reset. */
+  /** Makes a step; returns true if there is a row. At the end, and after an error, the query is reset. */
   step(): boolean {
     const { connection } = this;
     const { exports, counted } = connection.sqlite;

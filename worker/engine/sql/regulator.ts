@@ -1,4 +1,4 @@
-// The tables, functions and pragmas that a statement of user SQL may use.
+// Decides which tables, functions and pragmas a statement of user SQL may use.
 //
 // SQLite asks its authorizer while it compiles a statement, also when it recompiles one in the middle
 // of a step. `regulating` is true only while user SQL is compiled or stepped. SQLite asks about views and
@@ -49,7 +49,7 @@ const ACTION = {
   recursive: 33,
 } as const;
 
-/** Modules of virtual tables that may be created; the others, except those of json, are dropped. */
+/** Modules of which programs may create virtual tables; all others, except those of json, are removed. */
 const MODULES = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32']);
 
 const FUNCTIONS = new Set(
@@ -79,7 +79,7 @@ const COUNTERS = new Set(['changes', 'last_insert_rowid', 'total_changes']);
 const HIDDEN_PREFIX = new TextEncoder().encode('_cf_');
 const LOWER_CASE = 0x20;
 
-/** Begins with workerd's words, which programs look for. */
+/** The advice of the error for BEGIN, COMMIT and so on; it begins with workerd's words, which programs may match. */
 const TRANSACTION_ADVICE =
   'To execute a transaction, please use the state.storage.transaction() or state.storage.transactionSync() APIs ' +
   'instead of the SQL BEGIN TRANSACTION or SAVEPOINT statements. They roll back by themselves when something throws.';
@@ -88,9 +88,9 @@ const TRANSACTION_ADVICE =
 export interface TableWatch {
   reads(table: string): void;
   writes(table: string): void;
-  /** It depends on more than tables: on pragmas, on counters of the connection. */
+  /** Called if the statement depends on more than tables: on pragmas, or on counters of the connection. */
   readsAll(): void;
-  /** It changes the schema or a setting. */
+  /** Called if the statement changes the schema or a setting. */
   writesAll(): void;
 }
 
@@ -99,9 +99,9 @@ export class Regulator {
 
   /** True while user SQL is compiled or stepped. */
   regulating = false;
-  /** Receives the tables of the statement that is compiled; undefined when nobody listens. */
+  /** Receives the tables of the statement that is being compiled; undefined if they are not needed. */
   watch: TableWatch | undefined;
-  /** The last refusal of this call, in words; undefined when there was none. */
+  /** The reason of the last refusal in this call; undefined if there was none. */
   refused: string | undefined;
   readonly #sqlite: Sqlite;
   readonly #callback: Pointer;
@@ -125,7 +125,7 @@ export class Regulator {
     });
   }
 
-  /** The regulator of a module, shared by its connections: only one runs at a time. */
+  /** Returns the regulator that all connections of a module share; only one call runs at a time. */
   static of(sqlite: Sqlite): Regulator {
     let regulator = Regulator.#ofModule.get(sqlite);
     if (regulator === undefined) {
@@ -135,7 +135,7 @@ export class Regulator {
     return regulator;
   }
 
-  /** Watches a connection, and drops the modules that nobody may use. */
+  /** Sets the authorizer of a connection, and removes the modules that programs may not use. */
   attach(db: Pointer): void {
     const { exports, memory } = this.#sqlite;
     exports.sqlite3_set_authorizer(db, this.#callback, 0);
@@ -152,7 +152,7 @@ export class Regulator {
     memory.free(list);
   }
 
-  /** User SQL is about to be compiled. */
+  /** Called before user SQL is compiled. */
   begin(): void {
     this.regulating = true;
     this.refused = undefined;
@@ -160,8 +160,8 @@ export class Regulator {
   }
 
   /**
-   * Refuses a change that SQLite does not ask about: a table's new name. Undefined when the text is
-   * allowed.
+   * Checks a change about which SQLite does not ask the authorizer: a table's new name. Returns undefined if the text
+   * is allowed.
    */
   refusalOf(statement: () => string): StorageError | undefined {
     if (!this.#altersTable) return undefined;
@@ -174,7 +174,7 @@ export class Regulator {
     return storageError('SQL_FORBIDDEN', `not authorized: SQLITE_AUTH (${RESERVED_ADVICE})`);
   }
 
-  /** The error that names the refusal, if that is why the statement failed. */
+  /** Makes an error with the reason of the refusal, if the statement failed because of one. */
   explain(error: StorageError): StorageError | undefined {
     const refused = this.refused;
     this.refused = undefined;
@@ -194,7 +194,10 @@ export class Regulator {
     return DENY;
   }
 
-  /** `origin`: the innermost trigger or view that the access comes from; undefined for the text itself. */
+  /**
+   * Decides an access outside of user SQL; `origin` is the innermost trigger or view that makes it, 0 for the text
+   * itself.
+   */
   #decideTrusted(origin: Pointer): number {
     if (origin === 0) return ALLOW;
     this.refused =
@@ -205,7 +208,7 @@ export class Regulator {
 
   #refusal(action: number, first: Pointer, second: Pointer, schema: Pointer): string | undefined {
     if (action === ACTION.alterTable) {
-      // The schema comes first here; last comes the column that is dropped.
+      // For this action the first name is the schema; the last one, if any, is the dropped column.
       this.#altersTable = true;
       if (!this.#isMain(first)) return temporary();
       return this.#isHidden(second) ? RESERVED_ADVICE : undefined;
@@ -281,7 +284,7 @@ export class Regulator {
         if (COUNTERS.has(this.#text(second).toLowerCase())) watch.readsAll();
         return;
       default:
-        // A pragma reads or changes more than tables, everything else the schema.
+        // A pragma reads or changes more than tables; all other actions change the schema.
         watch.readsAll();
         watch.writesAll();
     }
@@ -295,7 +298,8 @@ export class Regulator {
     return name !== 0 && isReservedName(this.#text(name));
   }
 
-  // Like isHiddenName, without creating a string: called for every column that a statement reads.
+  // Does the same as isHiddenName without creating a string, because it is called for every column that a statement
+  // reads.
   #isHidden(name: Pointer): boolean {
     if (name === 0) return false;
     const { u8 } = this.#sqlite.memory;
@@ -346,7 +350,7 @@ const PRAGMAS: Readonly<Record<string, ValueRule>> = {
   optimize: 'number',
 };
 
-/** Undefined if the pragma may run with this value; otherwise why not, in words. */
+/** Returns undefined if the pragma may run with this value; otherwise the reason for the refusal. */
 export function checkPragma(name: string, value: string | undefined): string | undefined {
   const rule = PRAGMAS[name.toLowerCase()];
   if (rule === undefined) return `PRAGMA ${name} is not available`;

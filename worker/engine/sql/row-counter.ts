@@ -1,11 +1,11 @@
-// rowsRead and rowsWritten of one execution of a query, by workerd's rule.
+// Computes rowsRead and rowsWritten of one execution of a query, by workerd's rule.
 //
 // workerd counts inside SQLite, instruction by instruction. Here the instrumented module counts how
 // often each instruction of the statement was dispatched, SQLite itself counts the advances, and this
 // file sums the counters that the plan of the statement (count-plan) names.
 //
-// Invariant: slots of the count table that no living program of a query occupies are zero. So the
-// counts of a program that SQLite recompiled in the middle of a step are right too.
+// Invariant: counters of the table that belong to no existing program are zero. So the counts of a program that SQLite
+// recompiles in the middle of a step start at zero, too.
 
 import { COUNT_SLOTS } from '../vfs/count-table.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
@@ -37,7 +37,7 @@ export class RowCounter {
   readonly #statement: Pointer;
   readonly #writes: boolean;
   #programs: readonly Program[] = [];
-  /** Of the programs above; made when counts are first asked for. */
+  /** The plan of the statement's programs; undefined until counts are first read. */
   #plan: CountPlan | undefined;
   #advancesBefore = 0;
   #changes = NO_CHANGES;
@@ -49,7 +49,7 @@ export class RowCounter {
     this.#writes = writes;
   }
 
-  /** Resets the counts; the statement is about to make its first step. */
+  /** Resets the counts before the statement's first step. */
   begin(): void {
     if (this.#address() !== this.#programs[0]?.address) this.#locate();
     this.#clearSlots();
@@ -57,7 +57,7 @@ export class RowCounter {
     if (this.#writes) this.#changes = { before: this.#totalChanges(), after: 0 };
   }
 
-  /** True when SQLite has recompiled the statement during its first step. */
+  /** Returns true if SQLite recompiled the statement during its first step. */
   recompiled(): boolean {
     if (this.#address() === this.#programs[0]?.address) return false;
     this.#clearSlots();
@@ -65,12 +65,12 @@ export class RowCounter {
     return true;
   }
 
-  /** The statement ended; from now on other statements may change SQLite's total. */
+  /** Called when the statement has ended, before other statements change SQLite's total. */
   ended(): void {
     if (this.#writes) this.#changes = { before: this.#changes.before, after: this.#totalChanges() };
   }
 
-  /** Rows read since `begin`. */
+  /** Returns the number of rows read since `begin`. */
   read(): number {
     const { i32 } = this.#sqlite.memory;
     const plan = this.#currentPlan();
@@ -81,21 +81,21 @@ export class RowCounter {
     return rows;
   }
 
-  /** Rows and index entries written since `begin`. */
+  /** Returns the number of rows and index entries written since `begin`. */
   written(): number {
     if (!this.#writes) return 0;
     const { i32 } = this.#sqlite.memory;
     const plan = this.#currentPlan();
     let rows = sum(i32, plan.written);
     if (sum(i32, plan.clears) > 0) {
-      // Only SQLite's total knows how many rows a Clear removed.
+      // Only SQLite's total contains the number of rows that a Clear removed.
       const { before, after } = this.#changes;
       rows += after - before - sum(i32, plan.changes);
     }
     return rows;
   }
 
-  /** The statement is about to be finalized. */
+  /** Clears the counters before the statement is finalized. */
   release(): void {
     this.#sqlite.counted.forget(this.#statement);
     this.#clearSlots();

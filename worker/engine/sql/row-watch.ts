@@ -1,23 +1,21 @@
-// The rows that a statement changes, as SQLite reports them while it runs: also those of triggers, foreign keys and
-// REPLACE.
+// Reports the rows that a statement changes while it runs, including those that triggers, foreign keys and REPLACE
+// change.
 //
 // SQLite asks a callback before each change of a row. It is installed only while a statement runs that writes to a
-// watched table, because SQLite compiles a DELETE of all rows to a slower program while there is one. A program of
-// the fast kind, with `Clear`, tells no rows, so its caller must count all of them.
-//
-// Does not know who wants to know.
+// watched table, because SQLite compiles a DELETE of all rows to a slower program while there is one. The
+// faster program, with the instruction `Clear`, reports no rows, so callers must assume that it changed all of them.
 
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { FLAG, INSTRUCTION, OPCODE, VALUE } from '../vfs/vdbe-layout.ts';
 import type { LookupKey, RowShape } from './point-lookup.ts';
 import { endOf, programsOf } from './program.ts';
 
-// https://sqlite.org/c3ref/c_alter_table.html
+// Operations of the callback: https://sqlite.org/c3ref/c_alter_table.html
 const INSERT = 18;
 const DELETE = 9;
 const OK = 0;
 
-/** `all`: some rows, and it is not known which. */
+/** Receives the key of a changed row; `all` stands for some rows whose keys are not known. */
 export type ToldRow = (table: string, key: LookupKey | 'all') => void;
 
 export class RowWatch {
@@ -36,7 +34,7 @@ export class RowWatch {
     this.#db = db;
   }
 
-  /** From now on, the rows of the table are told. */
+  /** Starts to report changed rows of the table. */
   add(table: string, shape: RowShape): void {
     this.#shapes.set(table, shape);
   }
@@ -49,17 +47,17 @@ export class RowWatch {
     return this.#shapes.has(table);
   }
 
-  /** True when the rows of some table are told. */
+  /** True if changed rows of at least one table are reported. */
   get isActive(): boolean {
     return this.#shapes.size > 0;
   }
 
-  /** No rows are told any more. */
+  /** Stops all reports. */
   clear(): void {
     this.#shapes.clear();
   }
 
-  /** True when the statement deletes all rows of a table without telling them. */
+  /** True if the statement deletes all rows of a table without reporting them. */
   clears(statement: Pointer): boolean {
     const { u8 } = this.#sqlite.memory;
     return programsOf(this.#sqlite, statement).some((program) => {
@@ -70,7 +68,7 @@ export class RowWatch {
     });
   }
 
-  /** Runs a statement, and tells the rows that it changes. */
+  /** Runs a statement, and reports the rows that it changes. */
   during<T>(told: ToldRow, run: () => T): T {
     const { exports } = this.#sqlite;
     const shared = this.#shared();
@@ -158,7 +156,7 @@ export class RowWatch {
     }
   }
 
-  /** A lookup finds text only; a row whose key is anything else may count as any. */
+  /** Returns a key's text. Lookups find only text, so any other key is reported as `all`. */
   #textOf(value: Pointer): LookupKey | 'all' {
     const { i32 } = this.#sqlite.memory;
     if ((i32[(value + VALUE.flags) >> 2]! & FLAG.text) === 0) return 'all';

@@ -1,4 +1,4 @@
-// The error of a failed SQLite call: SQLite's text, the offset in the statement, and the code's name.
+// Makes the error of a failed SQLite call: SQLite's text, the offset in the statement, and the name of the result code.
 //
 // The message has workerd's form, which programs match: `no such table: t: SQLITE_ERROR`.
 
@@ -22,9 +22,9 @@ const AUTH = 23;
 const NOT_A_DATABASE = 26;
 
 /**
- * Most instructions of a statement's program. SQLite begins with room for 51 of 20 bytes, and doubles it: a limit in
- * between would count as the next lower of these numbers. workerd's newest builds allow at least 90,000, and a text of
- * 100,000 bytes without views cannot make more than 150,000.
+ * The maximum number of instructions of a statement's program. SQLite begins with room for 51 instructions and doubles
+ * it, so any other limit would act like the next lower of these numbers. workerd's newest builds allow at least 90,000,
+ * and a text of 100,000 bytes without views cannot make more than 150,000.
  */
 export const PROGRAM_INSTRUCTIONS_MAX = 51 * 2 ** 12;
 
@@ -33,7 +33,7 @@ const VARIABLES_ADVICE =
   ' (a statement has at most 100 parameters; run it with many rows by sql.execMany on a page, or pass a list as one ' +
   'JSON parameter and read it with json_each(?))';
 
-/** The error of a call on `db` that returned `resultCode`; the details are SQLite's last error. */
+/** Makes the error of a call on `db` that returned `resultCode`, with the details of SQLite's last error. */
 export function sqlError(sqlite: Sqlite, db: Pointer, resultCode: number): StorageError {
   const { exports, memory } = sqlite;
   const extended = exports.sqlite3_extended_errcode(db);
@@ -45,7 +45,7 @@ export function sqlError(sqlite: Sqlite, db: Pointer, resultCode: number): Stora
   return storageError(storageCode(code), `${text}${place}: ${codeName(sqlite, code)}${advice}`);
 }
 
-/** The error of a call that was stopped at its deadline. */
+/** Makes the error of a call that was stopped at its deadline. */
 export function timeError(queryMs: number): StorageError {
   return storageError(
     'SQL_TIMEOUT',
@@ -54,7 +54,7 @@ export function timeError(queryMs: number): StorageError {
   );
 }
 
-/** The error of a call whose caller has cancelled it. */
+/** Makes the error of a call that its caller has cancelled. */
 export function cancelError(): StorageError {
   return storageError(
     'CANCELLED',
@@ -63,7 +63,7 @@ export function cancelError(): StorageError {
   );
 }
 
-/** The error of a statement whose program is too large. */
+/** Makes the error of a statement whose program is too large. */
 export function programError(): StorageError {
   return storageError(
     'SQL_TOO_LARGE',
@@ -73,7 +73,7 @@ export function programError(): StorageError {
   );
 }
 
-/** The error of a call that ran out of memory, with the limit. */
+/** Makes the error of a call that ran out of memory; it names the limit. */
 export function memoryError(error: StorageError, heapBytes: number): StorageError {
   return storageError(
     'SQL_MEMORY',
@@ -110,7 +110,7 @@ function codeName(sqlite: Sqlite, resultCode: number): string {
 
 const namesOfModule = new WeakMap<Sqlite, ReadonlyMap<number, string>>();
 
-/** The names of result codes, as SQLite itself lists them. */
+/** Reads the names of result codes from SQLite. */
 function namesOf(sqlite: Sqlite): ReadonlyMap<number, string> {
   let names = namesOfModule.get(sqlite);
   if (names === undefined) {

@@ -1,4 +1,4 @@
-// `ctx.storage.sql`: the entrance for user SQL, in the shape of the platform's object.
+// Implements `ctx.storage.sql`, through which programs run SQL.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { SqlStorage as SqlStorageInterface } from '../../../src/shared/contract/storage.ts';
@@ -8,7 +8,7 @@ import { asPlatformClass, illegalConstructor, illegalInvocation } from './platfo
 
 const INTERNAL = Symbol('internal');
 
-/** Only a name: the interface has no prepared statements for programs. */
+/** A class that exists only as a name, as on workerd: programs cannot prepare statements. */
 export class Statement {
   constructor() {
     throw illegalConstructor('Statement');
@@ -19,7 +19,7 @@ export class SqlStorage {
   readonly #database: () => Database;
   readonly #live: (args: readonly unknown[]) => unknown;
 
-  /** Not for user code. @throws ILLEGAL_INVOCATION */
+  /** Only this package may construct it. @throws ILLEGAL_INVOCATION */
   constructor(
     token: symbol,
     database: () => Database,
@@ -31,7 +31,7 @@ export class SqlStorage {
   }
 
   /**
-   * Runs the text; the bindings and the cursor are those of its last statement.
+   * Runs the text; the last statement gets the bindings and returns the cursor.
    *
    * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN
    */
@@ -49,7 +49,7 @@ export class SqlStorage {
   }
 
   /**
-   * The rows of a query, again after every commit that changes them.
+   * Returns a live query: its rows are delivered again after every commit that changes them.
    *
    * @throws INVALID_ARGUMENT
    */
@@ -65,10 +65,13 @@ export class SqlStorage {
   }
 }
 
-/** Kept: programs may put another function in its place. */
+/** The original `exec`; kept because programs may replace the method. */
 const entrance = SqlStorage.prototype.exec;
 
-/** The stack begins with the caller: engines keep ten frames, and those of this package alone are more. */
+/**
+ * Makes an error's stack begin at the program's call; otherwise this package's own frames would fill the ten that
+ * engines keep.
+ */
 function seenFrom(called: Function, error: unknown): unknown {
   const capture = (Error as { captureStackTrace?(error: object, below: Function): void })
     .captureStackTrace;
@@ -80,7 +83,7 @@ Object.assign(SqlStorage.prototype, { Cursor, Statement });
 asPlatformClass(SqlStorage, 'SqlStorage');
 asPlatformClass(Statement, 'Statement');
 
-/** `ctx.storage.sql` of a database; the getter is called on each use and may throw OBJECT_RESET. */
+/** Creates `ctx.storage.sql`; the getter of the database is called on each use and may throw OBJECT_RESET. */
 export function createSqlStorage(
   database: () => Database,
   live: (args: readonly unknown[]) => unknown,

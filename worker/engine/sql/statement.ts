@@ -2,8 +2,9 @@
 // kept for the database's life. User SQL goes through query and execution instead. Both bind values into statements and
 // read rows out of them with the functions at the end.
 //
-// A row is read directly from SQLite's memory, in one pass that allocates nothing but the values. As on workerd, numbers
-// are bound as REAL, and integers are read as numbers (rounded beyond 2^53). A blob is a new ArrayBuffer each time.
+// A row is read directly from SQLite's memory, in one pass that allocates nothing but the values. As on workerd,
+// numbers are bound as REAL, and integers are read as numbers (rounded beyond 2^53). A blob is a new ArrayBuffer each
+// time.
 //
 // Invariant: after the last row it is reset, so that it holds no lock and can be bound again at once; a
 // caller that leaves rows unread calls `reset`. Once finalized it never reaches SQLite again.
@@ -22,7 +23,7 @@ const CHANGES_TRANSACTION = /^\s*(BEGIN|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE)\b
 
 export class PreparedStatement {
   readonly #connection: Connection;
-  /** 0 once it is finalized. */
+  /** Address of the statement; 0 once it is finalized. */
   #pointer: Pointer;
   readonly #changesTransaction: boolean;
   readonly #writes: boolean;
@@ -42,7 +43,7 @@ export class PreparedStatement {
     this.#check(bindText(this.#connection.sqlite, this.#live, index, text));
   }
 
-  /** Of a text that may not be UTF-8. */
+  /** Binds the bytes of a text that may not be UTF-8. */
   bindTextBytes(index: number, bytes: Uint8Array): void {
     const { exports, memory } = this.#connection.sqlite;
     const at = memory.scratch(bytes.length);
@@ -72,7 +73,7 @@ export class PreparedStatement {
     this.#check(bindCell(this.#connection.sqlite, this.#live, index, cell));
   }
 
-  /** True when there is a row to read; false at the end, and the statement is then reset. */
+  /** Makes a step; returns true if there is a row. At the end it returns false and the statement is reset. */
   step(): boolean {
     const connection = this.#connection;
     const { exports } = connection.sqlite;
@@ -97,19 +98,19 @@ export class PreparedStatement {
     }
   }
 
-  /** True when column `column` of the row, counted from 0, is NULL. */
+  /** Returns true if a column of the row is NULL; columns are counted from 0. */
   columnIsNull(column: number): boolean {
     return (this.#flags(column) & FLAG.null) !== 0;
   }
 
-  /** The column as text; empty for NULL. */
+  /** Returns a column as text; empty for NULL. */
   columnText(column: number): string {
     const { exports, memory } = this.#connection.sqlite;
     const at = exports.sqlite3_column_text(this.#live, column);
     return memory.readText(at, exports.sqlite3_column_bytes(this.#live, column));
   }
 
-  /** The column as a number; 0 for NULL. */
+  /** Returns a column as a number; 0 for NULL. */
   columnNumber(column: number): number {
     return this.#connection.sqlite.exports.sqlite3_column_double(this.#live, column);
   }
@@ -118,7 +119,7 @@ export class PreparedStatement {
     return this.#connection.sqlite.exports.sqlite3_column_int64(this.#live, column);
   }
 
-  /** The bytes of the column, as a view of SQLite's memory: valid until the next call of any function. */
+  /** Returns the bytes of a column as a view of SQLite's memory, valid until the next call of any function. */
   columnBlob(column: number): Uint8Array {
     const { exports, memory } = this.#connection.sqlite;
     const plain = FLAG.typeMask | FLAG.zeroTail;
@@ -132,7 +133,7 @@ export class PreparedStatement {
     return memory.u8.subarray(at, at + sizeBytes);
   }
 
-  /** The column as a cell, a copy. */
+  /** Returns a copy of a column as a cell. */
   columnCell(column: number): Cell {
     return readCell(this.#connection.sqlite, this.#live, column);
   }
@@ -141,7 +142,7 @@ export class PreparedStatement {
     return this.#connection.sqlite.exports.sqlite3_column_count(this.#live);
   }
 
-  /** How many rows the last statement of this database changed. */
+  /** Returns the number of rows that the last statement of this database changed. */
   changes(): number {
     return this.#connection.sqlite.exports.sqlite3_changes(this.#connection.pointer);
   }
@@ -157,7 +158,7 @@ export class PreparedStatement {
     this.#pointer = 0;
   }
 
-  /** The pointer for a call of SQLite, which may allocate or free memory. */
+  /** The pointer for a call of SQLite; announces the call, which may allocate or free memory, to the guard. */
   get #live(): Pointer {
     if (this.#pointer === 0) throw databaseClosed();
     this.#connection.enter();
@@ -222,7 +223,7 @@ export function bindBlob(
   return exports.sqlite3_bind_blob(statement, index, at, bytes.length, COPY);
 }
 
-/** The current row as an array of its columns. */
+/** Reads the current row as an array of its columns. */
 export function readRow(
   sqlite: Sqlite,
   statement: Pointer,
@@ -236,7 +237,7 @@ export function readRow(
   return row;
 }
 
-/** The current row as an object; of several columns with one name, the last one counts. */
+/** Reads the current row as an object; if several columns have the same name, the last one counts. */
 export function readNamedRow(
   sqlite: Sqlite,
   statement: Pointer,
@@ -250,7 +251,7 @@ export function readNamedRow(
   return row;
 }
 
-/** The same, from values that were read before. */
+/** Makes an object of a row's values, as `readNamedRow` does. */
 export function nameRow(
   values: readonly SqlStorageValue[],
   columnNames: readonly string[],
@@ -264,7 +265,7 @@ export function nameRow(
 
 const NUMBER_BYTES = 8;
 
-/** About as many bytes as the values of a row take. */
+/** Estimates the bytes that the values of a row take. */
 export function sizeOfRow(row: readonly SqlStorageValue[]): number {
   let sizeBytes = 0;
   for (let column = 0; column < row.length; column++) {
@@ -279,7 +280,7 @@ function firstValue(memory: WasmMemory, statement: Pointer): Pointer {
   return memory.i32[(statement + VDBE.resultRow) >> 2]!;
 }
 
-// Column `column` of the current row, counted from 0, which lies at `value`.
+// Reads a column of the current row from its address in SQLite's memory.
 function readValue(
   sqlite: Sqlite,
   statement: Pointer,
@@ -309,8 +310,8 @@ function readValue(
   }
 }
 
-// A value with more than one form, or with zeros that are not in memory: SQLite's functions choose the
-// form and fill in the zeros.
+// Reads a value that SQLite holds in two forms, or a blob whose zeros are not in memory, with SQLite's functions: they
+// choose the form and write the zeros.
 function readUnusualColumn(sqlite: Sqlite, statement: Pointer, column: number): SqlStorageValue {
   const { exports, memory } = sqlite;
   switch (exports.sqlite3_column_type(statement, column)) {
@@ -335,7 +336,7 @@ function readUnusualColumn(sqlite: Sqlite, statement: Pointer, column: number): 
 const NO_BYTES = new Uint8Array(0);
 
 function bytesOf(value: ArrayBuffer | ArrayBufferView): Uint8Array {
-  // True for a detached buffer too, which can have no view.
+  // A detached buffer has length 0 too, and cannot have a view.
   if (value.byteLength === 0) return NO_BYTES;
   return ArrayBuffer.isView(value)
     ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)

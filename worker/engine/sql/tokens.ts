@@ -6,24 +6,24 @@
 export interface Token {
   /** 'word' is a keyword or a bare name, 'quoted' a quoted name or string, 'variable' a parameter. */
   readonly kind: 'word' | 'quoted' | 'variable' | 'number' | 'symbol';
-  /** As written. */
+  /** The token as it is written. */
   readonly text: string;
-  /** Where it starts and ends in the whole text. */
+  /** The position of its first character in the whole text, and the position after its last one. */
   readonly start: number;
   readonly end: number;
-  /** How many parentheses are open around it. */
+  /** Number of parentheses that are open around the token. */
   readonly depth: number;
 }
 
-// In the order of trying. A quote inside its own kind of quotes is doubled.
+// The alternatives are tried in this order. Inside quotes, the same quote is doubled.
 const TOKEN =
   /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<quoted>'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?)|(?<variable>\?\d*|[:@#$][\w$\u0080-\uffff]+)|(?<number>\.?\d[\w.]*)|(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)|(?<symbol>[\s\S])/y;
 
-/** The tokens of the first statement from `from` on, its closing semicolon included if it has one. */
+/** Returns the tokens of the first statement from `from` on, including its closing semicolon if it has one. */
 export function statementTokens(text: string, from = 0): Token[] {
   const tokens: Token[] = [];
   let depth = 0;
-  const token = new RegExp(TOKEN); // with a position of its own
+  const token = new RegExp(TOKEN); // a copy, because a regular expression stores its position
   token.lastIndex = from;
   for (;;) {
     const start = token.lastIndex;
@@ -39,12 +39,12 @@ export function statementTokens(text: string, from = 0): Token[] {
   }
 }
 
-/** True when the token is that keyword. */
+/** True if the token is this keyword. */
 export function isKeyword(token: Token | undefined, keyword: string): boolean {
   return token?.kind === 'word' && token.text.toUpperCase() === keyword;
 }
 
-/** The name a token stands for, without its quotes. */
+/** Returns the name that a token contains, without its quotes. */
 export function nameOf(token: Token): string {
   if (token.kind !== 'quoted') return token.text;
   const quote = token.text[0]!;

@@ -1,23 +1,21 @@
-// How the transaction of a connection begins and ends, and the savepoints in it.
+// Begins and ends the transaction of a connection, and the savepoints in it.
 //
-// Invariants: each of these statements has its whole effect, or the owner is told to end (`onCritical`): nobody
-// goes on in a transaction that is undone in part, or that cannot end. Savepoints are a stack, and none is
-// open when the transaction commits. The statements are compiled when the connection opens, because an undo
-// often follows a lack of memory.
-//
-// Does not know why a transaction is open.
+// Invariants: each of these statements has its whole effect, or `onCritical` tells the owner to end. So no work
+// continues in a transaction that is undone only in part, or that cannot end. Savepoints are a stack, and none is open
+// when the transaction commits. The statements are compiled when the connection opens, because an undo often follows a
+// lack of memory.
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { Connection } from './connection.ts';
 import type { PreparedStatement } from './statement.ts';
 
-/** A savepoint: how many are open with it, so 1 is the outermost. */
+/** A savepoint, as the number of savepoints that are open with it: 1 is the outermost. */
 export type Savepoint = number;
 
-// All have one name: SQLite takes the innermost one of a name, and they are a stack.
+// All savepoints have the same name: SQLite takes the innermost one of a name.
 const NAME = '_cf_savepoint';
 
-/** workerd's words for a deferred constraint that fails at the end of a turn. */
+/** workerd's message for a deferred constraint that fails at the end of a turn. */
 const VIOLATED =
   'Durable Object was reset and rolled back to its last known good state because the application left the database ' +
   'in a state where constraints were violated: ';
@@ -30,7 +28,7 @@ export class TransactionControl {
   readonly #save: PreparedStatement;
   readonly #release: PreparedStatement;
   readonly #rollbackTo: PreparedStatement;
-  /** How many savepoints are open. */
+  /** Number of open savepoints. */
   #depth = 0;
 
   /** `compile` compiles trusted text and keeps it for the connection's life. */
@@ -49,7 +47,7 @@ export class TransactionControl {
     return this.#connection.transactionOpen;
   }
 
-  /** True while the savepoint is open: a rollback around it has not ended it. */
+  /** True while the savepoint is open, that is, until it or an outer rollback has ended it. */
   has(savepoint: Savepoint): boolean {
     return this.isOpen && savepoint <= this.#depth;
   }
@@ -62,8 +60,8 @@ export class TransactionControl {
   }
 
   /**
-   * Ends the transaction with its changes. `isAsked`: code asked for this end. If it did not, a failure is no
-   * result of its call, so the error is not marked as an error that resets the object (workerd).
+   * Commits the transaction. `isAsked` says whether the program asked for the commit. If not, a failure does not belong
+   * to one of its calls, so the error is not marked as one that resets the object, as on workerd.
    */
   commit(isAsked: boolean): void {
     this.#assert(this.isOpen && this.#depth === 0, 'a transaction ended before its savepoints');
@@ -95,7 +93,7 @@ export class TransactionControl {
     return this.#depth;
   }
 
-  /** Ends the innermost savepoint, with its changes. */
+  /** Ends the innermost savepoint and keeps its changes. */
   release(savepoint: Savepoint): void {
     this.#assert(
       this.isOpen && savepoint === this.#depth,
@@ -127,7 +125,7 @@ export class TransactionControl {
     throw this.#failed(storageError('INTERNAL', `Transactions: ${fact}`));
   }
 
-  /** Requests the owner's end. Returns the error, marked as an error that resets the object. */
+  /** Tells the owner to end. Returns the error, marked as one that resets the object unless `isMarked` is false. */
   #failed(error: StorageError, isMarked = true): StorageError {
     if (isMarked) {
       Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });

@@ -1,7 +1,7 @@
-// A savepoint around a query that writes, so that stopping it undoes its own writes and no others.
+// Runs a query that writes in a savepoint, so that stopping it undoes its own writes and no others.
 //
-// Only programs with a loop run long enough to be stopped, so only they have one. An INSERT of one row,
-// or an UPDATE or DELETE by key, has no loop, nor has a trigger that only does the same.
+// Only programs with a loop run long enough to be stopped, so only they get a savepoint. An INSERT of one row, and an
+// UPDATE or DELETE by key, have no loop, unless their triggers have one.
 
 import { isStorageError, type StorageErrorCode } from '../../../src/shared/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
@@ -9,19 +9,19 @@ import { INSTRUCTION, OPCODE } from '../vfs/vdbe-layout.ts';
 import { endOf, type Program, programOf, programsOf } from './program.ts';
 import type { Savepoint, TransactionControl } from './transaction-control.ts';
 
-/** Instructions that go back. */
+/** Instructions that jump back. */
 const LOOPS: ReadonlySet<number> = new Set([
   OPCODE.Next,
   OPCODE.Prev,
   OPCODE.SorterNext,
   OPCODE.VNext,
 ]);
-/** The errors of a statement that was stopped. */
+/** The codes of the errors of a stopped statement. */
 const STOPS: ReadonlySet<StorageErrorCode> = new Set(['SQL_TIMEOUT', 'CANCELLED']);
-/** Every program jumps back to here once, after its preparations. */
+/** Index of the instruction to which every program jumps back once, after its preparations. */
 const FIRST = 1;
 
-/** Runs a query that writes in a savepoint; if it is stopped, its writes are undone. */
+/** Runs the action in a savepoint; if it is stopped, undoes its writes. */
 export function inSavepoint<T>(
   control: TransactionControl,
   savepoint: Savepoint,
@@ -42,7 +42,7 @@ export function inSavepoint<T>(
   return result;
 }
 
-/** True when the statement may execute more instructions than its programs have. */
+/** True if the statement may execute more instructions than its programs have. */
 export function hasLoop(sqlite: Sqlite, statement: Pointer): boolean {
   const programs = programsOf(sqlite, statement);
   let calls = 0;
@@ -51,11 +51,11 @@ export function hasLoop(sqlite: Sqlite, statement: Pointer): boolean {
     if (found === null) return true;
     calls += found;
   }
-  // Otherwise one of them is called from two places, possibly from itself: a trigger may be recursive.
+  // More calls than programs mean that one is called from two places, possibly from itself: a trigger may be recursive.
   return calls !== programs.length - 1;
 }
 
-/** True when the statement changes the schema: SQLite then compiles others again, in their next first step. */
+/** True if the statement changes the schema; SQLite then recompiles other statements in their next first step. */
 export function changesSchema(sqlite: Sqlite, statement: Pointer): boolean {
   const { u8 } = sqlite.memory;
   const program = programOf(sqlite, statement);
@@ -65,7 +65,7 @@ export function changesSchema(sqlite: Sqlite, statement: Pointer): boolean {
   return false;
 }
 
-/** How many other programs it calls, each once; null: it goes back. */
+/** Counts the programs that this one calls; returns null if it jumps back. */
 function callsOf(sqlite: Sqlite, program: Program): number | null {
   const { i32, u8 } = sqlite.memory;
   let calls = 0;
