@@ -1,8 +1,8 @@
-// The bytes of a file in memory, in chunks, and which of them are not stored yet.
+// Holds the bytes of a file in memory, in chunks, and remembers which chunks are not stored yet.
 //
-// Invariants: a chunk without bytes has only zeros, and takes no memory; bytes behind the end of the file are
-// zeros. A write that the memory has no room for changes nothing, and neither does one of the bytes that are there:
-// on a full disk they are not stored again.
+// Invariants: a chunk of zeros takes no memory; bytes after the end of the file are zeros. A write for which there is
+// no memory changes nothing. A write of bytes that are already there changes nothing either, so that they are not
+// stored again on a full disk.
 
 import { CHUNK_BYTES, type ChunkChange, type FileChange, type FilePath } from './file-rows.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -10,15 +10,15 @@ import type { MemoryBudget } from './memory-budget.ts';
 export class ChunkedContent {
   readonly #path: FilePath;
   readonly #budget: MemoryBudget;
-  /** A chunk that was loaded lacks its last zeros until it is written. */
+  /** The chunks by index. A loaded chunk lacks its trailing zeros until it is written. */
   readonly #chunks = new Map<number, Uint8Array>();
   readonly #changed = new Set<number>();
-  /** Stored chunks from this index on are to be removed. */
+  /** Index from which on stored chunks must be removed; null if none must be. */
   #cutAt: number | null = null;
   #isSizeChanged: boolean;
   #sizeBytes: number;
 
-  /** `sizeBytes`: the size that is stored; null: the file is new. */
+  /** `sizeBytes` is the stored size; null for a new file. */
   constructor(path: FilePath, sizeBytes: number | null, budget: MemoryBudget) {
     this.#path = path;
     this.#budget = budget;
@@ -30,7 +30,7 @@ export class ChunkedContent {
     return this.#sizeBytes;
   }
 
-  /** Takes over a stored chunk, for which the caller has taken the memory. */
+  /** Adds a stored chunk; the caller has taken its memory from the budget. */
   load(index: number, bytes: Uint8Array): void {
     this.#chunks.set(index, bytes);
   }
@@ -48,7 +48,7 @@ export class ChunkedContent {
     return count;
   }
 
-  /** @throws MEMORY_FULL */
+  /** Writes bytes. @throws MEMORY_FULL: then nothing has changed */
   write(bytes: Uint8Array, offset: number): void {
     this.#budget.take(this.#newChunks(bytes, offset) * CHUNK_BYTES, `write "${this.#path.name}"`);
     for (let done = 0; done < bytes.length; ) {
@@ -68,12 +68,12 @@ export class ChunkedContent {
     if (sizeBytes !== this.#sizeBytes) this.#setSize(sizeBytes);
   }
 
-  /** True when something is not stored yet. */
+  /** True if a change is not stored yet. */
   get hasChanges(): boolean {
     return this.#isSizeChanged || this.#cutAt !== null || this.#changed.size > 0;
   }
 
-  /** Everything that is not stored yet, to be stored now; null: nothing. */
+  /** Returns all changes that are not stored yet, for storing them now; null if there are none. */
   takeChange(): FileChange | null {
     if (!this.hasChanges) return null;
     const chunks = [...this.#changed].map(
@@ -87,14 +87,14 @@ export class ChunkedContent {
     return change;
   }
 
-  /** A change that was taken could not be stored. */
+  /** Takes back a change that could not be stored. */
   putBack({ chunks, cutAt, sizeBytes }: FileChange): void {
     for (const [index] of chunks) this.#changed.add(index);
     if (cutAt !== null) this.#cutAt = Math.min(cutAt, this.#cutAt ?? cutAt);
     if (sizeBytes !== null) this.#isSizeChanged = true;
   }
 
-  /** Releases the memory. The content is not used any more. */
+  /** Returns the memory to the budget; the content must not be used afterwards. */
   free(): void {
     this.#budget.release(this.#chunks.size * CHUNK_BYTES);
     this.#chunks.clear();
@@ -118,7 +118,7 @@ export class ChunkedContent {
     this.#changed.add(first - 1);
   }
 
-  /** The chunk in its whole length; its memory has been taken. */
+  /** Returns a chunk in its whole length; its memory was taken from the budget before. */
   #whole(index: number): Uint8Array {
     const chunk = this.#chunks.get(index);
     if (chunk?.length === CHUNK_BYTES) return chunk;
@@ -139,14 +139,14 @@ export class ChunkedContent {
   }
 }
 
-/** The part of the chunk at `offset` that `length` bytes from there on have. */
+/** Returns the part of the bytes from `offset` on that lies in one chunk. */
 function pieceAt(offset: number, length: number) {
   const start = offset % CHUNK_BYTES;
   const index = (offset - start) / CHUNK_BYTES;
   return { index, start, length: Math.min(length, CHUNK_BYTES - start) };
 }
 
-/** True if the chunk has these bytes there already. */
+/** True if the chunk already has these bytes at `start`. */
 function holds(chunk: Uint8Array | undefined, start: number, bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) {
     if ((chunk?.[start + i] ?? 0) !== bytes[i]) return false;
@@ -159,7 +159,7 @@ function isZero(bytes: Uint8Array): boolean {
   return true;
 }
 
-/** A copy; null if all bytes are zeros. */
+/** Copies a chunk without its trailing zeros; returns null if all its bytes are zeros. */
 function withoutLastZeros(chunk: Uint8Array | undefined): Uint8Array<ArrayBuffer> | null {
   let length = chunk?.length ?? 0;
   while (length > 0 && chunk![length - 1] === 0) length -= 1;

@@ -3,15 +3,15 @@
 // A browser does so when the user clears site data, when a page does (Clear-Site-Data), and when it
 // evicts a site to free space. No event reports it. Firefox closes the open handles. Chromium leaves
 // them open: writes and flushes of a deleted file succeed, and `close()` of such a handle blocks the
-// worker for good (Chromium 156). So a mark in the directory is looked up, which takes about 1 ms:
-// every CHECK_MS during calls, and before a handle is closed.
+// worker for good (Chromium 156). So this class checks whether a marker file still exists, which takes
+// about 1 ms: every CHECK_MS during calls, and before a handle is closed.
 //
-// Invariant: no result of a call leaves if the last look is older than CHECK_MS. Writes acknowledged
-// between the deletion and the next look are lost; this cannot be detected.
+// Invariant: no call returns a result if the last check is older than CHECK_MS. Writes acknowledged between the
+// deletion and the next check are lost; this cannot be detected.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 
-/** How long a look is valid. */
+/** Milliseconds for which a check is valid. */
 export const CHECK_MS = 250;
 
 export interface WatchEnvironment {
@@ -27,16 +27,16 @@ export class ClearanceWatch {
   readonly #exists: () => Promise<boolean>;
   readonly #environment: WatchEnvironment;
   #seenMs = Number.NEGATIVE_INFINITY;
-  /** The look in progress, unless something has failed since it began. */
+  /** The check in progress; undefined if a call has failed since it began. */
   #look: Promise<void> | undefined;
   #failures = 0;
   #error: Error | undefined;
   #underWay = 0;
-  /** The next regular look has its timer, which costs more than many a call. */
+  /** True while a timer for the next regular check is set. Setting one can cost more than a call, so it is kept. */
   #looksRegularly = false;
   #reportCleared: (error: Error) => void = () => {};
 
-  /** `exists` never rejects; it returns true if it cannot find out. */
+  /** `exists` checks the marker; it must not reject, and returns true if it cannot tell. */
   constructor(exists: () => Promise<boolean>, environment: WatchEnvironment) {
     this.#exists = exists;
     this.#environment = environment;
@@ -46,7 +46,8 @@ export class ClearanceWatch {
   }
 
   /**
-   * Does the work, with regular looks; its result itself if that is there, and the last look is valid.
+   * Runs the work with regular checks. Returns its result directly if the work is synchronous and the last check is
+   * valid.
    *
    * @throws SITE_DATA_CLEARED, as a rejection, in place of any outcome
    */
@@ -64,14 +65,14 @@ export class ClearanceWatch {
     return result;
   }
 
-  /** Invalidates the last look: something failed, and a deletion would explain it. */
+  /** Invalidates the last check after a failure, which a deletion would explain. */
   expire(): void {
     this.#seenMs = Number.NEGATIVE_INFINITY;
     this.#look = undefined;
     this.#failures += 1;
   }
 
-  /** Looks now. @throws SITE_DATA_CLEARED */
+  /** Checks now. @throws SITE_DATA_CLEARED */
   look(): Promise<void> {
     if (this.#error !== undefined) return Promise.reject(this.#error);
     this.#look ??= this.#lookOnce();
@@ -96,7 +97,7 @@ export class ClearanceWatch {
     return this.#error === undefined && this.#environment.now() - this.#seenMs < CHECK_MS;
   }
 
-  /** From the first call on, until none is under way when a look is due. */
+  /** Checks regularly, until no call is running when a check is due. */
   #lookRegularly(): void {
     if (this.#looksRegularly) return;
     const next = () => {

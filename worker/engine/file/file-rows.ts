@@ -1,9 +1,9 @@
-// Files as rows of a database that has only asynchronous transactions: a row for each file with its size, and
-// one for each chunk of its bytes.
+// The interface of files that are stored as rows of a database with asynchronous transactions: one row for each file's
+// size, and one for each chunk of its bytes.
 //
 // Implementations: idb-rows; the tests' own in packages/testing/worker and packages/testing/engine.
 
-/** Bytes of a chunk: as many as a database page has, so that one changed page is one row. */
+/** Size of a chunk in bytes; equal to that of a database page, so that one changed page is one row. */
 export const CHUNK_BYTES = 4096;
 
 /** A file's address: the directory of an object, and a name in it. */
@@ -12,31 +12,31 @@ export interface FilePath {
   readonly name: string;
 }
 
-/** A chunk's bytes without its last zeros; null if it has only zeros, which no row stands for. */
+/** A changed chunk without its trailing zeros; null if it has only zeros, for which no row is stored. */
 export type ChunkChange = readonly [index: number, bytes: Uint8Array<ArrayBuffer> | null];
 
-/** A change of a file, in the order in which it is stored. */
+/** A change of a file; its parts are stored in this order. */
 export interface FileChange {
   readonly path: FilePath;
-  /** Chunks from this index on are removed first; null: none are. */
+  /** Index from which on chunks are removed first; null if none are. */
   readonly cutAt: number | null;
   readonly chunks: readonly ChunkChange[];
-  /** The file's new size; null: as it is stored. */
+  /** The file's new size; null if it does not change. */
   readonly sizeBytes: number | null;
 }
 
 export interface FileRows {
-  /** The directories that have files. */
+  /** Lists the directories with files. */
   keys(): Promise<string[]>;
-  /** The files of a directory, with their sizes. */
+  /** Lists the files of a directory with their sizes. */
   files(key: string): Promise<ReadonlyMap<string, number>>;
-  /** How many chunks of a file are stored. */
+  /** Counts the stored chunks of a file. */
   chunkCount(path: FilePath): Promise<number>;
-  /** Passes every stored chunk of a file, which nothing else writes meanwhile. */
+  /** Passes every stored chunk of a file to `take`; no other code writes the file meanwhile. */
   load(path: FilePath, take: (index: number, bytes: Uint8Array) => void): Promise<void>;
   /**
-   * Stores all the changes or, when it rejects, none. They are durable when it resolves. Takes the bytes
-   * during the call.
+   * Stores all the changes or, if it rejects, none. They are durable when it resolves. The bytes are read during the
+   * call, so they may change afterwards.
    *
    * @throws DISK_FULL, IO
    */

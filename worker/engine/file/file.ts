@@ -1,9 +1,9 @@
-// The byte operations below everything else: a file, a directory of files, reading ahead, and work that flushes.
-// SQLite's own view of a file is the last interface.
+// The interfaces of files: a file, a directory of files, work that flushes, reading ahead, and the database file as
+// SQLite uses it.
 //
 // An object owns one directory. Reads and writes are synchronous because SQLite's file calls are;
 // opening is asynchronous because the browser's is. `flush` may return a promise (IndexedDB, for one,
-// has no synchronous flush): nothing below the output gate waits for it.
+// has no synchronous flush); only the output gate waits for it.
 //
 // Implementations: opfs-file, memory-file, node-file. They map every form of a full disk to
 // DISK_FULL and every other failure to IO, so that the layers above check one code.
@@ -32,15 +32,17 @@ export interface SyncFile {
   flush(): void | Promise<void>;
   /** Closes the file; idempotent. */
   close(): void;
-  /** Closes it before this returns, which gives the space of an emptied file back. Missing where `close` does. */
+  /**
+   * Closes the file inside this call, so that the space of an emptied file is free. Missing where `close` does that.
+   */
   closeNow?(): void;
 }
 
 /** The files of one object. Names are short, fixed and ASCII. */
 export interface FileDirectory {
   /**
-   * True if a flush is atomic and opening a file reads only flushed bytes, as on IndexedDB: after a failed flush, the
-   * stored bytes are known, and nothing has to be written once more.
+   * True if a flush is atomic and opening a file reads only flushed bytes, as on IndexedDB. Then the stored bytes are
+   * known after a failed flush, and need not be written again.
    */
   readonly isExact?: boolean;
   /**
@@ -50,13 +52,13 @@ export interface FileDirectory {
    */
   open(name: string): Promise<SyncFile>;
   /**
-   * Waits until this many files can be opened without waiting. The result returns the unused ones.
-   * Missing where the number of open files has no bound.
+   * Waits until this many files may be opened, and reserves them. The result gives unused reservations back. Missing
+   * where the number of open files has no limit.
    *
    * @throws TOO_MANY_OPEN
    */
   reserveFiles?(count: number): Promise<() => void>;
-  /** Opens a file that is not needed yet; null when as many are open as may be. */
+  /** Opens a file that is not needed yet; returns null if the limit of open files is reached. */
   openAhead?(name: string): Promise<SyncFile | null>;
   /** Names of the files that exist, in no particular order. */
   names(): Promise<string[]>;
@@ -64,7 +66,7 @@ export interface FileDirectory {
   remove(name: string): Promise<void>;
 }
 
-/** Opens a file that is not needed yet, unless as many are open as may be. */
+/** Opens a file that is not needed yet; returns null if the limit of open files is reached. */
 export function openAhead(directory: FileDirectory, name: string): Promise<SyncFile | null> {
   return directory.openAhead?.(name) ?? directory.open(name);
 }
@@ -76,23 +78,23 @@ export function discard(file: SyncFile): void {
   else file.closeNow();
 }
 
-/** The error of using a file after it was closed. */
+/** Makes the error of using a file after it was closed. */
 export function closedError(operation: string, name: string): Error {
   return storageError('IO', `${operation} "${name}": the file is closed.`);
 }
 
-/** The error of removing an open file. */
+/** Makes the error of removing an open file. */
 export function removeOpenError(name: string): Error {
   return storageError('IO', `remove "${name}": the file is open; close it first.`);
 }
 
-/** True for the errors that every file throws when the disk is full, or the memory that stands for it. */
+/** True for the error that files throw if the disk is full, or the memory that takes its place. */
 export function isDiskFull(error: unknown): boolean {
   return isStorageError(error) && (error.code === 'DISK_FULL' || error.code === 'MEMORY_FULL');
 }
 
-// ---- Flushing, written once for synchronous and asynchronous flushes. Invariant: on a medium with synchronous flushes,
-// such work ends inside the call that starts it, so an object that awaits only storage is never interleaved.
+// ---- Flushing, written once for synchronous and asynchronous flushes. Invariant: on a medium with synchronous
+// flushes, such work ends inside the call that starts it, so an object that awaits only storage is never interleaved.
 
 /** The result of a flush: nothing if it is done, or a promise on a medium that flushes later. */
 export type Flush = void | Promise<void>;
@@ -134,13 +136,13 @@ export class WindowReader {
   #start = 0;
   #length = 0;
 
-  /** `end` bounds only the read-ahead. */
+  /** Reads the file; bytes beyond `end` are read only if they are asked for, not ahead. */
   constructor(file: SyncFile, end = Number.POSITIVE_INFINITY) {
     this.#file = file;
     this.#end = end;
   }
 
-  /** Bytes of the file, valid until the next call; null if the file is shorter. */
+  /** Returns bytes of the file, valid until the next call; null if the file is shorter. */
   view(offset: number, length: number): Uint8Array | null {
     // Only the reader that filled the shared buffer, or replaced it, may use its contents.
     const isHeld = windowOwner === this;
@@ -163,7 +165,10 @@ export class WindowReader {
 // ---- The database file, as SQLite uses it.
 
 export interface DatabaseFile {
-  /** Fills `target` from `offset`; false if the file is shorter, and the rest is zeros. */
+  /**
+   * Fills `target` with the bytes from `offset` on. If the file is shorter, fills the rest with zeros and returns
+   * false.
+   */
   read(target: Uint8Array, offset: number): boolean;
   write(bytes: Uint8Array, offset: number): void;
   truncate(sizeBytes: number): void;

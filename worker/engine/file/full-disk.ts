@@ -1,6 +1,5 @@
-// Whether a browser's refusal comes from a full disk. Browsers say so in several ways: a quota that is
-// exceeded has an error of its own, a disk that is full does not, and a transaction of IndexedDB that finds
-// no room is aborted.
+// Decides whether an error of the browser comes from a full disk. Browsers report that in several ways: an exceeded
+// quota has an error of its own, a full disk has not, and IndexedDB aborts a transaction for which there is no room.
 //
 // Invariant: a refusal for another reason (blocked site data, a private window) never counts as a full
 // disk, even when the disk is full as well.
@@ -10,10 +9,13 @@ const AMBIGUOUS: ReadonlySet<string> = new Set(['AbortError', 'InvalidStateError
 
 const WORDS = /disk (?:is )?full|full disk|no space|not enough (?:disk )?space|quota/i;
 
-/** Less than this is not enough to begin anything. */
+/** If less space than this is free, the disk counts as full. */
 const ROOM_BYTES = 16_384;
 
-/** Asks how much room is left if the error itself does not tell. Never rejects. */
+/**
+ * Returns true if the error comes from a full disk. If the error is ambiguous, asks how much room is left. Never
+ * rejects.
+ */
 export async function isFromFullDisk(cause: unknown): Promise<boolean> {
   const { name = '', message = '' } = (cause ?? {}) as { name?: string; message?: string };
   if (name === 'QuotaExceededError') return true;

@@ -1,5 +1,5 @@
-// A directory in IndexedDB as a medium, for browsers without synchronous access handles: the files of an
-// object that is in use lie in memory.
+// Stores objects in IndexedDB, for browsers without synchronous access handles. The files of an open object are held in
+// memory.
 
 import { ClearanceWatch, type WatchEnvironment } from './clearance-watch.ts';
 import type { FileDirectory } from './file.ts';
@@ -22,7 +22,7 @@ export class IdbMedium implements ObjectMedium {
   }
 
   /**
-   * `memoryBytes`: how much memory the files of all open objects may take.
+   * Opens the medium; the files of all open objects may take `memoryBytes` of memory.
    *
    * @throws OPFS_UNAVAILABLE, DISK_FULL, STORAGE_LOCKED
    */
@@ -34,7 +34,7 @@ export class IdbMedium implements ObjectMedium {
     return new IdbMedium(await IdbRows.open(name), environment, memoryBytes);
   }
 
-  /** Resolves to the reason when nothing can be read or written any more, though the data may exist. */
+  /** Resolves to the reason once files can no longer be read or written, although their data may still exist. */
   get lost(): Promise<Error> {
     return this.#rows.lost;
   }

@@ -18,10 +18,10 @@ import {
 } from './idb-turns.ts';
 
 interface Schema extends DBSchema {
-  /** Sizes of files. */
+  /** The sizes of files. */
   files: { key: [key: string, name: string]; value: number };
   chunks: { key: [key: string, name: string, index: number]; value: Uint8Array<ArrayBuffer> };
-  /** Tells this database from a later one of its name: `mark` and its value. */
+  /** The database's mark, which tells it from a later database of the same name. */
   marks: { key: string; value: string };
 }
 
@@ -31,10 +31,10 @@ const VERSION = 1;
 const STORES: readonly Store[] = ['files', 'chunks', 'marks'];
 const MARK = 'mark';
 
-/** Chunks that are loaded at once, so that a large file is in memory once and not twice. */
+/** Number of chunks that are loaded in one request, so that a large file is not in memory twice. */
 const LOADED_CHUNKS = 1024;
 
-/** The name of the database. */
+/** Returns the name of the database for a directory. */
 export function databaseName(directory: string): string {
   return `ctx-storage-files/${directory}`;
 }
@@ -105,8 +105,8 @@ export class IdbRows implements FileRows {
   }
 
   /**
-   * False if the database was deleted, even if another page has created it again since. Never rejects; true
-   * if it cannot be found out.
+   * Returns false if the database was deleted, even if another page has created it again since. Returns true if that
+   * cannot be found out. Never rejects.
    */
   async exists(): Promise<boolean> {
     try {
@@ -243,7 +243,7 @@ export class IdbRows implements FileRows {
   }
 }
 
-/** Everything below a key, from the first index on. */
+/** Makes the range of all keys that begin with `key`, from the index `first` on. */
 function below(key: readonly string[], first?: number): IDBKeyRange {
   const lower = first === undefined ? key : [...key, first];
   // An array comes after every string and number.
@@ -256,7 +256,7 @@ async function readMark(database: IDBPDatabase<Schema>): Promise<string | undefi
   return mark;
 }
 
-/** @throws why a request was refused or, if none was, why the transaction was aborted */
+/** Waits for a transaction. @throws why a request was refused or, if none was, why the transaction was aborted */
 async function committed(
   done: Promise<void>,
   requests: readonly Promise<unknown>[],
@@ -277,7 +277,7 @@ async function committed(
   }
 }
 
-/** Uses a database that exists; undefined if it does not. */
+/** Uses a database if it exists; returns undefined if it does not. */
 async function openExisting<T>(
   name: string,
   use: (database: IDBPDatabase<Schema>) => Promise<T>,

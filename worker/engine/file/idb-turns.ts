@@ -1,4 +1,4 @@
-// The use of one database of IndexedDB: one transaction after the other, and each step is answered or reported.
+// Runs the transactions on one IndexedDB database one after the other, and reports a browser that does not answer.
 //
 // Invariants: two transactions of a connection are never under way together, and nobody calls `commit()` of one.
 // When WebKit ends a worker among either (2.50; WebKit bug 324094), it keeps the worker's locks, and every later
@@ -6,18 +6,17 @@
 // not when its requests are. And a turn ends: a browser that answers nothing for SILENT_BEATS_MAX beats is
 // reported, and the next turn begins.
 //
-// Silence is counted in beats, not by a clock: a worker that was suspended itself does not blame the browser. Does
-// not know the stored data.
+// Silence is counted in beats of a timer, not by a clock, so that a suspended worker does not blame the browser.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 
-// Before a host replaces the realm's timers.
+// The original timers, before a host replaces those of the realm.
 const { setTimeout, clearTimeout } = globalThis;
 
 const BEAT_MS = 2000;
 const SILENT_BEATS_MAX = 10;
 
-/** For messages. */
+/** Describes the silence, for messages. */
 export const SILENCE = `the browser has not answered for ${(BEAT_MS * SILENT_BEATS_MAX) / 1000} s`;
 
 /** Runs the task after the delay; the result cancels it. */
@@ -28,7 +27,7 @@ const realTime: After = (delayMs, task) => {
   return () => clearTimeout(timer);
 };
 
-/** The browser does not answer. The step may still take effect. */
+/** The error of a step that the browser does not answer; the step may still take effect. */
 export class SilentDatabase extends Error {
   override name = 'SilentDatabase';
 
@@ -37,7 +36,7 @@ export class SilentDatabase extends Error {
   }
 }
 
-/** Why something could not be opened. */
+/** Makes the error of an opening that the browser does not answer. */
 export function lockedError(what: string, cause: SilentDatabase): Error {
   return storageError(
     'STORAGE_LOCKED',
@@ -47,10 +46,10 @@ export function lockedError(what: string, cause: SilentDatabase): Error {
   );
 }
 
-/** Tells that the browser has answered a part of the step. */
+/** Called when the browser has answered a part of the step. */
 export type Heard = () => void;
 
-/** Does one step. @throws SilentDatabase, or whatever the step throws */
+/** Runs one step and watches whether the browser answers. @throws SilentDatabase, or whatever the step throws */
 export function answered<T>(step: (heard: Heard) => Promise<T>, after = realTime): Promise<T> {
   return new Promise((resolve, reject) => {
     let silentBeats = 0;
@@ -70,7 +69,7 @@ export function answered<T>(step: (heard: Heard) => Promise<T>, after = realTime
   });
 }
 
-/** The turns of one connection. */
+/** The queue of steps of one connection. */
 export class IdbTurns {
   readonly #after: After;
   #last: Promise<unknown> = Promise.resolve();
@@ -79,7 +78,7 @@ export class IdbTurns {
     this.#after = after;
   }
 
-  /** Does the step once those before it have ended. @throws SilentDatabase, or whatever the step throws */
+  /** Runs the step after all earlier ones. @throws SilentDatabase, or whatever the step throws */
   take<T>(step: (heard: Heard) => Promise<T>): Promise<T> {
     const turn = this.#last.then(() => answered(step, this.#after));
     this.#last = turn.catch(() => {});

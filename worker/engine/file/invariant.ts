@@ -1,12 +1,12 @@
-// Assertions: facts that hold unless this package has a defect.
+// Assertions: conditions that are true unless this package has a defect.
 //
-// Invariant: a violated one throws INTERNAL, which ends the instance (its object is reset and recovered from the
-// log), so nothing goes on with a state that cannot be. Damage on the disk, a full disk and wrong calls are no
-// violations; they have codes of their own.
+// Invariant: a violated assertion throws INTERNAL. That ends the instance; its object is reset and recovered from the
+// log, so no code continues with an impossible state. Damage on the disk, a full disk and wrong calls are not defects;
+// they have their own codes.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
-/** Checks a fact that is cheap to check. `otherwise` states the violation. @throws INTERNAL */
+/** Asserts a condition; `otherwise` describes its violation. @throws INTERNAL */
 export function assert(isTrue: boolean, otherwise: string): asserts isTrue {
   if (isTrue) return;
   throw storageError(
@@ -15,7 +15,7 @@ export function assert(isTrue: boolean, otherwise: string): asserts isTrue {
   );
 }
 
-/** True for the error of a violated assertion, and of every other defect. */
+/** True for errors of defects, such as violated assertions. */
 export function isDefect(error: unknown): boolean {
   return isStorageError(error) && error.code === 'INTERNAL';
 }

@@ -1,7 +1,7 @@
-// Which medium holds each directory of this origin: remembered in IndexedDB, beside every medium.
+// Remembers in IndexedDB which medium (OPFS or IndexedDB) holds each directory of this origin.
 //
-// Invariant: an entry is durable before anything is stored on its medium. So a medium that is refused today does
-// not make a directory look empty. The database is open for one transaction (see idb-turns).
+// Invariant: an entry is durable before data is stored on its medium. So if the browser refuses the medium later, the
+// directory does not look empty. The database is opened for one transaction at a time (see idb-turns).
 
 import { type DBSchema, openDB } from 'idb';
 import { STORAGE_MEDIA, type StorageMedium } from '../../../src/shared/contract/medium.ts';
@@ -11,11 +11,15 @@ interface Schema extends DBSchema {
   media: { key: string; value: string };
 }
 
-/** No directory has a database of this name: theirs have a slash. */
+/** The name of the database; the names of directories' databases contain a slash, so they differ. */
 const DATABASE = 'ctx-storage-media';
 const STORE = 'media';
 
-/** The medium of a directory; null if it has never had one. @throws SilentDatabase, or whatever IndexedDB refuses with */
+/**
+ * Returns the recorded medium of a directory; null if there is none.
+ *
+ * @throws SilentDatabase, or whatever IndexedDB refuses with
+ */
 export async function recordedMedium(directory: string): Promise<StorageMedium | null> {
   return await withRecord(async (database) => {
     const { store, done } = database.transaction(STORE);
@@ -24,7 +28,7 @@ export async function recordedMedium(directory: string): Promise<StorageMedium |
   });
 }
 
-/** @throws SilentDatabase, or whatever IndexedDB refuses with */
+/** Records the medium of a directory. @throws SilentDatabase, or whatever IndexedDB refuses with */
 export async function recordMedium(directory: string, medium: StorageMedium): Promise<void> {
   await withRecord(async (database) => {
     const { store, done } = database.transaction(STORE, 'readwrite', { durability: 'strict' });

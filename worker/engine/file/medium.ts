@@ -1,4 +1,4 @@
-// Where a host keeps its objects' files: one folder per object, named by the key of its address.
+// The interface of the place where a host stores its objects' files: one folder per object, named by its key.
 //
 // Implementations: opfs-medium, node-medium, and MemoryMedium below.
 
@@ -6,17 +6,17 @@ import type { FileDirectory } from './file.ts';
 import { MemoryDirectory } from './memory-file.ts';
 
 export interface ObjectMedium {
-  /** The files of an object; the folder is created if it does not exist. */
+  /** Returns the folder of an object; creates it if it does not exist. */
   directory(key: string): Promise<FileDirectory>;
   /** Removes an object's files, none of which may be open. Does nothing if there are none. */
   remove(key: string): Promise<void>;
-  /** The keys of all objects with files. */
+  /** Lists the keys of all objects with files. */
   keys(): Promise<string[]>;
-  /** The sizes of an object's files in bytes, by their names. Empty if there are none. */
+  /** Returns the sizes of an object's files in bytes, by their names; empty if there are none. */
   sizes(key: string): Promise<ReadonlyMap<string, number>>;
 }
 
-/** Objects that end with their host. */
+/** Stores objects in memory, so that they end with their host. */
 export class MemoryMedium implements ObjectMedium {
   readonly #directories = new Map<string, MemoryDirectory>();
 

@@ -1,10 +1,10 @@
-// The memory of a medium that keeps open files in memory, and its bound.
+// Counts and limits the memory of a medium that holds open files in memory.
 //
-// Invariant: a change that would cross the bound is refused before it begins.
+// Invariant: a change that would exceed the limit is refused before it begins.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 
-/** Phones end a page that takes some hundred megabytes more than others; SQLite needs its share too. */
+/** The default limit. Phones end pages that take several hundred megabytes, and SQLite needs memory too. */
 export const FILE_MEMORY_BYTES = 256 * 1024 * 1024;
 
 export class MemoryBudget {
@@ -19,7 +19,7 @@ export class MemoryBudget {
     return this.#usedBytes;
   }
 
-  /** @throws MEMORY_FULL if that many more bytes do not fit; nothing is taken then */
+  /** Takes bytes from the budget. @throws MEMORY_FULL if they do not fit; then none are taken */
   take(bytes: number, operation: string): void {
     const needed = this.#usedBytes + bytes;
     if (needed > this.#limitBytes) {

@@ -124,19 +124,19 @@ export class MemoryDirectory implements FileDirectory {
     return Promise.resolve();
   }
 
-  /** Size of all files together. */
+  /** Returns the size of all files together. */
   usedBytes(): number {
     let used = 0;
     for (const content of this.#files.values()) used += content.size;
     return used;
   }
 
-  /** By name. */
+  /** Returns the sizes of all files by name. */
   sizes(): Map<string, number> {
     return new Map([...this.#files].map(([name, { size }]) => [name, size]));
   }
 
-  /** @throws DISK_FULL if `growthBytes` more do not fit */
+  /** Checks the capacity. @throws DISK_FULL if `growthBytes` more do not fit */
   reserve(growthBytes: number): void {
     if (growthBytes <= 0 || this.capacityBytes === Number.POSITIVE_INFINITY) return;
     const used = this.usedBytes();

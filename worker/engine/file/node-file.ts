@@ -1,6 +1,5 @@
-// Files in Node's file system: for objects in Node (node-medium), tests and benchmarks.
-//
-// Knows nothing of locks between processes.
+// Files in Node's file system: for objects in Node (node-medium), tests and benchmarks. node-lock keeps other processes
+// out.
 
 import {
   closeSync,
@@ -19,7 +18,7 @@ import { join } from 'node:path';
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 
-/** Folders and files of the storage are their owner's alone. */
+/** The permissions of the storage's folders and files: only their owner may use them. */
 export const PRIVATE = { folder: 0o700, file: 0o600 } as const;
 
 /** Converts an error of Node's file system to one of this package. */
@@ -95,7 +94,7 @@ class NodeFile implements SyncFile {
   flush(): void {
     this.#attempt('flush', () => {
       fsyncSync(this.#descriptor);
-      // A file that was deleted while it is open takes every write, and ends with its descriptor.
+      // Writes to a deleted file that is still open succeed, but are lost when its descriptor is closed.
       if (fstatSync(this.#descriptor).nlink === 0) throw deleted(`flush "${this.#name}"`);
     });
   }
@@ -118,7 +117,7 @@ class NodeFile implements SyncFile {
   }
 }
 
-/** The error of writing to a file that was deleted meanwhile. */
+/** Makes the error of writing to a file that was deleted meanwhile. */
 export function deleted(operation: string): Error {
   return storageError(
     'OBJECT_MISSING',

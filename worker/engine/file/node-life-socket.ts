@@ -1,16 +1,15 @@
-// A sign of life that the kernel gives across containers: a socket in a folder, on which its process
-// listens. The kernel accepts connections to it as long as that process lives, also while it is busy or
-// stopped, and refuses them from then on; nobody has to answer.
+// Finds out whether a process in another container is alive: the process listens on a socket in a shared folder. While
+// it lives, even busy or stopped, the kernel accepts connections to the socket; afterwards it refuses them. The process
+// need not answer.
 //
-// Invariant: a process whose socket cannot be asked counts as alive. Linux only: elsewhere there is none.
-//
-// Does not know locks. It says nothing of processes of another kernel, to which every socket looks dead.
+// Invariant: a process whose socket cannot be tried counts as alive. This works on Linux only, and between processes of
+// one kernel: for another kernel, every socket looks dead.
 
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** Listens until the result is called; undefined where the file system or the platform has no sockets. */
+/** Listens until the result is called; returns undefined if the file system or the platform has no sockets. */
 export async function listenIn(folder: string, name: string): Promise<(() => void) | undefined> {
   if (process.platform !== 'linux') return undefined;
   const server = createServer((socket) => void socket.destroy()).unref();
@@ -29,16 +28,16 @@ export async function listenIn(folder: string, name: string): Promise<(() => voi
       // Exclusive: in a cluster, the primary process would listen for its workers.
       server.listen({ path: shortPath(descriptor, name), exclusive: true }, resolve);
     });
-    server.on('error', () => {}); // of a connection, which is refused then
+    server.on('error', () => {}); // an error of a connection, which is refused then
     if (await isListening(folder, name)) return end;
   } catch {
-    // A file system without sockets.
+    // The file system has no sockets.
   }
   end();
   return undefined;
 }
 
-/** False if the process that listened has ended, on this kernel. */
+/** Returns false if the process that listened on this kernel has ended. */
 export async function isListening(folder: string, name: string): Promise<boolean> {
   const descriptor = openSync(folder, 'r');
   try {
@@ -57,7 +56,8 @@ export async function isListening(folder: string, name: string): Promise<boolean
   }
 }
 
-// A socket's path has 107 bytes at most.
+// Returns a short path to the socket through the folder's descriptor, because a socket's path may have at most 107
+// bytes.
 function shortPath(descriptor: number, name: string): string {
   return `/proc/self/fd/${descriptor}/${name}`;
 }

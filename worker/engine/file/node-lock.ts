@@ -25,10 +25,10 @@ interface Holder {
   readonly machine: string;
   /** Start of the process, from `startOf`. */
   readonly start: string | null;
-  /** The kernel that runs it, and where its id counts; null: the system does not tell. */
+  /** The start of its kernel, in which its id is unique; null if the system does not tell. */
   readonly boot: string | null;
   readonly namespaces: string | null;
-  /** It listens on a socket of this name; null: it does not. */
+  /** The name of the socket on which it listens; null if there is none. */
   readonly socket: string | null;
   /** Unique to each lock. */
   readonly token: string;
@@ -65,7 +65,7 @@ export async function lockFolder(path: string): Promise<() => void> {
   };
 }
 
-/** Takes the lock; returns the holder if it is alive. */
+/** Takes the lock, or returns its holder if that is alive. */
 async function take(file: string, own: Holder): Promise<Holder | undefined> {
   for (;;) {
     if (create(file, own)) return undefined;
@@ -127,7 +127,7 @@ function read(file: string): Holder | undefined {
   }
 }
 
-/** The holder of a file that does not name one. */
+/** The holder that is assumed if the file does not name one. */
 const NOBODY: Holder = {
   pid: 0,
   machine: hostname(),
@@ -143,7 +143,7 @@ async function isAlive(folder: string, holder: Holder, own: Holder): Promise<boo
   if (boot === null || own.boot === null) {
     return machine !== own.machine || (pid > 0 && isRunning(pid, start));
   }
-  // The kernel has ended that had the folder before, unless several machines may have it at once.
+  // The holder's kernel has ended, unless several machines can use the folder at once.
   if (boot !== own.boot) return !isOfOneKernel(folder);
   if (namespaces !== null && namespaces === own.namespaces) return isRunning(pid, start);
   return socket === null || isListening(folder, socket);

@@ -1,4 +1,4 @@
-// A folder in Node's file system as a medium, locked by one process at a time.
+// Stores objects in a folder of Node's file system, which one process at a time has locked.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import type { ObjectMedium } from './medium.ts';
 import { deleted, NodeDirectory, nodeFileError, PRIVATE } from './node-file.ts';
 import { lockFolder } from './node-lock.ts';
 
-/** A file that keeps a little room, so that a full disk can still be locked, and then read. */
+/** A file that reserves a little space, so that the folder can be locked, and then read, on a full disk. */
 const RESERVE = 'host.reserve';
 const RESERVE_BYTES = 16_384;
 
@@ -35,7 +35,12 @@ export class NodeMedium implements ObjectMedium {
     }
   }
 
-  /** @throws OBJECT_MISSING if the folder was deleted: a new one would have no lock, and another process could take it */
+  /**
+   * Returns the folder of an object.
+   *
+   * @throws OBJECT_MISSING if the medium's folder was deleted: a new one would have no lock, so another process could
+   *   use it
+   */
   async directory(key: string): Promise<FileDirectory> {
     if (!existsSync(this.#path)) throw deleted(`open "${key}" in "${this.#path}"`);
     return new NodeDirectory(join(this.#path, key));
@@ -52,12 +57,12 @@ export class NodeMedium implements ObjectMedium {
 
   async sizes(key: string): Promise<ReadonlyMap<string, number>> {
     const path = join(this.#path, key);
-    const names = await readdir(path).catch(() => []); // nothing has been written yet
+    const names = await readdir(path).catch(() => []); // the folder does not exist before the first write
     const sizeOf = async (name: string) => [name, (await stat(join(path, name))).size] as const;
     return new Map(await Promise.all(names.map(sizeOf)));
   }
 
-  /** Releases the folder. */
+  /** Unlocks the folder. */
   close(): void {
     reserve(this.#path);
     this.#release();

@@ -1,20 +1,20 @@
-// Facts about processes and folders that Node does not tell: the identity of a process, because the system
-// reuses process ids and containers count their own, how many files this one may have open, and whether a
-// folder can be in use on other machines.
+// Reads data about processes and folders that Node does not offer: the identity of a process (systems reuse process
+// ids, and containers have their own), how many files this process may open, and whether other machines can use a
+// folder.
 
 import { readFileSync, readlinkSync, statfsSync } from 'node:fs';
 
 /**
- * When the process started, in clock ticks since boot; null if there is no such process, or the
- * system does not tell (anything but Linux).
+ * Returns the time when the process started, in clock ticks since boot; null if there is no such process, or the system
+ * is not Linux.
  */
 export function startOf(pid: number): string | null {
   return statusOf(pid)?.start ?? null;
 }
 
 /**
- * Which start of a kernel this process belongs to, and in which namespaces its id and its start time count;
- * null where the system does not tell (anything but Linux).
+ * Identifies the start of the kernel that runs this process, and the namespaces in which its id and its start time are
+ * unique; null if the system is not Linux.
  */
 export function originOf(): { readonly boot: string | null; readonly namespaces: string | null } {
   const told = (ask: () => string) => {
@@ -32,22 +32,22 @@ export function originOf(): { readonly boot: string | null; readonly namespaces:
   };
 }
 
-/** True if the folder lies on a file system that only one kernel at a time has: a disk of its own, or memory. */
+/** True if the folder's file system can be used by only one kernel at a time: a local disk, or memory. */
 export function isOfOneKernel(path: string): boolean {
   return FILE_SYSTEMS_OF_ONE_KERNEL.has(statfsSync(path).type);
 }
 
-/** statfs(2): ext, XFS, Btrfs, F2FS, ZFS, overlayfs, tmpfs. */
+/** The types of statfs(2) for ext, XFS, Btrfs, F2FS, ZFS, overlayfs and tmpfs. */
 const FILE_SYSTEMS_OF_ONE_KERNEL: ReadonlySet<number> = new Set([
   0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x794c7630, 0x01021994,
 ]);
 
-/** False if the process has ended, or another one has its id. `start`: null if unknown. */
+/** Returns false if the process has ended, or another one has its id. `start` is null if it is not known. */
 export function isRunning(pid: number, start: string | null): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it runs, and belongs to another user.
+    // EPERM means that the process runs and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   const status = statusOf(pid);
@@ -69,7 +69,7 @@ function statusOf(pid: number): { readonly state: string; readonly start: string
   }
 }
 
-/** How many files this process may have open; where the system does not tell (not Linux), a low guess. */
+/** Returns how many files this process may have open; a low guess if the system is not Linux. */
 export function openFilesMax(): number {
   try {
     const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'));
@@ -79,5 +79,7 @@ export function openFilesMax(): number {
   }
 }
 
-/** macOS allows a process 10,240, and Node asks for as many as it may have. */
+/**
+ * The guess for other systems: macOS allows a process 10,240 files, and Node raises its own limit as far as allowed.
+ */
 const OPEN_FILES_GUESS = 8_000;

@@ -1,17 +1,16 @@
-// How many files a host has open at once, and who waits until one may be opened; and a medium that counts its files so.
+// Limits the number of files that a host has open, and queues openings until files are free. CountedMedium applies the
+// limit to a medium.
 //
 // Browsers limit synchronous access handles (Safari to about 252 for all tabs together), and a process has a limit of
 // open files. Invariant: no more than `limit` are taken. Waiting openings are served in order, except that holders of
-// files come first: they let go only when they are done.
-//
-// Does not know objects: `onShort` asks for files to be closed.
+// files come first, because they give their files back only when they are done. `onShort` asks the host to close files.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory, SyncFile } from './file.ts';
 import type { ObjectMedium } from './medium.ts';
 import type { SpaceWatch } from './space-watch.ts';
 
-/** How long nothing may be closed before waiting openings are refused, in milliseconds. */
+/** Milliseconds without a returned file after which waiting openings are refused. */
 export const OPEN_WAIT_MS = 10_000;
 
 interface Waiting {
@@ -32,10 +31,10 @@ export class OpenFiles {
   #taken = 0;
   /** Counts returned files. */
   #returns = 0;
-  /** Somebody who does not wait would open one more. */
+  /** True if `wish` was called: a caller that does not wait would like to open one more file. */
   #isWished = false;
   #ended: Error | undefined;
-  /** Called when a file is wanted and none is left, and again while that lasts and something changes. */
+  /** Called when a file is wanted and none is free, and again at each change while that lasts. */
   onShort: () => void = () => {};
 
   constructor(limit: number, environment: OpenFilesEnvironment) {
@@ -43,19 +42,19 @@ export class OpenFiles {
     this.#environment = environment;
   }
 
-  /** How many are open, or about to be. */
+  /** Number of files that are open or about to be opened. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** How many files are wanted beyond the free ones. */
+  /** Number of wanted files beyond the free ones. */
   get shortage(): number {
     const waiting = this.#waiting.reduce((sum, { count }) => sum + count, 0);
     const wanted = waiting + (this.#isWished ? 1 : 0);
     return wanted === 0 ? 0 : Math.max(0, this.#taken + wanted - this.#limit);
   }
 
-  /** Takes files, if they are left and nobody waits. */
+  /** Takes files if they are free and no opening waits; returns false otherwise. */
   tryTake(count: number): boolean {
     if (this.#waiting.length > 0 || this.#taken + count > this.#limit) return false;
     this.#taken += count;
@@ -63,7 +62,7 @@ export class OpenFiles {
   }
 
   /**
-   * Takes files, as soon as they are left. `holds`: the caller holds others already.
+   * Takes files as soon as they are free. `holds` says that the caller already holds files.
    *
    * @throws TOO_MANY_OPEN when nothing was closed for `OPEN_WAIT_MS`; the error of `end` after that
    */
@@ -85,18 +84,18 @@ export class OpenFiles {
       });
       if (holds) this.#waiting.unshift(waiting);
       else this.#waiting.push(waiting);
-      this.#grant(); // it may fit although others, behind it, do not
+      this.#grant(); // the new request may fit although others do not
       if (this.#waiting.length > 0) this.onShort();
     });
   }
 
-  /** Asks for a file to be left, for somebody who tries again later. */
+  /** Asks for a free file for a caller that will try again later. */
   wish(): void {
     this.#isWished = true;
     this.onShort();
   }
 
-  /** Gives files back, which were closed or not opened. */
+  /** Gives back files that were closed or not opened. */
   give(count: number): void {
     if (count === 0) return;
     this.#taken -= count;
@@ -106,7 +105,7 @@ export class OpenFiles {
     if (this.#waiting.length > 0) this.onShort();
   }
 
-  /** Nothing is opened any more: waiting openings are refused for this reason. */
+  /** Refuses waiting and later openings with this error. */
   end(reason: Error): void {
     this.#ended ??= reason;
     for (const { refused } of this.#waiting.splice(0)) refused(reason);
@@ -122,7 +121,7 @@ export class OpenFiles {
     }
   }
 
-  /** Refuses a waiting opening when nothing was returned for too long; the result cancels this. */
+  /** Refuses a waiting opening if no file is given back for too long; the result cancels this. */
   #watch(waiting: Waiting, rearmed: (cancel: () => void) => void): () => void {
     const returns = this.#returns;
     return this.#environment.after(OPEN_WAIT_MS, () => {
@@ -148,7 +147,7 @@ function tooManyOpen(limit: number): Error {
 }
 
 /**
- * A medium that opens no more files at once than it may, and tells how much is written.
+ * Wraps a medium so that it keeps to the limit of open files and reports how many bytes are written.
  *
  * Invariant: an object's opening reserves the files that it usually needs before it opens the first, so that no two
  * openings wait for each other's files. Each file is given back when it is closed.
@@ -157,17 +156,17 @@ export class CountedMedium implements ObjectMedium {
   readonly #medium: ObjectMedium;
   readonly #files: OpenFiles;
   readonly #space: SpaceWatch | undefined;
-  /** How many files are open, by key of the object; no entry: none. */
+  /** Number of open files by the key of their object; objects without open files are missing. */
   readonly #open = new Map<string, number>();
 
-  /** `space` is told how many bytes are about to be written. */
+  /** `space` is notified of bytes that are about to be written. */
   constructor(medium: ObjectMedium, files: OpenFiles, space: SpaceWatch | undefined) {
     this.#medium = medium;
     this.#files = files;
     this.#space = space;
   }
 
-  /** How many files of the object are open. */
+  /** Returns the number of open files of an object. */
   openOf(key: string): number {
     return this.#open.get(key) ?? 0;
   }
@@ -200,7 +199,7 @@ class CountedDirectory implements FileDirectory {
   readonly #files: OpenFiles;
   readonly #opened: (change: 1 | -1) => void;
   readonly #space: SpaceWatch | undefined;
-  /** Files that are reserved and not open; null: none are reserved. */
+  /** Number of reserved files that are not open; null if no reservation is active. */
   #reserved: number | null = null;
 
   constructor(
@@ -253,7 +252,7 @@ class CountedDirectory implements FileDirectory {
     this.#opened(1);
     const closed = () => {
       this.#opened(-1);
-      // A file that an opening closes makes room for its next one.
+      // During an opening, keep the place of a closed file for the opening's next file.
       if (this.#reserved === null) this.#files.give(1);
       else this.#reserved += 1;
     };

@@ -9,7 +9,7 @@ import { storageError } from '../../../src/shared/contract/errors.ts';
 import { HANDLE_WAIT_MS } from '../../../src/shared/contract/limits.ts';
 import { closedError, type FileDirectory, type SyncFile } from './file.ts';
 
-/** How long to wait before trying again to open a file with another holder, in milliseconds. */
+/** Milliseconds between two attempts to open a file that another holder has open. */
 const HANDLE_RETRY_MS = 50;
 
 /** The parts of a synchronous access handle that are used; only TypeScript's worker library has it. */
@@ -41,7 +41,7 @@ export async function openHandle(entry: FileSystemFileHandle): Promise<OpenedHan
   return { name: entry.name, handle };
 }
 
-/** The functions needed to wait for a handle. */
+/** The timer functions that waiting for a handle needs. */
 export interface OpfsEnvironment {
   now(): number;
   sleep(delayMs: number): Promise<void>;
@@ -50,7 +50,7 @@ export interface OpfsEnvironment {
 /** Closes handles after checking that their files still exist. */
 export class HandleCloser {
   readonly #look: () => Promise<void>;
-  /** Called when a handle failed; the deletion of its file would explain that. */
+  /** Called when a handle has failed, because the deletion of its file would explain that. */
   readonly onFailure: () => void;
   readonly #closing = new Set<Promise<void>>();
 
@@ -136,8 +136,9 @@ class OpfsFile implements SyncFile {
   }
 
   /**
-   * Chromium (156) counts the space of a truncated file until its handle is closed. Nobody looks first whether the
-   * file still exists: a truncation just reached it, and the look takes turns that a write on a full disk has not.
+   * Closes the handle without checking whether the file still exists. Chromium (156) counts the space of a truncated
+   * file until its handle is closed, and a write on a full disk cannot wait for the check. The file was truncated just
+   * before, so it exists.
    */
   closeNow(): void {
     if (!this.#isOpen) return;

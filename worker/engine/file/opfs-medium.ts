@@ -1,4 +1,4 @@
-// A directory in the origin private file system as a medium, with one folder per object.
+// Stores objects in a directory of the origin private file system, with one folder per object.
 //
 // Invariants: without OPFS and its synchronous handles, opening fails; boot/browser-medium then chooses
 // another. Every refusal by the browser becomes an error of this package.
@@ -39,8 +39,8 @@ export class OpfsMedium implements ObjectMedium {
   }
 
   /**
-   * `handles`: whether synchronous handles are known to work, or are tried out; some browsers have the method
-   * and always refuse.
+   * Opens the medium. `handles` says whether synchronous handles are known to work, or must be tried: some browsers
+   * have the method but always refuse.
    *
    * @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE, DISK_FULL
    */
@@ -52,13 +52,13 @@ export class OpfsMedium implements ObjectMedium {
     return new OpfsMedium(await openPlaces(name, handles), environment);
   }
 
-  /** True if the directory has objects; false if it cannot be found out. */
+  /** Returns true if the directory has objects; false if it has none or that cannot be found out. */
   static async hasObjects(name: string): Promise<boolean> {
     try {
       const root = await (await navigator.storage.getDirectory()).getDirectoryHandle(name);
       for await (const key of root.keys()) if (key !== MARKS) return true;
     } catch {
-      // It does not exist, or this browser does not show it.
+      // The directory does not exist, or this browser refuses to list it.
     }
     return false;
   }
@@ -98,7 +98,7 @@ export class OpfsMedium implements ObjectMedium {
           if (handle.kind === 'file') sizes.set(handle.name, (await handle.getFile()).size);
         }
       } catch (error) {
-        // Nothing has been written yet, or the folder is being removed.
+        // The folder does not exist before the first write, or it is being removed.
         if (!isMissing(error)) throw error;
       }
       return sizes;
@@ -119,11 +119,11 @@ export class OpfsMedium implements ObjectMedium {
 interface Places {
   readonly root: FileSystemDirectoryHandle;
   readonly marks: FileSystemDirectoryHandle;
-  /** A file in `marks` that was created once, by this medium or, on a full disk, by an earlier one. */
+  /** Name of a file in `marks` that this medium created or, on a full disk, an earlier one. */
   readonly mark: string;
 }
 
-/** The folder of marks, beside the folders of objects. No object has this key. */
+/** Name of the folder of marks, beside the folders of objects; no object has this key. */
 const MARKS = 'open';
 
 // Handles find a directory by name (Chromium 156), even a directory that a later page created after
@@ -136,7 +136,7 @@ async function leaveMark(root: FileSystemDirectoryHandle): Promise<Places> {
   try {
     await marks.getFileHandle(mark, { create: true });
   } catch (error) {
-    // A full disk takes no new one. An earlier one does: once it is gone, nobody makes it again.
+    // On a full disk, use an earlier mark: if site data is cleared, no other opening creates a mark of the same name.
     const [known] = earlier;
     if (known === undefined || !(await isFromFullDisk(error))) throw error;
     return { root, marks, mark: known };

@@ -1,8 +1,8 @@
-// Synchronous files over rows that can only be stored asynchronously: an open file is in memory, and a flush
+// Synchronous files over rows that can only be stored asynchronously: an open file is held in memory, and a flush
 // stores its changes.
 //
-// Invariants: a file has one holder. Flushed bytes survive anything; other bytes are stored when the file is
-// closed, if its worker lives long enough. A file that is being closed is opened again with all its bytes.
+// Invariants: a file has one holder. Flushed bytes survive a crash; other bytes are stored when the file is closed, if
+// the worker lives long enough. A file that is opened again while it is being closed has all its bytes.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ChunkedContent } from './chunked-content.ts';
@@ -11,7 +11,7 @@ import { CHUNK_BYTES, type FilePath, type FileRows } from './file-rows.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { SaveQueue } from './save-queue.ts';
 
-/** A file that is open, or being opened or closed. */
+/** The state of a file in use: open, or being opened or closed. */
 type Held =
   | { readonly state: 'open'; readonly path: FilePath; readonly content: ChunkedContent | null }
   | { readonly state: 'closing'; readonly path: FilePath; readonly stored: Promise<void> };
@@ -28,7 +28,7 @@ export class RowFiles {
     this.#queue = new SaveQueue(rows);
   }
 
-  /** The files of one directory. */
+  /** Returns the files of one directory. */
   directory(key: string): FileDirectory {
     return {
       isExact: true,
@@ -46,13 +46,13 @@ export class RowFiles {
     await this.#rows.remove(key);
   }
 
-  /** The directories that have files. */
+  /** Lists the directories with files. */
   async keys(): Promise<string[]> {
     const held = [...this.#held.values()].map(({ path }) => path.key);
     return [...new Set([...(await this.#rows.keys()), ...held])];
   }
 
-  /** The sizes of the files of a directory in bytes, by their names. */
+  /** Returns the sizes of a directory's files in bytes, by their names. */
   async sizes(key: string): Promise<ReadonlyMap<string, number>> {
     await this.#closed(key);
     const sizes = new Map(await this.#rows.files(key));
@@ -63,7 +63,7 @@ export class RowFiles {
     return sizes;
   }
 
-  /** @throws STORAGE_LOCKED, MEMORY_FULL, IO */
+  /** Opens a file and loads its bytes. @throws STORAGE_LOCKED, MEMORY_FULL, IO */
   async #open(path: FilePath): Promise<SyncFile> {
     const id = idOf(path);
     for (let held = this.#held.get(id); held !== undefined; held = this.#held.get(id)) {
@@ -108,7 +108,7 @@ export class RowFiles {
       end();
       return;
     }
-    // A failure loses bytes that were never promised; the next opening finds the flushed ones.
+    // Ignore a failure: it loses only bytes that were not flushed; the next opening finds the flushed ones.
     const stored = this.#queue.save(content).then(end, end);
     this.#held.set(id, { state: 'closing', path, stored });
   }

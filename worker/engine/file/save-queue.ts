@@ -1,11 +1,11 @@
-// Stores the changes of files, one transaction at a time: changes that come while one runs share the next.
+// Stores the changes of files in one transaction at a time; changes that arrive while one runs share the next.
 //
-// Invariant: `save` resolves when everything that the file contained at the call is durable. After a failure
-// the changes count as not stored, and each file is told the failure of its own.
+// Invariant: `save` resolves when all bytes that the file contained at the call are durable. After a failure, the
+// changes count as not stored, and each file's `save` rejects with that file's own error.
 
 import type { FileChange, FileRows } from './file-rows.ts';
 
-/** The part of chunked-content that is used. */
+/** The part of ChunkedContent that the queue uses. */
 export interface Saved {
   takeChange(): FileChange | null;
   putBack(change: FileChange): void;
@@ -18,9 +18,9 @@ interface Waiting {
 
 export class SaveQueue {
   readonly #rows: Pick<FileRows, 'save'>;
-  /** Files to store in the next transaction. */
+  /** The files to store in the next transaction. */
   #waiting = new Map<Saved, Waiting>();
-  /** Files in the transaction that runs. */
+  /** The files in the running transaction. */
   #running: ReadonlyMap<Saved, Waiting> = new Map();
   #isRunning = false;
 
@@ -33,7 +33,7 @@ export class SaveQueue {
     return this.#running.has(file) || this.#waiting.has(file);
   }
 
-  /** @throws DISK_FULL, IO */
+  /** Stores the file's changes. @throws DISK_FULL, IO */
   save(file: Saved): Promise<void> {
     const known = this.#waiting.get(file);
     if (known !== undefined) return known.done;
@@ -58,7 +58,7 @@ export class SaveQueue {
         () => false,
       );
       for (const [file, { settle }] of files) {
-        // A file without room need not keep the others from being stored.
+        // If there was no room for all files together, store each alone, so that one does not block the others.
         const outcome = isStored || files.size === 1 ? together : this.#store([file]);
         settle(outcome);
         await outcome.catch(() => {}); // reported by `done`
@@ -68,7 +68,7 @@ export class SaveQueue {
     this.#isRunning = false;
   }
 
-  /** In one transaction. Takes the changes during the call. */
+  /** Stores the changes of several files in one transaction; it takes the changes during the call. */
   async #store(files: readonly Saved[]): Promise<void> {
     const taken = files.flatMap((file) => {
       const change = file.takeChange();

@@ -1,18 +1,20 @@
-// Files that end with their user: in memory while they are small, then in a directory of the medium.
+// Temporary files: they are held in memory while they are small, and are moved to a directory of the medium when they
+// grow.
 //
-// Opening a file is asynchronous and a write is not. So the move begins well before memory is full, and writes go to
-// memory until the files are open; then the contents are copied within one turn.
+// Opening a file is asynchronous and a write is not. So the move begins long before memory is full, and writes go to
+// memory until the files are open; then the contents are copied within one turn of the event loop.
 //
-// Invariant: memory holds at most `bytesMax`, and a write that needs more is refused. Nothing is made durable.
+// Invariant: the files take at most `most` bytes of memory, and a write that needs more is refused. Nothing is made
+// durable.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 import { FileContent } from './memory-file.ts';
 
-/** Bytes in memory at which the files begin to move, and which they may have until they have moved. */
+/** Bytes in memory from which on the files are moved, and maximum of bytes in memory until they have moved. */
 export const SCRATCH_BYTES = { moved: 8 << 20, most: 64 << 20 } as const;
 
-/** One file. Its content is in memory, or in a file that is open. */
+/** One temporary file; its content is in memory, or in an open file of the medium. */
 interface Scratch {
   content: FileContent | SyncFile;
   isOpen: boolean;
@@ -26,7 +28,7 @@ export class ScratchDirectory implements FileDirectory {
   #moving: Promise<FileDirectory> | undefined;
   #hasEnded = false;
 
-  /** `openDirectory`: where the files go when they are large; `remove`: removes that. */
+  /** `openDirectory` opens the directory for large files; `remove` removes it. */
   constructor(
     openDirectory: () => Promise<FileDirectory>,
     remove: () => Promise<void>,
@@ -37,12 +39,12 @@ export class ScratchDirectory implements FileDirectory {
     this.#bounds = bounds;
   }
 
-  /** True once the files are, or are about to be, in the directory of the medium. */
+  /** True once the files have been, or are being, moved to the medium. */
   get isMoved(): boolean {
     return this.#moving !== undefined;
   }
 
-  /** Bytes of files that are in memory. */
+  /** Size of the files in memory, in bytes. */
   get heldBytes(): number {
     let held = 0;
     for (const { content } of this.#files.values()) {
@@ -74,7 +76,7 @@ export class ScratchDirectory implements FileDirectory {
     await (await this.#moving)?.remove(name);
   }
 
-  /** Removes everything, for good. None of the files is in use. @throws IO */
+  /** Removes all files. None of them may be in use. @throws IO */
   async end(): Promise<void> {
     this.#hasEnded = true;
     await this.#moving?.catch(() => {});
@@ -116,7 +118,7 @@ export class ScratchDirectory implements FileDirectory {
     };
   }
 
-  /** @throws MEMORY_FULL if the content cannot grow to this size now */
+  /** Makes sure that the content can grow to this size. @throws MEMORY_FULL if it cannot now */
   #reserve(content: FileContent | SyncFile, sizeBytes: number): void {
     if (!(content instanceof FileContent) || sizeBytes <= content.size) return;
     const held = this.heldBytes + sizeBytes - content.size;
@@ -136,7 +138,7 @@ export class ScratchDirectory implements FileDirectory {
     const moved = Promise.all(
       [...this.#files].map(([name, file]) => this.#move(moving, name, file)),
     );
-    // A disk that takes none of it leaves the files in memory, whose bound refuses what is too much.
+    // If the move fails, the files stay in memory, where larger writes are refused.
     moved.catch(() => {
       if (this.#moving === moving) this.#moving = undefined;
     });

@@ -1,8 +1,8 @@
 // Notices that the space for files is about to run out, before a write fails.
 //
 // The browser is asked after the first write, and then whenever a quarter of the free space has been
-// written, so that a fast writer is noticed in time and a slow one costs nothing. Invariant: told once,
-// and again only after twice the bound was free.
+// written, so that a fast writer is noticed in time and a slow one costs nothing. Invariant: `onLow` is
+// called once, and again only after twice the limit was free.
 
 /** The space reported by the browser, or the file system. */
 export interface Space {
@@ -10,26 +10,26 @@ export interface Space {
   readonly quota: number;
 }
 
-/** Fewer bytes are not worth a question. */
+/** The browser is asked again only after at least so many written bytes. */
 const STEP_BYTES_MIN = 256 * 1024;
 
 export class SpaceWatch {
   readonly #estimate: () => Promise<Space>;
   readonly #lowBytes: number;
   readonly #onLow: (space: Space) => void;
-  /** May still be written before the next question. */
+  /** Bytes that may be written before the browser is asked again. */
   #leftBytes = 0;
   #state: 'enough' | 'low' = 'enough';
   #isAsking = false;
 
-  /** `lowBytes`: with fewer free, `onLow` is called. */
+  /** Calls `onLow` when fewer than `lowBytes` are free. */
   constructor(estimate: () => Promise<Space>, lowBytes: number, onLow: (space: Space) => void) {
     this.#estimate = estimate;
     this.#lowBytes = lowBytes;
     this.#onLow = onLow;
   }
 
-  /** So many bytes were written, or could not be. */
+  /** Reports bytes that were written, or that could not be written. */
   wrote(byteCount: number): void {
     this.#leftBytes -= byteCount;
     if (this.#leftBytes > 0 || this.#isAsking) return;
@@ -49,7 +49,7 @@ export class SpaceWatch {
       this.#state = 'low';
       this.#onLow(space);
     } catch {
-      this.#leftBytes = Number.POSITIVE_INFINITY; // nobody can tell
+      this.#leftBytes = Number.POSITIVE_INFINITY; // the platform cannot report its space
     }
   }
 }
