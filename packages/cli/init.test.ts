@@ -1,4 +1,5 @@
-// `ctx-storage init` over a package in a folder of the test: the project that it makes, and the folders it refuses.
+// Runs `ctx-storage init` on a package in a temporary folder, and checks the project that it makes and the folders that
+// it refuses.
 
 import {
   existsSync,
@@ -22,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** A package with one file for each example; its folder. */
+/** Writes a package that has one file for each example, and returns its folder. */
 function packageIn(path: string): string {
   const folder = join(root, path);
   for (const { folder: example } of Object.values(EXAMPLES)) {
@@ -58,7 +59,7 @@ function manifestIn(path: string) {
   return JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
 }
 
-/** As npm notes the origin of each installed package. */
+/** Writes the file in which npm records where it installed a package from. */
 function installedFrom(resolved: string): void {
   write('app/node_modules/.package-lock.json', {
     packages: { 'node_modules/ctx-storage': { version: VERSION, resolved } },

@@ -1,4 +1,4 @@
-// The program `ctx-storage` by its name and version, and the commands that it no longer has.
+// Tests the program's version, and the error for each of its former subcommands.
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

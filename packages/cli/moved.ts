@@ -1,4 +1,4 @@
-// Former subcommands of `ctx-storage`, and the commands of the emulator's package that replace them.
+// Maps each former subcommand of `ctx-storage` to the command of the emulator's package that replaces it.
 
 import { EMULATOR } from '@ctx-storage/command-line/emulator';
 

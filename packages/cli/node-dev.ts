@@ -1,4 +1,4 @@
-// `ctx-storage dev`: runs a project's worker on this machine until it is stopped.
+// The subcommand `ctx-storage dev` runs a project's worker on this machine until it is stopped.
 
 import { parseArgs } from 'node:util';
 import { type Subcommand, UsageError } from '@ctx-storage/command-line/subcommand';
@@ -16,7 +16,7 @@ Runs the worker of a wrangler file in Node, without workerd, and starts it again
   --bindings <file>  a module whose default export has members of env that do not exist here, such as AI
 `;
 
-/** The arguments that the program passes to the subcommand. */
+/** The functions that the program passes to the subcommand `dev`. */
 export interface DevSetup {
   readonly serve: (
     options: DevOptions,

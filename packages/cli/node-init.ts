@@ -1,6 +1,6 @@
-// `ctx-storage init`: makes an example of this package a project of its own.
+// The subcommand `ctx-storage init` copies an example of this package into a project of its own.
 //
-// Invariant: a folder that has anything in it is left as it is, and the project depends on the package that made it.
+// Invariant: a folder that is not empty is left unchanged, and the project depends on the package that made it.
 
 import {
   cpSync,
@@ -18,10 +18,10 @@ import { type ExitCode, type Subcommand, UsageError } from '@ctx-storage/command
 import { VERSION } from './version.ts';
 
 interface Example {
-  /** In `docs/examples` of the package. */
+  /** The example's folder in `docs/examples` of the package. */
   readonly folder: string;
   readonly about: string;
-  /** The commands after `npm install`. */
+  /** The commands that the user runs after `npm install`. */
   readonly next: readonly string[];
 }
 
@@ -55,7 +55,7 @@ ${NAMES.map((name) => `  ${name}  ${EXAMPLES[name]!.about}`).join('\n')}
                     (default: the one that runs this command)
 `;
 
-/** `packageFolder`: the running package, with its documents. */
+/** Makes the subcommand; `packageFolder` is the folder of the running package, which contains the examples. */
 export function initCommand(packageFolder: string): Subcommand {
   return {
     summary: `make an example a project: ${NAMES.join(', ')}`,
@@ -112,8 +112,8 @@ function mustBeEmpty(folder: string): void {
 }
 
 /**
- * What names the running package in the manifest of a folder: the file that npm installed it from, else its version,
- * which a registry has.
+ * Returns what the new project's manifest writes as the version of this package: the file that npm installed it from,
+ * or else the version number, which npm finds in a registry.
  */
 function dependencyOn(packageFolder: string, folder: string): string {
   const modules = dirname(packageFolder);
@@ -134,7 +134,7 @@ function dependencyOn(packageFolder: string, folder: string): string {
 function copy(example: string, folder: string, dependency: string): void {
   mkdirSync(folder, { recursive: true });
   cpSync(example, folder, { recursive: true });
-  // npm packs no file with the dot.
+  // npm leaves a file named `.gitignore` out of a package, so the example has it without the dot.
   const ignored = join(folder, 'gitignore');
   if (existsSync(ignored)) renameSync(ignored, join(folder, '.gitignore'));
   const file = join(folder, 'package.json');

@@ -1,6 +1,6 @@
-// `ctx-storage log`: prints and verifies the commit log of an object's folder.
+// The subcommand `ctx-storage log` prints and verifies the commit log of an object's folder.
 //
-// Does not know how the files are read: it gets a report, and prints it.
+// This module does not know how the files are read: it gets a report, and prints it.
 
 import { statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
@@ -65,7 +65,7 @@ function optionsOf(args: readonly string[]) {
   throw new UsageError("log: no folder; give the path of an object's folder, or of files in it.");
 }
 
-/** The segments that are printed of each folder; null: all. */
+/** Returns, for each folder, the names of the segments to print; null means all of them. */
 function byFolder(paths: readonly string[]): Map<string, Set<string> | null> {
   const folders = new Map<string, Set<string> | null>();
   for (const path of paths.map((given) => resolve(given))) {
@@ -122,7 +122,7 @@ function recordLine(record: ReportedRecord): string {
   return `  ${at}  ${kind.padEnd(7)}  ${sequence}  ${timeOf(timeMs)}  ${sizeBytes} bytes  ${pages} pages${by === undefined ? '' : `  ${authorText(by)}`}`;
 }
 
-/** A label is text of anybody. */
+/** The label of a commit may contain any text, so it is made safe to print. */
 function authorText({ kind, ...names }: CommitAuthor): string {
   const listed = Object.entries(names).map(([name, text]) => `${name} ${JSON.stringify(text)}`);
   return printable(`by ${[kind, ...listed].join(', ')}`);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program `ctx-storage`: its subcommands, and the parts of the package that they load when they run.
+// The program `ctx-storage` and its subcommands, which load other parts of the package only when they run.
 //
 // Only the subcommands that read or run objects load SQLite.
 
@@ -14,7 +14,7 @@ import { VERSION } from './version.ts';
 const dev = devCommand({
   async serve(options) {
     process.setSourceMapsEnabled(true);
-    // An error that nobody handles concerns what caused it: other requests go on, as in workerd.
+    // An error that nobody handles affects only the request that caused it; other requests continue, as on workerd.
     for (const event of ['uncaughtException', 'unhandledRejection']) {
       process.on(event, (error) => console.error('Uncaught', error));
     }
@@ -45,7 +45,7 @@ const log = logCommand({
   },
 });
 
-// Of the built program, `dist/cli.js`.
+// In the built program, this module is `dist/cli.js`, so `..` is the folder of the package.
 const init = initCommand(fileURLToPath(new URL('..', import.meta.url)));
 
 await runProgram({

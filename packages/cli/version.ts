@@ -1,3 +1,4 @@
-// The version of the package `ctx-storage`, for files that it writes. A test compares it with package.json.
+// The version of the package `ctx-storage`, which the program prints and writes into new projects. A test compares it
+// with package.json.
 
 export const VERSION = '0.1.0';

@@ -1,5 +1,5 @@
-// The name and version of the emulator's package. Its manifest is the only place of the name: whoever needs it in code,
-// also the program that names its successor, reads it here.
+// The name and version of the emulator's package, read from its manifest. Code that needs the name imports it from
+// here, so that only the manifest contains it.
 
 import manifest from '../management/package.json' with { type: 'json' };
 

@@ -1,4 +1,4 @@
-// Runs a program in this process: with Node's files, clock, streams and signals.
+// Runs a program in this process, with Node's files, clock, streams and signals.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { type CommandLine, runCommandLine } from './command-line.ts';
@@ -16,7 +16,8 @@ export async function runProgram(program: CommandLine): Promise<void> {
     },
     (line) => console.error(line),
   );
-  // Code that a subcommand ran may have left a port or a timer, which would keep this process. The output is written before.
+  // A subcommand may have left a port or a timer open, which would keep this process alive. It ends once the output is
+  // written.
   process.stdout.write('', () => process.stderr.write('', () => process.exit()));
 }
 

@@ -1,15 +1,17 @@
-// Text from elsewhere, made safe to print: a recorded address or a file's name may contain sequences that a terminal
-// obeys, line ends that forge further lines, or characters that show text in another order.
+// Makes untrusted text safe to print. A recorded address or a file's name may contain sequences that a terminal obeys,
+// line ends that forge further lines, or characters that reverse the order of text.
 
-/** Control characters (C0, DEL, C1), line separators and bidirectional controls. */
+/** Matches control characters (C0, DEL, C1), line separators and bidirectional controls. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** The text in one line, with each such character as `\u001b`, which JSON reads back. */
+/**
+ * Returns the text in one line: each unprintable character becomes an escape such as `\u001b`, which JSON reads back.
+ */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escaped);
 }
 
-/** The same for a text of several lines, whose line ends and tabs stay. */
+/** Escapes unprintable characters as `printable` does, but keeps line ends and tabs. */
 export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE, (character, offset: number) => {
     const isLineEnd = character === '\n' || (character === '\r' && text[offset + 1] === '\n');

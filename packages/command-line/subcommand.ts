@@ -1,27 +1,27 @@
-// The type of a program's subcommand, and the environment it runs in.
+// The interface of a program's subcommand, and the environment in which it runs.
 
-/** 0: done, nothing found. 1: done, something found. 2: bad input. */
+/** 0 means done, and nothing was found; 1 means done, and something was found; 2 means bad input. */
 export type ExitCode = 0 | 1 | 2;
 
-/** Everything a subcommand uses besides its arguments. */
-export interface Surroundings {
+/** Everything that a subcommand may use besides its arguments. A test passes its own. */
+export interface ProgramEnvironment {
   print(text: string): void;
   readFile(path: string): Promise<string>;
   writeFile(path: string, text: string): Promise<void>;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   now(): number;
 }
 
 export interface Subcommand {
-  /** One line for the list of subcommands. */
+  /** One line that describes the subcommand in the list of all subcommands. */
   readonly summary: string;
-  /** Printed for `--help`. */
+  /** The text that `--help` prints. */
   readonly usage: string;
-  /** @throws UsageError, or an error of this package, for bad input */
-  run(args: readonly string[], surroundings: Surroundings): Promise<ExitCode>;
+  /** Runs the subcommand. @throws UsageError, or an error of this package, for bad input */
+  run(args: readonly string[], environment: ProgramEnvironment): Promise<ExitCode>;
 }
 
-/** Bad input; the message is one line. */
+/** Reports bad input; the message is one line. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
