@@ -1,5 +1,5 @@
-// The library of the emulator's package: an emulated provider of the management interface on any date, on stateful
-// objects. It needs only the interface of storage; modules that need Node have entries of their own.
+// The library of the emulator's package: an emulated provider of the management interface on any date, whose state is
+// in stateful objects. It needs only the interface of storage; modules that need Node have entries of their own.
 
 export {
   handleFetchEvent,

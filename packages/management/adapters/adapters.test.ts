@@ -93,7 +93,7 @@ describe('as an HTTP server', () => {
   });
   afterAll(() => close());
 
-  /** The server's answer to raw bytes. */
+  /** Sends raw bytes to the server, and returns everything it answers until it closes the connection. */
   function raw(text: string): Promise<string> {
     const { hostname, port } = new URL(server.baseUrl);
     return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// Puts the provider behind requests of a realm's `fetch`, of a service worker, of a Playwright context or page, and
-// of workerd. The emulator answers requests below its address; all others go to the network as before.
+// Connects the emulated provider to a realm's `fetch`, to a service worker, to a Playwright context or page, and to
+// workerd. The emulator answers requests below its address; all other requests go to the network as before.
 
 import { createManagementApi, type ManagementApi, type ManagementOptions } from '../edge/api.ts';
 import type { ManagementNamespace } from '../objects/objects.ts';
@@ -7,41 +7,44 @@ import type { ManagementNamespace } from '../objects/objects.ts';
 type Fetch = typeof globalThis.fetch;
 
 /**
- * Puts the provider at `baseUrl` in this realm. The returned function removes it.
+ * Replaces this realm's `fetch`, so that the emulator answers requests below `baseUrl`. The returned function removes
+ * it again.
  *
- * @param realm whose `fetch` is replaced. @default the global object
+ * @param realm the object whose `fetch` is replaced. @default the global object
  */
 export function installFetch(
   api: Pick<ManagementApi, 'fetch'>,
   baseUrl: string | URL,
   realm: { fetch: Fetch } = globalThis,
 ): () => void {
-  const before = realm.fetch;
+  const previousFetch = realm.fetch;
   const installed: Fetch = (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
-    if (!isBelow(url, baseUrl)) return before.call(realm, input, init);
+    if (!isBelow(url, baseUrl)) return previousFetch.call(realm, input, init);
     return api.fetch(new Request(input, init));
   };
   realm.fetch = installed;
   return () => {
-    // Keeps a `fetch` that other code has installed since.
-    if (realm.fetch === installed) realm.fetch = before;
+    // If other code has replaced `fetch` since then, its `fetch` stays.
+    if (realm.fetch === installed) realm.fetch = previousFetch;
   };
 }
 
-/** Whether the address is `baseUrl` or below it. */
+/** Returns whether the address is `baseUrl` or below it. */
 export function isBelow(url: string, baseUrl: string | URL): boolean {
   const base = String(baseUrl).replace(/(?<!\/)\/+$/, '');
   return url === base || ['/', '?', '#'].some((next) => url.startsWith(base + next));
 }
 
-/** The part of a service worker's fetch event used here. */
+/** The part of a service worker's fetch event that is used here. */
 export interface FetchEventLike {
   readonly request: Request;
   respondWith(response: Promise<Response>): void;
 }
 
-/** In a service worker: answers the event of one of its pages if its URL is the provider's; returns false otherwise. */
+/**
+ * Answers the fetch event of a service worker if its URL is below `baseUrl`; otherwise does nothing and returns false.
+ */
 export function handleFetchEvent(
   event: FetchEventLike,
   api: Pick<ManagementApi, 'fetch'>,
@@ -52,7 +55,7 @@ export function handleFetchEvent(
   return true;
 }
 
-/** The part of Playwright's `Route` used here. */
+/** The part of Playwright's `Route` that is used here. */
 export interface RouteLike {
   request(): {
     url(): string;
@@ -63,12 +66,15 @@ export interface RouteLike {
   fulfill(answer: { status: number; headers: Record<string, string>; body: string }): Promise<void>;
 }
 
-/** The part of Playwright's contexts and pages used here. */
+/** The part of Playwright's contexts and pages that is used here. */
 export interface RoutedLike {
   route(pattern: string | RegExp, handler: (route: RouteLike) => Promise<void>): Promise<unknown>;
 }
 
-/** Answers every request of a Playwright context or page that matches the pattern, in the test's process. */
+/**
+ * Answers every request of a Playwright context or page that matches the pattern. The emulator runs in the test's
+ * process.
+ */
 export async function routeManagement(
   context: RoutedLike,
   pattern: string | RegExp,
@@ -96,8 +102,8 @@ export async function routeManagement(
 }
 
 /**
- * The provider as a worker on workerd: `export default managementWorker('MANAGEMENT')`, where MANAGEMENT is the binding of the namespace
- * of `ManagementObject`, which the same module exports.
+ * Makes the default export of a worker on workerd: `export default managementWorker('MANAGEMENT')`. MANAGEMENT is the
+ * binding of the namespace of `ManagementObject`, which the same module exports.
  */
 export function managementWorker(
   binding: string,

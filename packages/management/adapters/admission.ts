@@ -1,35 +1,37 @@
-// Decides which requests an HTTP server accepts: a web page must not be able to reach a server on its
-// visitor's machine merely because the browser can.
+// Decides which requests the HTTP server accepts, so that a web page cannot call the server on its visitor's machine
+// merely because the browser can reach it.
 //
-// A web page has three ways to such a server, and a header that browsers always send closes each: `Host`
-// shows a name of the site that resolves to this machine (DNS rebinding), `Origin` shows another origin,
-// and `Content-Type` shows a body that needs no preflight. This module sees only headers.
+// A web page has three ways to reach such a server. For each, browsers always send a header that reveals it: `Host`
+// contains a name of the site that resolves to this machine (DNS rebinding), `Origin` contains another origin, and
+// `Content-Type` contains a type that needs no preflight. This module sees only headers.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { apiError, METHODS } from '../call/call.ts';
 
 export interface AdmissionOptions {
-  /** Hosts in addition to the loopback hosts, without ports. */
+  /** Hosts, without ports, that are accepted in addition to the loopback hosts. */
   readonly allowedHosts: readonly string[];
-  /** Origins in addition to the server's own. */
+  /** Origins whose pages are accepted in addition to the server's own. */
   readonly cors: readonly string[];
 }
 
-export interface Asked {
+export interface RequestHead {
   readonly method: string;
-  /** Hosts and ports in the request: in its Host header, and in an absolute target. */
+  /**
+   * Every host, with its port, that the request names: in its Host header, and in its target if that is a whole URL.
+   */
   readonly authorities: readonly string[];
   readonly origin: string | undefined;
-  /** Absent if there is no body. */
+  /** The header Content-Type; absent if the request has no body. */
   readonly contentType?: string;
 }
 
-/** Headers that let web pages of an allowed origin read the answer. */
+/** Response headers that let pages of an allowed origin read the answer. */
 export type CorsHeaders = Readonly<Record<string, string>>;
 
 const AUTHORITY = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?$/i;
 const LOOPBACK = /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/;
-const READABLE = 'Allow, Deprecation, Link, Sunset';
+const EXPOSED_HEADERS = 'Allow, Deprecation, Link, Sunset';
 const PREFLIGHT_SECONDS = '600';
 
 export class Admission {
@@ -43,19 +45,19 @@ export class Admission {
   }
 
   /**
-   * Accepts the request. Returns the headers that its answer needs.
+   * Accepts the request, and returns the CORS headers for its answer.
    *
    * @throws ApiError 400, 403 or 415
    */
-  admit({ authorities, origin, contentType }: Asked): CorsHeaders {
+  admit({ authorities, origin, contentType }: RequestHead): CorsHeaders {
     for (const authority of authorities) this.#checkHost(authority);
     const headers = this.#corsFor(origin, authorities[0]!);
-    if (contentType !== undefined) this.admitMedia(contentType);
+    if (contentType !== undefined) this.admitContentType(contentType);
     return headers;
   }
 
-  /** @throws ApiError 415 */
-  admitMedia(contentType: string): void {
+  /** Accepts a body of this type. @throws ApiError 415 if it is neither JSON nor a multipart form */
+  admitContentType(contentType: string): void {
     const [type] = contentType.split(';');
     if (/^(?:application\/(?:[^\s/]+\+)?json|multipart\/form-data)\s*$/i.test(type!)) return;
     throw apiError(
@@ -88,13 +90,13 @@ export class Admission {
     }
     return {
       'access-control-allow-origin': origin,
-      'access-control-expose-headers': READABLE,
+      'access-control-expose-headers': EXPOSED_HEADERS,
       vary: 'Origin',
     };
   }
 }
 
-/** Headers that only the answer to a preflight has. */
+/** Returns the headers that only the answer to a preflight has. */
 export function preflightHeaders(requestHeaders: string | undefined): CorsHeaders {
   return {
     'access-control-allow-methods': METHODS.join(', '),
@@ -103,16 +105,16 @@ export function preflightHeaders(requestHeaders: string | undefined): CorsHeader
   };
 }
 
-/** The host as URLs spell it (`127.1` becomes `127.0.0.1`); undefined if it is invalid. */
+/** Returns the host in the spelling of URLs (`127.1` becomes `127.0.0.1`), or undefined if it is invalid. */
 function hostOf(authority: string): string | undefined {
-  return AUTHORITY.test(authority) ? parsed(`http://${authority}`)?.hostname : undefined;
+  return AUTHORITY.test(authority) ? parseUrl(`http://${authority}`)?.hostname : undefined;
 }
 
 function isSameOrigin(origin: string, authority: string): boolean {
-  return parsed(`http://${authority}`)?.origin === origin;
+  return parseUrl(`http://${authority}`)?.origin === origin;
 }
 
-function parsed(url: string): URL | undefined {
+function parseUrl(url: string): URL | undefined {
   return URL.canParse(url) ? new URL(url) : undefined;
 }
 
@@ -124,7 +126,7 @@ function checkedHost(name: string): string {
 }
 
 function checkedOrigin(origin: string): string {
-  if (/^https?:/.test(origin) && parsed(origin)?.origin === origin) return origin;
+  if (/^https?:/.test(origin) && parseUrl(origin)?.origin === origin) return origin;
   throw storageError(
     'INVALID_ARGUMENT',
     `cors: "${origin}" must be an origin, such as http://localhost:5173.`,

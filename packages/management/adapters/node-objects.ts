@@ -1,7 +1,7 @@
-// The provider's objects in a Node process, by the package that this one depends on.
+// Opens the emulator's objects in a Node process, with the package `ctx-storage`, on which the emulator depends.
 //
-// This is the only module that needs more than the interface of storage: it loads the engine when the first objects are
-// opened. The library does not import it.
+// Only this module needs more than the interface of storage. It loads the engine when the first objects are opened. The
+// emulator's library does not import it.
 
 import { ManagementObject } from '../objects/management-object.ts';
 import type { ManagementNamespace } from '../objects/objects.ts';

@@ -1,4 +1,5 @@
-// The fixture over a context that hands every request of a real SDK to the route.
+// Runs real versions of the SDK against the Playwright fixture; a fake browser context passes each request to the
+// fixture's route.
 
 import type { BrowserContext } from '@playwright/test';
 import Cloudflare7 from 'cloudflare';
@@ -25,7 +26,7 @@ const ACCOUNT_ID = 'a'.repeat(32);
 let management: TestManagement;
 afterEach(() => management.close());
 
-/** Emulates the date in a context, and returns the `fetch` of its pages. */
+/** Starts the fixture on the date, and returns a `fetch` whose requests go through its route, as those of a page. */
 async function pageFetch(date: string): Promise<typeof fetch> {
   let handle: (route: RouteLike) => Promise<void> = () => Promise.reject(new Error('No route.'));
   const context = {

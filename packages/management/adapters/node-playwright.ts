@@ -1,6 +1,7 @@
-// The emulated provider as a fixture of Playwright: a route of the test's context, on the date that the test sets.
+// The Playwright fixture of the emulated provider: it answers requests of the test's browser context, on the date that
+// the test sets.
 //
-// It runs in the test's process, on objects in memory, which a test opens when it emulates a date.
+// The emulator runs in the test's process. Its objects are in memory, and are opened when the test calls `emulate`.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { type BrowserContext, test } from '@playwright/test';
@@ -9,15 +10,15 @@ import { MovableClock } from '../schedule/movable-clock.ts';
 import { routeManagement } from './adapters.ts';
 import { type OpenObjects, openObjects } from './node-objects.ts';
 
-/** The test's settings of the provider. */
+/** Options of `emulate`. */
 export interface EmulateOptions {
-  /** The emulated provider answers the requests whose address matches. @default those below any `/client/v4/` */
+  /** The emulator answers the requests whose address matches. @default requests below any `/client/v4/` */
   readonly pattern?: string | RegExp;
-  /** The accounts that exist. */
+  /** Accounts that exist from the start. @default none */
   readonly accounts?: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** A test's provider. */
+/** The emulated provider of one test. */
 export class TestManagement {
   readonly #context: BrowserContext;
   readonly #open: OpenObjects;
@@ -28,9 +29,9 @@ export class TestManagement {
     this.#open = open;
   }
 
-  /** Answers the management requests of the context's pages, as on this date. */
+  /** Starts to answer the management requests of the context's pages, as the provider answers on this date. */
   emulate(date: string, options: EmulateOptions = {}): Promise<void> {
-    return inStep(`management: emulate ${date}`, async () => {
+    return runAsTestStep(`management: emulate ${date}`, async () => {
       if (this.#running !== null) {
         throw storageError(
           'INVALID_ARGUMENT',
@@ -51,9 +52,9 @@ export class TestManagement {
     });
   }
 
-  /** From now on it is this date. */
+  /** Moves the emulated provider's clock to the beginning of this date. */
   moveTo(date: string): Promise<void> {
-    return inStep(`management: move to ${date}`, async () => {
+    return runAsTestStep(`management: move to ${date}`, async () => {
       if (this.#running === null) {
         throw storageError(
           'INVALID_ARGUMENT',
@@ -71,8 +72,8 @@ export class TestManagement {
 }
 
 /**
- * The fixture: `test.extend<{ management: TestManagement }>({ management: emulatedManagement })` gives each test a
- * provider of its own, which ends with the test.
+ * The fixture `test.extend<{ management: TestManagement }>({ management: emulatedManagement })` gives each test a
+ * provider of its own, which is closed after the test.
  */
 export async function emulatedManagement(
   { context }: { readonly context: BrowserContext },
@@ -83,8 +84,11 @@ export async function emulatedManagement(
   await management.close();
 }
 
-/** A step of the running test, whose errors are shown at the test's own line; outside of a test, only the action. */
-function inStep(title: string, action: () => Promise<void>): Promise<void> {
+/**
+ * Runs the action as a step of the running test, so that Playwright shows its errors at the test's own line. Outside of
+ * a test, it only runs the action.
+ */
+function runAsTestStep(title: string, action: () => Promise<void>): Promise<void> {
   return isInTest() ? test.step(title, action, { box: true }) : action();
 }
 

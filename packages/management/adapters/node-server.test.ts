@@ -1,4 +1,4 @@
-// The HTTP server over raw sockets: its answers, its refusals, and where it stops reading.
+// Tests the HTTP server over raw sockets: its answers, the requests that it refuses, and when it stops reading.
 
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ function opened(to: ManagementServer = server): Socket {
   return connect(Number(port), hostname);
 }
 
-/** Everything the server says until it closes the connection. */
+/** Returns everything that the server sends until it closes the connection. */
 function untilClosed(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
@@ -45,7 +45,7 @@ function untilClosed(socket: Socket): Promise<string> {
   });
 }
 
-/** The answer to bytes as they are. */
+/** Sends a request exactly as these lines spell it, and returns the answer. */
 function raw(...lines: string[]): Promise<string> {
   const socket = opened();
   socket.write([...lines, 'Connection: close', '', ''].join('\r\n'));

@@ -1,10 +1,10 @@
-// The provider as an HTTP server in Node, for clients on the same machine.
+// Runs the emulated provider as an HTTP server in Node, for clients on the same machine.
 //
-// Node's strict parser refuses a request with both Transfer-Encoding and Content-Length before the date
-// of the call is known. The lenient parser accepts it and reads the chunks; the edge then refuses it
-// from the date in the schedule on. Only this adapter sees both headers, because `fetch` hides them.
+// Node's strict parser would refuse a request with both Transfer-Encoding and Content-Length, although the provider
+// accepts it until a certain date. So the server uses the lenient parser, which reads the chunks, and the edge refuses
+// the request from that date on. Only this adapter sees both headers, because `fetch` hides them.
 //
-// Invariant: every request that Node can parse gets an answer. `Admission` decides which are accepted.
+// Invariant: every request that Node can parse gets an answer. `Admission` decides which requests are accepted.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,27 +18,27 @@ import { Admission, type CorsHeaders, preflightHeaders } from './admission.ts';
 import { createPacedServer } from './paced-server.ts';
 
 export interface ServeOptions extends Omit<ManagementOptions, 'clock'> {
-  /** 0 means any free port. @default 0 */
+  /** The port to listen on; 0 means any free port. @default 0 */
   readonly port?: number;
-  /** @default '127.0.0.1' */
+  /** The address to listen on. @default '127.0.0.1' */
   readonly host?: string;
-  /** The day the clock starts on, `YYYY-MM-DD`. @default today */
+  /** The day on which the clock starts, `YYYY-MM-DD`. @default today */
   readonly at?: string;
-  /** Hosts, without ports, that the server answers to besides `host` and loopback hosts. @default none */
+  /** Hosts, without ports, that the server answers besides `host` and the loopback hosts. @default none */
   readonly allowedHosts?: readonly string[];
-  /** Origins whose web pages may call, such as `http://localhost:5173`. @default none */
+  /** Origins whose web pages may call the server, such as `http://localhost:5173`. @default none */
   readonly cors?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
 }
 
 export interface ServerLimits {
-  /** How long the head of a request may take. @default 10 seconds */
+  /** The longest time that the head of a request may take to arrive. @default 10 seconds */
   readonly headersTimeoutMs: number;
-  /** How long a whole request may take to arrive. @default 30 seconds */
+  /** The longest time that a whole request may take to arrive. @default 30 seconds */
   readonly requestTimeoutMs: number;
-  /** How long a connection may stay open between two requests. @default 5 seconds */
+  /** The longest time that a connection may stay open between two requests. @default 5 seconds */
   readonly idleTimeoutMs: number;
-  /** Further connections are closed. @default 256 */
+  /** The number of connections that may be open; further ones are closed. @default 256 */
   readonly connectionsMax: number;
 }
 
@@ -48,9 +48,9 @@ const LIMITS: ServerLimits = {
   idleTimeoutMs: 5_000,
   connectionsMax: 256,
 };
-/** Of the request line and the headers of one request. */
+/** The largest size of a request's line and headers together. */
 const HEAD_BYTES_MAX = 16_384;
-/** How often Node checks for requests that take too long. */
+/** The interval at which Node looks for requests that have exceeded their time. */
 const TIMEOUT_CHECK_MS = 500;
 
 export interface ManagementServer {
@@ -75,13 +75,13 @@ export async function serveManagement(options: ServeOptions): Promise<Management
   const server = createLimitedServer({ ...LIMITS, ...limits }, (incoming, outgoing) =>
     answer(api, admission, incoming, outgoing),
   );
-  await listening(server, port, host);
-  const { port: taken } = server.address() as AddressInfo;
+  await listen(server, port, host);
+  const { port: actualPort } = server.address() as AddressInfo;
   const name = host.includes(':') ? `[${host}]` : host;
   return {
     api,
     clock,
-    baseUrl: `http://${name}:${taken}${basePath}`,
+    baseUrl: `http://${name}:${actualPort}${basePath}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -119,44 +119,46 @@ async function answer(
   let response: Response;
   try {
     const { authorities, path } = targetOf(incoming);
-    const { contentType, ...asked } = askedOf(incoming);
-    // No web page can send both, so such a request is admitted without its type.
+    const { contentType, ...requestHead } = requestHeadOf(incoming);
+    // No web page can send both headers, so the type of such a body is checked later, once the date of the call is
+    // known.
     const type = contentType !== undefined && !bothLengths && { contentType };
-    cors = admission.admit({ ...asked, ...type, authorities });
+    cors = admission.admit({ ...requestHead, ...type, authorities });
     if (isPreflight(incoming)) {
       response = new Response(null, { status: 204, headers: preflightFor(incoming) });
     } else {
       const url = `http://${authorities[0]}${path}`;
       const request = await requestOf(incoming, outgoing, url);
       const admitBody = () => {
-        if (bothLengths && request.body !== null) admission.admitMedia(contentType ?? '');
+        if (bothLengths && request.body !== null) admission.admitContentType(contentType ?? '');
       };
       response = await api.fetch(request, { bothLengths, admitBody });
     }
   } catch (error) {
     response = failure(error);
   }
-  // The end of the body is ambiguous, so whatever follows on this connection cannot be trusted.
+  // With both lengths, the end of the body is ambiguous, so nothing that follows on this connection can be trusted.
   if (bothLengths) outgoing.setHeader('connection', 'close');
   for (const [name, value] of Object.entries(cors)) outgoing.setHeader(name, value);
   outgoing.writeHead(response.status, [...response.headers].flat());
   outgoing.end(new Uint8Array(await response.arrayBuffer()));
 }
 
-/** The hosts in a request, the effective one first, and its path with the query. */
+/** Returns the hosts that the request names, the effective one first, and its path with the query. */
 function targetOf({ url = '', headersDistinct }: IncomingMessage) {
   const hosts = headersDistinct.host ?? [];
-  if (hosts.length !== 1) throw invalid('The request must have one Host header.');
+  if (hosts.length !== 1) throw invalidRequest('The request must have one Host header.');
   if (url.startsWith('/')) return { authorities: hosts, path: url };
   const [origin = '', authority] = /^http:\/\/([^/?#]*)/i.exec(url) ?? [];
-  if (authority === undefined) throw invalid('The target of the request must be a path or a URL.');
+  if (authority === undefined)
+    throw invalidRequest('The target of the request must be a path or a URL.');
   return {
     authorities: [authority, ...hosts],
     path: `/${url.slice(origin.length).replace(/^\//, '')}`,
   };
 }
 
-function askedOf({ method = 'GET', headers }: IncomingMessage) {
+function requestHeadOf({ method = 'GET', headers }: IncomingMessage) {
   const { 'transfer-encoding': encoding, 'content-length': length = '0' } = headers;
   const hasBody = encoding !== undefined || length !== '0';
   const origin = headers.origin;
@@ -164,8 +166,8 @@ function askedOf({ method = 'GET', headers }: IncomingMessage) {
 }
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {
-  const isAsked = 'access-control-request-method' in headers;
-  return method === 'OPTIONS' && isAsked && headers.origin !== undefined;
+  const asksForMethod = 'access-control-request-method' in headers;
+  return method === 'OPTIONS' && asksForMethod && headers.origin !== undefined;
 }
 
 function preflightFor({ headers }: IncomingMessage): HeadersInit {
@@ -179,17 +181,17 @@ async function requestOf(
   url: string,
 ): Promise<Request> {
   const { method = 'GET', headers } = incoming;
-  if (UNSENDABLE.has(method)) throw methodUnknown(method);
-  const carried = new Headers();
+  if (METHODS_WITHOUT_REQUEST.has(method)) throw methodUnknown(method);
+  const forwarded = new Headers();
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !CONNECTION_HEADERS.has(name)) carried.set(name, String(value));
+    if (value !== undefined && !CONNECTION_HEADERS.has(name)) forwarded.set(name, String(value));
   }
   const hasBody = method !== 'GET' && method !== 'HEAD';
   const body = hasBody ? await bytesOf(incoming, outgoing) : new Uint8Array();
-  return new Request(url, { method, headers: carried, ...(body.length > 0 && { body }) });
+  return new Request(url, { method, headers: forwarded, ...(body.length > 0 && { body }) });
 }
 
-/** The body. Node discards everything over the limit as it arrives, so that the client gets the answer. */
+/** Reads the body. Node discards everything over the limit as it arrives, so that the client can read the answer. */
 function bytesOf(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -212,12 +214,12 @@ function methodUnknown(method: string): ApiError {
   return new ApiError(status, [entry], { allow: methods });
 }
 
-function invalid(message: string): ApiError {
+function invalidRequest(message: string): ApiError {
   return apiError('REQUEST_INVALID', message);
 }
 
-/** Methods that a `Request` cannot have. */
-const UNSENDABLE: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
+/** Methods that the class `Request` refuses. */
+const METHODS_WITHOUT_REQUEST: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'connection',
@@ -229,7 +231,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-function listening(server: Server, port: number, host: string): Promise<void> {
+function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve());

@@ -1,5 +1,5 @@
-// The paced server over raw sockets: the limit of waiting requests of a connection, and the effect on
-// other connections.
+// Tests the paced server over raw sockets: how many requests of a connection wait at most, and that other connections
+// are not delayed.
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ afterEach(() => {
 
 type Answer = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-/** A server that listens, and how many requests its connections kept waiting at most. */
+/** Starts a server, and records how many requests it has begun and how many of a connection were unanswered at once. */
 async function started(answer: Answer, options: ServerOptions = {}) {
   const server = createPacedServer(
     { insecureHTTPParser: true, ...options },
@@ -35,7 +35,7 @@ async function started(answer: Answer, options: ServerOptions = {}) {
   return { server, seen, open: () => connect(port, '127.0.0.1').on('error', () => {}) };
 }
 
-/** Resolves with all that arrived once it contains the mark so many times. */
+/** Resolves with everything that has arrived, once it contains the mark `times` times. */
 function arrived(socket: Socket, mark: string, times: number): Promise<string> {
   return new Promise((resolve) => {
     const chunks: string[] = [];

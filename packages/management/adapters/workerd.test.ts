@@ -7,7 +7,10 @@ import { runScenario, scenarioOptions } from '../e2e/scenario.ts';
 import { createManagementApi } from '../edge/api.ts';
 import { ManagementObject } from '../objects/management-object.ts';
 
-/** An app's entry on workerd; only the options make runs comparable. */
+/**
+ * The module of an app's worker. Its options fix the clock and the ids, so that the answers can be compared with those
+ * in Node.
+ */
 const ENTRY = `
   import { managementWorker } from './adapters.ts';
   import { scenarioOptions } from '../e2e/scenario.ts';

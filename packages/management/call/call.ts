@@ -1,7 +1,7 @@
 // A call of the interface and its answer, as the edge and the objects exchange them.
 //
-// Both are plain JSON in the newest form. The edge converts a call from the client's older form, and the
-// answer back to it, so stored items and the input of handlers never depend on a date.
+// Both are plain JSON in the newest form of the interface. The edge converts a call from the client's older form, and
+// the answer back to it, so that stored items and the input of handlers never depend on a date.
 
 import { type ErrorEntry, type ErrorName, errorEntry } from './error-codes.ts';
 
@@ -9,7 +9,7 @@ export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export type Method = (typeof METHODS)[number];
 
-/** The directory's facts about a zone. */
+/** The data about a zone that the directory keeps. */
 export interface ZoneIdentity {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface ZoneIdentity {
   readonly createdOn: string;
 }
 
-/** The directory's facts about an account. */
+/** The data about an account that the directory keeps. */
 export interface AccountIdentity {
   readonly id: string;
   readonly name: string;
@@ -29,30 +29,33 @@ export interface AccountIdentity {
 
 export interface Call {
   readonly method: Method;
-  /** Without base path, query and trailing slash: `/zones/:zone_id/dns_records`. */
+  /** The path without base path, query and trailing slash, such as `/zones/:zone_id/dns_records`. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** The parameters that the request repeats. @default none */
+  /** Names of the parameters that occur several times in the query. @default none */
   readonly repeated?: readonly string[];
   /** The decoded JSON or form; absent if the request had no body. */
   readonly body?: unknown;
-  /** The moment of the call, ISO 8601 in UTC. */
+  /** The time of the call, ISO 8601 in UTC. */
   readonly nowIso: string;
   /** Fresh ids of 32 hexadecimal digits, one for each item the call can create. */
   readonly ids: readonly string[];
   readonly zone?: ZoneIdentity;
   readonly account?: AccountIdentity;
-  /** Old settings and fields that still exist on the day of this call. Only changes add to it. */
+  /**
+   * Names of retired settings and fields that still exist on the day of this call. Only the modules of `changes` add to
+   * it.
+   */
   readonly admitted: readonly string[];
-  /** A patch of the DNS settings, to be written together with the call. Only changes set it. */
+  /** A patch of the DNS settings that is written together with the call. Only the modules of `changes` set it. */
   readonly dnsSettings?: unknown;
-  /** The account's new type of nameservers for each current type. Only changes set it. */
+  /** The account's new type of nameservers for each current type. Only the modules of `changes` set it. */
   readonly nameserverTypes?: Readonly<Record<string, string>>;
-  /** The accounts the caller may see; absent means all. */
+  /** Ids of the accounts that the caller may see; absent means all. */
   readonly visibleAccounts?: readonly string[];
 }
 
-/** A call and the values of the parameters in its path. */
+/** A call with the values of the parameters in its path. */
 export interface RoutedCall extends Call {
   readonly params: Readonly<Record<string, string>>;
 }
@@ -67,16 +70,18 @@ export interface PageInfo {
 
 export interface Answer {
   readonly status: number;
-  /** Null if the call failed. */
+  /** The result; null if the call failed. */
   readonly result: unknown;
   readonly errors: readonly ErrorEntry[];
   readonly pageInfo?: PageInfo;
-  /** The DNS settings of each item of the result, read in the same transaction. Only changes use them. */
+  /**
+   * The DNS settings of each item of the result, read in the same transaction. Only the modules of `changes` use them.
+   */
   readonly dnsSettings?: readonly unknown[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Refuses a call and says why. Everything the call has written is undone. */
+/** Refuses a call and says why. The transaction of the call is rolled back. */
 export class ApiError extends Error {
   readonly status: number;
   readonly errors: readonly ErrorEntry[];
@@ -95,7 +100,10 @@ export class ApiError extends Error {
   }
 }
 
-/** The error of one code of the table, with its status. `pointer` names the field. */
+/**
+ * Makes an error with the code and status of `name` in the table of error codes. `pointer` is the JSON pointer of the
+ * invalid field.
+ */
 export function apiError(name: ErrorName, message: string, pointer?: string): ApiError {
   const { status, entry } = errorEntry(name, message, pointer);
   return new ApiError(status, [entry]);
@@ -110,7 +118,7 @@ export function refused(error: ApiError): Answer {
   return { status, result: null, errors, headers };
 }
 
-/** The fields of the body. @throws ApiError 400 if the body is not a JSON object */
+/** Returns the body as an object. @throws ApiError 400 if it is not a JSON object */
 export function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw apiError('FIELD_INVALID', 'The body must be a JSON object.', '');

@@ -1,14 +1,14 @@
 // Every error code of the interface, its status, and where the code comes from.
 //
-// `described`: the description names it. `known`: the provider's clients know it, but the description does
-// not show it. `invented`: specific to this emulator.
+// `described` codes are in the provider's published description of the interface. `known` codes are used by the
+// provider's clients, but are not in the description. `invented` codes are the emulator's own.
 
-/** One error or message of the envelope. */
+/** One error or message of the body of an answer. */
 export interface ErrorEntry {
   readonly code: number;
   readonly message: string;
   readonly documentation_url?: string;
-  /** JSON pointer of the field that caused the error. */
+  /** Names the field that caused the error, by a JSON pointer. */
   readonly source?: { readonly pointer: string };
   readonly error_chain?: readonly ErrorEntry[];
 }

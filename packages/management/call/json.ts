@@ -1,4 +1,4 @@
-// JSON sent by a client, decoded up to a depth.
+// Decodes JSON that a client sent, up to a limit of nesting.
 //
 // The limit keeps every later recursive step (a check, a merge, JSON.stringify) from running out of stack.
 
@@ -6,7 +6,7 @@ import { apiError } from './call.ts';
 
 const JSON_DEPTH_MAX = 64;
 
-/** @throws ApiError 400 if the text is not JSON, or is nested too deeply */
+/** Decodes the text. @throws ApiError 400 if the text is not JSON, or is nested too deeply */
 export function parsedJson(text: string): unknown {
   if (isTooDeep(text)) {
     const fact = `The body is nested more than ${JSON_DEPTH_MAX} levels deep.`;
@@ -19,7 +19,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Whether the JSON has too many levels. Scans the text, because a parser may itself recurse. */
+/** Returns whether the JSON is nested too deeply. It scans the text, because a parser may itself recurse. */
 export function isTooDeep(text: string): boolean {
   let depth = 0;
   let isInString = false;

@@ -1,46 +1,47 @@
-// The parameters of a list: its filters, its order and its list page.
+// The query parameters of a list: its filters, its order and its page.
 //
-// Invariant: a list uses every parameter of its request, or refuses the request. If a list ignored a filter, its
-// answer would contain items that the client did not ask for, and a client may delete the items it lists.
+// Invariant: a list uses every parameter of its request, or refuses the request. If a list ignored a filter, its answer
+// would contain items that the client did not ask for, and a client may delete the items it lists.
 
 import { apiError, type Call } from './call.ts';
 
-/** The parameters that a list accepts, besides `page` and `per_page`. */
+/** The query parameters that a list accepts, besides `page` and `per_page`. */
 export interface ListParameters {
-  /** Parameters with a text, which cannot be empty. */
+  /** Parameters whose value is any text except the empty one. */
   readonly texts?: readonly string[];
-  /** Parameters whose presence counts; their text is ignored. */
+  /** Parameters that need no value: only their presence counts. */
   readonly flags?: readonly string[];
-  /** Parameters with one of several words. */
+  /** Parameters whose value is one of several words. */
   readonly words?: Readonly<Record<string, readonly string[]>>;
-  /** Parameters with some of several words, separated by commas or repeated. */
+  /** Parameters whose value is a list of words, separated by commas or by repeating the parameter. */
   readonly wordLists?: Readonly<Record<string, readonly string[]>>;
 }
 
 const PAGE_PARAMETERS = ['page', 'per_page'];
 
 /**
- * The parameters by name. `name[contains]` is an older spelling of `name.contains`.
+ * Returns the values of the parameters by name. `name[contains]` is an older spelling of `name.contains`.
  *
- * @throws ApiError 400 that names the parameter, and the parameters or words that the list understands
+ * @throws ApiError 400 that names the wrong parameter, and the parameters or words that the list understands
  */
 export function listQuery(
   { query, repeated = [] }: Pick<Call, 'query' | 'repeated'>,
-  understood: ListParameters = {},
+  accepted: ListParameters = {},
 ): Call['query'] {
-  const { texts = [], flags = [] } = understood;
-  const words = new Map(Object.entries(understood.words ?? {}));
-  const wordLists = new Map(Object.entries(understood.wordLists ?? {}));
+  const { texts = [], flags = [] } = accepted;
+  const words = new Map(Object.entries(accepted.words ?? {}));
+  const wordLists = new Map(Object.entries(accepted.wordLists ?? {}));
   const known = [...texts, ...flags, ...words.keys(), ...wordLists.keys(), ...PAGE_PARAMETERS];
-  const read: Record<string, string> = {};
-  for (const [spelled, value] of Object.entries(query)) {
-    const name = spelled.replace(/^(\w+)\[(\w+)\]$/, '$1.$2');
+  const values: Record<string, string> = {};
+  for (const [sentName, value] of Object.entries(query)) {
+    const name = sentName.replace(/^(\w+)\[(\w+)\]$/, '$1.$2');
     if (!known.includes(name)) {
       throw invalid(`The list has no parameter "${name}"; it has ${known.join(', ')}.`);
     }
-    if (Object.hasOwn(read, name)) throw invalid(`${name} is sent in two spellings; send it once.`);
-    if (repeated.includes(spelled) && !wordLists.has(name)) {
-      throw invalid(`${spelled} is sent several times; send it once.`);
+    if (Object.hasOwn(values, name))
+      throw invalid(`${name} is sent in two spellings; send it once.`);
+    if (repeated.includes(sentName) && !wordLists.has(name)) {
+      throw invalid(`${sentName} is sent several times; send it once.`);
     }
     if (texts.includes(name) && value === '') {
       throw invalid(`${name} is empty; leave it out to list all items.`);
@@ -51,9 +52,9 @@ export function listQuery(
     if (list && !value.split(',').every((one) => list.includes(one))) {
       throw unknownWord(name, value, list);
     }
-    read[name] = value;
+    values[name] = value;
   }
-  return read;
+  return values;
 }
 
 function unknownWord(name: string, value: string, words: readonly string[]): Error {

@@ -1,6 +1,6 @@
-// List pages: `page` and `per_page` of the query, `result_info` of the answer.
+// Pages of lists: reads `page` and `per_page` of a query, and writes `result_info` of the answer.
 //
-// A list page past the end is empty, so a client that reads until a list page is empty terminates.
+// A page past the end is empty, so a client that reads pages until one is empty comes to an end.
 
 import { type Answer, apiError, type Call, succeeded } from './call.ts';
 
@@ -10,15 +10,15 @@ export interface ListPage {
 }
 
 export interface ListPageSizes {
-  readonly usual: number;
-  readonly most: number;
+  readonly defaultSize: number;
+  readonly maxSize: number;
 }
 
-/** @throws ApiError 400 if a parameter is not a positive integer, or exceeds its limit */
+/** Reads the page and its size. @throws ApiError 400 if a parameter is not a positive integer, or exceeds its limit */
 export function listPageOf(query: Call['query'], sizes: ListPageSizes): ListPage {
   return {
-    number: positive('page', query.page, 1, Number.MAX_SAFE_INTEGER),
-    size: positive('per_page', query.per_page, sizes.usual, sizes.most),
+    number: positiveInteger('page', query.page, 1, Number.MAX_SAFE_INTEGER),
+    size: positiveInteger('per_page', query.per_page, sizes.defaultSize, sizes.maxSize),
   };
 }
 
@@ -32,9 +32,14 @@ export function listPageAnswer(items: readonly unknown[], total: number, page: L
   });
 }
 
-function positive(name: string, text: string | undefined, usual: number, most: number): number {
-  if (text === undefined) return usual;
+function positiveInteger(
+  name: string,
+  text: string | undefined,
+  defaultValue: number,
+  max: number,
+): number {
+  if (text === undefined) return defaultValue;
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
-  throw apiError('PAGE_INVALID', `${name} is "${text}"; it must be an integer from 1 to ${most}.`);
+  if (/^\d+$/.test(text) && value >= 1 && value <= max) return value;
+  throw apiError('PAGE_INVALID', `${name} is "${text}"; it must be an integer from 1 to ${max}.`);
 }

@@ -1,12 +1,12 @@
-// Checks a body against its schema. The result is the value, or one error for each invalid field.
+// Checks a body against its schema, and returns the value or throws one error for each invalid field.
 //
-// Unknown fields are dropped, because the described interface ignores them.
+// Unknown fields are dropped, because the provider's published description says that they are ignored.
 
 import * as v from 'valibot';
 import { ApiError, fieldsOf } from './call.ts';
 import { ERRORS, type ErrorEntry, type ErrorName, errorEntry } from './error-codes.ts';
 
-/** @throws ApiError 400 that names every invalid field */
+/** Returns the checked value. @throws ApiError 400 that names every invalid field */
 export function validate<S extends v.GenericSchema>(
   schema: S,
   value: unknown,

@@ -18,7 +18,7 @@ export const accountNameservers: Change = {
     if (call.method === 'GET' || typeof settings !== 'object' || settings === null) return call;
     const next = ACCOUNT_NAMESERVERS.map((current) => [
       current,
-      typeFrom(settings as Fields, current),
+      newTypeFrom(settings as Fields, current),
     ]);
     return { ...call, nameserverTypes: Object.fromEntries(next) };
   },
@@ -47,8 +47,8 @@ function oldFields(type: AccountNameservers): Fields {
   };
 }
 
-/** The new type, from the older fields and the current type. */
-function typeFrom(settings: Fields, current: AccountNameservers): string {
+/** Returns the new type of nameservers, from the older fields in the request and the current type. */
+function newTypeFrom(settings: Fields, current: AccountNameservers): string {
   const { default_nameservers: name, use_account_custom_ns_by_default: custom } = settings;
   const before = oldFields(current);
   if (name !== undefined && !OLD_TYPES.includes(name)) {

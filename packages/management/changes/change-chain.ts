@@ -7,49 +7,51 @@ import type { Operation } from '../schedule/entry.ts';
 import type { Change, ChangeContext } from './change.ts';
 import { CHANGES } from './changes.ts';
 
-interface Dated {
+interface DatedChange {
   readonly change: Change;
   readonly date: string;
   readonly routes: RouteTable<Change>;
 }
 
-/** The changes that were applied to one call; its answer passes through them in reverse. */
-export type Steps = readonly { readonly change: Change; readonly call: Call }[];
+/** The changes that were applied to one call. Its answer passes through them in reverse order. */
+export type AppliedChanges = readonly { readonly change: Change; readonly call: Call }[];
 
 export class ChangeChain {
-  readonly #dated: readonly Dated[];
-  readonly #known = new RouteTable<Change>();
+  readonly #datedChanges: readonly DatedChange[];
+  readonly #olderOperations = new RouteTable<Change>();
 
   /**
-   * `dateOf` returns dates of the schedule in use; a change without a date never applies. The operations
-   * come from the described schedule, because the code of a change is written for them.
+   * `dateOf` returns the date of a change in the schedule in use; a change without a date never applies. The operations
+   * of a change always come from the built-in schedule, because its code is written for them.
    */
   constructor(dateOf: (id: string) => string | undefined) {
-    this.#dated = CHANGES.flatMap((change) => {
+    this.#datedChanges = CHANGES.flatMap((change) => {
       const date = dateOf(change.id);
       if (date === undefined) return [];
       const routes = new RouteTable<Change>();
       for (const { method, path } of operationsOf(change)) {
         routes.add(method, path, change);
-        this.#known.add(method, path, change);
+        this.#olderOperations.add(method, path, change);
       }
       return [{ change, date, routes }];
     }).sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0));
   }
 
-  /** Matches the operations of older forms, some of whose paths the newest form lacks. */
+  /**
+   * Matches the operations that any change converts, some of which do not exist in the newest form of the interface.
+   */
   match(method: Method, path: string) {
-    return this.#known.match(method, path);
+    return this.#olderOperations.match(method, path);
   }
 
-  /** Converts the call to the newest form. */
-  async up(
+  /** Converts the call from the form of its day to the newest form of the interface. */
+  async toNewestForm(
     call: Call,
     at: string,
     context: ChangeContext,
-  ): Promise<{ readonly call: Call; readonly steps: Steps }> {
+  ): Promise<{ readonly call: Call; readonly steps: AppliedChanges }> {
     const steps: { change: Change; call: Call }[] = [];
-    for (const { change, date, routes } of this.#dated) {
+    for (const { change, date, routes } of this.#datedChanges) {
       if (at >= date || routes.match(call.method, call.path).kind !== 'route') continue;
       steps.push({ change, call });
       if (change.request) call = await change.request(call, context);
@@ -58,7 +60,11 @@ export class ChangeChain {
   }
 
   /** Converts the answer to the form of the call's day. */
-  async down(answer: Answer, steps: Steps, context: ChangeContext): Promise<Answer> {
+  async toFormOfDay(
+    answer: Answer,
+    steps: AppliedChanges,
+    context: ChangeContext,
+  ): Promise<Answer> {
     for (const { change, call } of [...steps].reverse()) {
       if (change.response) answer = await change.response(answer, call, context);
     }

@@ -1,39 +1,41 @@
-// A dated change of the interface: converts calls from the form before it to the form after it, and
-// answers back.
+// A dated change of the interface: it converts calls from the older form to the newer one, and answers back.
 //
-// Its entry in the schedule says to which operations it applies, and until which date. Calls pass through
-// the earliest change first, answers through the latest first.
+// The change's entry in the schedule lists the operations that it converts, and its date. Calls pass through the
+// earliest change first, answers through the latest first.
 
 import type { Answer, Call } from '../call/call.ts';
 import { fillPath, matchPath } from '../schedule/paths.ts';
 
-/** The tools of a change. */
+/** The functions that a change may use besides the call and its answer. */
 export interface ChangeContext {
-  /** The result of a GET in the newest form. */
+  /** Performs a GET in the newest form of the interface, and returns its result. */
   read(path: string): Promise<unknown>;
 }
 
 export interface Change {
-  /** Id of its entry in the schedule. */
+  /** The id of the change's entry in the schedule. */
   readonly id: string;
   request?(call: Call, context: ChangeContext): Call | Promise<Call>;
-  /** `call` is the call that `request` received. */
+  /** Converts the answer; `call` is the call that `request` received. */
   response?(answer: Answer, call: Call, context: ChangeContext): Answer | Promise<Answer>;
 }
 
-/** The call, for which one more old setting or field exists. */
-export function admit(call: Call, feature: string): Call {
+/** Returns the call, marked so that one more retired setting or field exists for it. */
+export function admitFeature(call: Call, feature: string): Call {
   return { ...call, admitted: [...call.admitted, feature] };
 }
 
-/** A path of the shape `from` as a path of the shape `to`, with the same parameters. Other paths stay. */
-export function movedPath(path: string, from: string, to: string): string {
+/**
+ * Converts a path of the shape `from` to the shape `to`, with the same parameters. Any other path is returned
+ * unchanged.
+ */
+export function convertPath(path: string, from: string, to: string): string {
   const match = matchPath(from, path);
   return match === undefined ? path : (fillPath(to, match.params) ?? path);
 }
 
-/** Changes the result of the answer, or each item of it. Errors stay unchanged. */
-export function eachResult(answer: Answer, change: (item: Fields) => Fields): Answer {
+/** Applies `change` to the result of the answer, or to each item if it is a list. Errors stay unchanged. */
+export function mapResult(answer: Answer, change: (item: Fields) => Fields): Answer {
   if (answer.status >= 400 || answer.result === null) return answer;
   const { result } = answer;
   return {

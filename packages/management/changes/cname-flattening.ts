@@ -1,25 +1,30 @@
-// Until 2025-03-21 a zone has the setting `cname_flattening` where it now has `flatten_all_cnames`.
+// Until 2025-03-21, a zone has the setting `cname_flattening`, which became the field `flatten_all_cnames` of its DNS
+// settings.
 //
-// `off` and `apex` mean the same and become false; false is shown as `off`. The words of the npm package
-// `cloudflare` and of Terraform are taken as well, and shown in the answer to the call that sends them.
-// In a list of settings, its items are removed from the call, and inserted into the answer at their old places.
+// `off` and `apex` mean the same: both become false, and false is read as `off`. The values that the npm package
+// `cloudflare` and Terraform send are accepted too, and repeated in the answer to the call that sends them. If a call
+// writes several settings, the items of this one are removed from the call, and inserted into the answer at their old
+// clientIndexes.
 
 import { type Answer, apiError, type Call } from '../call/call.ts';
 import type { ErrorEntry } from '../call/error-codes.ts';
 import { matchPath } from '../schedule/paths.ts';
-import { type Change, type Fields, movedPath } from './change.ts';
+import { type Change, convertPath, type Fields } from './change.ts';
 
 const ID = 'cname_flattening';
 const SETTING = `/zones/:zone_id/settings/${ID}`;
 
-/** Whether a value flattens all names. A map, because values come from requests. */
+/**
+ * Whether a value of the setting flattens the CNAME records of all names. It is a map, because values come from
+ * requests and could name members of an object.
+ */
 const FLATTENS_ALL: ReadonlyMap<unknown, boolean> = new Map([
   ['off', false],
   ['apex', false],
   ['on', true],
 ]);
 
-/** The words of client libraries. */
+/** The values that client libraries send, and whether each flattens the records of all names. */
 const ALIASES: ReadonlyMap<unknown, boolean> = new Map([
   ['flatten_at_root', false],
   ['flatten_all', true],
@@ -28,41 +33,45 @@ const ALIASES: ReadonlyMap<unknown, boolean> = new Map([
 export const cnameFlattening: Change = {
   id: 'cname-flattening',
   request(call) {
-    if (isOne(call)) return toDnsSettings(call);
-    return call.method === 'PATCH' ? takenOut(call) : call;
+    if (isSingleSetting(call)) return toDnsSettings(call);
+    return call.method === 'PATCH' ? withoutOwnItems(call) : call;
   },
 
   response(answer, call) {
-    const isMany = !isOne(call) && call.method === 'PATCH';
-    if (answer.status >= 400) return isMany ? refusedAt(answer, call) : answer;
-    if (isOne(call)) {
+    const isMany = !isSingleSetting(call) && call.method === 'PATCH';
+    if (answer.status >= 400) return isMany ? withClientPointers(answer, call) : answer;
+    if (isSingleSetting(call)) {
       const sent = (call.body as Fields | undefined)?.value;
-      return { ...answer, result: setting(answer.result as Fields, sent) };
+      return { ...answer, result: settingItem(answer.result as Fields, sent) };
     }
-    return isMany ? answered(answer, call) : listed(answer);
+    return isMany ? withSettingInAnswer(answer, call) : withSettingInList(answer);
   },
 };
 
-function isOne({ path }: Call): boolean {
+function isSingleSetting({ path }: Call): boolean {
   return matchPath(SETTING, path) !== undefined;
 }
 
 function toDnsSettings(call: Call): Call {
-  const path = movedPath(call.path, SETTING, '/zones/:zone_id/dns_settings');
+  const path = convertPath(call.path, SETTING, '/zones/:zone_id/dns_settings');
   if (call.method === 'GET') return { ...call, path };
   const value = (call.body as Fields | undefined)?.value;
-  return { ...call, path, body: { flatten_all_cnames: flattensAll(value, '/value') } };
+  return { ...call, path, body: { flatten_all_cnames: parseValue(value, '/value') } };
 }
 
-/** If several items name this setting, the last one applies, as if they were written one by one. */
-function takenOut(call: Call): Call {
+/**
+ * Removes the items of this setting from the call, and adds their value as a patch of the DNS settings. If several
+ * items name the setting, the last one applies.
+ */
+function withoutOwnItems(call: Call): Call {
   const items = itemsOf(call);
   let flatten_all_cnames: boolean | undefined;
   for (const [index, item] of items.entries()) {
-    if (isOwn(item)) flatten_all_cnames = flattensAll(item.value, `/items/${index}/value`);
+    if (isCnameFlattening(item))
+      flatten_all_cnames = parseValue(item.value, `/items/${index}/value`);
   }
   if (flatten_all_cnames === undefined) return call;
-  const others = items.filter((item) => !isOwn(item));
+  const others = items.filter((item) => !isCnameFlattening(item));
   const body = { ...(call.body as Fields), items: others };
   return { ...call, body, dnsSettings: { flatten_all_cnames } };
 }
@@ -72,45 +81,47 @@ function itemsOf({ body }: Call): readonly unknown[] {
   return Array.isArray(items) ? items : [];
 }
 
-function isOwn(item: unknown): item is Fields {
+function isCnameFlattening(item: unknown): item is Fields {
   return (item as Fields | null)?.id === ID;
 }
 
-function listed(answer: Answer): Answer {
+function withSettingInList(answer: Answer): Answer {
   const [dnsSettings] = answer.dnsSettings as readonly Fields[];
-  const settings = [...(answer.result as Fields[]), setting(dnsSettings!)];
+  const settings = [...(answer.result as Fields[]), settingItem(dnsSettings!)];
   settings.sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
   return { ...answer, result: settings };
 }
 
-function answered(answer: Answer, call: Call): Answer {
+function withSettingInAnswer(answer: Answer, call: Call): Answer {
   const others = [...(answer.result as Fields[])];
   const result = itemsOf(call).map((item) =>
-    isOwn(item)
-      ? setting({ flatten_all_cnames: flattensAll(item.value, '') }, item.value)
+    isCnameFlattening(item)
+      ? settingItem({ flatten_all_cnames: parseValue(item.value, '') }, item.value)
       : others.shift(),
   );
   return { ...answer, result };
 }
 
-/** The refusal, with pointers into the list as the client sent it. */
-function refusedAt(answer: Answer, call: Call): Answer {
-  const places = [...itemsOf(call).entries()].flatMap(([i, item]) => (isOwn(item) ? [] : [i]));
-  const moved = (entry: ErrorEntry): ErrorEntry => {
+/** Corrects the pointers of the errors, so that they count the items as the client sent them. */
+function withClientPointers(answer: Answer, call: Call): Answer {
+  const clientIndexes = [...itemsOf(call).entries()].flatMap(([i, item]) =>
+    isCnameFlattening(item) ? [] : [i],
+  );
+  const withClientPointer = (entry: ErrorEntry): ErrorEntry => {
     const [, index, rest] = /^\/items\/(\d+)(.*)$/s.exec(entry.source?.pointer ?? '') ?? [];
     if (index === undefined) return entry;
-    return { ...entry, source: { pointer: `/items/${places[Number(index)]}${rest}` } };
+    return { ...entry, source: { pointer: `/items/${clientIndexes[Number(index)]}${rest}` } };
   };
-  return { ...answer, errors: answer.errors.map(moved) };
+  return { ...answer, errors: answer.errors.map(withClientPointer) };
 }
 
-/** `sent`: the value in the call, if it had one. */
-function setting({ flatten_all_cnames }: Fields, sent?: unknown): Fields {
+/** Makes the setting as an item of an answer; `sent` is the value in the call, if it had one. */
+function settingItem({ flatten_all_cnames }: Fields, sent?: unknown): Fields {
   const value = ALIASES.has(sent) ? sent : flatten_all_cnames ? 'on' : 'off';
   return { id: ID, value, editable: true, modified_on: null };
 }
 
-function flattensAll(value: unknown, pointer: string): boolean {
+function parseValue(value: unknown, pointer: string): boolean {
   const known = FLATTENS_ALL.get(value) ?? ALIASES.get(value);
   if (known !== undefined) return known;
   const name = value === undefined ? 'FIELD_MISSING' : 'FIELD_INVALID';

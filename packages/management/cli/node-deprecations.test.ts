@@ -1,4 +1,4 @@
-// The command line over files in memory: its output, its files and its exit codes.
+// Runs the command line on files in memory, and checks its output, its files and its exit codes.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

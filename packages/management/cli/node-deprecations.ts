@@ -6,8 +6,8 @@ import { EMULATOR } from '@ctx-storage/command-line/emulator';
 import { printable } from '@ctx-storage/command-line/printable';
 import {
   type ExitCode,
+  type ProgramEnvironment,
   type Subcommand,
-  type Surroundings,
   UsageError,
 } from '@ctx-storage/command-line/subcommand';
 import { formatReport, isReportFormat, REPORT_FORMATS } from '../report/formats.ts';
@@ -20,8 +20,8 @@ import type { Schedule } from '../schedule/entry.ts';
 import { dayFrom, deprecations } from '../schedule/lookup.ts';
 import { scheduleMarkdown } from '../schedule/markdown.ts';
 
-/** Options of all three. */
-const OF_SCHEDULE = `  --output <file>    write there instead of printing
+/** The help text of the options that all three subcommands have. */
+const SCHEDULE_OPTIONS_HELP = `  --output <file>    write there instead of printing
   --schedule <file>  JSON array of entries that are added to the schedule, or replace by id
   --only-schedule <file>
                      JSON array of entries that are the whole schedule
@@ -33,7 +33,7 @@ Which recorded calls are deprecated or gone on a day, and their replacements.
 
   --at <date>        the day, YYYY-MM-DD (default: today)
   --format <format>  text, json, junit, sarif (default: text)
-${OF_SCHEDULE}  --base-path <path> prefix of all paths; addresses without it are another API's
+${SCHEDULE_OPTIONS_HELP}  --base-path <path> prefix of all paths; addresses without it are another API's
                      (default: /client/v4; / for none)
   --documentation <url>
                      page with the schedule, for links to it (sarif; default: the page of
@@ -51,15 +51,15 @@ The schedule, and which of its entries are in force on a day.
 
   --at <date>        the day, YYYY-MM-DD (default: today)
   --format <format>  text, json, markdown (default: text)
-${OF_SCHEDULE}`;
+${SCHEDULE_OPTIONS_HELP}`;
 
 const CALENDAR_USAGE = `Usage: ${EMULATOR} calendar [options]
 
 The schedule as an .ics file.
 
-${OF_SCHEDULE}`;
+${SCHEDULE_OPTIONS_HELP}`;
 
-const SHARED = {
+const SCHEDULE_OPTIONS = {
   output: { type: 'string' },
   schedule: { type: 'string' },
   'only-schedule': { type: 'string' },
@@ -83,13 +83,13 @@ export const calendarCommand: Subcommand = {
   run: calendar,
 };
 
-async function scan(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
-  const { values, positionals } = parsed('scan', () =>
+async function scan(args: readonly string[], environment: ProgramEnvironment): Promise<ExitCode> {
+  const { values, positionals } = parseOptions('scan', () =>
     parseArgs({
       args: [...args],
       allowPositionals: true,
       options: {
-        ...SHARED,
+        ...SCHEDULE_OPTIONS,
         at: { type: 'string' },
         format: { type: 'string', default: 'text' },
         'base-path': { type: 'string' },
@@ -107,11 +107,11 @@ async function scan(args: readonly string[], surroundings: Surroundings): Promis
   if (positionals.length === 0) {
     throw new UsageError('scan: no file; give the path of a HAR file.');
   }
-  const at = dayFrom(values.at ?? surroundings.now());
-  const schedule = await scheduleFrom(values, surroundings);
+  const at = dayFrom(values.at ?? environment.now());
+  const schedule = await scheduleFrom(values, environment);
   const calls = [];
   for (const name of positionals) {
-    const text = await readInput(name, surroundings);
+    const text = await readInput(name, environment);
     calls.push(...callsFromHar(text, { name }));
   }
   const report = reportOf(calls, {
@@ -120,28 +120,32 @@ async function scan(args: readonly string[], surroundings: Surroundings): Promis
     ...(basePath !== undefined && { basePath }),
     ...(hosts !== undefined && { hosts }),
   });
-  await deliver(
+  await printOrWrite(
     formatReport(report, format, documentation ? { documentation } : {}),
     values.output,
-    surroundings,
+    environment,
   );
   return failuresOf(report, { strict }).length > 0 ? 1 : 0;
 }
 
-async function list(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
-  const { values } = parsed('list', () =>
+async function list(args: readonly string[], environment: ProgramEnvironment): Promise<ExitCode> {
+  const { values } = parseOptions('list', () =>
     parseArgs({
       args: [...args],
-      options: { ...SHARED, at: { type: 'string' }, format: { type: 'string', default: 'text' } },
+      options: {
+        ...SCHEDULE_OPTIONS,
+        at: { type: 'string' },
+        format: { type: 'string', default: 'text' },
+      },
     }),
   );
-  const at = dayFrom(values.at ?? surroundings.now());
-  const schedule = await scheduleFrom(values, surroundings);
+  const at = dayFrom(values.at ?? environment.now());
+  const schedule = await scheduleFrom(values, environment);
   const write = Object.hasOwn(LIST_FORMATS, values.format)
     ? LIST_FORMATS[values.format as keyof typeof LIST_FORMATS]
     : undefined;
   if (write === undefined) throw unknownFormat(values.format, Object.keys(LIST_FORMATS));
-  await deliver(write(schedule, at), values.output, surroundings);
+  await printOrWrite(write(schedule, at), values.output, environment);
   return 0;
 }
 
@@ -158,16 +162,21 @@ const LIST_FORMATS = {
   markdown: (schedule: Schedule) => scheduleMarkdown(schedule),
 } as const;
 
-async function calendar(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
-  const { values } = parsed('calendar', () => parseArgs({ args: [...args], options: SHARED }));
-  const schedule = await scheduleFrom(values, surroundings);
-  const text = scheduleCalendar({ schedule, nowMs: surroundings.now() });
-  await deliver(text, values.output, surroundings);
+async function calendar(
+  args: readonly string[],
+  environment: ProgramEnvironment,
+): Promise<ExitCode> {
+  const { values } = parseOptions('calendar', () =>
+    parseArgs({ args: [...args], options: SCHEDULE_OPTIONS }),
+  );
+  const schedule = await scheduleFrom(values, environment);
+  const text = scheduleCalendar({ schedule, nowMs: environment.now() });
+  await printOrWrite(text, values.output, environment);
   return 0;
 }
 
-/** Node throws a TypeError for unknown options. */
-function parsed<T>(name: string, parse: () => T): T {
+/** Node throws a TypeError for unknown options; this makes it a UsageError. */
+function parseOptions<T>(name: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
@@ -180,14 +189,17 @@ interface ScheduleFiles {
   readonly 'only-schedule'?: string | undefined;
 }
 
-async function scheduleFrom(files: ScheduleFiles, surroundings: Surroundings): Promise<Schedule> {
+async function scheduleFrom(
+  files: ScheduleFiles,
+  environment: ProgramEnvironment,
+): Promise<Schedule> {
   const { schedule: added, 'only-schedule': only } = files;
   if (added !== undefined && only !== undefined) {
     throw new UsageError('--schedule and --only-schedule are both given; use one of them.');
   }
   const path = only ?? added;
   if (path === undefined) return SCHEDULE;
-  const text = await readInput(path, surroundings);
+  const text = await readInput(path, environment);
   let entries: unknown;
   try {
     entries = JSON.parse(text);
@@ -197,7 +209,7 @@ async function scheduleFrom(files: ScheduleFiles, surroundings: Surroundings): P
   return defineSchedule(only === undefined ? SCHEDULE : [], entries as unknown[]);
 }
 
-async function readInput(path: string, { readFile }: Surroundings): Promise<string> {
+async function readInput(path: string, { readFile }: ProgramEnvironment): Promise<string> {
   try {
     return await readFile(path);
   } catch (error) {
@@ -205,10 +217,10 @@ async function readInput(path: string, { readFile }: Surroundings): Promise<stri
   }
 }
 
-async function deliver(
+async function printOrWrite(
   text: string,
   path: string | undefined,
-  { print, writeFile }: Surroundings,
+  { print, writeFile }: ProgramEnvironment,
 ): Promise<void> {
   if (path === undefined) return print(text);
   try {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program of the emulator's package: the provider as a server, and the schedule.
+// The program of the emulator's package: it serves the provider, and prints its schedule.
 
 import { EMULATOR, EMULATOR_VERSION } from '@ctx-storage/command-line/emulator';
 import { runProgram, stopped } from '@ctx-storage/command-line/node-program';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
-import type { Surroundings } from '../../command-line/subcommand.ts';
+import type { ProgramEnvironment } from '../../command-line/subcommand.ts';
 import { ManagementObject } from '../objects/management-object.ts';
 import { serveCommand } from './node-serve.ts';
 
@@ -23,7 +23,7 @@ async function openObjects() {
   };
 }
 
-function printingTo(lines: string[]): Surroundings {
+function printingTo(lines: string[]): ProgramEnvironment {
   const unused = () => Promise.reject(new Error('No file is touched.'));
   return {
     print: (text) => void lines.push(text),
@@ -33,7 +33,7 @@ function printingTo(lines: string[]): Surroundings {
   };
 }
 
-/** The status of a request with these headers. `fetch` sets no Host. */
+/** Returns the status of a request with these headers. `fetch` would not send the header Host. */
 function statusWith(url: string, headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const request = get(url, { headers, agent: false }, (response) => {

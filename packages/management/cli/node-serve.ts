@@ -1,4 +1,4 @@
-// The subcommand `serve`: runs the emulated provider as an HTTP server until it is stopped.
+// The subcommand `serve` runs the emulated provider as an HTTP server until it is stopped.
 
 import { parseArgs } from 'node:util';
 import { EMULATOR } from '@ctx-storage/command-line/emulator';
@@ -25,7 +25,7 @@ Runs the emulated provider as an HTTP server until it is stopped.
 
 const FIRST_ACCOUNT = `${'0'.repeat(31)}1=First account`;
 
-/** The arguments that the program passes to the subcommand. */
+/** The functions that the program passes to the subcommand `serve`. */
 export interface ServeSetup {
   readonly openObjects: OpenObjects;
   /** Resolves when the server should stop. */
@@ -38,10 +38,12 @@ export function serveCommand({ openObjects, stopped }: ServeSetup): Subcommand {
     usage: USAGE,
     async run(args, { print }) {
       const { directory, ...options } = optionsOf(args);
-      const objects = await openObjects(directory).catch((error) => notKept(error, directory));
+      const objects = await openObjects(directory).catch((error) =>
+        rethrowFolderError(error, directory),
+      );
       try {
         const server = await serveManagement({ ...options, namespace: objects.namespace }).catch(
-          notListening,
+          rethrowListenError,
         );
         const { at, accounts } = options;
         print(`Management interface at ${server.baseUrl}, ${at ? `on ${at}` : 'today'}.\n`);
@@ -56,16 +58,16 @@ export function serveCommand({ openObjects, stopped }: ServeSetup): Subcommand {
   };
 }
 
-/** An unusable folder is the caller's mistake. */
-function notKept(error: NodeJS.ErrnoException, directory: string | undefined): never {
-  const isOfFolder = error.code === 'PATH_CONFLICT' || error.code === 'NOT_WRITABLE';
-  if (directory === undefined || !isOfFolder) throw error;
+/** Reports an unusable folder as the user's mistake, and throws any other error. */
+function rethrowFolderError(error: NodeJS.ErrnoException, directory: string | undefined): never {
+  const isFolderError = error.code === 'PATH_CONFLICT' || error.code === 'NOT_WRITABLE';
+  if (directory === undefined || !isFolderError) throw error;
   const fact = `--directory is "${directory}"; it must be a folder with write permission`;
   throw new UsageError(`${fact}: ${error.message}`);
 }
 
-/** A port in use, or an address of another machine, is the caller's mistake. */
-function notListening(error: NodeJS.ErrnoException): never {
+/** Reports a port in use, or an address of another machine, as the user's mistake, and throws any other error. */
+function rethrowListenError(error: NodeJS.ErrnoException): never {
   if (error.syscall !== 'listen' && error.syscall !== 'getaddrinfo') throw error;
   throw new UsageError(`cannot listen: ${error.message}; give another --port or --host.`);
 }

@@ -1,5 +1,5 @@
-// Five versions of the real SDK, unmodified, do the tasks of clients in each interval of the schedule;
-// the outcomes, as a table for matrix.md.
+// Lets five unmodified versions of the real SDK do typical tasks in each interval of the schedule, and writes the
+// outcomes as a table for matrix.md.
 
 import Cloudflare7 from 'cloudflare';
 import Cloudflare3 from 'cloudflare-3';
@@ -10,7 +10,7 @@ import { type DateInterval, intervalsOf } from '../report/date-sweep.ts';
 import { NoMethod, TASKS } from './client-tasks.ts';
 import { ACCOUNT_ID, startProvider } from './provider.ts';
 
-/** The newest types stand for all; a method called here is in every version, or missing. */
+/** The five versions have the types of the newest one. A method that an older version lacks is reported as missing. */
 const SDKS = Object.entries({
   '3.5.0': Cloudflare3,
   '4.5.0': Cloudflare4,
@@ -19,10 +19,10 @@ const SDKS = Object.entries({
   '7.3.0': Cloudflare7,
 }) as unknown as [version: string, Sdk: typeof Cloudflare7][];
 
-/** Why a task failed in an interval; null when it did not. */
+/** The reason why a task failed in an interval; null if it succeeded. */
 type Result = { readonly failure: string } | null;
 
-/** The cells of the table: a row for each task, a column for each version. */
+/** Returns the cells of the table by the name of the task, with one cell for each version. */
 export async function clientMatrix(): Promise<ReadonlyMap<string, readonly string[]>> {
   const provider = await startProvider();
   const rows = new Map<string, string[]>();
@@ -51,14 +51,14 @@ export async function clientMatrix(): Promise<ReadonlyMap<string, readonly strin
       }
     }
     for (const [name, seen] of results) {
-      rows.set(name, [...(rows.get(name) ?? []), cell(intervals, seen)]);
+      rows.set(name, [...(rows.get(name) ?? []), describeOutcomes(intervals, seen)]);
     }
   }
   await provider.close();
   return rows;
 }
 
-/** A row for each task: the outcome of most versions, and the versions with another outcome. */
+/** Writes a row for each task: the outcome of the newest version, and those of the versions that differ. */
 export function matrixTable(rows: ReadonlyMap<string, readonly string[]>): string {
   const versions = SDKS.map(([version]) => version);
   return [
@@ -79,8 +79,8 @@ function failureOf(error: { status?: number; message?: string; errors?: { code?:
   return { failure: error.status === undefined ? String(error.message) : `${error.status}` };
 }
 
-/** When it works, in as few words as that takes. */
-function cell(intervals: readonly DateInterval[], seen: readonly Result[]): string {
+/** Describes when a task works, in as few words as possible. */
+function describeOutcomes(intervals: readonly DateInterval[], seen: readonly Result[]): string {
   const parts: string[] = [];
   for (const [index, result] of seen.entries()) {
     const before = index === 0 ? undefined : seen[index - 1];

@@ -1,21 +1,21 @@
-// Tasks of the provider's clients: through the SDK's own method where the version has one, else as a
-// raw request. A task that ends well counts as working on that day.
+// Tasks of the provider's clients. A task calls the SDK's method if the version has one, and otherwise sends a raw
+// request. A task that does not throw works on that day.
 
 import type Cloudflare from 'cloudflare';
 
 export interface TaskContext {
   readonly client: Cloudflare;
-  /** Major version of the SDK: a few methods take their arguments in another order before 4. */
+  /** The major version of the SDK. Before version 4, a few methods take their arguments in another order. */
   readonly major: number;
   readonly zoneId: string;
   readonly zoneName: string;
   readonly accountId: string;
 }
 
-/** Does the task. @throws the SDK's error, or the name of a missing method */
+/** Performs the task. @throws the SDK's error, or NoMethod */
 export type Task = (context: TaskContext) => Promise<unknown>;
 
-/** The version has no method for it. */
+/** This version of the SDK has no method for the task. */
 export class NoMethod extends Error {}
 
 export const TASKS: Readonly<Record<string, Task>> = {
@@ -114,13 +114,13 @@ function listed(of: (client: Cloudflare) => unknown): Task {
   };
 }
 
-/** Asks for the first page; version 7 has no pages where the operation ended. */
+/** Asks for the first page. In version 7, the list of an ended operation is a promise without pages. */
 async function first(pages: AsyncIterable<unknown> | Promise<unknown>): Promise<void> {
   if (!(Symbol.asyncIterator in pages)) return void (await pages);
   for await (const _ of pages) return;
 }
 
-/** The types of the SDK require a name; the old form was written without. */
+/** The SDK's types require a name, but the old form of an SRV record has none. */
 function srvRecord({ client, zoneId: zone_id }: TaskContext, form: object) {
   return client.dns.records.create({ zone_id, type: 'SRV', ttl: 1, ...form } as never);
 }

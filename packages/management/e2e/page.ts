@@ -1,4 +1,4 @@
-// The emulated provider in a page: its objects in the page's own worker, its state in OPFS.
+// Runs the emulated provider in a page: its objects run in the page's own worker, and its data is in OPFS.
 
 import { connect } from '../../../src/index.ts';
 import { createManagementApi, installFetch } from '../index.ts';
@@ -12,13 +12,13 @@ async function namespace() {
   return env.ManagementObject;
 }
 
-/** The transcript of the scenario. */
+/** Runs the scenario in this page, and returns its transcript. */
 export async function transcript(): Promise<readonly string[]> {
   const api = createManagementApi({ ...scenarioOptions(), namespace: await namespace() });
   return runScenario(api.fetch);
 }
 
-/** Answers of `fetch` in this page, below the provider's address. */
+/** Calls this page's `fetch` with addresses below the provider's, and returns the answers. */
 export async function fetched(
   calls: readonly { readonly operation: string; readonly body?: unknown }[],
 ): Promise<unknown[]> {

@@ -1,4 +1,4 @@
-// An emulated provider for tests, over objects in this process; its clock stands still until moved.
+// Starts an emulated provider for tests, with objects in this process. Its clock stands still until the test moves it.
 
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { createManagementApi, type ManagementOptions } from '../edge/api.ts';
@@ -11,7 +11,7 @@ const NOW_MS = Date.UTC(2026, 0, 1);
 
 export interface Sent {
   readonly body?: unknown;
-  /** The emulator's date header. */
+  /** The date to send in the emulator's header. */
   readonly at?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -37,7 +37,7 @@ export async function startProvider(options: Partial<ManagementOptions> = {}) {
   });
   let zoneCount = 0;
 
-  /** Text is sent as it is, everything else as JSON. */
+  /** Sends a call. A body that is text is sent as it is, any other as JSON. */
   async function call(operation: string, { body, at, headers }: Sent = {}): Promise<Got> {
     const [method, path] = operation.split(' ') as [string, string];
     const response = await api.fetch(
@@ -50,19 +50,19 @@ export async function startProvider(options: Partial<ManagementOptions> = {}) {
     return { status: response.status, headers: response.headers, body: await response.json() };
   }
 
-  /** A new zone of the account; its id and name. */
+  /** Creates a zone of the account, and returns its id and name. */
   async function newZone(accountId = ACCOUNT_ID) {
     const name = `zone-${zoneCount++}.example`;
     const made = await call('POST /zones', { body: { name, account: { id: accountId } } });
     return { id: made.body.result.id as string, name };
   }
 
-  /** For the option `fetch` of an SDK. */
+  /** A `fetch` for the option of the same name of an SDK. */
   const sdkFetch = (input: string | URL | Request, init?: RequestInit) =>
-    // Older SDKs send forms as streams, as their own fetch takes them.
+    // Older SDKs send forms as streams, for which `Request` needs `duplex`.
     api.fetch(new Request(input, { ...init, duplex: 'half' } as RequestInit));
 
-  /** The ids of all objects that have stored something. */
+  /** Returns the ids of all objects that have stored something. */
   const storedObjects = async () =>
     (await objects.list('ManagementObject')).map(({ id }) => id.toString());
 
@@ -72,7 +72,7 @@ export async function startProvider(options: Partial<ManagementOptions> = {}) {
 
 export type TestProvider = Awaited<ReturnType<typeof startProvider>>;
 
-/** The day before. */
+/** Returns the day before the date. */
 export function dayBefore(date: string): string {
   return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
 }

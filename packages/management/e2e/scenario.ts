@@ -1,11 +1,12 @@
-// One sequence of calls over many days, and its answers, which must be equal wherever it runs.
+// One sequence of calls over many days. Its answers must be equal wherever it runs.
 //
-// Imports nothing, so that it runs in Node, in a page and on workerd. Time stands still and ids count.
+// This module imports nothing, so that it runs in Node, in a page and on workerd. Its time stands still, and its ids
+// are counted up.
 
 export const SCENARIO_ACCOUNT = 'a'.repeat(32);
 const BASE = 'https://api.example/client/v4';
 
-/** Options that make two runs comparable. */
+/** Options of the provider that make two runs comparable: a fixed time and counted ids. */
 export function scenarioOptions() {
   let next = 0;
   return {
@@ -18,7 +19,7 @@ export function scenarioOptions() {
   };
 }
 
-/** Every answer as text: status, headers of the schedule, body. */
+/** Performs all calls, and returns each answer as text: its status, the headers of the schedule and its body. */
 export async function runScenario(
   fetch: (request: Request) => Promise<Response>,
 ): Promise<readonly string[]> {

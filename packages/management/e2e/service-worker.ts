@@ -1,4 +1,4 @@
-// A service worker that is the provider for its pages, over objects in its own memory.
+// A service worker that answers the provider's addresses for its pages, with objects in its own memory.
 
 import { ownWasmUrl } from '../../../src/shared/contract/wasm-url.ts';
 import { createObjects } from '../../../worker/start/entries/in-process.ts';
@@ -20,7 +20,7 @@ interface FetchEvent extends Event {
 
 addEventListener('fetch', (event) => {
   const { request } = event as FetchEvent;
-  // The event must be answered at once; the provider may still be starting.
+  // The event must be answered at once, but the provider may still be starting.
   const api = {
     fetch: async (asked: Request) => (await opened).fetch(asked),
   };

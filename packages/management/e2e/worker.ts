@@ -1,4 +1,4 @@
-// The worker of pages that run the emulated provider.
+// The worker in which a page runs the emulator's objects.
 
 import { serve } from '../../../worker/start/entries/objects.ts';
 import { ManagementObject } from '../index.ts';

@@ -1,4 +1,4 @@
-// Writes the matrix of SDK versions into matrix.md, which is a page of the guide.
+// Writes the table of SDK versions into matrix.md, which is a page of the guide.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { clientMatrix, matrixTable } from './client-matrix.ts';
@@ -6,7 +6,7 @@ import { clientMatrix, matrixTable } from './client-matrix.ts';
 export const DOCUMENT = new URL('./matrix.md', import.meta.url);
 const MATRIX = /^task \|[\s\S]*/m;
 
-/** The document with this table. */
+/** Returns the document with its table replaced. */
 export function withTable(text: string, table: string): string {
   if (!MATRIX.test(text)) throw new Error('matrix.md has no table.');
   return text.replace(MATRIX, () => `${table}\n`);

@@ -1,6 +1,6 @@
-// The edge of the emulated provider. It determines the day of a request, refuses operations that have
-// ended by then, converts the call to the newest form, lets an object answer, and converts the answer
-// back to the form of that day, with the headers that the schedule requires.
+// The edge of the emulated provider answers HTTP requests. It determines the day of a request, refuses operations that
+// have ended by then, converts the call to the newest form of the interface, lets an object answer it, and converts the
+// answer back to the form of that day, with the headers that the schedule requires.
 //
 // It has no state of its own: all state is in the objects, and time and randomness are passed in.
 
@@ -20,18 +20,18 @@ import { SCHEDULE_PATH, scheduleHtml } from '../schedule/schedule-page.ts';
 import { bodyOf } from './body.ts';
 import { effectiveTime } from './effective-date.ts';
 import { envelope, failure } from './envelope.ts';
-import { hasNameservers, NEUTRAL_WORD, PROVIDER_WORD, withWord } from './nameserver-words.ts';
-import { performed } from './performed.ts';
+import { hasNameservers, NEUTRAL_WORD, PROVIDER_WORD, replaceWord } from './nameserver-words.ts';
+import { performCall } from './perform-call.ts';
 import { applySchedule, requireSettings } from './scheduled.ts';
 
 export interface ManagementOptions {
-  /** The objects with the state; their class is `ManagementObject`. */
+  /** The objects that hold the state; their class is `ManagementObject`. */
   readonly namespace: ManagementNamespace;
-  /** The current time, in milliseconds since the epoch. @default the system's clock */
+  /** Returns the current time, in milliseconds since the epoch. @default the system's clock */
   readonly clock?: { now(): number };
   /** Fills the array with random bytes. @default crypto.getRandomValues */
   readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** An optional prefix of all paths. @default '/client/v4' */
+  /** The prefix of all paths; requests may leave it out. @default '/client/v4' */
   readonly basePath?: string;
   /**
    * Whether the header `api-version` sets the day of a call. SDKs from version 4 on send today's date.
@@ -41,32 +41,32 @@ export interface ManagementOptions {
   readonly apiVersion?: boolean;
   /** Accounts that exist from the start. @default none */
   readonly accounts?: readonly { readonly id: string; readonly name: string }[];
-  /** Which accounts a bearer token may see. @default every caller sees all */
+  /** Maps a bearer token to the accounts that it may see. @default every caller sees all accounts */
   readonly tokens?: AccessTokens;
-  /** @default the described interface's schedule */
+  /** The deprecation schedule. @default the built-in schedule */
   readonly schedule?: Schedule;
-  /** Address of an HTML page with the schedule. @default the emulator's own */
+  /** The address of an HTML page with the schedule, for links to it. @default the emulator's own page */
   readonly documentation?: string;
   /**
-   * The word for types of nameservers in answers, as in `<word>.standard`. Requests may also use the
+   * The word before the dot in a type of nameservers, such as `<word>.standard`, in answers. Requests may also use the
    * provider's own word. @default 'provider'
    */
   readonly nameserverWord?: string;
 }
 
-/** Facts about a request that only an HTTP server can see. */
+/** Properties of a request that only an HTTP server can see. */
 export interface Transport {
-  /** Whether it had both Transfer-Encoding and Content-Length. */
+  /** Whether the request had both Transfer-Encoding and Content-Length. */
   readonly bothLengths: boolean;
   /**
-   * Throws if the server does not take such a body. Called when the day of the call is known, on which the interface may
-   * refuse it first.
+   * Throws if the server does not accept a body of this type. It is called once the day of the call is known, because
+   * on that day the interface may refuse the request for another reason first.
    */
   readonly admitBody?: () => void;
 }
 
 export interface ManagementApi {
-  /** Answers a request to the provider. Errors are answers, too. */
+  /** Answers a request to the provider. Errors are returned as answers, and are not thrown. */
   readonly fetch: (request: Request, transport?: Transport) => Promise<Response>;
   /**
    * Pins the account to a day, `YYYY-MM-DD`, for all calls without a date in their headers; null removes
@@ -75,11 +75,11 @@ export interface ManagementApi {
    * @throws ApiError if the account does not exist or the date is invalid
    */
   pinAccount(accountId: string, date: string | null): Promise<void>;
-  /** A bookmark of the whole provider's present state. @throws if the objects keep no history */
+  /** Returns a bookmark of the present state of all objects. @throws if the objects keep no history */
   getBookmark(): Promise<string>;
   /**
-   * Restores the whole provider to the bookmark. Calls made during the restore may see some objects
-   * before it and some after it.
+   * Restores all objects to the bookmark. Calls made during the restore may see some objects before it and some after
+   * it.
    *
    * @throws TypeError if the text is not a result of `getBookmark`
    */
@@ -90,7 +90,7 @@ const ID_BYTES = 16;
 const NEW_IDS_MAX = 1000;
 const ADDRESS_LENGTH_MAX = 16_384;
 
-/** Creates a provider on these objects. Several providers may share one namespace. */
+/** Creates a provider whose state is in these objects. Several providers may share one namespace. */
 export function createManagementApi(options: ManagementOptions): ManagementApi {
   const edge = new Edge(options);
   return {
@@ -110,8 +110,8 @@ class Edge {
   readonly #basePath: string;
   readonly #now: () => number;
   readonly #random: (bytes: Uint8Array<ArrayBuffer>) => void;
-  readonly #word: string;
-  #hasBegun = false;
+  readonly #nameserverWord: string;
+  #startAccountsExist = false;
 
   constructor(options: ManagementOptions) {
     this.#options = options;
@@ -119,9 +119,9 @@ class Edge {
     this.#now = () => (options.clock ?? Date).now();
     this.#random = options.random ?? ((bytes) => void crypto.getRandomValues(bytes));
     this.#schedule = options.schedule ?? SCHEDULE;
-    this.#changes = new ChangeChain((id) => this.#dateOf(id));
+    this.#changes = new ChangeChain((id) => this.#dateOfChange(id));
     this.#basePath = (options.basePath ?? DEFAULT_BASE_PATH).replace(/(?<!\/)\/+$/, '');
-    this.#word = options.nameserverWord ?? NEUTRAL_WORD;
+    this.#nameserverWord = options.nameserverWord ?? NEUTRAL_WORD;
   }
 
   async fetch(request: Request, transport?: Transport): Promise<Response> {
@@ -144,15 +144,15 @@ class Edge {
   async pinAccount(accountId: string, date: string | null): Promise<void> {
     const pin = date === null ? null : dayOf(date);
     if (pin === undefined) throw apiError('DATE_INVALID', `"${date}" must be a date, YYYY-MM-DD.`);
-    await this.#begin();
+    await this.#ensureStartAccounts();
     const path = `/identities/account/${accountId}`;
-    const answer = await this.#objects.directory(this.#internal('PATCH', path, { pin }));
+    const answer = await this.#objects.directory(this.#internalCall('PATCH', path, { pin }));
     if (answer.status >= 400) throw new ApiError(answer.status, answer.errors);
   }
 
   async getBookmark(): Promise<string> {
-    await this.#begin();
-    const { result } = await this.#objects.directory(this.#internal('GET', '/ids'));
+    await this.#ensureStartAccounts();
+    const { result } = await this.#objects.directory(this.#internalCall('GET', '/ids'));
     const { zones, accounts } = result as { zones: string[]; accounts: string[] };
     const names = [
       ...zones.map((id) => ManagementObjects.nameOf('zone', id)),
@@ -179,7 +179,7 @@ class Edge {
       );
     }
     if (path.includes('//')) throw unknownRoute(path);
-    await this.#begin();
+    await this.#ensureStartAccounts();
     // `fetch` does not capitalize `patch`, and older SDKs send it in lower case.
     const asked = request.method.toUpperCase();
     const method = (asked === 'HEAD' ? 'GET' : asked) as Method;
@@ -187,7 +187,7 @@ class Edge {
     const { zone, account } = await this.#identities(path);
     const { day: at, iso: nowIso } = effectiveTime({
       headers: request.headers,
-      readsApiVersion: this.#options.apiVersion ?? this.#isToday(),
+      readsApiVersion: this.#options.apiVersion ?? this.#isSystemClock(),
       pin: account?.pin,
       nowMs: this.#now(),
     });
@@ -207,36 +207,43 @@ class Edge {
     const body = await bodyOf(request);
     requireSettings(this.#schedule, scheduled, body);
     const call: Call = {
-      ...this.#internal(method, path, hasNameservers(path) ? this.#neutral(body) : body),
+      ...this.#internalCall(
+        method,
+        path,
+        hasNameservers(path) ? this.#withNeutralWord(body) : body,
+      ),
       ...queryOf(url.searchParams),
       nowIso,
       ...owner,
     };
-    return this.#carriedOut(call, at);
+    return this.#perform(call, at);
   }
 
-  async #carriedOut(call: Call, at: string): Promise<Answer> {
+  async #perform(call: Call, at: string): Promise<Answer> {
     const context = { read: (path: string) => this.#read(call, path) };
-    const { call: newest, steps } = await this.#changes.up(call, at, context);
+    const { call: newest, steps } = await this.#changes.toNewestForm(call, at, context);
     const route = this.#routeOf(newest.method, newest.path);
-    const answer = await performed(this.#objects, route, newest);
-    const shown = await this.#changes.down(answer, steps, context);
-    if (!hasNameservers(call.path)) return shown;
-    return { ...shown, result: withWord(shown.result, NEUTRAL_WORD, this.#word) };
+    const answer = await performCall(this.#objects, route, newest);
+    const converted = await this.#changes.toFormOfDay(answer, steps, context);
+    if (!hasNameservers(call.path)) return converted;
+    return {
+      ...converted,
+      result: replaceWord(converted.result, NEUTRAL_WORD, this.#nameserverWord),
+    };
   }
 
-  /** The result of a GET for a change; null if the GET fails. */
+  /** Performs a GET that a change needs, and returns its result; null if the GET fails. */
   async #read(call: Call, path: string): Promise<unknown> {
     const route = this.#routeOf('GET', path);
     const { zone, account } = await this.#identities(path);
     const read = {
-      ...this.#internal('GET', path),
+      ...this.#internalCall('GET', path),
       ...(zone && { zone }),
       ...(account && { account }),
     };
     const { visibleAccounts } = call;
     requireOwner({ ...read, ...(visibleAccounts && { visibleAccounts }) });
-    return (await performed(this.#objects, route, read)).result;
+    return (await performCall(this.#objects, route, read)).result;
   }
 
   #routeOf(method: Method, path: string): Route {
@@ -245,24 +252,27 @@ class Edge {
     throw unknownRoute(path);
   }
 
-  #dateOf(id: string): string | undefined {
+  #dateOfChange(id: string): string | undefined {
     return this.#schedule.find((entry) => entry.id === id)?.date;
   }
 
-  /** A clock that was set to a day decides instead of the date that an SDK sends with every call. */
-  #isToday(): boolean {
+  /**
+   * Returns whether `api-version` may set the day. A clock that was set to a day has priority, because SDKs send
+   * today's date with every call.
+   */
+  #isSystemClock(): boolean {
     const { clock } = this.#options;
     return clock === undefined || (clock instanceof MovableClock && !clock.isMoved);
   }
 
   #declineBothLengths(at: string, transport: Transport | undefined): void {
-    const date = this.#dateOf('transfer-encoding-content-length');
+    const date = this.#dateOfChange('transfer-encoding-content-length');
     if (!transport?.bothLengths || date === undefined || at < date) return;
     const fact = 'The request has both Transfer-Encoding and Content-Length';
     throw apiError('TRANSFER_DECLINED', `${fact}, which RFC 7230 forbids.`);
   }
 
-  /** @throws ApiError 404 for an unknown path, 405 for a method that the path does not support */
+  /** Requires that the path supports the method. @throws ApiError 404 for an unknown path, 405 for another method */
   #requireRoute(method: Method, path: string): void {
     const newest = this.#routes.match(method, path);
     const older = this.#changes.match(method, path);
@@ -277,15 +287,15 @@ class Edge {
     throw new ApiError(status, [entry], { allow: methods });
   }
 
-  /** The zone and account that the path names, as the directory knows them. */
+  /** Asks the directory for the zone and the account that the path names. */
   async #identities(path: string): Promise<Identities> {
     const named = ownerIn(path);
     if (named === undefined) return {};
-    const call = { ...this.#internal('GET', '/identities'), query: { [named.kind]: named.id } };
+    const call = { ...this.#internalCall('GET', '/identities'), query: { [named.kind]: named.id } };
     return (await this.#objects.directory(call)).result as Identities;
   }
 
-  #internal(method: Method, path: string, body?: unknown): Call {
+  #internalCall(method: Method, path: string, body?: unknown): Call {
     const count = Array.isArray(body) ? Math.min(body.length, NEW_IDS_MAX) : 1;
     return {
       method,
@@ -304,28 +314,28 @@ class Edge {
     return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   }
 
-  #neutral(body: unknown): unknown {
-    return [this.#word, PROVIDER_WORD].reduce(
-      (neutral, word) => withWord(neutral, word, NEUTRAL_WORD),
+  #withNeutralWord(body: unknown): unknown {
+    return [this.#nameserverWord, PROVIDER_WORD].reduce(
+      (neutral, word) => replaceWord(neutral, word, NEUTRAL_WORD),
       body,
     );
   }
 
   /**
-   * Adds the accounts that exist from the start. Concurrent requests each ask for it, because on workerd
-   * one request cannot wait for the I/O of another.
+   * Adds the accounts that exist from the start. Concurrent requests each do this, because on workerd one request
+   * cannot wait for the I/O of another.
    */
-  async #begin(): Promise<void> {
+  async #ensureStartAccounts(): Promise<void> {
     const { accounts = [] } = this.#options;
-    if (this.#hasBegun || accounts.length === 0) return;
-    await this.#objects.directory(this.#internal('POST', '/identities', accounts));
-    this.#hasBegun = true;
+    if (this.#startAccountsExist || accounts.length === 0) return;
+    await this.#objects.directory(this.#internalCall('POST', '/identities', accounts));
+    this.#startAccountsExist = true;
   }
 }
 
 const Bookmarks = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.string()));
 
-/** The bookmarks by name of the object. */
+/** Parses the text of `getBookmark` into bookmarks by the name of their object. */
 function bookmarksOf(text: string): Record<string, string> {
   const { success, output } = v.safeParse(Bookmarks, text);
   if (success && 'directory' in output) return output;
@@ -336,7 +346,7 @@ function unknownRoute(path: string): ApiError {
   return apiError('ROUTE_UNKNOWN', `No route for the URI ${path}.`);
 }
 
-/** The path below the base path, without a slash at the end. */
+/** Returns the path below the base path, without a slash at the end. */
 function pathBelow(pathname: string, basePath: string): string {
   const base = basePath.replace(/(?<!\/)\/+$/, '');
   const below =
@@ -344,10 +354,10 @@ function pathBelow(pathname: string, basePath: string): string {
   return `/${below.replace(/^\/+|(?<!\/)\/+$/g, '')}`;
 }
 
-/** Each parameter once; the values of a repeated parameter are joined by commas. */
+/** Returns each parameter once; the values of a repeated parameter are joined by commas. */
 function queryOf(parameters: URLSearchParams): Pick<Call, 'query' | 'repeated'> {
   const names = [...new Set(parameters.keys())];
-  // Not by assignment, which would drop a parameter named `__proto__`.
+  // An assignment to `query[name]` would drop a parameter named `__proto__`.
   const query = Object.fromEntries(names.map((name) => [name, parameters.getAll(name).join(',')]));
   const repeated = names.filter((name) => parameters.getAll(name).length > 1);
   return { query, ...(repeated.length > 0 && { repeated }) };
@@ -359,22 +369,22 @@ interface NamedOwner {
   readonly id: string;
 }
 
-const OWNED: readonly (readonly [shape: string, kind: NamedOwner['kind']])[] = [
+const OWNER_PATHS: readonly (readonly [shape: string, kind: NamedOwner['kind']])[] = [
   ['/zones/:id/*', 'zone'],
   ['/accounts/:id/*', 'account'],
   ['/organizations/:id/*', 'account'],
 ];
 
-/** Undefined for paths of the directory. */
+/** Returns the zone or account that the path names; undefined for paths of the directory. */
 function ownerIn(path: string): NamedOwner | undefined {
-  for (const [shape, kind] of OWNED) {
+  for (const [shape, kind] of OWNER_PATHS) {
     const match = matchPath(shape, path);
     if (match) return { kind, id: match.params.id! };
   }
   return undefined;
 }
 
-/** @throws ApiError 404 if the path names an unknown zone or account, 403 if the caller may not see it */
+/** Requires that the zone or account in the path exists, and that the caller may see it. @throws ApiError 404 or 403 */
 function requireOwner(call: Pick<Call, 'path' | 'zone' | 'account' | 'visibleAccounts'>): void {
   const named = ownerIn(call.path);
   if (named && call[named.kind] === undefined) {
@@ -385,11 +395,11 @@ function requireOwner(call: Pick<Call, 'path' | 'zone' | 'account' | 'visibleAcc
   }
 }
 
-/** Account ids by bearer token. Without configured tokens, every caller sees all accounts. */
+/** Maps each bearer token to the ids of the accounts that it may see. */
 export type AccessTokens = Readonly<Record<string, readonly string[]>>;
 
 /**
- * The accounts the caller may see; undefined means all.
+ * Returns the ids of the accounts that the caller may see; undefined means all.
  *
  * @throws ApiError 401 if tokens are configured and the caller's token is not one of them
  */

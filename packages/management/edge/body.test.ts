@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bodyOf } from './body.ts';
 
-/** A request as Firefox shows it: its body can be read, and is no stream. */
+/** Makes a request as Firefox shows it: its body can be read, but not as a stream. */
 function withoutStream(body: string): Request {
   const request = new Request('https://api.example/zones', { method: 'POST', body });
   Object.defineProperty(request, 'body', { value: undefined });

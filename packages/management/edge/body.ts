@@ -1,4 +1,4 @@
-// The body of a request: read up to a limit, then decoded as JSON or as the text fields of a form.
+// Reads the body of a request up to a limit, then decodes it as JSON or as the text fields of a form.
 //
 // Invariant: no more than `BODY_BYTES_MAX` bytes of a body are ever held in memory.
 
@@ -8,9 +8,9 @@ import { parsedJson } from '../call/json.ts';
 export const BODY_BYTES_MAX = 1_048_576;
 
 /**
- * The decoded JSON, or the text fields of a multipart form; undefined if there is no body.
+ * Returns the decoded JSON, or the text fields of a multipart form; undefined if there is no body.
  *
- * @throws ApiError 413 if it is too long, 400 if it cannot be decoded
+ * @throws ApiError 413 if the body is too long, 400 if it cannot be decoded
  */
 export async function bodyOf(request: Request): Promise<unknown> {
   if (request.method === 'GET' || request.body === null) return undefined;
@@ -22,7 +22,7 @@ export async function bodyOf(request: Request): Promise<unknown> {
 }
 
 /**
- * All bytes of the chunks. Stops reading once they exceed the limit.
+ * Returns all bytes of the chunks. It stops reading once they exceed the limit.
  *
  * @throws ApiError 413 if they exceed the limit
  */
@@ -45,7 +45,7 @@ export async function bytesWithin(
   return bytes;
 }
 
-/** The error for a body over the limit. */
+/** Makes the error for a body over the limit. */
 export function tooLong(): Error {
   return apiError('BODY_TOO_LONG', `The body is longer than ${BODY_BYTES_MAX} bytes.`);
 }
@@ -58,7 +58,10 @@ async function formFields(bytes: Uint8Array<ArrayBuffer>, type: string): Promise
   return Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'));
 }
 
-/** Not every browser can iterate a stream, and in Firefox 153 `Request.body` is undefined. */
+/**
+ * Reads the body by its reader, because not every browser can iterate a stream, and in Firefox 153 `Request.body` is
+ * undefined.
+ */
 async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   const stream = request.body as ReadableStream<Uint8Array> | null | undefined;
   if (!stream) {

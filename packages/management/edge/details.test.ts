@@ -1,4 +1,4 @@
-// Details of single calls that a client meets: dates, pointers, paths, methods, writers at the same time.
+// Tests details of single calls: dates, times in answers, error pointers, paths, methods, and writers at the same time.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

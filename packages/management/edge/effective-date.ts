@@ -1,7 +1,7 @@
-// When a call happens: the emulator's header decides, then the client's `api-version`, then the date its
-// account is pinned to, then the clock.
+// Determines the day and time of a call. The emulator's header decides; without it the client's `api-version`, then the
+// date that the account is pinned to, then the clock.
 //
-// Invariant: the form of an answer and the times in it are of the same day.
+// Invariant: the form of an answer and the times in it belong to the same day.
 
 import { apiError } from '../call/call.ts';
 import { dayOf, dayOfMs } from '../schedule/day.ts';
@@ -18,14 +18,15 @@ export interface DateSources {
 }
 
 export interface CallTime {
-  /** `YYYY-MM-DD`. */
+  /** The day of the call, `YYYY-MM-DD`. */
   readonly day: string;
-  /** The moment, ISO 8601 in UTC. */
+  /** The time of the call, ISO 8601 in UTC. */
   readonly iso: string;
 }
 
 /**
- * A source that names only a day has the clock's time of day, so calls of one day keep their order.
+ * Returns the day and time of the call. If the day comes from a header or a pin without a time, the time of day is the
+ * clock's, so that calls of one day keep their order.
  *
  * @throws ApiError 400 if a header is not a date
  */
@@ -42,12 +43,15 @@ export function effectiveTime({ headers, readsApiVersion, pin, nowMs }: DateSour
       throw apiError('DATE_INVALID', `${name} is "${text}"; it must be a date, YYYY-MM-DD.`);
     }
     const isMoment = text.includes('T');
-    return { day, iso: isMoment ? new Date(text.trim()).toISOString() : onDay(day, nowIso) };
+    return {
+      day,
+      iso: isMoment ? new Date(text.trim()).toISOString() : withTimeOfDay(day, nowIso),
+    };
   }
   const day = pin ?? dayOfMs(nowMs);
-  return { day, iso: onDay(day, nowIso) };
+  return { day, iso: withTimeOfDay(day, nowIso) };
 }
 
-function onDay(day: string, nowIso: string): string {
+function withTimeOfDay(day: string, nowIso: string): string {
   return `${day}${nowIso.slice(nowIso.indexOf('T'))}`;
 }

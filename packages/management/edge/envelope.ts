@@ -1,9 +1,10 @@
-// An answer as HTTP: the envelope `result success errors messages result_info`, and the true status.
+// Writes an answer as an HTTP response with its real status; the body has the members result, success, errors, messages
+// and result_info.
 
 import { type Answer, ApiError, refused } from '../call/call.ts';
 import { type ErrorEntry, errorEntry } from '../call/error-codes.ts';
 
-/** `success` is true if and only if the status is below 400. */
+/** Makes the response. `success` is true if and only if the status is below 400. */
 export function envelope(
   answer: Answer,
   headers: Headers,
@@ -23,7 +24,7 @@ export function envelope(
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-/** An error as HTTP: a refusal with its status, anything else as a failure of the emulator. */
+/** Writes an error as an HTTP response: an ApiError with its status, any other as a failure of the emulator. */
 export function failure(error: unknown, headers: Headers = new Headers()): Response {
   if (error instanceof ApiError) return envelope(refused(error), headers);
   const { status, entry } = errorEntry('INTERNAL', `The emulator failed: ${String(error)}`);

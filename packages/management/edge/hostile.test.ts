@@ -1,4 +1,5 @@
-// Input that is made to break the emulator: names of JavaScript's own, depth, size.
+// Tests input that is made to break the emulator: ids with the names of JavaScript's members, deep nesting, large
+// bodies and addresses.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACCOUNT_ID, startProvider, type TestProvider } from '../e2e/provider.ts';

@@ -1,23 +1,23 @@
-// Performs a call in the newest form: its object answers, then the step that its route names follows. For
-// example, accounts are shown by their own objects, and the directory receives the changes.
+// Performs a call in the newest form of the interface: its object answers, then the further step that its route names
+// follows. For example, the directory lists the accounts, and each account's own object shows it.
 //
-// A call that writes to two objects starts with the directory. An object with an empty store already is
-// a new account, so a crash between the two leaves nothing incomplete.
+// A call that writes to two objects starts with the directory. An account's object with an empty store is already a
+// valid new account, so a crash between the two writes leaves nothing incomplete.
 
 import type { AccountIdentity, Answer, Call } from '../call/call.ts';
 import type { ManagementObjects } from '../objects/objects.ts';
 import type { Owner, Route } from '../routes/routes.ts';
 
-export async function performed(
+export async function performCall(
   objects: ManagementObjects,
   route: Route,
   call: Call,
 ): Promise<Answer> {
-  const answer = await ownersAnswer(objects, route.owner, call);
+  const answer = await answerOfOwner(objects, route.owner, call);
   if (answer.status >= 400) return answer;
-  switch (route.after) {
+  switch (route.nextStep) {
     case 'show accounts':
-      return shown(objects, call, answer);
+      return showAccounts(objects, call, answer);
     case 'write account': {
       const account = answer.result as AccountIdentity;
       const path = `/accounts/${account.id}`;
@@ -36,14 +36,18 @@ export async function performed(
   }
 }
 
-function ownersAnswer(objects: ManagementObjects, owner: Owner, call: Call): Promise<Answer> {
+function answerOfOwner(objects: ManagementObjects, owner: Owner, call: Call): Promise<Answer> {
   if (owner === 'directory') return objects.directory(call);
   if (owner === 'zone') return objects.zone(call.zone!.id, call);
   return objects.account(call.account!.id, call);
 }
 
-/** The answer with each account as its own object shows it. */
-async function shown(objects: ManagementObjects, call: Call, answer: Answer): Promise<Answer> {
+/** Replaces each account of the answer by the one that its own object shows. */
+async function showAccounts(
+  objects: ManagementObjects,
+  call: Call,
+  answer: Answer,
+): Promise<Answer> {
   const asked = (answer.result as AccountIdentity[]).map((account) => {
     const path = `/accounts/${account.id}`;
     return objects.account(account.id, { ...call, account, method: 'GET', path });

@@ -13,7 +13,7 @@ export interface ScheduledCall {
   readonly method: string;
   readonly path: string;
   readonly at: string;
-  /** The prefix that the client used before the path, for links. */
+  /** The prefix that the client used before the path, for links to other paths. */
   readonly base: string;
   /** Address of an HTML page with the schedule. */
   readonly documentation: string;
@@ -22,13 +22,13 @@ export interface ScheduledCall {
 /**
  * Adds the deprecation headers for the call.
  *
- * @throws ApiError 410 if the operation has ended; it names the replacement
+ * @throws ApiError 410 that names the replacement, if the operation has ended
  */
 export function applySchedule(headers: Headers, schedule: Schedule, call: ScheduledCall): void {
   const { method, path, at, base, documentation } = call;
   const found = lookup(method, path, at, { schedule, basePath: '' });
-  const told = deprecationHeaders(found, { base, documentation });
-  for (const [name, value] of Object.entries(told)) headers.set(name, value);
+  const deprecation = deprecationHeaders(found, { base, documentation });
+  for (const [name, value] of Object.entries(deprecation)) headers.set(name, value);
   if (found.state === 'gone') throw gone(call, found.change);
 }
 
@@ -36,7 +36,7 @@ function gone(call: ScheduledCall, change: EndOfOperation): ApiError {
   return refusal('OPERATION_GONE', `${call.method} ${call.path}`, call, change);
 }
 
-/** Says when it ended and what replaces it. */
+/** Makes the error that says when the operation or setting ended, and what replaces it. */
 function refusal(
   name: ErrorName,
   ended: string,
@@ -59,9 +59,9 @@ function refusal(
 }
 
 /**
- * Of a call that writes several settings, each must still exist.
+ * Requires that each setting that the call writes still exists.
  *
- * @throws ApiError 400 that names the replacement of the first that has ended
+ * @throws ApiError 400 that names the replacement of the first setting that has ended
  */
 export function requireSettings(schedule: Schedule, call: ScheduledCall, body: unknown): void {
   if (call.method !== 'PATCH' || matchPath(SETTINGS, call.path) === undefined) return;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => provider.close());
 
-/** The real packages; only address and fetch are given. */
+/** Five versions of the real SDK, unmodified; only their address and `fetch` are set. */
 const SDKS = {
   '3.5.0': Cloudflare3,
   '4.5.0': Cloudflare4,
@@ -21,7 +21,10 @@ const SDKS = {
   '7.3.0': Cloudflare7,
 };
 
-/** The newest types stand for all; every method called here is in every version. */
+/**
+ * Makes a client of that version. Its type is the newest version's, because every method called here exists in all
+ * versions.
+ */
 function clientOf(version: keyof typeof SDKS, headers: Record<string, string> = {}) {
   const Sdk = SDKS[version] as unknown as typeof Cloudflare7;
   return new Sdk({

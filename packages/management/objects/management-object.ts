@@ -1,8 +1,8 @@
-// One stateful object of the emulated provider: the directory, an account or a zone.
+// A stateful object of the emulated provider: the directory, an account or a zone.
 //
-// It answers calls that the edge sends as JSON in the newest form. Each call is one transaction, so a
-// refused call leaves nothing behind. The class extends no other class, so it runs wherever an object
-// with `fetch` runs. It knows nothing about dates, older forms and HTTP.
+// It answers calls that the edge sends as JSON in the newest form of the interface. Each call is one transaction, so a
+// refused call changes nothing. The class extends no other class, so that it runs wherever an object with `fetch` runs.
+// It knows nothing about dates, older forms and HTTP.
 
 import type { DurableObjectState } from '@ctx-storage/core/object';
 import { type Answer, ApiError, type Call, refused } from '../call/call.ts';
@@ -13,11 +13,11 @@ import { internalRoutes, publicRoutes, type Route } from '../routes/routes.ts';
 const PUBLIC = publicRoutes();
 const INTERNAL = internalRoutes();
 
-/** Paths of the requests of the edge that are not calls. */
+/** Paths of requests that the edge sends to bookmark and restore an object; requests to any other path are calls. */
 export const BOOKMARK_PATH = '/bookmark';
 export const RESTORE_PATH = '/restore';
 
-/** Why a request of a restore rejects once it is made: the object restarts. */
+/** The reason with which a restore restarts the object, and its request rejects. */
 export const RESTORED = 'A bookmark is restored.';
 
 export class ManagementObject {
@@ -35,7 +35,7 @@ export class ManagementObject {
       case BOOKMARK_PATH:
         return new Response(await storage.getCurrentBookmark());
       case RESTORE_PATH:
-        // In one event: a restore that waits for the next start would undo all writes until then.
+        // The restore and the restart happen in one event; otherwise writes between the two would be undone.
         await storage.onNextSessionRestoreBookmark(await request.text());
         return this.#ctx.abort(RESTORED);
       default:

@@ -1,4 +1,4 @@
-// The objects of an emulated provider, as the edge reaches them.
+// Sends calls, bookmarks and restores to the objects of an emulated provider.
 
 import type { Answer, Call } from '../call/call.ts';
 import { BOOKMARK_PATH, RESTORE_PATH, RESTORED } from './management-object.ts';
@@ -15,7 +15,7 @@ export class ManagementObjects {
     this.#namespace = namespace;
   }
 
-  /** The name of an object in the namespace. */
+  /** Returns the name of a zone's or account's object in the namespace. */
   static nameOf(kind: 'zone' | 'account', id: string): string {
     return `${kind}:${id}`;
   }
@@ -32,7 +32,7 @@ export class ManagementObjects {
     return this.#send(ManagementObjects.nameOf('account', id), call);
   }
 
-  /** Bookmarks of these objects and of the directory. */
+  /** Returns the bookmarks of these objects and of the directory, by name. */
   async bookmarks(names: readonly string[]): Promise<Record<string, string>> {
     const bookmarks = ['directory', ...names].map(async (name) => {
       const response = await this.#post(name, BOOKMARK_PATH, '');
@@ -41,7 +41,10 @@ export class ManagementObjects {
     return Object.fromEntries(await Promise.all(bookmarks));
   }
 
-  /** Restores each object to its bookmark. Rejects if a bookmark is invalid; the other objects are restored. */
+  /**
+   * Restores each object to its bookmark. If a bookmark is invalid, the other objects are restored, and the promise
+   * rejects.
+   */
   async restore(bookmarks: Readonly<Record<string, string>>): Promise<void> {
     const restored = Object.entries(bookmarks).map(([name, bookmark]) =>
       this.#post(name, RESTORE_PATH, bookmark).catch((error: unknown) => {

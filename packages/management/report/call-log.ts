@@ -1,17 +1,17 @@
-// The recorded calls, and the report on them.
+// Keeps the recorded calls, and makes the report on them.
 //
-// A body may still be arriving when the report is requested; the report waits for it.
+// Bodies may still be arriving when the report is requested; the report waits for them.
 
 import { messageOf } from './finding-text.ts';
 import type { RecordedCall } from './recorded-call.ts';
 import { type Finding, failuresOf, type Report, type ReportOptions, reportOf } from './report.ts';
 
 export interface AssertOptions extends ReportOptions {
-  /** Whether notes count, too. @default false */
+  /** Whether notes count as findings, too. @default false */
   readonly strict?: boolean;
 }
 
-/** A client uses deprecated operations or fields; the message lists them. */
+/** Thrown if a client uses deprecated operations or fields; the message lists them. */
 export class DeprecatedCallsError extends Error {
   readonly findings: readonly Finding[];
 
@@ -30,7 +30,7 @@ export class CallLog {
     this.#calls.push(call);
   }
 
-  /** Every call so far, in the order in which they were made. */
+  /** Returns every call so far, in the order in which they were made. */
   calls(): Promise<readonly RecordedCall[]> {
     return Promise.all(this.#calls);
   }
@@ -40,7 +40,7 @@ export class CallLog {
     this.#calls = [];
   }
 
-  /** @throws StorageError `INVALID_ARGUMENT` if `at` is not a date */
+  /** Makes the report on all calls so far. @throws StorageError `INVALID_ARGUMENT` if `at` is not a date */
   async report(options: ReportOptions): Promise<Report> {
     return reportOf(await this.calls(), options);
   }

@@ -1,4 +1,4 @@
-// One run for each interval of the schedule, and its matrix.
+// Tests that a sweep runs once for each interval of the schedule, and how its matrix is written.
 
 import { describe, expect, test } from 'vitest';
 import { datesOf, lookup } from '../schedule/lookup.ts';

@@ -8,9 +8,9 @@ import { SCHEDULE } from '../schedule/data.ts';
 import type { Schedule } from '../schedule/entry.ts';
 import { datesOf, dayFrom } from '../schedule/lookup.ts';
 
-/** The days from one date of the schedule to the day before the next. */
+/** The days between two dates of the schedule: the first date, and all days before the next one. */
 export interface DateInterval {
-  /** The first day; absent for the interval before the first date. */
+  /** The first day of the interval; absent for the interval before the first date. */
   readonly from?: string;
   /** The first day of the next interval; absent for the last interval. */
   readonly until?: string;
@@ -26,7 +26,7 @@ export type Outcome =
 
 export interface DateMatrix {
   readonly intervals: readonly DateInterval[];
-  /** In the order in which they first ran; `outcomes` in the order of the intervals. */
+  /** The checks in the order in which they first ran; `outcomes` has one for each interval. */
   readonly checks: readonly { readonly name: string; readonly outcomes: readonly Outcome[] }[];
 }
 
@@ -35,7 +35,7 @@ export interface DatedRun extends DateInterval {
   check(name: string, body: () => unknown): Promise<void>;
 }
 
-/** One interval more than the schedule has dates: 23 for the described one. */
+/** Returns the intervals of the schedule: one more than it has dates, so 23 for the built-in schedule. */
 export function intervalsOf(schedule: Schedule = SCHEDULE): readonly DateInterval[] {
   const dates = datesOf(schedule);
   const [first] = dates;
@@ -58,7 +58,7 @@ export function intervalsOf(schedule: Schedule = SCHEDULE): readonly DateInterva
 /**
  * Runs `run` for each interval, one after the other, the earliest first.
  *
- * If `run` itself throws, that is a failed check named `run`; the other intervals still run.
+ * If `run` itself throws, that counts as a failed check named `run`, and the other intervals still run.
  */
 export async function forEachDate(
   run: (dated: DatedRun) => unknown,
@@ -73,12 +73,12 @@ export async function forEachDate(
       row[index] = await outcomeOf(body);
     };
     const outcome = await outcomeOf(() => run({ ...interval, check }));
-    if (outcome.kind === 'failed') await check(RUN, () => Promise.reject(outcome.reason));
+    if (outcome.kind === 'failed') await check(NAME_OF_RUN, () => Promise.reject(outcome.reason));
   }
   return { intervals, checks: [...outcomes].map(([name, row]) => ({ name, outcomes: row })) };
 }
 
-const RUN = 'run';
+const NAME_OF_RUN = 'run';
 
 async function outcomeOf(body: () => unknown): Promise<Outcome> {
   try {
@@ -89,15 +89,15 @@ async function outcomeOf(body: () => unknown): Promise<Outcome> {
   }
 }
 
-const MARKS = { passed: 'yes', failed: 'no', absent: '' } as const;
+const CELL_TEXTS = { passed: 'yes', failed: 'no', absent: '' } as const;
 
-/** The matrix as a Markdown table: a row for each interval, a column for each check. */
+/** Writes the matrix as a Markdown table: a row for each interval, a column for each check. */
 export function formatMatrix({ intervals, checks }: DateMatrix): string {
   const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
   const row = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`;
   const rows = intervals.map(({ from, until }, index) => [
     from === undefined ? `before ${until}` : `from ${from}`,
-    ...checks.map(({ outcomes }) => MARKS[outcomes[index]!.kind]),
+    ...checks.map(({ outcomes }) => CELL_TEXTS[outcomes[index]!.kind]),
   ]);
   return [
     row(['Date', ...checks.map(({ name }) => name)]),

@@ -1,32 +1,32 @@
-// A finding in one sentence, the same in every format.
+// Describes a finding of the report in one sentence, which is the same in every format.
 //
-// Addresses come from recordings, titles and notes from schedules: all are made printable here.
+// Addresses come from recordings, titles and notes from schedules; control characters in all of them are escaped here.
 
 import { printable } from '@ctx-storage/command-line/printable';
 import type { Finding } from './report.ts';
 
 export function messageOf(finding: Finding): string {
-  return printable([fact(finding), wayOut(finding)].join(' '));
+  return printable([statement(finding), advice(finding)].join(' '));
 }
 
-/** `GET /zones/:zone_id/filters`, with the field if the finding concerns one. */
+/** Returns the operation, such as `GET /zones/:zone_id/filters`, with the field if the finding concerns one. */
 export function subjectOf({ operation, field }: Finding): string {
   const call = `${operation.method} ${operation.path}`;
   return printable(field === undefined ? call : `${call} (${field.equals ?? field.path})`);
 }
 
-/** `once`, `2 times`. */
+/** Returns how often the finding was seen: `once`, or `2 times`. */
 export function timesOf({ count }: Finding): string {
   return count === 1 ? 'once' : `${count} times`;
 }
 
-/** Where the first of the calls was recorded. */
+/** Returns the first of the finding's calls, and where it was recorded. */
 export function firstSeenOf({ first }: Finding): string {
   const call = `${first.method} ${first.url}`;
   return printable(first.where === undefined ? call : `${first.where}: ${call}`);
 }
 
-function fact(finding: Finding): string {
+function statement(finding: Finding): string {
   const { entry, operation, field, daysLeft, isGuess, level } = finding;
   const call = `${operation.method} ${operation.path}`;
   const isPast = daysLeft <= 0;
@@ -43,7 +43,7 @@ function fact(finding: Finding): string {
   return `${call} was sent ${name}, which ${isPast ? refused : 'ends'} ${when}.`;
 }
 
-function wayOut({ entry }: Finding): string {
+function advice({ entry }: Finding): string {
   const { replacement, note } = entry;
   if (replacement === undefined) return note ?? 'Nothing replaces it.';
   const paths = new Set((replacement.operations ?? []).map(({ path }) => path));

@@ -1,4 +1,4 @@
-// The report as readable text, as JSON and as JUnit XML.
+// Writes the report as readable text, as JSON and as JUnit XML; SARIF has a file of its own.
 
 import { firstSeenOf, messageOf, subjectOf, timesOf } from './finding-text.ts';
 import { type Finding, failuresOf, type Report } from './report.ts';
@@ -6,9 +6,9 @@ import { writeSarif } from './sarif.ts';
 
 export interface FormatOptions {
   /**
-   * Address of an HTML page with the schedule; the ids of entries are its fragments.
+   * The address of an HTML page with the schedule; the ids of entries are its fragments.
    *
-   * @default the HTML page of the program's `serve` on its default port
+   * @default the page of the program's `serve` on its default port
    */
   readonly documentation?: string;
 }
@@ -26,7 +26,7 @@ export function isReportFormat(name: string): name is ReportFormat {
   return Object.hasOwn(REPORT_FORMATS, name);
 }
 
-/** The report in a format; its text ends with a line break. */
+/** Writes the report in a format; the text ends with a line break. */
 export function formatReport(
   report: Report,
   format: ReportFormat,
@@ -48,7 +48,7 @@ function writeText(report: Report): string {
 
 const LABELS = { error: 'GONE ', warning: 'ENDS ', note: 'NOTE ' } as const;
 
-/** One call may show several findings, and one finding may be shown by several calls. */
+/** Counts findings and calls separately, because one call may show several findings, and several calls the same one. */
 function totals({ findings, affectedCallCount }: Report): string {
   if (findings.length === 0) return 'nothing deprecated';
   const count = (level: Finding['level']) => findings.filter((f) => f.level === level).length;
@@ -85,8 +85,8 @@ function writeJson({ at, callCount, affectedCallCount, findings }: Report): stri
 }
 
 /**
- * A test case for each finding, which fails if the client sends a call that has ended or will end. Notes pass,
- * with their text as output; a report without findings is one passed case.
+ * Writes a test case for each finding. It fails if the client sends something that has ended or will end. A note is a
+ * passed case with its text as output, and a report without findings is one passed case.
  */
 function writeJUnit(report: Report): string {
   const { at, callCount, findings } = report;
@@ -117,7 +117,7 @@ function testCase(finding: Finding): string {
   return `    <testcase ${name}>${inside}</testcase>`;
 }
 
-/** XML 1.0 allows no control characters, not even escaped. */
+/** XML 1.0 forbids control characters even if they are escaped, so they are replaced. */
 function escaped(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')

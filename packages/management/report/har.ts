@@ -4,7 +4,7 @@ import { storageError } from '@ctx-storage/core/errors';
 import * as v from 'valibot';
 import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
-// Some tools write null for a missing part.
+// Some tools write null for a missing part, so every part may be null.
 const Content = v.looseObject({
   text: v.nullish(v.string()),
   encoding: v.nullish(v.string()),
@@ -23,12 +23,12 @@ const Entry = v.looseObject({
 const Har = v.looseObject({ log: v.looseObject({ entries: v.array(Entry) }) });
 
 export interface HarOptions {
-  /** Name of the file, for messages and for the locations of calls. */
+  /** The name of the file, for error messages and for the locations of calls. */
   readonly name: string;
 }
 
 /**
- * The calls in the order of the file. Bodies that the file omits are unknown to the report.
+ * Returns the calls in the order of the file. The report treats bodies that the file omits as unknown.
  *
  * @throws StorageError `INVALID_ARGUMENT` if the text is not JSON or not HAR
  */
@@ -41,7 +41,7 @@ export function callsFromHar(text: string, { name }: HarOptions): RecordedCall[]
 function harOf(text: string, name: string): v.InferOutput<typeof Har> {
   let value: unknown;
   try {
-    // Some tools write a byte order mark.
+    // Some tools write a byte order mark, which JSON.parse refuses.
     value = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
     throw storageError('INVALID_ARGUMENT', `${name} is not JSON: ${(error as Error).message}`);
@@ -59,17 +59,17 @@ function harOf(text: string, name: string): v.InferOutput<typeof Har> {
 
 function callOf({ request, response }: v.InferOutput<typeof Entry>, where: string): RecordedCall {
   const { method, url, postData, bodySize } = request;
-  const sendsNothing = !postData && isBodiless(method);
-  // Playwright writes an empty text for a body that it was told to leave out.
-  const isLeftOut = postData?.text === '' && (bodySize ?? 0) > 0;
-  const sent = isLeftOut ? undefined : postData?.text;
+  const hasNoBody = !postData && isBodiless(method);
+  // If Playwright was told to leave bodies out, it writes an empty text with the real size.
+  const isOmitted = postData?.text === '' && (bodySize ?? 0) > 0;
+  const sent = isOmitted ? undefined : postData?.text;
   const content = response?.content;
   const received = content?.text;
   return {
     method,
     url,
     where,
-    ...(sendsNothing && { requestBody: null }),
+    ...(hasNoBody && { requestBody: null }),
     ...(typeof sent === 'string' && { requestBody: jsonOrNull(sent) }),
     ...(typeof received === 'string' && {
       responseBody: jsonOrNull(decoded(received, content?.encoding)),

@@ -1,5 +1,5 @@
-// The report and the emulator read the same operations: the report names each operation that the
-// emulator refuses from a day on.
+// Tests that the report and the emulator agree: the report names each setting that the emulator refuses, from the same
+// day on.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dayBefore, startProvider, type TestProvider } from '../e2e/provider.ts';

@@ -1,14 +1,14 @@
 // Records the requests of a Playwright page or context for the report.
 //
-// Requests of Playwright's own `request` fixture are not recorded, because they have no events. Bodies
-// that Playwright cannot read, such as those of an unmodified Firefox, are unknown to the report.
+// Requests of Playwright's own `request` fixture are not recorded, because they have no events. Bodies that Playwright
+// cannot read, such as those of an unmodified Firefox, are treated as unknown.
 
 import type { LookupOptions } from '../schedule/lookup.ts';
 import { CallLog } from './call-log.ts';
-import { mayShowFields } from './record-requests.ts';
+import { needsBodies } from './record-requests.ts';
 import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
-/** The part of Playwright's request used here. */
+/** The part of Playwright's request that is used here. */
 export interface PageRequest {
   method(): string;
   url(): string;
@@ -18,7 +18,7 @@ export interface PageRequest {
 
 type Listener = (request: PageRequest) => void;
 
-/** The part of Playwright's pages and contexts used here; both have these events. */
+/** The part of Playwright's pages and contexts that is used here; both have these events. */
 export interface RecordedPage {
   on(event: 'requestfinished', listener: Listener): unknown;
   on(event: 'requestfailed', listener: Listener): unknown;
@@ -28,14 +28,14 @@ export interface RecordedPage {
 
 export interface PageRecorder {
   readonly log: CallLog;
-  /** Stops the recording; recorded calls stay. */
+  /** Stops the recording; calls that are recorded already stay in the log. */
   stop(): void;
 }
 
 /** Records every request of the page or context that ends from now on, including failed ones. */
 export function recordPage(page: RecordedPage, options: LookupOptions = {}): PageRecorder {
   const log = new CallLog();
-  const listener: Listener = (request) => log.add(recorded(request, options));
+  const listener: Listener = (request) => log.add(recordRequest(request, options));
   page.on('requestfinished', listener);
   page.on('requestfailed', listener);
   return {
@@ -48,7 +48,7 @@ export function recordPage(page: RecordedPage, options: LookupOptions = {}): Pag
 }
 
 /**
- * The same as a fixture: `test.extend<{ calls: CallLog }>({ calls: recordedCalls })` gives a test the
+ * A fixture that records during a test: `test.extend<{ calls: CallLog }>({ calls: recordedCalls })` gives the test the
  * calls of all pages of its context.
  */
 export async function recordedCalls(
@@ -60,11 +60,11 @@ export async function recordedCalls(
   stop();
 }
 
-async function recorded(request: PageRequest, options: LookupOptions): Promise<RecordedCall> {
+async function recordRequest(request: PageRequest, options: LookupOptions): Promise<RecordedCall> {
   const call = { method: request.method(), url: request.url() };
-  if (!mayShowFields(call.method, call.url, options)) return call;
+  if (!needsBodies(call.method, call.url, options)) return call;
   const sent = request.postData();
-  // The body is lost if the page has been closed.
+  // The body cannot be read if the page has been closed.
   const received = await responseText(request).catch(() => undefined);
   return {
     ...call,

@@ -1,14 +1,14 @@
-// A `fetch` that records its calls.
+// Makes a `fetch` that records its calls for the report.
 //
-// It changes neither requests nor answers. It reads bodies only if the schedule names a field of the
-// operation, and only JSON.
+// It changes neither requests nor answers. It reads bodies only if the schedule names a field of the operation, and
+// answers only if they are JSON.
 
 import { type LookupOptions, lookup } from '../schedule/lookup.ts';
 import { CallLog } from './call-log.ts';
 import { jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
 export interface RecordOptions extends LookupOptions {
-  /** Returns where a call comes from, for the report; called for every call. @default nothing */
+  /** Returns a text that says where a call comes from; it is called for every call. @default nothing */
   readonly where?: () => string;
 }
 
@@ -33,11 +33,11 @@ export function recordRequests(
     fetch(input, init) {
       const { method, url } = targetOf(input, init);
       const call = { method, url, ...(options.where && { where: options.where() }) };
-      const looksInside = mayShowFields(method, url, options);
-      // Started before sending, which consumes the body.
-      const sent = looksInside ? requestText(input, init) : undefined;
+      const readsBodies = needsBodies(method, url, options);
+      // Reading starts before the request is sent, because sending consumes the body.
+      const sent = readsBodies ? requestText(input, init) : undefined;
       const answer = send(input, init);
-      const received = looksInside ? answer.then(responseText) : undefined;
+      const received = readsBodies ? answer.then(responseText) : undefined;
       log.add(withBodies(call, sent, received));
       return answer;
     },
@@ -50,8 +50,8 @@ function targetOf(input: RequestInfo | URL, init: RequestInit | undefined) {
   return { method, url: isRequest ? input.url : String(input) };
 }
 
-/** Whether the schedule has, for any day, a change of this operation that only bodies show. */
-export function mayShowFields(method: string, url: string, options: LookupOptions): boolean {
+/** Returns whether the schedule has, on any day, a change of this operation that only bodies show. */
+export function needsBodies(method: string, url: string, options: LookupOptions): boolean {
   return lookup(method, url, '9999-12-31', options).state === 'modified';
 }
 

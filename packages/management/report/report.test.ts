@@ -1,4 +1,4 @@
-// Which calls the report names on a day, and how they are recorded.
+// Tests which calls the report names on a day, and how calls are recorded.
 
 import type { BrowserContext, Page } from '@playwright/test';
 import { describe, expect, expectTypeOf, test } from 'vitest';

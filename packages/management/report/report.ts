@@ -1,8 +1,8 @@
-// The migration report: which of a client's calls are deprecated or gone on a day, since when, and
-// their replacements.
+// The migration report lists which of a client's calls are deprecated or gone on a day, since when, and what replaces
+// them.
 //
-// Calls are identified by method and path, fields by the recorded bodies. This module does not know how
-// calls are recorded or how the report is formatted.
+// Calls are identified by method and path, fields by the recorded bodies. This module does not know how calls are
+// recorded or how the report is formatted.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { FieldRule, Operation, ScheduleEntry } from '../schedule/entry.ts';
@@ -16,55 +16,58 @@ import {
 import type { RecordedCall } from './recorded-call.ts';
 
 /**
- * `error`: used, and gone on the day. `warning`: used, and ends later. `note`: the client may depend on
- * it, because a field is in an answer, or because the bodies that would show it were not recorded.
+ * How severe a finding is. `error`: the client uses something that is gone on the day. `warning`: it uses something
+ * that ends later. `note`: it may depend on something that ends, because a field is in an answer, or because the bodies
+ * that would show it were not recorded.
  */
 export type Level = 'error' | 'warning' | 'note';
 
 export interface Finding {
   readonly level: Level;
   readonly entry: ScheduleEntry;
-  /** The operation that was called, in the form of the schedule. */
+  /** The operation that was called, with the path in the form of the schedule, such as `/zones/:zone_id/filters`. */
   readonly operation: Operation;
   /** The field that changes; absent if the whole operation ends. */
   readonly field?: FieldRule;
-  /** Days from the day of the report to the date; zero or negative if the date has passed. */
+  /**
+   * The number of days from the day of the report to the date of the change; zero or negative if the date has passed.
+   */
   readonly daysLeft: number;
   readonly count: number;
   readonly first: RecordedCall;
-  /** Whether no recorded body shows if the field is used. */
+  /** Whether the finding is a guess, because no recorded body containsField if the field is used. */
   readonly isGuess: boolean;
 }
 
 export interface Report {
-  /** The day, `YYYY-MM-DD`. */
+  /** The day of the report, `YYYY-MM-DD`. */
   readonly at: string;
-  /** The calls that were looked at; with `hosts`, those to these hosts. */
+  /** The number of calls that were examined; with `hosts`, only calls to these hosts. */
   readonly callCount: number;
-  /** The calls with at least one finding. */
+  /** The number of calls with at least one finding. */
   readonly affectedCallCount: number;
-  /** The most severe first, then the earliest date. */
+  /** The findings, the most severe first, then those with the earliest date. */
   readonly findings: readonly Finding[];
 }
 
 export interface ReportOptions extends LookupOptions {
   readonly at: DateLike;
-  /** Only calls to these hosts, such as `api.example.com` or `localhost:8787`. @default calls to every host */
+  /** Examines only calls to these hosts, such as `api.example.com` or `localhost:8787`. @default calls to every host */
   readonly hosts?: readonly string[];
 }
 
 /**
- * The report on calls, for a day.
+ * Makes the report on the calls for a day.
  *
  * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date, or a host is not a host
  */
 export function reportOf(calls: readonly RecordedCall[], options: ReportOptions): Report {
   const at = dayFrom(options.at);
   const hosts = options.hosts?.map(checkedHost);
-  const looked = calls.filter(({ url }) => hosts === undefined || isTo(hosts, url));
+  const examined = calls.filter(({ url }) => hosts === undefined || hasHost(hosts, url));
   const found = new Map<string, Finding>();
   let affectedCallCount = 0;
-  for (const call of looked) {
+  for (const call of examined) {
     const findings = findingsOf(call, at, options);
     if (findings.length > 0) affectedCallCount += 1;
     for (const finding of findings) {
@@ -84,11 +87,11 @@ export function reportOf(calls: readonly RecordedCall[], options: ReportOptions)
   const findings = [...found.values()].sort(
     (a, b) => RANK[a.level] - RANK[b.level] || a.daysLeft - b.daysLeft,
   );
-  return { at, callCount: looked.length, affectedCallCount, findings };
+  return { at, callCount: examined.length, affectedCallCount, findings };
 }
 
-/** A host without a port means the scheme's own port. */
-function isTo(hosts: readonly string[], url: string): boolean {
+/** Returns whether the URL has one of these hosts. A host without a port means the default port of the URL's scheme. */
+function hasHost(hosts: readonly string[], url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, host } = new URL(url);
   return hosts.some((one) => new URL(`${protocol}//${one}`).host === host);
@@ -130,7 +133,7 @@ function fieldFindings(call: RecordedCall, at: string, change: ChangeOfOperation
   if (shown.length > 0) {
     return shown.map((field) => ({ ...base, field, level: levelOf(field, isInForce) }));
   }
-  // Once the new form applies, answers can no longer show the old one.
+  // Once the new form applies, answers can no longer show the old one, so an unknown answer is no finding.
   const isUnknown = rules.some(
     (rule) => (rule.in === 'request' || !isInForce) && evidenceOf(rule, call) === 'unknown',
   );
@@ -138,7 +141,10 @@ function fieldFindings(call: RecordedCall, at: string, change: ChangeOfOperation
   return isGuess ? [{ ...base, level: 'note', isGuess }] : [];
 }
 
-/** The provider decides the fields of an answer; it is unknown whether the client reads them. */
+/**
+ * Fields of a request are the client's own choice. The provider decides the fields of an answer, and it is unknown
+ * whether the client reads them.
+ */
 function levelOf(field: FieldRule, isInForce: boolean): Level {
   if (field.in !== 'request') return 'note';
   return isInForce ? 'error' : 'warning';
@@ -150,32 +156,41 @@ function daysBetween(from: string, to: string): number {
 
 const DAY_MS = 86_400_000;
 
-/** The findings that count: calls and fields that the client sends. With `strict`, also notes. */
+/**
+ * Returns the findings that count as failures: calls and fields that the client sends and, with `strict`, also notes.
+ */
 export function failuresOf(report: Report, { strict = false } = {}): readonly Finding[] {
   return report.findings.filter(({ level }) => strict || level !== 'note');
 }
 
-/** Whether the bodies of a call show a field that the schedule names. `unknown`: the body that would show the field was not recorded. */
+/**
+ * Whether the bodies of a call show a field that the schedule names. It is `unknown` if the body that would show the
+ * field was not recorded.
+ */
 type Evidence = 'shown' | 'absent' | 'unknown';
 
 function evidenceOf(rule: FieldRule, call: RecordedCall): Evidence {
   const body = rule.in === 'request' ? call.requestBody : call.responseBody;
   if (body === undefined) return 'unknown';
   const root = rule.in === 'request' ? body : member(body, rule.in);
-  return itemsOf(root).some((item) => shows(rule, item, call)) ? 'shown' : 'absent';
+  return itemsOf(root).some((item) => containsField(rule, item, call)) ? 'shown' : 'absent';
 }
 
-function shows({ path, equals, when }: FieldRule, item: unknown, call: RecordedCall): boolean {
+function containsField(
+  { path, equals, when }: FieldRule,
+  item: unknown,
+  call: RecordedCall,
+): boolean {
   const values = valuesAt(item, path.split('.'));
-  const isThere = values.some((value) => (equals === undefined ? true : value === equals));
-  if (!isThere || when === undefined) return isThere;
-  // A patch may omit the type of the record it changes; its answer contains it.
+  const isPresent = values.some((value) => (equals === undefined ? true : value === equals));
+  if (!isPresent || when === undefined) return isPresent;
+  // A patch may omit the type of the record it changes, but its answer contains it.
   const own = valuesAt(item, when.path.split('.'));
   const known = own.length > 0 ? own : valuesAt(member(call.responseBody, 'result'), [when.path]);
   return known.includes(when.equals);
 }
 
-/** All values at a path; `name[]` means each item of a list. */
+/** Returns all values at a path; `name[]` means each item of a list. */
 function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   const [step, ...rest] = path;
   if (step === undefined) return [value];

@@ -1,4 +1,5 @@
-// The report as SARIF 2.1.0: a rule for each entry of the schedule with findings, a result for each finding.
+// Writes the report as SARIF 2.1.0: a rule for each entry of the schedule that has findings, and a result for each
+// finding.
 
 import { EMULATOR, EMULATOR_VERSION } from '@ctx-storage/command-line/emulator';
 import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
@@ -6,7 +7,7 @@ import { SCHEDULE_PATH } from '../schedule/schedule-page.ts';
 import { firstSeenOf, messageOf } from './finding-text.ts';
 import type { Finding, Report } from './report.ts';
 
-/** Where the program's `serve` shows the schedule on its default port. */
+/** The address of the schedule's page, if the program's `serve` runs on its default port. */
 const LOCAL_PAGE = `http://127.0.0.1:8787${DEFAULT_BASE_PATH}${SCHEDULE_PATH}`;
 
 export function writeSarif(
@@ -57,7 +58,7 @@ function resultOf(finding: Finding, ruleIndex: number) {
   };
 }
 
-/** A file, and a location in it after `#`. Any other text is not a location. */
+/** Splits the place of a call at `#` into a file and a location in it. A text without `#` is not a location. */
 function locationOf(where: string) {
   const end = where.lastIndexOf('#');
   if (end < 0) return {};

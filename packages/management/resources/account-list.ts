@@ -1,7 +1,7 @@
 // The accounts in the directory: their ids, names and types.
 //
-// Everything else about an account is in its own object. Each call passes the identity to that object, so
-// it needs no copy.
+// All other data of an account is in its own object. That object needs no copy of the identity, because each call
+// contains it.
 
 import {
   type AccountIdentity,
@@ -17,11 +17,11 @@ import { AccountForm } from './accounts.ts';
 import type { Collection, Filter, ItemStore } from './item-store.ts';
 
 export interface DirectoryAccount extends AccountIdentity {
-  /** The day of this account's calls, unless their headers name another. */
+  /** The day of this account's calls, unless their headers contain another. */
   readonly pin?: string;
 }
 
-export const DIRECTORY_PAGES = { usual: 20, most: 1000 };
+export const DIRECTORY_PAGES = { defaultSize: 20, maxSize: 1000 };
 
 const DIRECTIONS = ['asc', 'desc'];
 
@@ -33,7 +33,7 @@ export function listAccounts(store: ItemStore, call: RoutedCall): Answer {
     filters: name === undefined ? [] : [{ field: 'name', kind: 'exact', value: name }],
     descending: direction === 'desc',
     page,
-    always: visibleOf(call, 'id'),
+    always: visibleAccountsFilter(call, 'id'),
   });
   return listPageAnswer(items, total, page);
 }
@@ -44,7 +44,7 @@ export function createAccount(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(accounts(store).insert(account));
 }
 
-/** Stores an account's changes of its identity. */
+/** Stores a change of an account's name, type or pinned date. */
 export function updateAccount(store: ItemStore, call: RoutedCall): Answer {
   const id = call.params.id!;
   const { name, type, pin } = call.body as Partial<Record<'name' | 'type' | 'pin', string | null>>;
@@ -56,7 +56,7 @@ export function updateAccount(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(accounts(store).replace(kept ? { ...changed, pin: kept } : changed));
 }
 
-/** An account that exists from the start exists on every date of the schedule. */
+/** The creation date of accounts that exist from the start; it is earlier than every date of the schedule. */
 const START_ISO = '2010-01-01T00:00:00.000Z';
 
 /** Adds the accounts that exist from the start, unless they already exist. */
@@ -68,11 +68,16 @@ export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(null);
 }
 
-/** The account that a form names; without an id, the only existing account. */
+/**
+ * Returns the account that a form names. If the form has no id and the caller can see only one account, it is that one.
+ */
 export function accountOfForm(store: ItemStore, call: RoutedCall, id?: string): DirectoryAccount {
   if (id === undefined) {
     const page = { number: 1, size: 2 };
-    const { items: own } = accounts(store).find({ page, always: visibleOf(call, 'id') });
+    const { items: own } = accounts(store).find({
+      page,
+      always: visibleAccountsFilter(call, 'id'),
+    });
     if (own.length === 1) return own[0]!;
     throw apiError('FIELD_MISSING', 'account.id is required.', '/account/id');
   }
@@ -90,8 +95,14 @@ export function accounts(store: ItemStore): Collection<DirectoryAccount> {
   return store.collection('accounts');
 }
 
-/** Keeps a list to the accounts that the caller may see; `field` contains the id of the account. */
-export function visibleOf({ visibleAccounts }: RoutedCall, field: string): readonly Filter[] {
+/**
+ * Makes the filter that restricts a list to the accounts that the caller may see; `field` is the field with the
+ * account's id.
+ */
+export function visibleAccountsFilter(
+  { visibleAccounts }: RoutedCall,
+  field: string,
+): readonly Filter[] {
   if (visibleAccounts === undefined) return [];
   return [{ field, kind: 'one of', value: JSON.stringify(visibleAccounts) }];
 }

@@ -1,4 +1,4 @@
-// An account, as its own object shows and changes it; also in its older form, an organization.
+// Shows and changes an account in its own object, also in its older form, an organization.
 
 import * as v from 'valibot';
 import { type AccountIdentity, type Answer, type RoutedCall, succeeded } from '../call/call.ts';
@@ -24,7 +24,7 @@ export const AccountForm = v.object({
 
 const OrganizationPatch = v.object({ name: v.optional(name) });
 
-const FIRST_SETTINGS = { enforce_twofactor: false, abuse_contact_email: null };
+const INITIAL_SETTINGS = { enforce_twofactor: false, abuse_contact_email: null };
 
 export function showAccount(store: ItemStore, call: RoutedCall): Answer {
   return answerWith(store, call.account!);
@@ -63,5 +63,5 @@ function organizationOf({ id, name, createdOn }: AccountIdentity): object {
 }
 
 function settingsOf(store: ItemStore): object {
-  return store.document<object>('settings') ?? FIRST_SETTINGS;
+  return store.document<object>('settings') ?? INITIAL_SETTINGS;
 }

@@ -1,5 +1,5 @@
-// Collections that store items as they are sent: the operations of each, and the required fields of its
-// items. They are the groups that have ended and whose bodies the description does not show.
+// Describes the collections that store items as they are sent: the operations of each, and the required fields of its
+// items. These are the ended groups of operations whose bodies the provider's published description does not show.
 //
 // Required fields follow the types of the npm package `cloudflare` (3.5.0 and 6.5.0).
 
@@ -9,24 +9,24 @@ import type { Item } from './item-store.ts';
 
 export interface CollectionKind {
   readonly owner: 'zone' | 'account' | 'directory';
-  /** Path of the list. */
+  /** The path of the list. */
   readonly path: string;
-  /** Name of the parameter that the path of an item ends with. */
+  /** The name of the parameter with which the path of an item ends. */
   readonly item?: string;
-  /** Operations on the list; PATCH, PUT and DELETE apply to several items at once. */
+  /** The methods of the list; PATCH, PUT and DELETE apply to several items at once. */
   readonly list: readonly Method[];
-  /** Operations on one item; POST creates an item with that id. */
+  /** The methods of one item; POST creates an item with the id in the path. */
   readonly one?: readonly Method[];
   readonly form?: v.GenericSchema<unknown, object>;
-  /** Fields by which the list can be filtered, exactly. */
+  /** Fields by whose exact value the list can be filtered. */
   readonly filters?: readonly string[];
-  /** Whether creating takes and returns a list. */
+  /** Whether the body and the answer of a creation are lists. */
   readonly createsMany?: boolean;
   /** Whether a patch of one item returns a list of one, as the SDK expects for firewall rules. */
   readonly patchGivesList?: boolean;
   /** Items that exist from the start. */
-  readonly first?: readonly Item[];
-  /** The collection of the parent item in the path. */
+  readonly initialItems?: readonly Item[];
+  /** The collection of the parent item, whose id is also in the path. */
   readonly parent?: CollectionKind;
 }
 
@@ -37,7 +37,7 @@ const CONNECTORS_PATH = `${ORGANIZATION}/legacy_connector`;
 const MEMBER_ID = '00000000000000000000000000000b01';
 const ROLE = { id: '00000000000000000000000000000b02', name: 'Administrator', permissions: {} };
 
-const anything = v.looseObject({});
+const anyObject = v.looseObject({});
 
 const PACKAGES: CollectionKind = {
   owner: 'zone',
@@ -45,7 +45,7 @@ const PACKAGES: CollectionKind = {
   item: 'package_id',
   list: ['GET'],
   one: ['GET', 'PATCH'],
-  first: [
+  initialItems: [
     {
       id: PACKAGE_ID,
       ...{ name: 'USER', description: 'Managed rules', detection_mode: 'traditional' },
@@ -70,7 +70,7 @@ export const COLLECTIONS: readonly CollectionKind[] = [
     item: 'rule_id',
     list: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
     one: ['GET', 'PATCH', 'PUT', 'DELETE'],
-    form: v.looseObject({ filter: anything, action: v.union([v.string(), anything]) }),
+    form: v.looseObject({ filter: anyObject, action: v.union([v.string(), anyObject]) }),
     createsMany: true,
     patchGivesList: true,
   },
@@ -91,7 +91,7 @@ export const COLLECTIONS: readonly CollectionKind[] = [
     list: ['GET'],
     one: ['GET', 'PATCH'],
     parent: PACKAGES,
-    first: [
+    initialItems: [
       {
         id: '00000000000000000000000000000a02',
         ...{ name: 'First group', description: '', mode: 'on', rules_count: 1 },
@@ -106,7 +106,7 @@ export const COLLECTIONS: readonly CollectionKind[] = [
     list: ['GET'],
     one: ['GET', 'PATCH'],
     parent: PACKAGES,
-    first: [
+    initialItems: [
       {
         id: '00000000000000000000000000000a03',
         ...{ description: 'First rule', priority: '0', mode: 'on', allowed_modes: ['on', 'off'] },
@@ -130,8 +130,8 @@ export const COLLECTIONS: readonly CollectionKind[] = [
     list: ['GET', 'POST'],
     one: ['GET', 'PUT', 'DELETE'],
     form: v.looseObject({
-      match: anything,
-      action: anything,
+      match: anyObject,
+      action: anyObject,
       threshold: v.pipe(v.number(), v.minValue(1)),
       period: v.pipe(v.number(), v.minValue(1)),
     }),
@@ -189,7 +189,7 @@ export const COLLECTIONS: readonly CollectionKind[] = [
     item: 'identifier',
     list: ['GET'],
     one: ['GET', 'PATCH', 'DELETE'],
-    first: [{ id: MEMBER_ID, ...{ name: 'Owner', status: 'accepted', roles: [ROLE] } }],
+    initialItems: [{ id: MEMBER_ID, ...{ name: 'Owner', status: 'accepted', roles: [ROLE] } }],
   },
   {
     owner: 'account',
@@ -197,7 +197,7 @@ export const COLLECTIONS: readonly CollectionKind[] = [
     item: 'identifier',
     list: ['GET'],
     one: ['GET'],
-    first: [ROLE],
+    initialItems: [ROLE],
   },
   { owner: 'account', path: `${ORGANIZATION}/audit_logs`, list: ['GET'] },
   CONNECTORS,

@@ -1,6 +1,6 @@
-// The operations of a collection that stores items as they are sent.
+// Implements the operations of a collection that stores items as they are sent.
 //
-// Writing several items is all or nothing. The emulator sets ids and times; values in a body are ignored.
+// A call that writes several items writes all or none. The emulator sets ids and times, and ignores those in a body.
 
 import * as v from 'valibot';
 import {
@@ -17,16 +17,16 @@ import { validate } from '../call/validation.ts';
 import type { CollectionKind } from './collection-kinds.ts';
 import type { Collection, Filter, Item, ItemStore } from './item-store.ts';
 
-interface KeptItem extends Item {
+interface StoredItem extends Item {
   readonly created_on?: string;
 }
 
 type Handle = (store: ItemStore, call: RoutedCall) => Answer;
 
-const PAGE_SIZES = { usual: 25, most: 1000 };
+const PAGE_SIZES = { defaultSize: 25, maxSize: 1000 };
 const LIST_MAX = 1000;
 
-/** The operations of a kind, each with its handler. */
+/** Returns the operations of a collection, each with its handler. */
 export function collectionHandlers(
   kind: CollectionKind,
 ): { readonly method: Method; readonly path: string; readonly handle: Handle }[] {
@@ -87,24 +87,25 @@ function createAt(kind: CollectionKind): Handle {
 }
 
 function show(kind: CollectionKind): Handle {
-  return (store, call) => succeeded(known(itemsOf(kind, store, call), call.params[kind.item!]!));
+  return (store, call) =>
+    succeeded(existingItem(itemsOf(kind, store, call), call.params[kind.item!]!));
 }
 
-function rewrite(kind: CollectionKind, way: 'patch' | 'replace'): Handle {
+function rewrite(kind: CollectionKind, mode: 'patch' | 'replace'): Handle {
   return (store, call) => {
     const items = itemsOf(kind, store, call);
-    const old = known(items, call.params[kind.item!]!);
-    const changed = items.replace(changedItem(kind, call, old, call.body, way));
-    return succeeded(way === 'patch' && kind.patchGivesList ? [changed] : changed);
+    const old = existingItem(items, call.params[kind.item!]!);
+    const changed = items.replace(changedItem(kind, call, old, call.body, mode));
+    return succeeded(mode === 'patch' && kind.patchGivesList ? [changed] : changed);
   };
 }
 
-function rewriteMany(kind: CollectionKind, way: 'patch' | 'replace'): Handle {
+function rewriteMany(kind: CollectionKind, mode: 'patch' | 'replace'): Handle {
   return (store, call) => {
     const items = itemsOf(kind, store, call);
     const changed = bodiesOf(call).map((body) => {
-      const old = known(items, idOf(body));
-      return items.replace(changedItem(kind, call, old, body, way));
+      const old = existingItem(items, idOf(body));
+      return items.replace(changedItem(kind, call, old, body, mode));
     });
     return succeeded(changed);
   };
@@ -113,20 +114,20 @@ function rewriteMany(kind: CollectionKind, way: 'patch' | 'replace'): Handle {
 function remove(kind: CollectionKind): Handle {
   return (store, call) => {
     const items = itemsOf(kind, store, call);
-    const { id } = known(items, call.params[kind.item!]!);
+    const { id } = existingItem(items, call.params[kind.item!]!);
     items.remove(id);
     return succeeded({ id });
   };
 }
 
-/** Ids are in the query, `id=a&id=b`, or in a list of items in the body. */
+/** Deletes several items, whose ids are in the query, `id=a&id=b`, or in a list of items in the body. */
 function removeMany(kind: CollectionKind): Handle {
   return (store, call) => {
     const items = itemsOf(kind, store, call);
     const ids = call.query.id?.split(',') ?? bodiesOf(call).map(idOf);
     return succeeded(
       ids.map((id) => {
-        known(items, id);
+        existingItem(items, id);
         items.remove(id);
         return { id };
       }),
@@ -134,57 +135,57 @@ function removeMany(kind: CollectionKind): Handle {
   };
 }
 
-function itemsOf(kind: CollectionKind, store: ItemStore, call: RoutedCall): Collection<KeptItem> {
+function itemsOf(kind: CollectionKind, store: ItemStore, call: RoutedCall): Collection<StoredItem> {
   if (kind.parent) {
-    const parents = opened(kind.parent, store, call);
-    known(parents, call.params[kind.parent.item!]!);
+    const parents = collectionWithInitialItems(kind.parent, store, call);
+    existingItem(parents, call.params[kind.parent.item!]!);
   }
-  return opened(kind, store, call);
+  return collectionWithInitialItems(kind, store, call);
 }
 
-function opened(
-  { path, first }: CollectionKind,
+function collectionWithInitialItems(
+  { path, initialItems }: CollectionKind,
   store: ItemStore,
   call: RoutedCall,
-): Collection<KeptItem> {
+): Collection<StoredItem> {
   const name = path.replaceAll(/:(\w+)/g, (_, param: string) => call.params[param] ?? '');
-  const items = store.collection<KeptItem>(name);
-  if (first && store.document(`begun ${name}`) === undefined) {
+  const items = store.collection<StoredItem>(name);
+  if (initialItems && store.document(`begun ${name}`) === undefined) {
     store.putDocument(`begun ${name}`, true);
-    for (const item of first) items.insert(item);
+    for (const item of initialItems) items.insert(item);
   }
   return items;
 }
 
-function known(items: Collection<KeptItem>, id: string): KeptItem {
+function existingItem(items: Collection<StoredItem>, id: string): StoredItem {
   const item = items.get(id);
   if (item === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no item ${id}.`);
   return item;
 }
 
-function newItem(kind: CollectionKind, call: RoutedCall, body: unknown, id: string): KeptItem {
+function newItem(kind: CollectionKind, call: RoutedCall, body: unknown, id: string): StoredItem {
   const form = validate(kind.form ?? v.looseObject({}), body);
-  return { ...form, id, created_on: call.nowIso, modified_on: call.nowIso } as KeptItem;
+  return { ...form, id, created_on: call.nowIso, modified_on: call.nowIso } as StoredItem;
 }
 
 function changedItem(
   kind: CollectionKind,
   call: RoutedCall,
-  old: KeptItem,
+  old: StoredItem,
   body: unknown,
-  way: 'patch' | 'replace',
-): KeptItem {
+  mode: 'patch' | 'replace',
+): StoredItem {
   const fields = fieldsOf(body ?? {});
   const form = validate(
     kind.form ?? v.looseObject({}),
-    way === 'patch' ? { ...old, ...fields } : fields,
+    mode === 'patch' ? { ...old, ...fields } : fields,
   );
   return {
     ...form,
     id: old.id,
     ...(old.created_on && { created_on: old.created_on }),
     modified_on: call.nowIso,
-  } as KeptItem;
+  } as StoredItem;
 }
 
 function bodiesOf(call: RoutedCall): readonly unknown[] {

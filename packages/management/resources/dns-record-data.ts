@@ -1,8 +1,8 @@
-// Record types that are written as `data`: the fields of each type, their limits, and the content they
+// Defines the record types that are written as `data`: the fields of each type, their limits, and the content that they
 // form.
 //
-// The fields are those of the npm package `cloudflare`; limits and spelling follow the RFC named at each
-// type. This module knows neither the names of records nor the fields outside `data`.
+// The fields are those of the npm package `cloudflare`; limits and spelling follow the RFC named at each type. This
+// module does not know the names of records or the fields outside `data`.
 
 import * as v from 'valibot';
 import { hostName } from './dns-names.ts';
@@ -16,9 +16,9 @@ interface DataProblem {
 
 export interface DataKind {
   readonly form: v.GenericSchema<unknown, Data>;
-  /** A contradiction between fields that are valid on their own. */
+  /** Returns a contradiction between fields that are valid on their own. */
   readonly problem?: (data: Data) => DataProblem | undefined;
-  /** As in zone files. */
+  /** Writes the fields as text, as they are written in zone files. */
   readonly content: (data: Data) => string;
 }
 
@@ -35,15 +35,15 @@ const hex = v.pipe(
 const base64 = v.pipe(v.string(), v.nonEmpty(), v.base64());
 /** A character string of DNS (RFC 1035, section 3.3). */
 const characters = v.pipe(v.string(), v.maxBytes(255));
-/** `.` means no host. */
+/** A host name, or `.`, which means that there is no host. */
 const target = v.pipe(
   v.string(),
   v.check((text) => text === '.' || hostName(text) !== undefined, 'must be a host name or "."'),
   v.transform((text) => (text === '.' ? text : hostName(text)!)),
 );
 
-/** Another field determines the length of the digest; for unknown numbers any length is valid. */
-function digest(field: string, by: string, digits: Readonly<Record<number, number>>) {
+/** Checks the length of a digest, which the field `by` determines. If its number is unknown, any length is valid. */
+function digestLengthProblem(field: string, by: string, digits: Readonly<Record<number, number>>) {
   return (data: Data): DataProblem | undefined => {
     const wanted = digits[Number(data[by])];
     const isRight = wanted === undefined || String(data[field]).length === wanted;
@@ -51,7 +51,7 @@ function digest(field: string, by: string, digits: Readonly<Record<number, numbe
   };
 }
 
-function spaced(data: Data): string {
+function joinedBySpaces(data: Data): string {
   return Object.values(data)
     .filter((value) => value !== '')
     .join(' ');
@@ -61,23 +61,23 @@ function quoted(text: string | number | undefined): string {
   return `"${String(text).replace(/["\\]/g, '\\$&')}"`;
 }
 
-const SVC: DataKind = {
+const SERVICE_BINDING: DataKind = {
   form: v.object({ priority: uint16, target, value: v.optional(v.string(), '') }),
-  content: spaced,
+  content: joinedBySpaces,
 };
 
 const SHA_256_DIGITS = 64;
 const CERTIFICATE: DataKind = {
   form: v.object({ usage: uint8, selector: uint8, matching_type: uint8, certificate: hex }),
-  problem: digest('certificate', 'matching_type', { 1: SHA_256_DIGITS, 2: 128 }),
-  content: spaced,
+  problem: digestLengthProblem('certificate', 'matching_type', { 1: SHA_256_DIGITS, 2: 128 }),
+  content: joinedBySpaces,
 };
 
 const minutes = v.optional(uint(59), 0);
 const seconds = v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(59.999)), 0);
 const metres = v.pipe(v.number(), v.minValue(0), v.maxValue(90_000_000));
 
-/** Degrees, minutes and seconds of two directions, then lengths in metres (RFC 1876, section 3). */
+/** Degrees, minutes and seconds of latitude and longitude, then lengths in metres (RFC 1876, section 3). */
 const LOC = v.object({
   lat_degrees: uint(90),
   lat_minutes: minutes,
@@ -93,7 +93,7 @@ const LOC = v.object({
   precision_vert: v.optional(metres, 10),
 });
 
-function offTheGlobe(data: Data): DataProblem | undefined {
+function coordinateProblem(data: Data): DataProblem | undefined {
   const isOff = (prefix: string, degreesMax: number) =>
     data[`${prefix}_degrees`] === degreesMax &&
     (data[`${prefix}_minutes`] !== 0 || data[`${prefix}_seconds`] !== 0);
@@ -102,7 +102,7 @@ function offTheGlobe(data: Data): DataProblem | undefined {
   return undefined;
 }
 
-const LENGTHS = ['altitude', 'size', 'precision_horz', 'precision_vert'];
+const FIELDS_IN_METRES = ['altitude', 'size', 'precision_horz', 'precision_vert'];
 
 const NAPTR = v.object({
   order: uint16,
@@ -113,12 +113,12 @@ const NAPTR = v.object({
   replacement: target,
 });
 
-function isDouble({ regex, replacement }: Data): DataProblem | undefined {
+function regexProblem({ regex, replacement }: Data): DataProblem | undefined {
   if (regex === '' || replacement === '.') return undefined;
   return { field: 'regex', reason: 'must be empty if there is a replacement' };
 }
 
-/** By type. A map, because types come from requests and could name members of an object. */
+/** The record types by name. It is a map, because types come from requests and could name members of an object. */
 export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKind>([
   [
     'CAA', // RFC 8659
@@ -135,7 +135,7 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
     'CERT', // RFC 4398
     {
       form: v.object({ type: uint16, key_tag: uint16, algorithm: uint8, certificate: base64 }),
-      content: spaced,
+      content: joinedBySpaces,
     },
   ],
   [
@@ -147,26 +147,26 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
         algorithm: uint8,
         public_key: base64,
       }),
-      content: spaced,
+      content: joinedBySpaces,
     },
   ],
   [
     'DS', // RFC 4034, section 5; RFC 4509; RFC 6605
     {
       form: v.object({ key_tag: uint16, algorithm: uint8, digest_type: uint8, digest: hex }),
-      problem: digest('digest', 'digest_type', { 1: 40, 2: SHA_256_DIGITS, 4: 96 }),
-      content: spaced,
+      problem: digestLengthProblem('digest', 'digest_type', { 1: 40, 2: SHA_256_DIGITS, 4: 96 }),
+      content: joinedBySpaces,
     },
   ],
-  ['HTTPS', SVC], // RFC 9460
+  ['HTTPS', SERVICE_BINDING], // RFC 9460
   [
     'LOC', // RFC 1876
     {
       form: LOC,
-      problem: offTheGlobe,
+      problem: coordinateProblem,
       content: (data) =>
         Object.entries(data)
-          .map(([field, value]) => (LENGTHS.includes(field) ? `${value}m` : value))
+          .map(([field, value]) => (FIELDS_IN_METRES.includes(field) ? `${value}m` : value))
           .join(' '),
     },
   ],
@@ -174,7 +174,7 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
     'NAPTR', // RFC 3403
     {
       form: NAPTR,
-      problem: isDouble,
+      problem: regexProblem,
       content: ({ order, preference, flags, service, regex, replacement }) =>
         [order, preference, quoted(flags), quoted(service), quoted(regex), replacement].join(' '),
     },
@@ -184,18 +184,18 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
     'SRV', // RFC 2782; the priority is a field outside the content
     {
       form: v.object({ priority: uint16, weight: uint16, port: uint16, target }),
-      content: (data) => spaced({ ...data, priority: '' }),
+      content: (data) => joinedBySpaces({ ...data, priority: '' }),
     },
   ],
   [
     'SSHFP', // RFC 4255, RFC 6594
     {
       form: v.object({ algorithm: uint8, type: uint8, fingerprint: hex }),
-      problem: digest('fingerprint', 'type', { 1: 40, 2: SHA_256_DIGITS }),
-      content: spaced,
+      problem: digestLengthProblem('fingerprint', 'type', { 1: 40, 2: SHA_256_DIGITS }),
+      content: joinedBySpaces,
     },
   ],
-  ['SVCB', SVC], // RFC 9460
+  ['SVCB', SERVICE_BINDING], // RFC 9460
   ['TLSA', CERTIFICATE], // RFC 6698
   [
     'URI', // RFC 7553; the priority is a field outside the content

@@ -1,7 +1,7 @@
-// Checks DNS records: the types, their content and data.
+// Checks DNS records: their type, name, content and data.
 //
-// The types are those of the npm package `cloudflare`. A patch is merged into the record before the whole
-// record is checked, so no write can leave an invalid record.
+// The types are those of the npm package `cloudflare`. A patch is merged into the record before the whole record is
+// checked, so no write can leave an invalid record.
 
 import * as v from 'valibot';
 import { apiError, fieldsOf } from '../call/call.ts';
@@ -10,21 +10,21 @@ import { validate } from '../call/validation.ts';
 import { dnsName, hostName } from './dns-names.ts';
 import { DATA_KINDS, type DataKind } from './dns-record-data.ts';
 
-/** Types whose content is text. */
+/** Record types whose content the client writes as text. */
 const CONTENT_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'OPENPGPKEY', 'PTR', 'TXT'] as const;
 
 export const RECORD_TYPES: readonly string[] = [...CONTENT_TYPES, ...DATA_KINDS.keys()];
 
-/** Fields of an SRV record's data that ended on 2024-05-31; the outer name replaces them. */
+/** Fields of an SRV record's data that ended on 2024-05-31; the record's own name replaces them. */
 export const SRV_NAME_FIELDS = ['service', 'proto', 'name'] as const;
 
-/** Types whose priority is a field outside content and data. */
-const PRIORITY_OUTSIDE = ['MX', 'URI'];
+/** Record types whose priority is a field of the record, and not in its content or data. */
+const TYPES_WITH_OWN_PRIORITY = ['MX', 'URI'];
 /** The content of a null MX (RFC 7505). */
 export const NULL_HOST = '.';
 
 const PROXIABLE = ['A', 'AAAA', 'CNAME'];
-/** 1 means automatic; the limits are those of the SDK's documentation. */
+/** The time to live that means automatic; the other limits are those of the SDK's documentation. */
 const TTL_AUTOMATIC = 1;
 const ttl = v.pipe(
   v.number(),
@@ -64,14 +64,19 @@ export interface WrittenRecord {
   readonly data?: Readonly<Record<string, string | number>>;
 }
 
-/** The fields that are not null: clients send null for a field that the record does not have. */
+/**
+ * Returns the fields of the body that are not null, because clients send null for a field that the record does not
+ * have.
+ */
 export function sentFields(body: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fieldsOf(body)).filter(([name, value]) => value !== null || name === 'comment'),
   );
 }
 
-/** @throws ApiError 400 with every error */
+/**
+ * Checks the fields of a record and returns it with its full name and content. @throws ApiError 400 with every error
+ */
 export function writtenRecord(fields: unknown, zoneName: string): WrittenRecord {
   refuseSrvNameFields(fields);
   const form = validate(RecordForm, fields, errorOfField);
@@ -83,7 +88,9 @@ export function writtenRecord(fields: unknown, zoneName: string): WrittenRecord 
     throw apiError('RECORD_FIELD', `A record of type ${form.type} cannot be proxied.`, '/proxied');
   }
   const { type, proxied, comment, tags, settings } = form;
-  const priority = PRIORITY_OUTSIDE.includes(type) ? priorityOf(form, content) : data?.priority;
+  const priority = TYPES_WITH_OWN_PRIORITY.includes(type)
+    ? priorityOf(form, content)
+    : data?.priority;
   return {
     type,
     name: type === 'SRV' ? serviceName(form.name, zoneName) : fullName(form.name, zoneName),
@@ -137,45 +144,48 @@ function checkedData({ form, problem }: DataKind, sent: unknown) {
   throw apiError('RECORD_DATA', `data.${field} ${reason}.`, `/data/${field}`);
 }
 
-/** The normalized content, so that records with the same hosts or addresses are identical. */
+/** Normalizes the content, so that records with the same hosts or addresses are identical. */
 function checkedContent(type: string, content: string | undefined): string {
   if (content === undefined || content.trim() === '') {
     throw apiError('RECORD_CONTENT', `content is required for type ${type}.`, '/content');
   }
-  const [what, spelled] = SPELLED.get(type)?.(content) ?? ['', content];
-  if (spelled !== undefined && v.is(v.pipe(v.string(), v.maxBytes(CONTENT_BYTES_MAX)), spelled)) {
-    return spelled;
+  const [expected, normalized] = NORMALIZERS.get(type)?.(content) ?? ['', content];
+  if (
+    normalized !== undefined &&
+    v.is(v.pipe(v.string(), v.maxBytes(CONTENT_BYTES_MAX)), normalized)
+  ) {
+    return normalized;
   }
-  const wanted = spelled === undefined ? what : `at most ${CONTENT_BYTES_MAX} bytes`;
-  throw apiError('RECORD_CONTENT', `content must be ${wanted} for type ${type}.`, '/content');
+  const required = normalized === undefined ? expected : `at most ${CONTENT_BYTES_MAX} bytes`;
+  throw apiError('RECORD_CONTENT', `content must be ${required} for type ${type}.`, '/content');
 }
 
-/** The largest data of one record: its length is 16 bits (RFC 1035, section 3.2.1). */
+/** The largest content of a record: DNS writes its length in 16 bits (RFC 1035, section 3.2.1). */
 const CONTENT_BYTES_MAX = 65_535;
 
-type Spelling = (content: string) => readonly [what: string, spelled: string | undefined];
+type Normalizer = (content: string) => readonly [expected: string, normalized: string | undefined];
 
-const host: Spelling = (content) => ['a host name', hostName(content)];
+const normalizeHost: Normalizer = (content) => ['a host name', hostName(content)];
 
-const SPELLED: ReadonlyMap<string, Spelling> = new Map<string, Spelling>([
-  ['A', (text) => ['an IPv4 address', valid(v.ipv4(), text)]],
-  ['AAAA', (text) => ['an IPv6 address', shortIpv6(valid(v.ipv6(), text))]],
-  ['CNAME', host],
+const NORMALIZERS: ReadonlyMap<string, Normalizer> = new Map<string, Normalizer>([
+  ['A', (text) => ['an IPv4 address', textIfValid(v.ipv4(), text)]],
+  ['AAAA', (text) => ['an IPv6 address', shortestIpv6(textIfValid(v.ipv6(), text))]],
+  ['CNAME', normalizeHost],
   ['MX', (text) => ['a host name or "."', text === NULL_HOST ? text : hostName(text)]],
-  ['NS', host],
-  ['OPENPGPKEY', (text) => ['base64 (RFC 7929)', valid(v.base64(), text)]],
-  ['PTR', host],
+  ['NS', normalizeHost],
+  ['OPENPGPKEY', (text) => ['base64 (RFC 7929)', textIfValid(v.base64(), text)]],
+  ['PTR', normalizeHost],
 ]);
 
-function valid(
+function textIfValid(
   check: v.PipeItem<string, string, v.BaseIssue<unknown>>,
   text: string,
 ): string | undefined {
   return v.is(v.pipe(v.string(), check), text) ? text : undefined;
 }
 
-/** In the form of RFC 5952, which URLs use. */
-function shortIpv6(address: string | undefined): string | undefined {
+/** Returns the address in the form of RFC 5952, which the URL parser writes. */
+function shortestIpv6(address: string | undefined): string | undefined {
   return address && new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 
@@ -192,7 +202,10 @@ function priorityOf(
   return priority;
 }
 
-/** Service, protocol and base name; the first two begin with an underscore (RFC 2782). */
+/**
+ * Checks the name of an SRV record: a service and a protocol, which begin with an underscore, then the base name (RFC
+ * 2782).
+ */
 function serviceName(name: string, zoneName: string): string {
   const full = fullName(name, zoneName);
   if (isServiceName(full)) return full;
@@ -203,16 +216,17 @@ function serviceName(name: string, zoneName: string): string {
   );
 }
 
-/** Whether the name begins with a service and a protocol. */
+/** Returns whether the name begins with a service and a protocol. */
 export function isServiceName(name: string): boolean {
   return /^_[^.]+\._[^.]/.test(name);
 }
 
-/** The name with its zone, which is appended to `@` and to names without it. */
+/** Returns the name with its zone, which is appended to names that do not end with it; `@` means the zone itself. */
 export function fullName(name: string, zoneName: string): string {
-  const spelled = name === '@' ? zoneName : dnsName(name);
-  const isFull = spelled === zoneName || spelled?.endsWith(`.${zoneName}`);
-  const full = spelled === undefined || isFull ? spelled : dnsName(`${spelled}.${zoneName}`);
+  const normalized = name === '@' ? zoneName : dnsName(name);
+  const isFull = normalized === zoneName || normalized?.endsWith(`.${zoneName}`);
+  const full =
+    normalized === undefined || isFull ? normalized : dnsName(`${normalized}.${zoneName}`);
   if (full !== undefined) return full;
   throw apiError('RECORD_NAME', `"${name}" is not a DNS name.`, '/name');
 }

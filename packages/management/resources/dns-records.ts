@@ -1,4 +1,4 @@
-// DNS records of a zone: list with filters and list pages, show, create, patch, replace, delete.
+// Lists, shows, creates, patches, replaces and deletes the DNS records of a zone.
 
 import { type Answer, apiError, type RoutedCall, succeeded } from '../call/call.ts';
 import { type ListParameters, listQuery } from '../call/list-query.ts';
@@ -20,13 +20,13 @@ interface DnsRecord extends WrittenRecord {
   readonly modified_on: string;
 }
 
-const PAGE_SIZES = { usual: 100, most: 50_000 };
+const PAGE_SIZES = { defaultSize: 100, maxSize: 50_000 };
 const TEXT_FIELDS = ['name', 'content', 'comment'];
 const TEXT_KINDS = ['exact', 'contains', 'startswith', 'endswith'] as const;
 const PRESENCE_KINDS = ['present', 'absent'] as const;
 
-/** Those of the npm package `cloudflare`, but for tags and shadow metadata. */
-const LIST: ListParameters = {
+/** The query parameters of the list: those of the npm package `cloudflare`, except for tags and shadow metadata. */
+const LIST_PARAMETERS: ListParameters = {
   texts: [
     'search',
     ...TEXT_FIELDS.flatMap((field) => [field, ...TEXT_KINDS.map((kind) => `${field}.${kind}`)]),
@@ -41,7 +41,7 @@ const LIST: ListParameters = {
   },
 };
 
-/** The fields that a patch is merged into. */
+/** The fields that the client writes, into which a patch is merged. */
 const WRITABLE = [
   'type',
   'name',
@@ -56,7 +56,7 @@ const WRITABLE = [
 ] as const satisfies readonly (keyof WrittenRecord)[];
 
 export function listRecords(store: ItemStore, call: RoutedCall): Answer {
-  const query = listQuery(call, LIST);
+  const query = listQuery(call, LIST_PARAMETERS);
   const page = listPageOf(query, PAGE_SIZES);
   const { search } = query;
   const { items, total } = records(store).find({
@@ -71,7 +71,7 @@ export function listRecords(store: ItemStore, call: RoutedCall): Answer {
 }
 
 export function showRecord(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(known(store, call));
+  return succeeded(existingRecord(store, call));
 }
 
 export function createRecord(store: ItemStore, call: RoutedCall): Answer {
@@ -89,24 +89,26 @@ export function createRecord(store: ItemStore, call: RoutedCall): Answer {
 }
 
 export function editRecord(store: ItemStore, call: RoutedCall): Answer {
-  const record = known(store, call);
+  const record = existingRecord(store, call);
   const patch = sentFields(call.body);
   const before: Record<string, unknown> = {};
   for (const field of WRITABLE) before[field] = record[field];
-  return succeeded(rewrite(store, call, record, { ...before, ...patch }));
+  return succeeded(checkAndReplace(store, call, record, { ...before, ...patch }));
 }
 
 export function replaceRecord(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(rewrite(store, call, known(store, call), sentFields(call.body)));
+  return succeeded(
+    checkAndReplace(store, call, existingRecord(store, call), sentFields(call.body)),
+  );
 }
 
 export function removeRecord(store: ItemStore, call: RoutedCall): Answer {
-  const { id } = known(store, call);
+  const { id } = existingRecord(store, call);
   records(store).remove(id);
   return succeeded({ id });
 }
 
-function rewrite(
+function checkAndReplace(
   store: ItemStore,
   call: RoutedCall,
   { id, meta, created_on }: DnsRecord,
@@ -117,7 +119,7 @@ function rewrite(
   return records(store).replace({ id, ...written, meta, created_on, modified_on: call.nowIso });
 }
 
-function known(store: ItemStore, { params }: RoutedCall): DnsRecord {
+function existingRecord(store: ItemStore, { params }: RoutedCall): DnsRecord {
   const id = params.dns_record_id!;
   const record = records(store).get(id);
   if (record === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no DNS record ${id}.`);
@@ -128,16 +130,19 @@ function records(store: ItemStore): Collection<DnsRecord> {
   return store.collection('dns_records');
 }
 
-/** Finds conflicting records by name, type and content: an index makes it cheap with many records. */
+/**
+ * Refuses a record that conflicts with another. It finds the other by name, type and content, for which there is an
+ * index.
+ */
 function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = ''): void {
   const { name, type, content, priority } = written;
-  const other = (...more: Filter[]) =>
+  const findOther = (...more: Filter[]) =>
     records(store).first([
       { field: 'name', kind: 'is', value: name },
       ...more,
       { field: 'id', kind: 'is not', value: exceptId },
     ]);
-  const twin = other(
+  const twin = findOther(
     { field: 'type', kind: 'is', value: type },
     { field: 'content', kind: 'is', value: content },
     ...(priority === undefined
@@ -146,7 +151,7 @@ function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = '')
   );
   if (twin) throw apiError('RECORD_EXISTS', `An identical record exists: ${twin.id}.`);
   for (const excluded of EXCLUDED_BY.get(type) ?? []) {
-    if (!other({ field: 'type', kind: 'is', value: excluded })) continue;
+    if (!findOther({ field: 'type', kind: 'is', value: excluded })) continue;
     const fact = `${name} already has a record of type ${excluded}`;
     throw apiError(
       'CNAME_CONFLICT',
@@ -157,22 +162,27 @@ function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = '')
   if (type !== 'MX') return;
   const mx: Filter = { field: 'type', kind: 'is', value: 'MX' };
   const isNull = content === NULL_HOST;
-  const beside = isNull ? other(mx) : other(mx, { field: 'content', kind: 'is', value: NULL_HOST });
-  if (beside)
+  const conflicting = isNull
+    ? findOther(mx)
+    : findOther(mx, { field: 'content', kind: 'is', value: NULL_HOST });
+  if (conflicting)
     throw apiError(
       'MX_CONFLICT',
-      `A null MX must be the only MX record of its name; ${beside.id} exists.`,
+      `A null MX must be the only MX record of its name; ${conflicting.id} exists.`,
     );
 }
 
-/** Types of records that a name cannot have together with the type. */
+/** For each record type, the types that the same name cannot have. */
 const EXCLUDED_BY: ReadonlyMap<string, readonly string[]> = new Map([
   ['A', ['CNAME']],
   ['AAAA', ['CNAME']],
   ['CNAME', ['A', 'AAAA', 'CNAME']],
 ]);
 
-/** `type=`, `proxied=`, and for each text `name=`, `name.contains=` and the other kinds. */
+/**
+ * Makes the filters of the list from `type=`, `proxied=`, and for each text field `name=`, `name.contains=` and the
+ * other kinds.
+ */
 function filtersOf(query: RoutedCall['query']): Filter[] {
   const { type, proxied } = query;
   const filters: Filter[] = [];
@@ -191,7 +201,7 @@ function filtersOf(query: RoutedCall['query']): Filter[] {
   return filters;
 }
 
-/** An exact name is looked up in the spelling in which names are stored. */
+/** Makes a filter on a text field. An exact name is normalized first, because names are stored normalized. */
 function textFilter(field: string, kind: FilterKind, value: string): Filter {
   const isName = field === 'name' && kind === 'exact';
   return isName ? { field, kind: 'is', value: dnsName(value) ?? value } : { field, kind, value };

@@ -1,7 +1,7 @@
-// DNS settings of a zone, and the defaults that an account has for its zones: one document in each object.
+// The DNS settings of a zone, and the defaults that an account has for its zones, as one document in each object.
 //
-// They replace several older settings, which the modules in ../changes read and write here. A patch
-// changes only the fields it names.
+// They replace several older settings, which the modules in ../changes read and write here. A patch changes only the
+// fields it contains.
 
 import * as v from 'valibot';
 import type { Answer, RoutedCall } from '../call/call.ts';
@@ -9,7 +9,7 @@ import { succeeded } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
 import type { ItemStore } from './item-store.ts';
 
-/** The four values of an account's `zone_defaults.nameservers.type`. */
+/** The values that an account's `zone_defaults.nameservers.type` can have. */
 export const ACCOUNT_NAMESERVERS = [
   'provider.standard',
   'provider.standard.random',
@@ -96,7 +96,7 @@ export function patchDnsSettings(
   return changed;
 }
 
-/** Sets the account's type of nameservers to the entry for the current type in the table. */
+/** Changes the account's type of nameservers from the current type to its entry in `nextTypes`. */
 export function setNameservers(
   store: ItemStore,
   nextTypes: Readonly<Record<string, string>>,

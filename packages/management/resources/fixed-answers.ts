@@ -1,4 +1,4 @@
-// Operations with a constant answer: billing profiles and analytics of a provider without traffic.
+// Answers operations whose answer never changes: billing profiles, and analytics of a provider without traffic.
 
 import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';
 import type { ItemStore } from './item-store.ts';

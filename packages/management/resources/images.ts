@@ -1,5 +1,5 @@
-// Direct upload of images: stores that an upload was permitted. Images are never received; the upload
-// address does not exist.
+// Stores that the direct upload of an image was permitted. Images are never received, and the upload address does not
+// exist.
 
 import * as v from 'valibot';
 import { type Answer, apiError, type RoutedCall, succeeded } from '../call/call.ts';
@@ -7,7 +7,7 @@ import { isTooDeep } from '../call/json.ts';
 import { validate } from '../call/validation.ts';
 import type { ItemStore } from './item-store.ts';
 
-/** Forms contain only text, so a boolean or an object may be sent as JSON. */
+/** Forms contain only text, so a boolean may also be sent as text. */
 const fromText = v.union([
   v.boolean(),
   v.pipe(

@@ -11,7 +11,7 @@ const ACCOUNT = { id: 'a', name: 'First', type: 'standard', createdOn: '2024-01-
 const ZONE = { ...ACCOUNT, name: 'of.example', accountId: 'a', accountName: 'First' };
 const COUNTS = [10, 100];
 
-/** Creates zones and records, and tells how many rows the last creation of each count read. */
+/** Creates zones and records, and reports how many rows the creation after 10 and after 100 others reads. */
 class Counting extends DurableObject {
   readonly #store: ItemStore;
   #rowsRead: (() => number)[] = [];

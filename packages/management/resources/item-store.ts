@@ -1,7 +1,7 @@
-// The store of an object: items in named collections, and single documents.
+// Stores the data of an object: items in named collections, and single documents.
 //
-// Items are JSON in one table and can be found by their fields; documents are values under a key. All
-// methods are synchronous, so a call is one transaction.
+// Items are JSON in one table and can be found by their fields; documents are values under a key. All methods are
+// synchronous, so that a call is one transaction.
 
 import type { DurableObjectStorage } from '@ctx-storage/core/storage';
 import { apiError } from '../call/call.ts';
@@ -24,14 +24,14 @@ export type FilterKind =
 
 /** A condition on one field. Only `is`, `is not` and `one of` distinguish upper and lower case. */
 export interface Filter {
-  /** One field, or several whose texts are joined. */
+  /** The name of a field, or several names, whose texts are joined by spaces. */
   readonly field: string | readonly string[];
   readonly kind: FilterKind;
-  /** Booleans are `1` and `0`; for `one of`, a JSON list. */
+  /** The value to compare with: 1 or 0 for a boolean, a JSON list for `one of`. `present` and `absent` ignore it. */
   readonly value: string | number;
 }
 
-/** A field of an item in another collection, whose id is in a field of the item. */
+/** Orders items by a field of an item in another collection, whose id is in the field `idField`. */
 export interface FieldOfOther {
   readonly collection: string;
   readonly idField: string;
@@ -40,11 +40,11 @@ export interface FieldOfOther {
 
 export interface Selection {
   readonly filters?: readonly Filter[];
-  /** Whether all filters must match, or any one. @default 'all' */
+  /** Whether all filters must match, or at least one. @default 'all' */
   readonly match?: 'all' | 'any';
-  /** Filters that must match whatever `match` says. */
+  /** Filters that must match in addition, whatever `match` says. */
   readonly always?: readonly Filter[];
-  /** Absent means the order of insertion. */
+  /** The field to order by; absent means the order of insertion. */
   readonly order?: string | FieldOfOther | undefined;
   readonly descending?: boolean;
   readonly page?: ListPage;
@@ -62,7 +62,10 @@ const CONDITIONS: Readonly<Record<FilterKind, (column: string) => string>> = {
   absent: (column) => `coalesce(${column}, '') = ''`,
 };
 
-/** As JSON. An object stores rows up to 2 MB, and values up to 128 KiB with up to two bytes a character. */
+/**
+ * The limits of an item and a document as JSON. An object stores rows of up to 2 MB, and values of up to 128 KiB with
+ * up to two bytes for each character.
+ */
 const ITEM_BYTES_MAX = 1_000_000;
 const DOCUMENT_BYTES_MAX = 64_000;
 
@@ -76,14 +79,14 @@ export class ItemStore {
         sequence INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, id TEXT NOT NULL,
         body TEXT NOT NULL, UNIQUE (collection, id))`,
     );
-    // Used by `is` on these fields in this order, which finds duplicate zones and records.
+    // Conditions `is` on these fields, in this order, use this index to find duplicate zones and records.
     storage.sql.exec(
       `CREATE INDEX IF NOT EXISTS items_by_name ON items
-        (collection, ${['name', 'type', 'content'].map(bound).join(', ')})`,
+        (collection, ${['name', 'type', 'content'].map(sqlExpressionOf).join(', ')})`,
     );
   }
 
-  /** Runs the call; if it throws, its writes are undone. */
+  /** Runs the function as a transaction; if it throws, its writes are undone. */
   transaction<T>(run: () => T): T {
     return this.#storage.transactionSync(run);
   }
@@ -92,13 +95,13 @@ export class ItemStore {
     return this.#storage.kv.get<T>(name);
   }
 
-  /** @throws ApiError 413 if it is too large to store */
+  /** Stores the document. @throws ApiError 413 if it is too large */
   putDocument(name: string, value: unknown): void {
-    jsonOf(value, DOCUMENT_BYTES_MAX);
+    jsonWithin(value, DOCUMENT_BYTES_MAX);
     this.#storage.kv.put(name, value);
   }
 
-  /** Deletes everything. */
+  /** Deletes all items and documents. */
   clear(): void {
     this.#storage.sql.exec('DELETE FROM items');
     for (const [key] of [...this.#storage.kv.list()]) this.#storage.kv.delete(key);
@@ -125,7 +128,7 @@ export class Collection<T extends Item> {
     return row && (JSON.parse(String(row.body)) as T);
   }
 
-  /** All ids, in the order of insertion. */
+  /** Returns all ids in the order of insertion. */
   ids(): string[] {
     return this.#sql
       .exec('SELECT id FROM items WHERE collection = ? ORDER BY sequence', this.#name)
@@ -133,7 +136,7 @@ export class Collection<T extends Item> {
       .map(({ id }) => String(id));
   }
 
-  /** An item that matches every filter. */
+  /** Returns one item that matches every filter. */
   first(filters: readonly Filter[]): T | undefined {
     const { where, bindings } = this.#where({ filters });
     const [row] = this.#sql
@@ -142,15 +145,15 @@ export class Collection<T extends Item> {
     return row && (JSON.parse(String(row.body)) as T);
   }
 
-  /** The items of the list page, and the number of items on all list pages. */
+  /** Returns the items of the page, and the number of items on all pages. */
   find(selection: Selection = {}): { readonly items: T[]; readonly total: number } {
     const { order, descending = false, page } = selection;
     const { where, bindings } = this.#where(selection);
     const direction = descending ? 'DESC' : 'ASC';
-    const by = `${order ? `${ordered(order)} ${direction}, ` : ''}sequence ${direction}`;
+    const orderBy = `${order ? `${orderExpressionOf(order)} ${direction}, ` : ''}sequence ${direction}`;
     const limits = page ? [page.size, (page.number - 1) * page.size] : [-1, 0];
     const rows = this.#sql.exec(
-      `SELECT body FROM items WHERE ${where} ORDER BY ${by} LIMIT ? OFFSET ?`,
+      `SELECT body FROM items WHERE ${where} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
       ...bindings,
       ...limits,
     );
@@ -167,7 +170,7 @@ export class Collection<T extends Item> {
   } {
     const bindings: (string | number)[] = [this.#name];
     const condition = ({ field, kind, value }: Filter) => {
-      const text = CONDITIONS[kind](bound(field)).replaceAll(/\?1?/g, () => {
+      const text = CONDITIONS[kind](sqlExpressionOf(field)).replaceAll(/\?1?/g, () => {
         bindings.push(value);
         return '?';
       });
@@ -178,29 +181,29 @@ export class Collection<T extends Item> {
     return { where: parts.join(' AND '), bindings };
   }
 
-  /** @throws ApiError 413 if it is too large to store */
+  /** Adds the item. @throws ApiError 413 if it is too large */
   insert(item: T): T {
     this.#sql.exec(
       'INSERT INTO items (collection, id, body) VALUES (?, ?, ?)',
       this.#name,
       item.id,
-      jsonOf(item, ITEM_BYTES_MAX),
+      jsonWithin(item, ITEM_BYTES_MAX),
     );
     return item;
   }
 
-  /** @throws ApiError 413 if it is too large to store */
+  /** Replaces the item that has the same id. @throws ApiError 413 if it is too large */
   replace(item: T): T {
     this.#sql.exec(
       'UPDATE items SET body = ? WHERE collection = ? AND id = ?',
-      jsonOf(item, ITEM_BYTES_MAX),
+      jsonWithin(item, ITEM_BYTES_MAX),
       this.#name,
       item.id,
     );
     return item;
   }
 
-  /** Returns whether it existed. */
+  /** Removes the item, and returns whether it existed. */
   remove(id: string): boolean {
     const existed = this.get(id) !== undefined;
     this.#sql.exec('DELETE FROM items WHERE collection = ? AND id = ?', this.#name, id);
@@ -208,7 +211,7 @@ export class Collection<T extends Item> {
   }
 }
 
-function jsonOf(value: unknown, bytesMax: number): string {
+function jsonWithin(value: unknown, bytesMax: number): string {
   const json = JSON.stringify(value);
   const isShort = json.length <= bytesMax && new TextEncoder().encode(json).length <= bytesMax;
   if (isShort) return json;
@@ -218,15 +221,15 @@ function jsonOf(value: unknown, bytesMax: number): string {
   );
 }
 
-function ordered(by: string | FieldOfOther): string {
-  if (typeof by === 'string') return bound(by);
-  const { collection, idField, field } = by;
+function orderExpressionOf(order: string | FieldOfOther): string {
+  if (typeof order === 'string') return sqlExpressionOf(order);
+  const { collection, idField, field } = order;
   return `(SELECT json_extract(other.body, '$.${field}') FROM items AS other
     WHERE other.collection = '${collection}' AND other.id = json_extract(items.body, '$.${idField}'))`;
 }
 
-/** A field as SQL. Names come from this package only, never from a request. */
-function bound(field: string | readonly string[]): string {
+/** Writes a field as an SQL expression. Field names never come from a request, so they need no escaping. */
+function sqlExpressionOf(field: string | readonly string[]): string {
   if (typeof field === 'string') return `json_extract(body, '$.${field}')`;
-  return `(${field.map((name) => `coalesce(${bound(name)}, '')`).join(` || ' ' || `)})`;
+  return `(${field.map((name) => `coalesce(${sqlExpressionOf(name)}, '')`).join(` || ' ' || `)})`;
 }

@@ -1,4 +1,5 @@
-// The parameters that lists accept: filters and orders of the SDK's types; everything else is refused.
+// Tests the parameters that lists accept: the filters and orders of the SDK's types work, and everything else is
+// refused.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID, OTHER_ACCOUNT_ID, startProvider, type TestProvider } from '../e2e/provider.ts';

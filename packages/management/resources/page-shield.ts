@@ -1,5 +1,5 @@
-// The settings of a zone's page protection. Nothing is observed, so scripts, connections and cookies are
-// empty lists; policies are a collection.
+// Shows and changes the settings of a zone's page protection. The emulator observes no traffic, so scripts, connections
+// and cookies are empty lists; policies are a collection.
 
 import * as v from 'valibot';
 import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';
@@ -14,7 +14,7 @@ const Patch = v.partial(
   }),
 );
 
-const FIRST = {
+const INITIAL_SETTINGS = {
   enabled: false,
   use_cloudflare_reporting_endpoint: true,
   use_connection_url_path: false,
@@ -35,5 +35,10 @@ export function editPageShield(store: ItemStore, call: RoutedCall): Answer {
 }
 
 function settingsOf(store: ItemStore, call: RoutedCall): object {
-  return store.document<object>('page_shield') ?? { ...FIRST, updated_at: call.zone!.createdOn };
+  return (
+    store.document<object>('page_shield') ?? {
+      ...INITIAL_SETTINGS,
+      updated_at: call.zone!.createdOn,
+    }
+  );
 }

@@ -1,4 +1,4 @@
-// Load balancer pools of an account or of the user. They balance no traffic and probe nothing.
+// Load balancer pools of an account or of the user. They balance no traffic and check no server.
 //
 // Fields and their limits follow the types of the npm package `cloudflare` (3.5.0 and 7.3.0).
 
@@ -9,15 +9,15 @@ import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import type { Collection, Filter, Item, ItemStore } from './item-store.ts';
 
-/** The feature that a change admits for `notification_email` to exist. */
+/** The name in `admitted` of calls for which `notification_email` still exists. */
 export const NOTIFICATION_EMAIL = 'field notification_email';
 
-const NONE = '';
-/** One address, several separated by commas, or empty. */
+const NO_ADDRESS = '';
+/** The field's value: one address, several separated by commas, or empty. */
 const addresses = v.pipe(
   v.string(),
   v.check(
-    (text) => text === NONE || text.split(',').every((part) => v.is(address, part.trim())),
+    (text) => text === NO_ADDRESS || text.split(',').every((part) => v.is(address, part.trim())),
     'must be one address or a comma-delimited list',
   ),
 );
@@ -49,14 +49,14 @@ const PoolForm = v.object({
 });
 
 /** A patch of all pools can only remove the addresses. */
-const AllPatch = v.object({ notification_email: v.literal(NONE) });
+const AllPatch = v.object({ notification_email: v.literal(NO_ADDRESS) });
 
 interface Pool extends Item, v.InferOutput<typeof PoolForm> {
   readonly created_on: string;
   readonly modified_on: string;
 }
 
-const PAGE_SIZES = { usual: 50, most: 1000 };
+const PAGE_SIZES = { defaultSize: 50, maxSize: 1000 };
 
 export function listPools(store: ItemStore, call: RoutedCall): Answer {
   const query = listQuery(call, { texts: ['monitor'] });
@@ -66,74 +66,77 @@ export function listPools(store: ItemStore, call: RoutedCall): Answer {
     monitor === undefined ? [] : [{ field: 'monitor', kind: 'is', value: monitor }];
   const { items, total } = pools(store).find({ filters, order: 'name', page });
   return listPageAnswer(
-    items.map((pool) => shown(call, pool)),
+    items.map((pool) => forClients(call, pool)),
     total,
     page,
   );
 }
 
 export function showPool(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(shown(call, known(store, call)));
+  return succeeded(forClients(call, existingPool(store, call)));
 }
 
 export function createPool(store: ItemStore, call: RoutedCall): Answer {
-  const form = validate(PoolForm, withoutOldFields(call, fieldsOf(call.body)));
+  const form = validate(PoolForm, withoutRetiredFields(call, fieldsOf(call.body)));
   const times = { created_on: call.nowIso, modified_on: call.nowIso };
-  return succeeded(shown(call, pools(store).insert({ id: call.ids[0]!, ...form, ...times })));
+  return succeeded(forClients(call, pools(store).insert({ id: call.ids[0]!, ...form, ...times })));
 }
 
 export function editPool(store: ItemStore, call: RoutedCall): Answer {
-  const pool = known(store, call);
-  return rewrite(store, call, pool, { ...pool, ...withoutOldFields(call, fieldsOf(call.body)) });
+  const pool = existingPool(store, call);
+  return checkAndReplace(store, call, pool, {
+    ...pool,
+    ...withoutRetiredFields(call, fieldsOf(call.body)),
+  });
 }
 
-/** A replacement keeps the addresses if the caller cannot see them. */
+/** Replaces a pool. It keeps the stored addresses if the field does not exist on the day of the call. */
 export function replacePool(store: ItemStore, call: RoutedCall): Answer {
-  const pool = known(store, call);
+  const pool = existingPool(store, call);
   const { notification_email } = pool;
-  const hidden = isAdmitted(call) ? {} : { notification_email };
-  return rewrite(store, call, pool, {
-    ...withoutOldFields(call, fieldsOf(call.body)),
-    ...hidden,
+  const keptFields = hasNotificationEmail(call) ? {} : { notification_email };
+  return checkAndReplace(store, call, pool, {
+    ...withoutRetiredFields(call, fieldsOf(call.body)),
+    ...keptFields,
   });
 }
 
 export function editPools(store: ItemStore, call: RoutedCall): Answer {
-  const patch = isAdmitted(call) ? validate(AllPatch, call.body) : {};
+  const patch = hasNotificationEmail(call) ? validate(AllPatch, call.body) : {};
   const changed = pools(store)
     .find({ order: 'name' })
     .items.map((pool) => pools(store).replace({ ...pool, ...patch, modified_on: call.nowIso }));
-  return succeeded(changed.map((pool) => shown(call, pool)));
+  return succeeded(changed.map((pool) => forClients(call, pool)));
 }
 
 export function removePool(store: ItemStore, call: RoutedCall): Answer {
-  const { id } = known(store, call);
+  const { id } = existingPool(store, call);
   pools(store).remove(id);
   return succeeded({ id });
 }
 
-function rewrite(store: ItemStore, call: RoutedCall, pool: Pool, fields: object): Answer {
+function checkAndReplace(store: ItemStore, call: RoutedCall, pool: Pool, fields: object): Answer {
   const form = validate(PoolForm, fields);
   const { id, created_on } = pool;
   const changed = { id, ...form, created_on, modified_on: call.nowIso };
-  return succeeded(shown(call, pools(store).replace(changed)));
+  return succeeded(forClients(call, pools(store).replace(changed)));
 }
 
-function withoutOldFields(call: RoutedCall, fields: object): object {
-  if (isAdmitted(call)) return fields;
+function withoutRetiredFields(call: RoutedCall, fields: object): object {
+  if (hasNotificationEmail(call)) return fields;
   const { notification_email, ...rest } = fields as { notification_email?: unknown };
   return rest;
 }
 
-function isAdmitted({ admitted }: RoutedCall): boolean {
+function hasNotificationEmail({ admitted }: RoutedCall): boolean {
   return admitted.includes(NOTIFICATION_EMAIL);
 }
 
-function shown(call: RoutedCall, pool: Pool): object {
-  return withoutOldFields(call, pool);
+function forClients(call: RoutedCall, pool: Pool): object {
+  return withoutRetiredFields(call, pool);
 }
 
-function known(store: ItemStore, { params }: RoutedCall): Pool {
+function existingPool(store: ItemStore, { params }: RoutedCall): Pool {
   const id = params.pool_id!;
   const pool = pools(store).get(id);
   if (pool === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no pool ${id}.`);

@@ -1,4 +1,4 @@
-// The RFCs' rules for records: which data is refused, and how names and content are written.
+// Tests the RFCs' rules for records: which data is refused, and how names and content are written.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID, startProvider, type TestProvider } from '../e2e/provider.ts';
@@ -13,7 +13,7 @@ afterAll(() => provider.close());
 
 let count = 0;
 
-/** Names of their own keep records apart. */
+/** Creates a record. Each record gets a name of its own, unless the form has one. */
 function send(form: object, to = zone) {
   const body = { name: `_s${count++}._tcp`, ...form };
   return provider.call(`POST /zones/${to.id}/dns_records`, { body });

@@ -1,4 +1,4 @@
-// Zone settings: list, show, patch one, patch several at once.
+// Lists and shows zone settings, and patches one or several at once.
 
 import * as v from 'valibot';
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
@@ -16,35 +16,35 @@ interface Stored {
   readonly modified_on: string;
 }
 
-/** The feature that a change admits for a retired setting to exist. */
+/** Returns the name in `admitted` of calls for which a retired setting still exists. */
 export function settingFeature(id: string): string {
   return `setting ${id}`;
 }
 
 export function listSettings(store: ItemStore, call: RoutedCall): Answer {
-  const retired = [...RETIRED_SETTINGS.keys()].filter((id) => isAdmitted(call, id));
+  const retired = [...RETIRED_SETTINGS.keys()].filter((id) => existsOnDay(call, id));
   const ids = [...SETTINGS.keys(), ...retired].sort();
-  const settings = ids.map((id) => show(store, id, kindOf(call, id)));
+  const settings = ids.map((id) => show(store, id, requireKind(call, id)));
   return { ...succeeded(settings), dnsSettings: [readDnsSettings(store, 'zone')] };
 }
 
 export function showSetting(store: ItemStore, call: RoutedCall): Answer {
   const id = call.params.setting_id!;
-  return succeeded(show(store, id, kindOf(call, id)));
+  return succeeded(show(store, id, requireKind(call, id)));
 }
 
 export function editSetting(store: ItemStore, call: RoutedCall): Answer {
   const id = call.params.setting_id!;
-  const kind = kindOf(call, id);
+  const kind = requireKind(call, id);
   return succeeded(edit(store, call, id, kind, fieldsOf(call.body ?? {}), ''));
 }
 
-/** All or nothing: if one item is invalid, none is written. */
+/** Patches several settings. If one item is invalid, none is written. */
 export function editSettings(store: ItemStore, call: RoutedCall): Answer {
   const { items } = validate(BulkPatch, call.body);
   const edited = items.map((item, index) => {
     const { id } = item;
-    const kind = knownKind(call, id);
+    const kind = findKind(call, id);
     if (kind === undefined) {
       throw apiError('FIELD_INVALID', `There is no setting "${id}".`, `/items/${index}/id`);
     }
@@ -54,17 +54,17 @@ export function editSettings(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(edited);
 }
 
-function kindOf(call: RoutedCall, id: string): SettingKind {
-  const kind = knownKind(call, id);
+function requireKind(call: RoutedCall, id: string): SettingKind {
+  const kind = findKind(call, id);
   if (kind === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no setting "${id}".`);
   return kind;
 }
 
-function knownKind(call: RoutedCall, id: string): SettingKind | undefined {
-  return SETTINGS.get(id) ?? (isAdmitted(call, id) ? RETIRED_SETTINGS.get(id) : undefined);
+function findKind(call: RoutedCall, id: string): SettingKind | undefined {
+  return SETTINGS.get(id) ?? (existsOnDay(call, id) ? RETIRED_SETTINGS.get(id) : undefined);
 }
 
-function isAdmitted(call: RoutedCall, id: string): boolean {
+function existsOnDay(call: RoutedCall, id: string): boolean {
   return call.admitted.includes(settingFeature(id));
 }
 
@@ -72,7 +72,7 @@ function show(store: ItemStore, id: string, kind: SettingKind): object {
   const stored = store.document<Stored>(`setting ${id}`);
   return {
     id,
-    [kind.field ?? 'value']: stored?.value ?? kind.first,
+    [kind.field ?? 'value']: stored?.value ?? kind.initial,
     editable: true,
     modified_on: stored?.modified_on ?? null,
   };

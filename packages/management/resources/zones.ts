@@ -1,5 +1,5 @@
-// The zones, as clients see them. They are in the directory, so that one object can answer a list. The
-// records and settings of each zone are in an object of its own.
+// The zones as clients see them. They are all in the directory, so that one object can answer a list. The records and
+// settings of each zone are in an object of its own.
 
 import * as v from 'valibot';
 import {
@@ -12,7 +12,7 @@ import {
 import { type ListParameters, listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
-import { accountOfForm, accounts, DIRECTORY_PAGES, visibleOf } from './account-list.ts';
+import { accountOfForm, accounts, DIRECTORY_PAGES, visibleAccountsFilter } from './account-list.ts';
 import { dnsName, hostName } from './dns-names.ts';
 import type { Collection, FieldOfOther, Filter, ItemStore } from './item-store.ts';
 
@@ -39,11 +39,11 @@ const ZonePatch = v.partial(
 interface Zone extends Omit<ZoneIdentity, 'accountName'> {
   readonly paused?: boolean;
   readonly vanityNameServers?: readonly string[];
-  /** Absent until the first change. */
+  /** The time of the last change; absent until the first one. */
   readonly modifiedOn?: string;
 }
 
-/** The free plan; the description shows no plans. */
+/** The plan of every zone, because the provider's published description shows no plans. */
 const PLAN = {
   id: '00000000000000000000000000000001',
   name: 'Free',
@@ -57,8 +57,11 @@ const PLAN = {
   legacy_discount: false,
 };
 
-/** Those of the npm package `cloudflare`; all zones of the emulator are active and have one plan. */
-const LIST: ListParameters = {
+/**
+ * The query parameters of the list: those of the npm package `cloudflare`. All zones of the emulator are active and
+ * have one plan.
+ */
+const LIST_PARAMETERS: ListParameters = {
   texts: ['name', 'account.id', 'account.name'],
   words: {
     status: ['initializing', 'pending', 'active', 'moved'],
@@ -76,7 +79,7 @@ const ORDERS: Readonly<Record<string, string | FieldOfOther>> = {
 };
 
 export function listZones(store: ItemStore, call: RoutedCall): Answer {
-  const query = listQuery(call, LIST);
+  const query = listQuery(call, LIST_PARAMETERS);
   const page = listPageOf(query, DIRECTORY_PAGES);
   const { items, total } = zones(store).find({
     filters: filtersOf(store, query),
@@ -84,16 +87,19 @@ export function listZones(store: ItemStore, call: RoutedCall): Answer {
     order: ORDERS[query.order ?? ''],
     descending: query.direction === 'desc',
     page,
-    always: [...visibleOf(call, 'accountId'), ...(query.type === undefined ? [NOT_INTERNAL] : [])],
+    always: [
+      ...visibleAccountsFilter(call, 'accountId'),
+      ...(query.type === undefined ? [NOT_INTERNAL] : []),
+    ],
   });
   return listPageAnswer(
-    items.map((zone) => shown(store, zone)),
+    items.map((zone) => forClients(store, zone)),
     total,
     page,
   );
 }
 
-/** Internal zones are listed only where their type is asked for. */
+/** Excludes internal zones from a list that does not ask for a type. */
 const NOT_INTERNAL: Filter = { field: 'type', kind: 'is not', value: 'internal' };
 
 function filtersOf(store: ItemStore, query: RoutedCall['query']): Filter[] {
@@ -101,24 +107,27 @@ function filtersOf(store: ItemStore, query: RoutedCall['query']): Filter[] {
   const accountId = query['account.id'];
   const accountName = query['account.name'];
   const filters: Filter[] = [];
-  const want = (field: string, values: readonly string[]) =>
+  const addFilter = (field: string, values: readonly string[]) =>
     filters.push({ field, kind: 'one of', value: JSON.stringify(values) });
   if (name !== undefined) {
     const value = dnsName(withoutOperator('name', name)) ?? name;
     filters.push({ field: 'name', kind: 'is', value });
   }
-  if (accountId !== undefined) want('accountId', [accountId]);
+  if (accountId !== undefined) addFilter('accountId', [accountId]);
   if (accountName !== undefined) {
-    want('accountId', accountsNamed(store, withoutOperator('account.name', accountName)));
+    addFilter('accountId', accountsNamed(store, withoutOperator('account.name', accountName)));
   }
-  if (type !== undefined) want('type', type.split(','));
+  if (type !== undefined) addFilter('type', type.split(','));
   if (status !== undefined) {
     filters.push({ field: 'id', kind: status === 'active' ? 'present' : 'absent', value: '' });
   }
   return filters;
 }
 
-/** The package's types name operators for these filters, but show no spelling. */
+/**
+ * Refuses a value that begins with an operator. The SDK's types name operators for these filters, but do not show how
+ * they are written.
+ */
 function withoutOperator(parameter: string, value: string): string {
   const [operator] =
     /^(?:equal|not_equal|(?:starts_with|ends_with|contains)(?:_case_sensitive)?):/.exec(value) ??
@@ -141,27 +150,27 @@ export function createZone(store: ItemStore, call: RoutedCall): Answer {
     type: form.type,
     createdOn: call.nowIso,
   });
-  return succeeded(shown(store, zone));
+  return succeeded(forClients(store, zone));
 }
 
 export function showZone(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(shown(store, known(store, call)));
+  return succeeded(forClients(store, existingZone(store, call)));
 }
 
 export function editZone(store: ItemStore, call: RoutedCall): Answer {
   const { type, paused, vanity_name_servers } = validate(ZonePatch, call.body);
   const changed = zones(store).replace({
-    ...known(store, call),
+    ...existingZone(store, call),
     ...(type !== undefined && { type }),
     ...(paused !== undefined && { paused }),
     ...(vanity_name_servers && { vanityNameServers: vanity_name_servers }),
     modifiedOn: call.nowIso,
   });
-  return succeeded(shown(store, changed));
+  return succeeded(forClients(store, changed));
 }
 
 export function removeZone(store: ItemStore, call: RoutedCall): Answer {
-  const { id } = known(store, call);
+  const { id } = existingZone(store, call);
   zones(store).remove(id);
   return succeeded({ id });
 }
@@ -172,7 +181,7 @@ export function eraseZone(store: ItemStore, call: RoutedCall): Answer {
   return succeeded({ id: call.params.zone_id });
 }
 
-/** The identity of the zone; undefined if it does not exist. */
+/** Returns the identity of the zone; undefined if it does not exist. */
 export function zoneIdentity(store: ItemStore, id: string): ZoneIdentity | undefined {
   const zone = zones(store).get(id);
   if (zone === undefined) return undefined;
@@ -184,8 +193,8 @@ export function zoneIds(store: ItemStore): string[] {
   return zones(store).ids();
 }
 
-/** The zone as clients see it. */
-function shown(store: ItemStore, zone: Zone): object {
+/** Converts a stored zone to the form that clients see. */
+function forClients(store: ItemStore, zone: Zone): object {
   const { id, name, type, accountId, createdOn, modifiedOn = createdOn } = zone;
   return {
     id,
@@ -210,8 +219,8 @@ function shown(store: ItemStore, zone: Zone): object {
   };
 }
 
-/** The zone may have been deleted since the edge read its identity. */
-function known(store: ItemStore, { params }: RoutedCall): Zone {
+/** Reads the zone again, because it may have been deleted since the edge read its identity. */
+function existingZone(store: ItemStore, { params }: RoutedCall): Zone {
   const id = params.zone_id!;
   const zone = zones(store).get(id);
   if (zone === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no zone ${id}.`);
@@ -222,7 +231,7 @@ function accountName(store: ItemStore, { accountId }: Zone): string {
   return accounts(store).get(accountId)!.name;
 }
 
-/** The ids of the accounts of that name. */
+/** Returns the ids of the accounts with that name. */
 function accountsNamed(store: ItemStore, name: string): string[] {
   const filters: Filter[] = [{ field: 'name', kind: 'exact', value: name }];
   return accounts(store)

@@ -1,6 +1,6 @@
-// Finds the route of a method and path, by the matcher of the schedule: the most exact shape wins.
+// Finds the route of a method and path. If several match, the most exact shape wins.
 //
-// Tells paths that exist with other methods apart from paths that do not exist.
+// It tells paths that exist with other methods apart from paths that do not exist.
 
 import { METHODS, type Method } from '../call/call.ts';
 import { mostExact, segmentsOf } from '../schedule/paths.ts';
@@ -31,13 +31,13 @@ export class RouteTable<T> {
     return allow.length > 0 ? { kind: 'wrong method', allow } : { kind: 'unknown' };
   }
 
-  /** Undefined also if the method is not in `METHODS`: requests may have any method. */
+  /** Returns undefined also if the method is not in `METHODS`, because requests may have any method. */
   #find(method: Method, segments: readonly string[]) {
     return mostExact(this.#rows.get(method) ?? [], ({ shape }) => shape, segments);
   }
 }
 
-/** The two parts of `GET /zones/:zone_id`. */
+/** Splits an operation such as `GET /zones/:zone_id` into method and path. */
 export function operationOf(text: string): { readonly method: Method; readonly path: string } {
   const [method, path] = text.split(' ') as [Method, string];
   return { method, path };

@@ -1,7 +1,7 @@
-// Every route of the interface in its newest form: its owner, its handler, and the edge's step after a
+// Every route of the interface in its newest form: the object that answers, its handler, and the step that follows a
 // success.
 //
-// Paths of older forms are not here: changes convert them to these.
+// Paths that exist only in older forms are not here, because changes convert them to these.
 
 import type { Answer, RoutedCall } from '../call/call.ts';
 import * as accountList from '../resources/account-list.ts';
@@ -20,23 +20,23 @@ import * as settings from '../resources/zone-settings.ts';
 import * as zones from '../resources/zones.ts';
 import { operationOf, RouteTable } from './route-table.ts';
 
-/** The kind of object that answers. */
+/** The kind of object that answers a route. */
 export type Owner = 'zone' | 'account' | 'directory';
 
 /**
- * The step after a success. `show` lets the object of each account show it; `write` passes the body of
- * a creation to the new object; `update` sends the changes to the directory; `erase` deletes a zone's
- * data.
+ * The step that the edge performs after a success. `show accounts` lets the object of each account show it; `write
+ * account` passes the body of a creation to the new object; `update account` sends the changes to the directory; `erase
+ * zone` deletes a zone's data.
  */
-export type After = 'show accounts' | 'write account' | 'update account' | 'erase zone';
+export type NextStep = 'show accounts' | 'write account' | 'update account' | 'erase zone';
 
 export interface Route {
   readonly owner: Owner;
   readonly handle: (store: ItemStore, call: RoutedCall) => Answer;
-  readonly after?: After;
+  readonly nextStep?: NextStep;
 }
 
-type Row = readonly [operation: string, owner: Owner, handle: Route['handle'], after?: After];
+type Row = readonly [operation: string, owner: Owner, handle: Route['handle'], nextStep?: NextStep];
 
 const RECORDS = '/zones/:zone_id/dns_records';
 
@@ -88,7 +88,7 @@ function poolRows(path: string, owner: Owner): Row[] {
   ];
 }
 
-/** Routes between the edge and the objects, which clients cannot reach. */
+/** Routes of calls that the edge itself makes; clients cannot reach them. */
 const INTERNAL_ROWS: readonly Row[] = [
   ['GET /identities', 'directory', directory.identify],
   ['POST /identities', 'directory', accountList.ensureAccounts],
@@ -97,9 +97,9 @@ const INTERNAL_ROWS: readonly Row[] = [
   ['DELETE /erased/:zone_id', 'zone', zones.eraseZone],
 ];
 
-/** Routes for clients. */
+/** Returns the routes that clients can reach. */
 export function publicRoutes(): RouteTable<Route> {
-  const table = filled(ROWS);
+  const table = tableOf(ROWS);
   for (const kind of COLLECTIONS) {
     for (const { method, path, handle } of collectionHandlers(kind)) {
       table.add(method, path, { owner: kind.owner, handle });
@@ -109,14 +109,14 @@ export function publicRoutes(): RouteTable<Route> {
 }
 
 export function internalRoutes(): RouteTable<Route> {
-  return filled(INTERNAL_ROWS);
+  return tableOf(INTERNAL_ROWS);
 }
 
-function filled(rows: readonly Row[]): RouteTable<Route> {
+function tableOf(rows: readonly Row[]): RouteTable<Route> {
   const table = new RouteTable<Route>();
-  for (const [operation, owner, handle, after] of rows) {
+  for (const [operation, owner, handle, nextStep] of rows) {
     const { method, path } = operationOf(operation);
-    table.add(method, path, { owner, handle, ...(after && { after }) });
+    table.add(method, path, { owner, handle, ...(nextStep && { nextStep }) });
   }
   return table;
 }

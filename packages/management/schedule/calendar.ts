@@ -1,17 +1,17 @@
-// The schedule as a calendar file (RFC 5545): one all-day event for each entry.
+// Writes the schedule as a calendar file (RFC 5545) with one all-day event for each entry.
 
 import { EMULATOR } from '@ctx-storage/command-line/emulator';
 import { SCHEDULE } from './data.ts';
 import type { Schedule, ScheduleEntry } from './entry.ts';
 
 export interface CalendarOptions {
-  /** @default the described interface's schedule */
+  /** The schedule to write. @default the built-in schedule */
   readonly schedule?: Schedule;
-  /** The time of writing, in milliseconds since the epoch; every event must contain it. */
+  /** The current time, in milliseconds since the epoch, which every event must contain. */
   readonly nowMs: number;
 }
 
-/** The text of an `.ics` file. */
+/** Returns the text of an `.ics` file. */
 export function scheduleCalendar({ schedule = SCHEDULE, nowMs }: CalendarOptions): string {
   const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
   const lines = [
@@ -23,7 +23,7 @@ export function scheduleCalendar({ schedule = SCHEDULE, nowMs }: CalendarOptions
     'END:VCALENDAR',
   ];
   return lines
-    .flatMap(folded)
+    .flatMap(foldLine)
     .map((line) => `${line}\r\n`)
     .join('');
 }
@@ -33,17 +33,17 @@ function eventLines(entry: ScheduleEntry, stamp: string): string[] {
     'BEGIN:VEVENT',
     `UID:${entry.id}@${EMULATOR}`,
     `DTSTAMP:${stamp}`,
-    // Without an end, an all-day event lasts one day.
+    // An all-day event without an end lasts one day.
     `DTSTART;VALUE=DATE:${entry.date.replaceAll('-', '')}`,
     `SUMMARY:${escaped(entry.title)}`,
-    `DESCRIPTION:${escaped(describe(entry))}`,
+    `DESCRIPTION:${escaped(descriptionOf(entry))}`,
     `CATEGORIES:${entry.kind}`,
     'TRANSP:TRANSPARENT',
     'END:VEVENT',
   ];
 }
 
-function describe({ operations, affected = [], replacement, note }: ScheduleEntry): string {
+function descriptionOf({ operations, affected = [], replacement, note }: ScheduleEntry): string {
   const parts = [
     ...operations.map(({ method, path }) => `Ends: ${method} ${path}`),
     ...affected.map(({ method, path }) => `Changes: ${method} ${path}`),
@@ -59,8 +59,8 @@ function escaped(text: string): string {
 
 const LINE_BYTES_MAX = 75;
 
-/** Splits a line into parts of at most 75 bytes; continuations begin with a space. */
-function folded(line: string): string[] {
+/** Splits a line into lines of at most 75 bytes; each continuation begins with a space. */
+function foldLine(line: string): string[] {
   const encoder = new TextEncoder();
   const lines: string[] = [];
   let current = '';

@@ -1,4 +1,4 @@
-// Every fact of the described interface is in the schedule, and no other.
+// Tests that the schedule contains everything in the provider's published description, and nothing else.
 
 import { describe, expect, test } from 'vitest';
 import { SCHEDULE } from './data.ts';
@@ -7,7 +7,7 @@ import type { Operation } from './entry.ts';
 import { datesOf, lookup } from './lookup.ts';
 import { normalPath } from './paths.ts';
 
-/** Date, methods and path of each group, in the spelling of its source. */
+/** The date, methods and path of each group of operations that end, as the published description spells them. */
 const ENDING = `
 2025-06-15 GET,POST,PATCH,PUT,DELETE /zones/:zone_id/firewall/rules
 2025-06-15 GET,PATCH,PUT,DELETE /zones/:zone_id/firewall/rules/:rule_id
@@ -68,7 +68,10 @@ const AFFECTED = `
 2024-10-01 POST /zones/:zone_id/dns_records
 `;
 
-/** Where the description gives a field without its operations, or a setting without the list it is in. */
+/**
+ * Operations that the published description does not list: it gives a field without its operations, or a setting
+ * without the list that contains it.
+ */
 const INFERRED = `
 2023-04-03 GET,POST,PATCH /accounts/:account_id/load_balancers/pools
 2023-04-03 GET,PATCH,PUT /accounts/:account_id/load_balancers/pools/:pool_id
@@ -122,7 +125,7 @@ function lines(text: string): string[] {
   return text.trim().split('\n');
 }
 
-/** `2025-06-15 GET /zones/:/filters`: the names of parameters are not part of the fact. */
+/** Returns lines such as `2025-06-15 GET /zones/:/filters`, without the names of parameters. */
 function facts(text: string): string[] {
   return lines(text).flatMap((line) => {
     const [date, methods, path] = line.split(' ') as [string, string, string];

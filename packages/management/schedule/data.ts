@@ -1,12 +1,12 @@
-// The schedule itself: every change of the described interface, with its date.
+// The built-in schedule: every change in the provider's published description of the interface, with its date.
 //
-// The dates are those of the description. It never says when a change was announced, so no entry has
-// `announced`; a custom schedule can add it. The path of the DNS settings, `dns_settings`, is that of the
-// npm package `cloudflare`; the description does not show it.
+// The description never says when a change was announced, so no entry has `announced`; a custom schedule can add it.
+// The path of the DNS settings, `dns_settings`, comes from the npm package `cloudflare`, because the description does
+// not show it.
 //
-// Only this file says where a change applies: routes of older forms, headers and the report follow it.
-// Operations marked as inferred are not in the description: lists of settings that contain a retired
-// setting, and operations that have `notification_email` in that package.
+// Only this file says where a change applies: routes of older forms, headers and the report follow it. Operations
+// marked as inferred are not in the description: lists of settings that contain a retired setting, and operations that
+// have `notification_email` in that package.
 
 import type { FieldRule, Operation, Schedule, ScheduleEntry } from './entry.ts';
 
@@ -16,12 +16,12 @@ const ORGANIZATION = '/organizations/:organization_id';
 const CONNECTORS = `${ORGANIZATION}/legacy_connector`;
 const WAF = `${ZONE}/firewall/waf`;
 
-function on(path: string, methods: string): Operation[] {
+function operationsOn(path: string, methods: string): Operation[] {
   return methods.split(' ').map((method) => ({ method: method as Operation['method'], path }));
 }
 
-function inferred(path: string, methods: string): Operation[] {
-  return on(path, methods).map((operation) => ({ ...operation, inferred: true }));
+function inferredOperations(path: string, methods: string): Operation[] {
+  return operationsOn(path, methods).map((operation) => ({ ...operation, inferred: true }));
 }
 
 function inBodies(path: string, rest: Omit<FieldRule, 'in' | 'path'> = {}): FieldRule[] {
@@ -32,28 +32,31 @@ function inBodies(path: string, rest: Omit<FieldRule, 'in' | 'path'> = {}): Fiel
 }
 
 const RECORDS = [
-  ...on(`${ZONE}/dns_records`, 'GET POST'),
-  ...on(`${ZONE}/dns_records/:dns_record_id`, 'GET PATCH PUT'),
+  ...operationsOn(`${ZONE}/dns_records`, 'GET POST'),
+  ...operationsOn(`${ZONE}/dns_records/:dns_record_id`, 'GET PATCH PUT'),
 ];
 
 const POOLS = [`${ACCOUNT}/load_balancers/pools`, '/user/load_balancers/pools'].flatMap((path) => [
-  ...inferred(path, 'GET POST PATCH'),
-  ...inferred(`${path}/:pool_id`, 'GET PATCH PUT'),
+  ...inferredOperations(path, 'GET POST PATCH'),
+  ...inferredOperations(`${path}/:pool_id`, 'GET PATCH PUT'),
 ]);
 
-/** Earlier dates for the end of the groups of rules. It is unknown when they were published. */
-const MOVED_TWICE = [
+/** Earlier dates on which the rules were to end. It is unknown when these dates were published. */
+const EARLIER_DATES = [
   { date: '2024-07-01', source: 'issues of the Terraform provider and its documentation' },
   { date: '2025-01-15', source: 'issues of the Terraform provider and its documentation' },
 ] as const;
 
 function setting(name: string, methods = 'GET PATCH'): Operation[] {
-  return on(`${ZONE}/settings/${name}`, methods);
+  return operationsOn(`${ZONE}/settings/${name}`, methods);
 }
 
-/** A retired setting leaves the list of all settings when its own operations end. */
-function amongAll(id: string): Pick<ScheduleEntry, 'affected' | 'fields'> {
-  return { affected: inferred(`${ZONE}/settings`, 'GET PATCH'), fields: settingInBodies(id) };
+/** Describes how a retired setting leaves the list of all settings when its own operations end. */
+function inListOfSettings(id: string): Pick<ScheduleEntry, 'affected' | 'fields'> {
+  return {
+    affected: inferredOperations(`${ZONE}/settings`, 'GET PATCH'),
+    fields: settingInBodies(id),
+  };
 }
 
 function settingInBodies(id: string): FieldRule[] {
@@ -72,17 +75,17 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2020-04-02',
     kind: 'replaced',
     operations: [
-      ...on('/organizations/:organization_id', 'GET PATCH'),
-      ...on(`${ORGANIZATION}/invites`, 'GET POST'),
-      ...on(`${ORGANIZATION}/invites/:identifier`, 'GET PATCH DELETE'),
-      ...on(`${ORGANIZATION}/members`, 'GET'),
-      ...on(`${ORGANIZATION}/members/:identifier`, 'GET PATCH DELETE'),
-      ...on(`${ORGANIZATION}/roles`, 'GET'),
-      ...on(`${ORGANIZATION}/roles/:identifier`, 'GET'),
-      ...on(`${ORGANIZATION}/audit_logs`, 'GET'),
-      ...on(CONNECTORS, 'GET POST'),
-      ...on(`${CONNECTORS}/:identifier`, 'GET PATCH DELETE'),
-      ...on(`${CONNECTORS}/:identifier/zones`, 'GET'),
+      ...operationsOn('/organizations/:organization_id', 'GET PATCH'),
+      ...operationsOn(`${ORGANIZATION}/invites`, 'GET POST'),
+      ...operationsOn(`${ORGANIZATION}/invites/:identifier`, 'GET PATCH DELETE'),
+      ...operationsOn(`${ORGANIZATION}/members`, 'GET'),
+      ...operationsOn(`${ORGANIZATION}/members/:identifier`, 'GET PATCH DELETE'),
+      ...operationsOn(`${ORGANIZATION}/roles`, 'GET'),
+      ...operationsOn(`${ORGANIZATION}/roles/:identifier`, 'GET'),
+      ...operationsOn(`${ORGANIZATION}/audit_logs`, 'GET'),
+      ...operationsOn(CONNECTORS, 'GET POST'),
+      ...operationsOn(`${CONNECTORS}/:identifier`, 'GET PATCH DELETE'),
+      ...operationsOn(`${CONNECTORS}/:identifier/zones`, 'GET'),
     ],
     replacement: { text: 'the accounts API, which is broader and backward compatible' },
     note: 'legacy_connector stands for a path segment with the name of a product.',
@@ -93,8 +96,8 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2021-03-01',
     kind: 'replaced',
     operations: [
-      ...on(`${ZONE}/analytics/dashboard`, 'GET'),
-      ...on(`${ZONE}/analytics/colos`, 'GET'),
+      ...operationsOn(`${ZONE}/analytics/dashboard`, 'GET'),
+      ...operationsOn(`${ZONE}/analytics/colos`, 'GET'),
     ],
     replacement: { text: 'the GraphQL analytics API, which returns only the metrics asked for' },
   },
@@ -103,10 +106,10 @@ const ENTRIES: ScheduleEntry[] = [
     title: 'Image direct upload v1',
     date: '2022-07-01',
     kind: 'replaced',
-    operations: on(`${ACCOUNT}/images/v1/direct_upload`, 'POST'),
+    operations: operationsOn(`${ACCOUNT}/images/v1/direct_upload`, 'POST'),
     replacement: {
       text: 'image direct upload v2, which sets metadata and access and returns the id of the image',
-      operations: on(`${ACCOUNT}/images/v2/direct_upload`, 'POST'),
+      operations: operationsOn(`${ACCOUNT}/images/v2/direct_upload`, 'POST'),
     },
   },
   {
@@ -114,10 +117,10 @@ const ENTRIES: ScheduleEntry[] = [
     title: 'Page protection routes',
     date: '2022-10-11',
     kind: 'path-renamed',
-    operations: on(`${ZONE}/script_monitor/*`, SHIELD_METHODS),
+    operations: operationsOn(`${ZONE}/script_monitor/*`, SHIELD_METHODS),
     replacement: {
       text: 'the segment page_shield in place of script_monitor',
-      operations: on(`${ZONE}/page_shield/*`, SHIELD_METHODS),
+      operations: operationsOn(`${ZONE}/page_shield/*`, SHIELD_METHODS),
     },
   },
   {
@@ -126,8 +129,8 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2023-03-19',
     kind: 'replaced',
     operations: [
-      ...on(`${ACCOUNT}/access/bookmarks`, 'GET'),
-      ...on(`${ACCOUNT}/access/bookmarks/:uuid`, 'GET POST PUT DELETE'),
+      ...operationsOn(`${ACCOUNT}/access/bookmarks`, 'GET'),
+      ...operationsOn(`${ACCOUNT}/access/bookmarks/:uuid`, 'GET POST PUT DELETE'),
     ],
     replacement: { text: 'access applications with their app type' },
   },
@@ -147,9 +150,9 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2023-06-06',
     kind: 'removed',
     operations: [
-      ...on(`${ACCOUNT}/billing/profile`, 'GET'),
-      ...on('/user/billing/profile', 'GET'),
-      ...on('/user/billing/history', 'GET'),
+      ...operationsOn(`${ACCOUNT}/billing/profile`, 'GET'),
+      ...operationsOn('/user/billing/profile', 'GET'),
+      ...operationsOn('/user/billing/history', 'GET'),
     ],
     note: 'The data is shown in the account dashboard.',
   },
@@ -178,8 +181,8 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-02-04',
     kind: 'replaced',
     operations: [
-      ...on(`${ACCOUNT}/tunnels`, 'GET POST'),
-      ...on(`${ACCOUNT}/tunnels/:tunnel_id`, 'GET DELETE'),
+      ...operationsOn(`${ACCOUNT}/tunnels`, 'GET POST'),
+      ...operationsOn(`${ACCOUNT}/tunnels/:tunnel_id`, 'GET DELETE'),
     ],
     replacement: { text: "the tunnel product's own API" },
     note: 'The description does not show that API, and the emulator does not have it.',
@@ -190,7 +193,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-03-31',
     kind: 'removed',
     operations: setting('privacy_pass', 'GET POST'),
-    ...amongAll('privacy_pass'),
+    ...inListOfSettings('privacy_pass'),
     note: 'The legacy tokens ended as an alternative to challenges in September 2023.',
   },
   {
@@ -212,7 +215,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-06-14',
     kind: 'removed',
     operations: setting('server_side_exclude'),
-    ...amongAll('server_side_exclude'),
+    ...inListOfSettings('server_side_exclude'),
   },
   {
     id: 'mobile-redirect',
@@ -220,7 +223,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-06-30',
     kind: 'replaced',
     operations: setting('mobile_redirect'),
-    ...amongAll('mobile_redirect'),
+    ...inListOfSettings('mobile_redirect'),
     replacement: { text: 'single redirects' },
   },
   {
@@ -239,7 +242,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-08-05',
     kind: 'removed',
     operations: setting('minify'),
-    ...amongAll('minify'),
+    ...inListOfSettings('minify'),
   },
   {
     id: 'brotli',
@@ -247,7 +250,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-08-15',
     kind: 'removed',
     operations: setting('brotli'),
-    ...amongAll('brotli'),
+    ...inListOfSettings('brotli'),
     note: 'Enterprise zones can override the default with compression rules.',
   },
   {
@@ -256,12 +259,12 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-09-13',
     kind: 'value-moved',
     operations: [
-      ...on(`${ZONE}/dns_settings/use_apex_ns`, 'GET PATCH'),
-      ...on(`${ZONE}/dns_settings/secondary_overrides`, 'GET PATCH'),
+      ...operationsOn(`${ZONE}/dns_settings/use_apex_ns`, 'GET PATCH'),
+      ...operationsOn(`${ZONE}/dns_settings/secondary_overrides`, 'GET PATCH'),
     ],
     replacement: {
       text: 'DNS settings of the zone',
-      operations: on(`${ZONE}/dns_settings`, 'GET PATCH'),
+      operations: operationsOn(`${ZONE}/dns_settings`, 'GET PATCH'),
       fields: ['multi_provider', 'secondary_overrides'],
     },
   },
@@ -271,7 +274,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-10-01',
     kind: 'error-shape',
     operations: [],
-    affected: on(`${ZONE}/dns_records`, 'POST'),
+    affected: operationsOn(`${ZONE}/dns_records`, 'POST'),
     fields: [{ in: 'errors', path: 'error_chain' }],
     replacement: { text: 'the root cause in errors, with its own code and message' },
     note: 'Before, code 1004 wraps the cause, which is in error_chain.',
@@ -287,7 +290,7 @@ const ENTRIES: ScheduleEntry[] = [
       { in: 'result', path: 'zone_id' },
       { in: 'result', path: 'zone_name' },
     ],
-    replacement: { text: 'the zone, which shows its name', operations: on(ZONE, 'GET') },
+    replacement: { text: 'the zone, which shows its name', operations: operationsOn(ZONE, 'GET') },
     note: 'Both are ignored when sent.',
   },
   {
@@ -296,13 +299,13 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2025-03-14',
     kind: 'value-moved',
     operations: [],
-    affected: [...on('/accounts', 'GET POST'), ...on(ACCOUNT, 'GET PUT')],
+    affected: [...operationsOn('/accounts', 'GET POST'), ...operationsOn(ACCOUNT, 'GET PUT')],
     fields: ['default_nameservers', 'use_account_custom_ns_by_default'].flatMap((field) =>
       inBodies(`settings.${field}`),
     ),
     replacement: {
       text: 'DNS settings of the account',
-      operations: on(`${ACCOUNT}/dns_settings`, 'GET PATCH'),
+      operations: operationsOn(`${ACCOUNT}/dns_settings`, 'GET PATCH'),
       fields: ['zone_defaults.nameservers.type'],
     },
   },
@@ -312,11 +315,11 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2025-03-21',
     kind: 'value-moved',
     operations: setting('cname_flattening'),
-    affected: on(`${ZONE}/settings`, 'GET PATCH'),
+    affected: operationsOn(`${ZONE}/settings`, 'GET PATCH'),
     fields: settingInBodies('cname_flattening'),
     replacement: {
       text: 'DNS settings of the zone',
-      operations: on(`${ZONE}/dns_settings`, 'GET PATCH'),
+      operations: operationsOn(`${ZONE}/dns_settings`, 'GET PATCH'),
       fields: ['flatten_all_cnames'],
     },
     note: 'off and apex are false, on is true.',
@@ -327,13 +330,13 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2025-06-15',
     kind: 'replaced',
     operations: [
-      ...on(`${ZONE}/firewall/rules`, 'GET POST PATCH PUT DELETE'),
-      ...on(`${ZONE}/firewall/rules/:rule_id`, 'GET PATCH PUT DELETE'),
-      ...on(`${ZONE}/filters`, 'GET POST PUT DELETE'),
-      ...on(`${ZONE}/filters/:filter_id`, 'GET PUT DELETE'),
+      ...operationsOn(`${ZONE}/firewall/rules`, 'GET POST PATCH PUT DELETE'),
+      ...operationsOn(`${ZONE}/firewall/rules/:rule_id`, 'GET PATCH PUT DELETE'),
+      ...operationsOn(`${ZONE}/filters`, 'GET POST PUT DELETE'),
+      ...operationsOn(`${ZONE}/filters/:filter_id`, 'GET PUT DELETE'),
     ],
     replacement: { text: 'WAF custom rules' },
-    history: MOVED_TWICE,
+    history: EARLIER_DATES,
   },
   {
     id: 'waf-managed-rules',
@@ -341,17 +344,17 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2025-06-15',
     kind: 'replaced',
     operations: [
-      ...on(`${WAF}/packages`, 'GET'),
-      ...on(`${WAF}/packages/:package_id`, 'GET PATCH'),
-      ...on(`${WAF}/packages/:package_id/groups`, 'GET'),
-      ...on(`${WAF}/packages/:package_id/groups/:group_id`, 'GET PATCH'),
-      ...on(`${WAF}/packages/:package_id/rules`, 'GET'),
-      ...on(`${WAF}/packages/:package_id/rules/:rule_id`, 'GET PATCH'),
-      ...on(`${WAF}/overrides`, 'GET POST'),
-      ...on(`${WAF}/overrides/:override_id`, 'GET PUT DELETE'),
+      ...operationsOn(`${WAF}/packages`, 'GET'),
+      ...operationsOn(`${WAF}/packages/:package_id`, 'GET PATCH'),
+      ...operationsOn(`${WAF}/packages/:package_id/groups`, 'GET'),
+      ...operationsOn(`${WAF}/packages/:package_id/groups/:group_id`, 'GET PATCH'),
+      ...operationsOn(`${WAF}/packages/:package_id/rules`, 'GET'),
+      ...operationsOn(`${WAF}/packages/:package_id/rules/:rule_id`, 'GET PATCH'),
+      ...operationsOn(`${WAF}/overrides`, 'GET POST'),
+      ...operationsOn(`${WAF}/overrides/:override_id`, 'GET PUT DELETE'),
     ],
     replacement: { text: 'the new version of WAF managed rules' },
-    history: MOVED_TWICE,
+    history: EARLIER_DATES,
   },
   {
     id: 'rate-limits',
@@ -359,13 +362,13 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2025-06-15',
     kind: 'replaced',
     operations: [
-      ...on(`${ZONE}/rate_limits`, 'GET POST'),
-      ...on(`${ZONE}/rate_limits/:rate_limit_id`, 'GET PUT DELETE'),
+      ...operationsOn(`${ZONE}/rate_limits`, 'GET POST'),
+      ...operationsOn(`${ZONE}/rate_limits/:rate_limit_id`, 'GET PUT DELETE'),
     ],
     replacement: { text: 'the new rate limiting rules, based on the ruleset engine' },
-    history: MOVED_TWICE,
+    history: EARLIER_DATES,
   },
 ];
 
-/** Every change of the described interface: 25 entries on 22 days. */
+/** Every change of the interface that the published description contains: 25 entries on 22 days. */
 export const SCHEDULE: Schedule = ENTRIES;

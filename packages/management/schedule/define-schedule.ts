@@ -1,13 +1,13 @@
-// A custom schedule: the described one with entries added or replaced.
+// Makes a custom schedule: the built-in one with entries added or replaced.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { checkEntry, type Schedule, type ScheduleEntry } from './entry.ts';
 
 /**
- * The entries of `base` and `extra` in the order of their dates.
+ * Returns the entries of `base` and `extra` in the order of their dates.
  *
- * An extra entry replaces a base entry with the same id, so a date can be moved or an announcement
- * added. `extra` is checked as if it came from a file.
+ * An extra entry replaces a base entry with the same id, so that a date can be moved or an announcement added. `extra`
+ * is checked as if it came from a file.
  *
  * @throws StorageError `INVALID_ARGUMENT` that names the entry and the field
  */

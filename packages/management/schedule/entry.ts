@@ -1,7 +1,6 @@
-// An entry of the deprecation schedule: a change of the interface on one day, and the replacement.
+// An entry of the deprecation schedule describes a change of the interface on one day, and the replacement.
 //
 // The schedule is data: routing, headers, the HTML page, the calendar and the report are derived from it.
-// An entry has no behaviour.
 
 import * as v from 'valibot';
 import { dayOf } from './day.ts';
@@ -18,24 +17,26 @@ export const KINDS = [
   'transport',
 ] as const;
 
-/** The kind of change. `removed` has no replacement operation, `replaced` has one. */
+/** The kind of change. `removed` means that nothing replaces the operation, `replaced` that something does. */
 export type ChangeKind = (typeof KINDS)[number];
 
 export const OPERATION_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** A method and the shape of a path. A last segment `*` matches any rest, even an empty one. */
+/** A method and the shape of a path. `*` as the last segment matches any rest of a path, even an empty one. */
 export interface Operation {
   readonly method: (typeof OPERATION_METHODS)[number];
   readonly path: string;
-  /** Whether it is not in the description, but follows from it. @default false */
+  /** Whether the operation is not in the provider's published description, but follows from it. @default false */
   readonly inferred?: boolean;
 }
 
-/** A field by which a body shows that the client still uses the old form. */
+/** A field whose presence in a body shows that the client still uses the old form. */
 export interface FieldRule {
-  /** Where it is: in the request's body, in `result`, or in each item of `errors`. */
+  /** Where the field is: in the request's body, in `result`, or in each item of `errors`. */
   readonly in: 'request' | 'result' | 'errors';
-  /** Names separated by dots; `items[].id` reads each item. A list is read item by item. */
+  /**
+   * The path to the field: names separated by dots. `items[].id` reads each item of a list. If the body is a list, each of its items is read.
+   */
   readonly path: string;
   /** Only a field with this value counts. */
   readonly equals?: string;
@@ -44,14 +45,17 @@ export interface FieldRule {
 }
 
 export interface Replacement {
-  /** A few words for readers. */
+  /** A few words that name the replacement for readers. */
   readonly text: string;
-  /** With the parameter names of the old operation, so that a concrete path can be filled in. */
+  /**
+   * The new operations. Their parameters have the names of the old operation's, so that a concrete path can be filled
+   * in.
+   */
   readonly operations?: readonly Operation[];
   readonly fields?: readonly string[];
 }
 
-/** An earlier date of the same change. */
+/** A date that was once announced for the same change. */
 export interface EarlierDate {
   readonly date: string;
   /** The first day on which this date was published, if known. */
@@ -60,7 +64,7 @@ export interface EarlierDate {
 }
 
 export interface ScheduleEntry {
-  /** Lower-case words with hyphens; unique in a schedule. */
+  /** The name of the entry: lower-case words with hyphens, unique in a schedule. */
   readonly id: string;
   readonly title: string;
   /** The first day, in UTC, on which the new form applies: `YYYY-MM-DD`. */
@@ -75,7 +79,7 @@ export interface ScheduleEntry {
   readonly fields?: readonly FieldRule[];
   readonly replacement?: Replacement;
   readonly note?: string;
-  /** Oldest first, without the date in force. */
+  /** Earlier dates of the change, the oldest first, without the present date. */
   readonly history?: readonly EarlierDate[];
 }
 
@@ -142,7 +146,7 @@ const entry = v.pipe(
   ),
 ) satisfies v.GenericSchema<unknown, ScheduleEntry>;
 
-/** The entry, or the first invalid field and its fault. */
+/** Returns the checked entry, or the first invalid field and its problem. */
 export function checkEntry(
   value: unknown,
 ): { readonly entry: ScheduleEntry } | { readonly field: string; readonly problem: string } {

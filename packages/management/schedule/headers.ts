@@ -1,24 +1,23 @@
-// The headers that announce a deprecation: Deprecation (RFC 9745), Sunset (RFC 8594), Link.
+// Makes the headers that announce a deprecation: Deprecation (RFC 9745), Sunset (RFC 8594), Link.
 //
-// Operations that end get all of them. An operation that continues in a changed form only gets the link
-// to the description, until the change is in force.
+// Operations that end get all of them. An operation that continues in a changed form gets only the link to the
+// description of the change, until the change applies.
 
 import type { ScheduleEntry } from './entry.ts';
 import type { EndOfOperation, Lookup } from './lookup.ts';
 import { fillPath } from './paths.ts';
 
 export interface HeaderOptions {
-  /** Address of an HTML page with the schedule; ids of entries are its fragments. @default no link */
+  /** The address of an HTML page with the schedule; the ids of entries are its fragments. @default no link */
   readonly documentation?: string;
   /** The prefix of paths in links. @default '' */
   readonly base?: string;
 }
 
 /**
- * The headers for an answer to an operation; empty if the schedule does not mention it.
+ * Returns the headers for an answer to an operation; none if the schedule does not mention it.
  *
- * `Deprecation` is the day of the announcement, or the day of the end if that is unknown, so `Sunset` is
- * never earlier.
+ * `Deprecation` is the day of the announcement, or the day of the end if that is unknown, so `Sunset` is never earlier.
  */
 export function deprecationHeaders(
   found: Lookup,
@@ -29,7 +28,7 @@ export function deprecationHeaders(
       return {};
     case 'modified': {
       const coming = found.changes.filter(({ isInForce }) => !isInForce);
-      return linked(coming.flatMap(({ entry }) => descriptionLink(entry, documentation)));
+      return linkHeader(coming.flatMap(({ entry }) => descriptionLink(entry, documentation)));
     }
     case 'deprecated':
     case 'gone': {
@@ -37,17 +36,20 @@ export function deprecationHeaders(
       return {
         Deprecation: `@${secondsOf(entry.announced ?? entry.date)}`,
         Sunset: new Date(`${entry.date}T00:00:00Z`).toUTCString(),
-        ...linked([...successorLink(found.change, base), ...descriptionLink(entry, documentation)]),
+        ...linkHeader([
+          ...successorLink(found.change, base),
+          ...descriptionLink(entry, documentation),
+        ]),
       };
     }
   }
 }
 
 /**
- * The path of the operation that replaces this one, with its parameters filled in.
+ * Returns the path of the operation that replaces this one, with its parameters filled in.
  *
- * If there are several, the path that shares the most parameters wins, then the most words, then the
- * method: an item leads to an item, a list to a list.
+ * If there are several, the path that shares the most parameters wins, then the one that shares the most words, then
+ * the one with the same method: an item leads to an item, a list to a list.
  */
 export function successorPath({
   replacement,
@@ -63,12 +65,12 @@ export function successorPath({
     const isSameMethod = method === operation.method;
     return [{ filled, rank: [paramCount, shared.length, Number(isSameMethod)] }];
   });
-  const [best] = candidates.sort((a, b) => byRank(b.rank, a.rank));
+  const [best] = candidates.sort((a, b) => compareRanks(b.rank, a.rank));
   return best?.filled;
 }
 
-/** Compares the first numbers that differ. */
-function byRank(a: readonly number[], b: readonly number[]): number {
+/** Compares two ranks by the first numbers that differ. */
+function compareRanks(a: readonly number[], b: readonly number[]): number {
   const index = a.findIndex((value, i) => value !== b[i]);
   return index < 0 ? 0 : a[index]! - b[index]!;
 }
@@ -77,7 +79,7 @@ function secondsOf(day: string): number {
   return Date.parse(`${day}T00:00:00Z`) / 1000;
 }
 
-function linked(links: readonly string[]): Record<string, string> {
+function linkHeader(links: readonly string[]): Record<string, string> {
   return links.length > 0 ? { Link: links.join(', ') } : {};
 }
 

@@ -1,4 +1,4 @@
-// Questions to the schedule, user's entries, and the headers made of the answers.
+// Tests lookups in the schedule, custom entries, and the headers made from a lookup.
 
 import { describe, expect, test } from 'vitest';
 import { SCHEDULE } from './data.ts';

@@ -1,6 +1,6 @@
-// The schedule on a day, in total and for one operation.
+// Answers what the schedule says on a day, about all entries or about one operation.
 //
-// An entry is in force from the beginning of its day in UTC. All functions here are pure.
+// An entry applies from the beginning of its day in UTC. All functions here are pure.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { SCHEDULE } from './data.ts';
@@ -12,27 +12,27 @@ import { isForeign, mostExact, normalPath, type PathMatch, segmentsOf } from './
 export type DateLike = Date | string | number;
 
 export interface LookupOptions {
-  /** @default the described interface's schedule */
+  /** The schedule to look in. @default the built-in schedule */
   readonly schedule?: Schedule;
   /**
-   * The prefix of all paths. A whole URL that does not begin with it is another API's; a path alone may omit it.
+   * The prefix of all paths. A whole URL that does not begin with it belongs to another API; a path alone may omit it.
    *
    * @default '/client/v4'
    */
   readonly basePath?: string;
 }
 
-/** An entry, as of a day. */
+/** An entry of the schedule, and whether it applies on the day asked for. */
 export interface DatedEntry {
   readonly entry: ScheduleEntry;
-  /** Whether the new form applies. */
+  /** Whether the new form applies on that day. */
   readonly isInForce: boolean;
 }
 
 /**
- * The state of an operation. `live`: the schedule does not mention it (it may not even exist).
- * `deprecated`: it works, and ends on the entry's date. `gone`: it has ended. `modified`: it continues;
- * `changes` are the entries that change it or have changed it.
+ * The state of an operation on a day. `live`: the schedule does not mention it (it may not even exist). `deprecated`:
+ * it works, and ends on the entry's date. `gone`: it has ended. `modified`: it continues; `changes` are the entries
+ * that change it or have changed it.
  */
 export type Lookup =
   | { readonly state: 'live' }
@@ -40,21 +40,21 @@ export type Lookup =
   | { readonly state: 'modified'; readonly changes: readonly ChangeOfOperation[] };
 
 export interface ChangeOfOperation extends DatedEntry {
-  /** The operation in the form of the schedule. */
+  /** The operation, with the path in the form of the schedule. */
   readonly operation: Operation;
 }
 
 export interface EndOfOperation {
   readonly entry: ScheduleEntry;
-  /** The operation in the form of the schedule. */
+  /** The operation, with the path in the form of the schedule. */
   readonly operation: Operation;
-  /** Values of the parameters in its path. */
+  /** The values of the parameters in the path. */
   readonly params: PathMatch['params'];
   readonly replacement?: Replacement;
 }
 
 /**
- * The day in UTC.
+ * Returns the day in UTC.
  *
  * @throws StorageError `INVALID_ARGUMENT` if it is not a date
  */
@@ -70,11 +70,11 @@ export function dayFrom(at: DateLike): string {
   );
 }
 
-/** The limit of a Date in ECMAScript. */
+/** The largest time that a Date can hold in ECMAScript. */
 const MOMENT_MS_MAX = 8.64e15;
 
 /**
- * Every entry that has been announced by that day, the earliest first, and whether it is in force.
+ * Returns every entry that has been announced by that day, the earliest first, and whether it applies.
  *
  * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
  */
@@ -85,25 +85,25 @@ export function deprecations({
   readonly at: DateLike;
   readonly schedule?: Schedule;
 }): readonly DatedEntry[] {
-  return datedOn(dayFrom(at), schedule);
+  return entriesKnownOn(dayFrom(at), schedule);
 }
 
-interface Wanted {
+interface RequestedOperation {
   readonly method: string;
   readonly segments: readonly string[];
 }
 
-function datedOn(day: string, entries: Schedule): DatedEntry[] {
+function entriesKnownOn(day: string, entries: Schedule): DatedEntry[] {
   return entries
     .filter(({ announced }) => announced === undefined || announced <= day)
     .map((entry) => ({ entry, isInForce: entry.date <= day }));
 }
 
 /**
- * The state of one operation on that day.
+ * Returns the state of one operation on that day.
  *
- * HEAD counts as GET. `path` may be concrete, a shape in any spelling that `normalPath` accepts, or a whole
- * URL, which is `live` if it is not below the base path.
+ * HEAD counts as GET. `path` may be concrete, a shape in any spelling that `normalPath` accepts, or a whole URL, which
+ * is `live` if it is not below the base path.
  *
  * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
  */
@@ -114,16 +114,16 @@ export function lookup(
   { schedule = SCHEDULE, basePath }: LookupOptions = {},
 ): Lookup {
   const day = dayFrom(at);
-  const dated = datedOn(day, schedule);
+  const dated = entriesKnownOn(day, schedule);
   if (isForeign(path, basePath)) return { state: 'live' };
   const asked = method.toUpperCase();
-  const wanted: Wanted = {
+  const requested: RequestedOperation = {
     method: asked === 'HEAD' ? 'GET' : asked,
     segments: segmentsOf(normalPath(path, basePath)),
   };
   const end = dated
     .flatMap(({ entry, isInForce }) => {
-      const found = bestMatch(entry.operations, wanted);
+      const found = bestMatch(entry.operations, requested);
       return found === undefined ? [] : [{ entry, isInForce, ...found }];
     })
     .sort((a, b) => b.match.exactness - a.match.exactness)[0];
@@ -134,18 +134,18 @@ export function lookup(
     return { state: isInForce ? 'gone' : 'deprecated', change };
   }
   const changes = dated.flatMap((one) => {
-    const found = bestMatch(one.entry.affected ?? [], wanted);
+    const found = bestMatch(one.entry.affected ?? [], requested);
     return found === undefined ? [] : [{ ...one, operation: found.candidate }];
   });
   return changes.length > 0 ? { state: 'modified', changes } : { state: 'live' };
 }
 
-function bestMatch(operations: readonly Operation[], wanted: Wanted) {
-  const candidates = operations.filter(({ method }) => method === wanted.method);
-  return mostExact(candidates, ({ path }) => segmentsOf(path), wanted.segments);
+function bestMatch(operations: readonly Operation[], requested: RequestedOperation) {
+  const candidates = operations.filter(({ method }) => method === requested.method);
+  return mostExact(candidates, ({ path }) => segmentsOf(path), requested.segments);
 }
 
-/** The different days of a schedule, the earliest first. */
+/** Returns the distinct dates of a schedule, the earliest first. */
 export function datesOf(schedule: Schedule = SCHEDULE): readonly string[] {
   return [...new Set(schedule.map(({ date }) => date))].sort();
 }

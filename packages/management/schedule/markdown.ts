@@ -1,11 +1,11 @@
-// The schedule as a Markdown document, the latest date first.
+// Writes the schedule as a Markdown document, the latest date first.
 
 import { EMULATOR } from '@ctx-storage/command-line/emulator';
 import { SCHEDULE } from './data.ts';
 import type { Operation, Schedule, ScheduleEntry } from './entry.ts';
 import { datesOf } from './lookup.ts';
 
-/** The site's page of the schedule, and the text that `list --format markdown` prints. */
+/** Returns the text of the site's page of the schedule, which `list --format markdown` also prints. */
 export function scheduleMarkdown(schedule: Schedule = SCHEDULE): string {
   const dates = [...datesOf(schedule)].reverse();
   const counts = `${schedule.length} entries on ${dates.length} dates, the latest first.`;

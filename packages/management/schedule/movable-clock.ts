@@ -1,4 +1,4 @@
-// The clock of an emulated provider, which can be moved to a day and runs on from there.
+// The clock of an emulated provider. It can be moved to a day, and continues from there.
 
 import { dayOf } from './day.ts';
 
@@ -7,13 +7,13 @@ export class MovableClock {
   #offsetMs = 0;
   #isMoved = false;
 
-  /** Starts at the beginning of `at`, `YYYY-MM-DD`; without it, follows its source. */
+  /** Starts at the beginning of the day `at`, `YYYY-MM-DD`. Without it, the clock shows its source's time. */
   constructor(at?: string, source: { now(): number } = Date) {
     this.#source = source;
     if (at !== undefined) this.moveTo(at);
   }
 
-  /** Whether it was ever moved to a day. Until then it shows its source's time. */
+  /** Whether the clock was ever moved to a day. Until then it shows its source's time. */
   get isMoved(): boolean {
     return this.#isMoved;
   }
@@ -22,7 +22,7 @@ export class MovableClock {
     return this.#source.now() + this.#offsetMs;
   }
 
-  /** @throws RangeError if it is not a date */
+  /** Moves the clock to the beginning of the day. @throws RangeError if `date` is not a date */
   moveTo(date: string): void {
     const day = dayOf(date);
     if (day === undefined) throw new RangeError(`"${date}" must be a date, YYYY-MM-DD.`);

@@ -1,4 +1,4 @@
-// The texts made from the schedule: the page of the documentation, the calendar.
+// Tests the Markdown page and the calendar that are made from the schedule.
 
 import { describe, expect, test } from 'vitest';
 import { EMULATOR } from '../../command-line/emulator.ts';

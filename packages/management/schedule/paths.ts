@@ -1,20 +1,19 @@
-// Paths of operations: brings every spelling to one form, and matches concrete paths with shapes. The
-// routes, the changes and the schedule all match paths here.
+// Brings every spelling of an operation's path to one form, and matches concrete paths with shapes. The routes, the
+// changes and the schedule all match paths here.
 //
-// The one form is `/zones/:zone_id/filters`: a leading slash, no slash at the end, parameters as `:name`,
-// no base path, no query. Where the description gives a segment in angle brackets, the name in the
-// brackets is the word.
+// The one form is `/zones/:zone_id/filters`: a leading slash, no slash at the end, parameters as `:name`, no base path,
+// no query. A segment in angle brackets, as in the provider's published description, becomes the word in the brackets.
 
 export const DEFAULT_BASE_PATH = '/client/v4';
 
-/** In the description, the word for a path segment with the name of a product: it matches each. */
-const STAND_IN = 'legacy_connector';
+/** A word that the published description writes in place of any product's name, so it matches every segment. */
+const ANY_PRODUCT_WORD = 'legacy_connector';
 
 /**
- * The one form of a path.
+ * Returns the one form of a path.
  *
- * Accepts `:id` and `{id}`, a whole URL, leading, doubled and trailing slashes, a query and a fragment.
- * Removes `basePath` if the path begins with it.
+ * It accepts `:id` and `{id}`, a whole URL, leading, doubled and trailing slashes, a query and a fragment. It removes
+ * `basePath` if the path begins with it.
  */
 export function normalPath(path: string, basePath: string = DEFAULT_BASE_PATH): string {
   const segments = segmentsIn(path).map(normalSegment);
@@ -22,7 +21,7 @@ export function normalPath(path: string, basePath: string = DEFAULT_BASE_PATH): 
   return `/${segments.slice(isBelow(segments, base) ? base.length : 0).join('/')}`;
 }
 
-/** Whether it is a whole URL whose path is not below the base path: an address of another API. */
+/** Returns whether `path` is a whole URL below another base path, and so belongs to another API. */
 export function isForeign(path: string, basePath: string = DEFAULT_BASE_PATH): boolean {
   return ORIGIN.test(path.trim()) && !isBelow(segmentsIn(path), segmentsIn(basePath));
 }
@@ -45,20 +44,23 @@ function normalSegment(segment: string): string {
   return segment.replace(/^\{(.+)\}$/, ':$1').replace(/^<(.+)>$/, '$1');
 }
 
-/** How a path matches a shape. */
+/** The result of matching a path with a shape. */
 export interface PathMatch {
-  /** Values of the parameters by name; the rest under `*`. */
+  /** The values of the parameters by name; the rest of the path is under `*`. */
   readonly params: Readonly<Record<string, string>>;
-  /** The number of fixed words in the shape. Of two shapes that match, the one with more is more exact. */
+  /** The number of fixed words in the shape. If two shapes match, the one with more fixed words is more exact. */
   readonly exactness: number;
 }
 
-/** Matches a concrete path, or another spelling of a shape, with a shape. Both are in the one form. */
+/** Matches a path with a shape; both must be in the one form. */
 export function matchPath(shape: string, path: string): PathMatch | undefined {
   return matchSegments(segmentsOf(shape), segmentsOf(path));
 }
 
-/** The first of the shapes that match most exactly; `shapeOf` gives the segments of each. */
+/**
+ * Returns the candidate whose shape matches most exactly, the first if there are several. `shapeOf` returns the
+ * segments of a candidate's shape.
+ */
 export function mostExact<T>(
   candidates: Iterable<T>,
   shapeOf: (candidate: T) => readonly string[],
@@ -77,7 +79,7 @@ export function segmentsOf(path: string): readonly string[] {
   return path.split('/').slice(1);
 }
 
-/** `*` as the last word matches any rest, even an empty one. */
+/** Matches segment by segment; `*` as the last word matches any rest, even an empty one. */
 function matchSegments(
   words: readonly string[],
   segments: readonly string[],
@@ -92,13 +94,13 @@ function matchSegments(
     const segment = segments[index]!;
     if (word.startsWith(':')) params[word.slice(1)] = segment;
     else if (word === segment) exactness += 1;
-    else if (word !== STAND_IN) return undefined;
+    else if (word !== ANY_PRODUCT_WORD) return undefined;
   }
   if (hasRest) params['*'] = segments.slice(length).join('/');
   return { params, exactness };
 }
 
-/** The shape with the values in place of its parameters; undefined if a value is missing. */
+/** Replaces the parameters of the shape by their values; returns undefined if a value is missing. */
 export function fillPath(
   shape: string,
   params: Readonly<Record<string, string>>,

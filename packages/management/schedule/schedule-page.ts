@@ -1,8 +1,8 @@
-// The schedule as an HTML page, the target of `documentation_url` and of links to descriptions.
+// Writes the schedule as an HTML page, to which `documentation_url` and the header Link lead.
 
 import type { Schedule, ScheduleEntry } from './entry.ts';
 
-/** Its path in the emulator, below the base path. */
+/** The path of the page in the emulator, below the base path. */
 export const SCHEDULE_PATH = '/emulator/schedule';
 
 export function scheduleHtml(schedule: Schedule): Response {

@@ -18,7 +18,7 @@ const LIMIT = { match: {}, action: {}, threshold: 1, period: 1 };
 const TUNNEL = { name: 'one', tunnel_secret: 'secret' };
 const INVITE = { invited_member_email: 'a@b.example' };
 
-/** The sample calls of each path: its body by method, and how its item is created. */
+/** Sample calls for each path: the body by method, and the body that creates an item if the path needs one. */
 const SAMPLES: Record<string, { bodies?: Record<string, unknown>; item?: string; made?: unknown }> =
   {
     '/zones/:zone_id/firewall/rules': {
@@ -77,7 +77,7 @@ const SAMPLES: Record<string, { bodies?: Record<string, unknown>; item?: string;
     '/organizations/:organization_id/legacy_connector/:identifier/zones': { made: { name: 'r' } },
   };
 
-/** A concrete call of the operation that can succeed on that day. */
+/** Returns a concrete call of the operation that can succeed on that day. */
 async function prepared({ method, path }: Operation, at: string) {
   const zone = path.startsWith('/zones') ? (await provider.newZone()).id : '';
   const fixed = path
@@ -94,7 +94,7 @@ async function prepared({ method, path }: Operation, at: string) {
     const [one] = made as object[];
     body = [{ ...one, id }];
   }
-  // Groups and rules of a package stand below it, and have an item of their own.
+  // Groups and rules of a package are below the package's path, and have an id of their own.
   const own = fixed.replace(/:package_id/, id ?? '');
   const second = /\/:\w+/.exec(own);
   const last =
@@ -102,7 +102,7 @@ async function prepared({ method, path }: Operation, at: string) {
   return { operation: `${method} ${own.replace(/:\w+/, last ?? '')}`, body };
 }
 
-/** The id of an item of the list: made, or there from the beginning. */
+/** Returns the id of an item of the list: a new one, or one that exists from the start. */
 async function existing(list: string, made: unknown, method: string, at: string) {
   if (made === 'at its id') {
     const id = crypto.randomUUID();
