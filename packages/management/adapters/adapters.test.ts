@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { ACCOUNT_ID, startProvider, type TestProvider } from '../e2e/provider.ts';
 import { ManagementObject } from '../objects/management-object.ts';
-import { handleFetchEvent, installFetch, type RouteLike, routeManagement } from './adapters.ts';
+import {
+  handleFetchEvent,
+  installFetch,
+  managementWorker,
+  type RouteLike,
+  routeManagement,
+} from './adapters.ts';
 import { type ManagementServer, serveManagement } from './node-server.ts';
 
 let provider: TestProvider;
@@ -31,6 +37,23 @@ describe('in a realm', () => {
     expect(outside).toEqual(others);
     remove();
     expect(realm.fetch).toBe(before);
+  });
+
+  test('[MG34] the removal keeps a fetch that other code has installed since', () => {
+    const realm = { fetch: async () => new Response() };
+    const remove = installFetch(provider.api, provider.baseUrl, realm);
+    const later = async () => new Response();
+    realm.fetch = later;
+    remove();
+    expect(realm.fetch).toBe(later);
+  });
+
+  test('[MG37] a worker without the binding names it', () => {
+    const worker = managementWorker('MANAGEMENT');
+    const asked = () => worker.fetch(new Request(provider.baseUrl), { OTHER: {} });
+    expect(asked).toThrow(
+      new TypeError('env has no binding "MANAGEMENT" with the namespace of ManagementObject.'),
+    );
   });
 
   test("[MG34] a service worker's event is answered when it is for the provider", async () => {
@@ -168,9 +191,11 @@ describe('as an HTTP server', () => {
     const gone = await fetch(`${server.baseUrl}/user/billing/profile`);
     expect(gone.status).toBe(410);
     expect(gone.headers.get('sunset')).toBe('Tue, 06 Jun 2023 00:00:00 GMT');
-    await expect(
-      serveManagement({ namespace: { getByName: () => never() }, at: 'soon' }),
-    ).rejects.toThrow('must be a date');
+  });
+
+  test('[MG41] a day that is not a date is refused at the start', async () => {
+    const namespace = { getByName: () => never() };
+    await expect(serveManagement({ namespace, at: 'soon' })).rejects.toThrow('must be a date');
   });
 });
 

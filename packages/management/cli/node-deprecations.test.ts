@@ -57,6 +57,13 @@ const FILES: Readonly<Record<string, string>> = {
       },
     },
   ]),
+  'encodings.har': har(
+    [
+      { encoding: 'base64', text: '!' },
+      { text: '{"result":[{"zone_id":"z"}]}' },
+      { encoding: 'base64', text: '{"result":[{"zone_id":"z"}]}' },
+    ].map((content) => entry('GET', `${BASE}/zones/z/dns_records`, content)),
+  ),
   'connectors.har': har([entry('GET', `${BASE}/organizations/o/railguns/r/zones`)]),
   'text.har': 'not json',
   'list.har': '[]',
@@ -149,6 +156,13 @@ describe('scan', () => {
     expect(printed).toContain('2 calls, on 2025-06-15: 2 findings in 2 calls (2 gone');
   });
 
+  test('[REP2] a body is read as its encoding says; one that cannot be decoded shows nothing', async () => {
+    const { printed } = await run('scan encodings.har --at 2024-11-01 --format json');
+    expect(JSON.parse(printed).findings).toMatchObject([
+      { count: 1, first: { where: 'encodings.har#log.entries[1]' }, isGuess: false },
+    ]);
+  });
+
   test('[REP7] notes are found only where asked for', async () => {
     expect((await run('scan notes.har --at 2024-11-01')).code).toBe(0);
     expect((await run('scan notes.har --at 2024-11-01 --strict')).code).toBe(1);
@@ -218,8 +232,21 @@ describe('scan', () => {
     expect(xml).toContain('<system-out>Answers to GET');
     const odd = await run('scan odd.har --format junit');
     expect(odd.printed).toContain('filters?q=&lt;&quot;&amp;\\u0001&gt;</failure>');
-    const clean = await run('scan clean.har --format junit');
-    expect(clean.printed).toContain('tests="1" failures="0"');
+    const file = (counts: string, testCase: string) =>
+      '<?xml version="1.0" encoding="UTF-8"?>\n' +
+      `<testsuites ${counts}>\n` +
+      `  <testsuite name="deprecations on 2025-06-15" ${counts}>\n` +
+      `    ${testCase}\n  </testsuite>\n</testsuites>\n`;
+    const clean = await run('scan clean.har --at 2025-06-15 --format junit');
+    const passed = '<testcase classname="deprecations" name="1 calls on 2025-06-15"/>';
+    expect(clean.printed).toBe(file('tests="1" failures="0"', passed));
+    const rules = await run('scan rules.har --at 2025-06-15 --format junit');
+    const path = 'GET /zones/:zone_id/firewall/rules';
+    const failed =
+      `<testcase classname="firewall-rules" name="${path}">` +
+      `<failure type="error" message="${path} is gone since 2025-06-15. Use WAF custom rules.">` +
+      `2 times, first: rules.har#log.entries[0]: GET ${BASE}/zones/z/firewall/rules</failure></testcase>`;
+    expect(rules.printed).toBe(file('tests="1" failures="1"', failed));
   });
 
   test('[REP8] SARIF has a rule for each entry and the place of each result', async () => {
@@ -230,7 +257,8 @@ describe('scan', () => {
     const { name, version } = MANIFEST;
     expect(tool.driver).toMatchObject({ name, version });
     const helpUri = 'http://127.0.0.1:8787/client/v4/emulator/schedule#firewall-rules';
-    expect(tool.driver.rules).toMatchObject([{ id: 'firewall-rules', helpUri }]);
+    const shortDescription = { text: 'Firewall rules and filters, 2025-06-15' };
+    expect(tool.driver.rules).toEqual([{ id: 'firewall-rules', shortDescription, helpUri }]);
     const documentation = 'https://docs.example/dates';
     const named = await run(`scan rules.har --format sarif --documentation ${documentation}`);
     const [{ helpUri: own }] = JSON.parse(named.printed).runs[0].tool.driver.rules;
@@ -242,6 +270,11 @@ describe('scan', () => {
         ruleId: 'firewall-rules',
         ruleIndex: 0,
         level: 'error',
+        message: {
+          text:
+            'GET /zones/:zone_id/firewall/rules is gone since 2025-06-15. Use WAF custom rules. ' +
+            `First: rules.har#log.entries[0]: GET ${BASE}/zones/z/firewall/rules`,
+        },
         occurrenceCount: 2,
         locations: [
           {
@@ -254,11 +287,41 @@ describe('scan', () => {
   });
 });
 
+test('[REP8] a rule of SARIF has the note of its entry, and only its own results', async () => {
+  const { printed } = await run('scan notes.har rules.har --at 2024-11-01 --format sarif');
+  const [{ tool, results }] = JSON.parse(printed).runs;
+  const help = { text: 'Both are ignored when sent.' };
+  expect(
+    tool.driver.rules.map(({ id, help }: { id: string; help?: object }) => [id, help]),
+  ).toEqual([
+    ['firewall-rules', undefined],
+    ['dns-record-zone-fields', help],
+  ]);
+  expect(
+    results.map(({ ruleId, ruleIndex }: { ruleId: string; ruleIndex: number }) => [
+      ruleId,
+      ruleIndex,
+    ]),
+  ).toEqual([
+    ['firewall-rules', 0],
+    ['dns-record-zone-fields', 1],
+  ]);
+});
+
+test('[REP8] JSON names the field of a finding, and where it is', async () => {
+  const { printed } = await run('scan notes.har --at 2024-11-01 --format json');
+  expect(JSON.parse(printed).findings).toMatchObject([{ field: 'zone_id', in: 'result' }]);
+});
+
 describe('list and calendar', () => {
   test('[REP9] the list is the schedule on a day', async () => {
     const { code, printed, errors } = await run('list --at 2025-06-14');
     expect([code, errors]).toEqual([0, []]);
     expect(printed.split('\n')).toHaveLength(26);
+    const last =
+      '2025-06-15 coming Rate limiting, previous version; instead: the new rate limiting rules';
+    expect(printed.trimEnd().split('\n').at(-1)).toBe(`${last}, based on the ruleset engine`);
+    expect(printed).toContain('\n2024-08-05 past   Setting minify\n');
     expect(printed.match(/coming/g)).toHaveLength(3);
     const onTheDay = await run('list --at 2025-06-15');
     expect(onTheDay.printed).not.toContain('coming');
@@ -293,8 +356,9 @@ describe('bad input', () => {
     ['scan rules.har --format yaml', /"yaml"; use one of: text, json, junit, sarif/],
     ['list --format sarif', /"sarif"; use one of: text, json, markdown/],
     ['scan rules.har --at 2025-13-01', /"2025-13-01" is not a date/],
-    ['list --at', /--at/],
-    ['scan rules.har --colour', /--colour/],
+    ['list --at', /list: .*'--at/],
+    ['scan rules.har --colour', /scan: .*'--colour'/],
+    ['calendar --at 2025-01-01', /calendar: .*'--at'/],
     ['scan rules.har --host https://api.example.com', /must be a host/],
     ['list --schedule mine.json --only-schedule mine.json', /use one of them/],
     ['help deprecations', /unknown subcommand "deprecations"/],

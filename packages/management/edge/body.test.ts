@@ -13,7 +13,7 @@ test('[MG4] a body is read where requests show no stream of it', async () => {
   expect(await bodyOf(withoutStream(''))).toBeUndefined();
 });
 
-test('[MG4] it has the same bound there: 1 MiB is read, a byte more is not', async () => {
+test('[MG4] a body that shows no stream has the same bound: 1 MiB is read, a byte more is not', async () => {
   const text = 'x'.repeat(1_048_574);
   expect(await bodyOf(withoutStream(`"${text}"`))).toBe(text);
   await expect(bodyOf(withoutStream(`"${text}x"`))).rejects.toMatchObject({ status: 413 });

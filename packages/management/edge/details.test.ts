@@ -104,11 +104,18 @@ describe('cname_flattening among other settings', () => {
 
   test('[MG27] of several the last one holds, and each is answered', async () => {
     const path = await zonePath();
-    const items = [flatten('on'), ssl, flatten('off'), flatten('on')];
-    const { body } = await provider.call(`PATCH ${path}/settings`, { at, body: { items } });
-    expect(body.result).toMatchObject(items);
-    const { result } = (await provider.call(`GET ${path}/dns_settings`)).body;
-    expect(result.flatten_all_cnames).toBe(true);
+    for (const [values, flattens] of [
+      [['off', 'off', 'on'], true],
+      [['on', 'on', 'off'], false],
+      [['on', 'off', 'on'], true],
+    ] as const) {
+      const [first, ...others] = values.map(flatten);
+      const items = [first, ssl, ...others];
+      const { body } = await provider.call(`PATCH ${path}/settings`, { at, body: { items } });
+      expect(body.result).toMatchObject(items);
+      const { result } = (await provider.call(`GET ${path}/dns_settings`)).body;
+      expect(result.flatten_all_cnames, values.join()).toBe(flattens);
+    }
   });
 });
 

@@ -30,7 +30,9 @@ function statement(finding: Finding): string {
   const { entry, operation, field, daysLeft, isGuess, level } = finding;
   const call = `${operation.method} ${operation.path}`;
   const isPast = daysLeft <= 0;
-  const when = isPast ? `since ${entry.date}` : `on ${entry.date}, in ${daysLeft} days`;
+  const when = isPast
+    ? `since ${entry.date}`
+    : `on ${entry.date}, in ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}`;
   if (isGuess) {
     return `${call} changes ${when} (${entry.title}); the recorded calls do not show whether this client is affected.`;
   }

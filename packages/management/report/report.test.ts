@@ -4,9 +4,9 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { SCHEDULE } from '../schedule/data.ts';
 import { defineSchedule } from '../schedule/define-schedule.ts';
-import { DeprecatedCallsError } from './call-log.ts';
+import { type CallLog, DeprecatedCallsError } from './call-log.ts';
 import { formatReport } from './formats.ts';
-import { type PageRequest, type RecordedPage, recordPage } from './record-page.ts';
+import { type PageRequest, type RecordedPage, recordedCalls, recordPage } from './record-page.ts';
 import { recordRequests } from './record-requests.ts';
 import type { RecordedCall } from './recorded-call.ts';
 import { failuresOf, reportOf } from './report.ts';
@@ -93,6 +93,70 @@ describe('operations', () => {
     const options = { at: '2026-01-01', schedule, basePath: '/api' };
     expect(reportOf(recorded, options).findings).toMatchObject([{ entry: { id: 'mine' } }]);
     expect(reportOf(recorded, { at: '2026-01-01', schedule }).findings).toEqual([]);
+  });
+});
+
+describe('the sentence of a finding', () => {
+  const srv = { type: 'SRV', data: { service: '_sip' } };
+  const sent = (path: string, requestBody: object) => call('POST', path, { requestBody });
+  const useName = 'Use the outer name of the record alone (name).';
+  const records = '/zones/:zone_id/dns_records';
+
+  test.each([
+    [
+      call('GET', '/user/billing/profile'),
+      '2023-06-06',
+      'GET /user/billing/profile is gone since 2023-06-06. The data is shown in the account dashboard.',
+      'GET /user/billing/profile',
+    ],
+    [
+      call('GET', '/zones/z/settings/minify'),
+      '2024-08-03',
+      'GET /zones/:zone_id/settings/minify ends on 2024-08-05, in 2 days. Nothing replaces it.',
+      'GET /zones/:zone_id/settings/minify',
+    ],
+    [
+      call('GET', '/zones/z/dns_settings/use_apex_ns'),
+      '2024-09-13',
+      'GET /zones/:zone_id/dns_settings/use_apex_ns is gone since 2024-09-13. Use DNS settings of the zone ' +
+        '(/zones/:zone_id/dns_settings, multi_provider, secondary_overrides).',
+      'GET /zones/:zone_id/dns_settings/use_apex_ns',
+    ],
+    [
+      sent('/zones/z/dns_records', srv),
+      '2024-05-30',
+      `POST ${records} was sent data.service, which ends on 2024-05-31, in 1 day. ${useName}`,
+      `POST ${records} (data.service)`,
+    ],
+    [
+      sent('/zones/z/dns_records', srv),
+      '2024-06-01',
+      `POST ${records} was sent data.service, which is refused since 2024-05-31. ${useName}`,
+      `POST ${records} (data.service)`,
+    ],
+    [
+      sent('/user/load_balancers/pools', { notification_email: '' }),
+      '2023-04-03',
+      'POST /user/load_balancers/pools was sent notification_email, which is no longer there since 2023-04-03. ' +
+        "Use the provider's central notification service.",
+      'POST /user/load_balancers/pools (notification_email)',
+    ],
+    [
+      call('GET', '/zones/z/settings', { responseBody: { result: [{ id: 'minify' }] } }),
+      '2030-01-01',
+      'Answers to GET /zones/:zone_id/settings had minify, which is not there since 2024-08-05. Nothing replaces it.',
+      'GET /zones/:zone_id/settings (minify)',
+    ],
+    [
+      { method: 'PATCH', url: '/zones/z/dns_records/r', responseBody: null },
+      '2024-05-30',
+      `PATCH ${records}/:dns_record_id changes on 2024-05-31, in 1 day (Name fields in the data of SRV records); ` +
+        `the recorded calls do not show whether this client is affected. ${useName}`,
+      `PATCH ${records}/:dns_record_id`,
+    ],
+  ])('[REP1] [REP2] of %j on %s', (recorded, at, message, subject) => {
+    const { findings } = JSON.parse(formatReport(reportOf([recorded], { at }), 'json'));
+    expect(findings).toMatchObject([{ message, subject }]);
   });
 });
 
@@ -282,10 +346,12 @@ describe('recordPage()', () => {
       request(() => Promise.reject(new Error('Target closed'))),
     );
     stop();
-    end(
-      'requestfinished',
-      request(async () => '{}'),
-    );
+    for (const event of ['requestfinished', 'requestfailed']) {
+      end(
+        event,
+        request(async () => '{}'),
+      );
+    }
     const requestBody = { type: 'SRV', data: { name: 'x' } };
     const recorded = { method: 'POST', url: RECORDS, requestBody };
     expect(await log.calls()).toEqual([
@@ -295,6 +361,35 @@ describe('recordPage()', () => {
     ]);
     const { findings } = await log.report({ at: '2025-01-01' });
     expect(findings).toMatchObject([{ level: 'error', count: 3 }]);
+  });
+
+  test('[REP5] the fixture records calls of the context while the test runs, and none after it', async () => {
+    const { page, end } = fakePage();
+    const call = request(async () => '{}');
+    end('requestfinished', call);
+    let log: CallLog | undefined;
+    await recordedCalls({ context: page }, async (calls) => {
+      end('requestfinished', call);
+      log = calls;
+    });
+    end('requestfinished', call);
+    expect(await log!.calls()).toMatchObject([{ method: 'POST', url: RECORDS, responseBody: {} }]);
+  });
+
+  test('[REP3] [REP5] bodies of a page are not read where the schedule names no field', async () => {
+    const { page, end } = fakePage();
+    const { log } = recordPage(page);
+    const read = () => {
+      throw new Error('A body was read.');
+    };
+    const url = `${BASE}/zones/z/filters`;
+    end('requestfinished', {
+      method: () => 'POST',
+      url: () => url,
+      postData: read,
+      response: read,
+    });
+    expect(await log.calls()).toEqual([{ method: 'POST', url }]);
   });
 
   test('[REP5] a body that Playwright cannot read is unknown, not absent', async () => {

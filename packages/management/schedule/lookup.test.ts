@@ -95,6 +95,35 @@ describe('lookup()', () => {
     });
   });
 
+  test.each([
+    ['fixed words first', ['minify', ':setting_id']],
+    ['parameters first', [':setting_id', 'minify']],
+  ])('[SCHED4] of the operations of one entry the most exact wins, %s', (_, settings) => {
+    const operations = settings.map((setting) => ({
+      method: 'GET',
+      path: `/zones/:zone_id/settings/${setting}`,
+    }));
+    const schedule = defineSchedule([], [{ ...RULE, operations }]);
+    const paramsOf = (setting: string) =>
+      lookup('GET', `/zones/z/settings/${setting}`, '2027-01-01', { schedule });
+    expect(paramsOf('minify')).toMatchObject({ change: { params: { zone_id: 'z' } } });
+    expect(paramsOf('minify')).not.toHaveProperty('change.params.setting_id');
+    expect(paramsOf('ssl')).toMatchObject({ change: { params: { setting_id: 'ssl' } } });
+  });
+
+  test('[SCHED4] of operations that match equally, the first wins', () => {
+    const operations = ['/a/:first', '/a/:second'].map((path) => ({ method: 'GET', path }));
+    const schedule = defineSchedule([], [{ ...RULE, operations }]);
+    expect(lookup('GET', '/a/x', '2027-01-01', { schedule })).toMatchObject({
+      change: { params: { first: 'x' } },
+    });
+  });
+
+  test('[SCHED4] HEAD is looked up as GET, any other method as itself', () => {
+    expect(lookup('HEAD', '/zones/z/settings/minify', '2030-01-01').state).toBe('gone');
+    expect(lookup('PUT', '/zones/z/settings/minify', '2030-01-01').state).toBe('live');
+  });
+
   test('[SCHED5] a day begins at midnight UTC, however it is given', () => {
     const before: DateLike[] = [
       '2025-06-14',
@@ -215,6 +244,9 @@ describe('deprecationHeaders()', () => {
     ['GET /v1/books/7/pages/8', '/v2/books/7/pages/8'],
     ['GET /v1/books/7/pages', '/v2/books/7/pages'],
     ['DELETE /v1/shelves/9', '/v2/books'],
+    ['GET /v1/news', '/v2/news/read'],
+    ['POST /v1/news', '/v2/news/write'],
+    ['GET /v1/loans/5/days/open', '/v2/loans/5'],
   ])('[SCHED10] of several replacements, %s leads to %s', (operation, successor) => {
     const on = (path: string, methods: string) =>
       methods.split(' ').map((method) => ({ method, path }));
@@ -225,6 +257,8 @@ describe('deprecationHeaders()', () => {
       ...on('/v1/books/:book_id/pages/:page', 'GET'),
       ...on('/v1/authors', 'GET'),
       ...on('/v1/shelves/:shelf', 'DELETE'),
+      ...on('/v1/news', 'GET POST'),
+      ...on('/v1/loans/:loan/days/open', 'GET'),
     ];
     const replacing = [
       ...on('/v2/books', 'GET POST DELETE'),
@@ -232,6 +266,10 @@ describe('deprecationHeaders()', () => {
       ...on('/v2/books/:book_id/pages/:page', 'GET'),
       ...on('/v2/books/:book_id/pages', 'PUT'),
       ...on('/v2/authors', 'PATCH'),
+      ...on('/v2/news/write', 'POST'),
+      ...on('/v2/news/read', 'GET'),
+      ...on('/v2/loans/days/open', 'GET'),
+      ...on('/v2/loans/:loan', 'PATCH'),
     ];
     const entry = { id: 'books', title: 'Books', date: '2026-01-01', kind: 'replaced', operations };
     const replacement = { text: 'v2', operations: replacing };

@@ -151,7 +151,43 @@ describe('operations that end', () => {
   test('[MG20] the page that a gone operation leads to describes every entry', async () => {
     const response = await provider.api.fetch(new Request(`${provider.baseUrl}/emulator/schedule`));
     const html = await response.text();
-    for (const { id } of SCHEDULE) expect(html).toContain(`id="${id}"`);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    for (const { id } of SCHEDULE) expect(html).toContain(`<section id="${id}">`);
+    const minify = /<section id="minify">.*<\/section>/.exec(html)![0];
+    const operations = ['GET', 'PATCH'].map(
+      (method) => `${method} /zones/:zone_id/settings/minify`,
+    );
+    const list = ['GET', 'PATCH'].map((method) => `${method} /zones/:zone_id/settings`);
+    expect(minify).toBe(
+      '<section id="minify"><h2>Setting minify</h2><p><time>2024-08-05</time> removed<ul>' +
+        `${[...operations, ...list].map((one) => `<li><code>${one}</code>`).join('')}</ul></section>`,
+    );
+  });
+
+  test('[MG20] the page shows texts of a custom schedule as text', async () => {
+    const text = '<b title="x">&</b>';
+    const own = await startProvider({
+      schedule: [
+        {
+          id: 'evil',
+          title: text,
+          date: '2030-01-01',
+          kind: 'replaced',
+          operations: [{ method: 'GET', path: '/<i>' }],
+          replacement: { text },
+          note: text,
+        },
+      ],
+    });
+    const response = await own.api.fetch(new Request(`${own.baseUrl}/emulator/schedule`));
+    const html = await response.text();
+    const shown = '&lt;b title=&quot;x&quot;>&amp;&lt;/b>';
+    expect(html).toContain(
+      `<h2>${shown}</h2><p><time>2030-01-01</time> replaced<p>Replacement: ${shown}<p>${shown}<ul>`,
+    );
+    expect(html).toContain('<code>GET /&lt;i></code>');
+    expect(html).not.toContain('<b ');
+    await own.close();
   });
 
   test('[MG20] the answer names the operation that replaces one, with its parameters', async () => {
