@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
 import { Rounds } from './rounds.ts';
 
-// 33 found a retry that waited for the time of its alarm after the wall clock was set back.
+// Seed 33 once found a retry that waited for the time of its alarm after the wall clock was set back.
 const SEEDS = [1, 33];
 const FURTHER_SEEDS = [2, 3, 4, 5, 6, 22];
 
 async function expectPromises(seeds: readonly number[], least: { rings: number }): Promise<void> {
-  // Objects report failures on the console; the failures here are intended.
+  // The objects' failures are intended here, so their reports on the console are silenced.
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   const rounds = await Rounds.of('alarms');

@@ -1,10 +1,11 @@
-// The alarms of one host's objects, through all that outlives their instances: the scheduler, the catalog, the files.
-// The wall clock is set back and forth; objects are evicted, restored, imported and deleted; hosts close and lose power.
+// Simulates the alarms of one host's objects through everything that outlives an instance: the scheduler, the catalog
+// and the files. The wall clock is set back and forth; objects are evicted, restored, imported and deleted; hosts close
+// and lose power.
 //
 // Checked:
-//   only an alarm that is stored rings, and never before the wall clock shows its time;
-//   it rings within a minute after that, in whichever host, and a failed run again after its delay;
-//   timers and retries take their time, whatever is done to the wall clock.
+// - only an alarm that is stored rings, and never before the wall clock shows its time;
+// - it rings within a minute after that, in whichever host, and a failed run rings again after its delay;
+// - timers and retries take their time, whatever is done to the wall clock.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectStub } from '../../../src/shared/contract/object.ts';
@@ -26,7 +27,7 @@ const NAMES = ['a', 'b', 'c', 'd'];
 const IDLE_MS = 300;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A set wall clock is noticed within this time. */
+/** The longest time until a host notices that the wall clock was set. */
 const NOTICED_MS = 60_000;
 const START_MS = Date.UTC(2030, 0, 1);
 
@@ -67,22 +68,22 @@ export function alarmStepsOf(seed: number): AlarmStep[] {
   }));
 }
 
-/** What the model knows of one object. */
+/** What the model expects of one object. */
 class Expected {
-  /** The alarms that may be stored. */
+  /** The alarms that may be stored; null means none. */
   possible = new Set<number | null>([null]);
-  /** The states that it can be restored to. */
+  /** The states to which the object can be restored. */
   marked: Marked[] = [];
-  /** How many runs of its alarm are still to fail. */
+  /** The number of coming runs of its alarm that must fail. */
   failures = 0;
-  /** The last run, if it failed and is to be repeated by this host. */
+  /** The last run of its alarm, if it failed and this host must repeat it. */
   failed: { readonly atMs: number; readonly retryCount: number } | null = null;
-  /** Since when its alarm should ring, by the time that passes. */
+  /** The elapsed time since which its alarm should have rung; null if it should not. */
   dueSinceMs: number | null = null;
-  /** The alarm that its next instance has by a restore; undefined if none was requested. */
+  /** The alarm that a requested restore gives to the next instance; undefined if no restore was requested. */
   restored: number | null | undefined;
 
-  /** Its alarm is one of these. Nothing that was known of its runs holds. */
+  /** Records that one of these alarms is stored now, and forgets what was known of earlier runs. */
   becomes(...alarms: readonly (number | null)[]): void {
     this.possible = new Set(alarms);
     this.failed = null;
@@ -90,7 +91,7 @@ class Expected {
     this.restored = undefined;
   }
 
-  /** The alarm that is stored for certain; undefined if that is unknown. */
+  /** The stored alarm if there is only one possibility; otherwise undefined. */
   get certain(): number | null | undefined {
     return this.possible.size === 1 ? [...this.possible][0] : undefined;
   }
@@ -113,11 +114,11 @@ export class AlarmSimulation {
   #catalog: CrashCatalog;
   #objects!: Objects<typeof CLASSES>;
   #exported: { readonly bytes: Uint8Array; readonly alarm: number | null } | null = null;
-  /** Handlers that are running. */
+  /** The number of handlers that are running. */
   #handlers = 0;
-  /** When the timers that are waited for are due, and for whom. */
+  /** The timers that objects wait for: when each is due, and whose it is. */
   #waits: { readonly name: string; readonly dueMs: number }[] = [];
-  /** Power is off, or about to go. */
+  /** True while power is off, or about to go off. */
   #isEnding = false;
 
   constructor(sqlite: WatchedSqlite, seed: number, steps: readonly AlarmStep[]) {
@@ -129,7 +130,7 @@ export class AlarmSimulation {
     for (const name of NAMES) this.#expected.set(name, new Expected());
   }
 
-  /** @throws SimulationFailure, NeverSettled */
+  /** Runs the whole simulation, and returns its counts. @throws SimulationFailure, NeverSettled */
   async run(): Promise<Record<string, number>> {
     await this.#start();
     try {
@@ -263,7 +264,7 @@ export class AlarmSimulation {
 
   // ---- Time.
 
-  /** Objects whose alarm has rung in this step. */
+  /** The objects whose alarm has rung in this step. */
   readonly #hasRung = new Set<string>();
 
   async #advance(durationMs: number): Promise<void> {
@@ -277,7 +278,7 @@ export class AlarmSimulation {
     if (this.#waits.some((wait) => wait.name === name)) await this.#abort(name);
   }
 
-  /** Turns the event loop until no handler runs, and its result is durable. */
+  /** Turns the event loop until no handler runs and all results of handlers are durable. */
   async #quiet(): Promise<void> {
     do await turns();
     while (this.#handlers > 0 && !this.#isEnding);
@@ -309,7 +310,7 @@ export class AlarmSimulation {
     this.#objects = await objectsOn(platform, hosted, { idleMs: IDLE_MS });
   }
 
-  /** Power fails during a change, or while alarms ring. */
+  /** Lets power fail during a change, or while alarms ring. */
   async #lose(name: string): Promise<void> {
     const random = this.#random;
     const expected = this.#expected.get(name)!;
@@ -322,7 +323,7 @@ export class AlarmSimulation {
       this.#medium.powerOff();
     };
     if (during === 'time') {
-      // The result of a handler that has ended may be lost.
+      // Power may have failed before a handler's result was stored, so its alarm may still be stored.
       for (const each of this.#expected.values()) {
         each.dueSinceMs = null;
         each.failed = null;
@@ -397,7 +398,7 @@ export class AlarmSimulation {
 
   // ---- The model.
 
-  /** Power fails while time advances, so the result of a run may be lost. */
+  /** True while power may fail as time advances, so that the result of a handler may be lost. */
   #mayLoseRings = false;
 
   #probe(): AlarmProbe {
@@ -447,7 +448,7 @@ export class AlarmSimulation {
     else expected.possible = new Set([null, expected.restored ?? null]);
   }
 
-  /** Alarms that are due ring, failed ones again, and timers fire. */
+  /** Checks that due alarms have rung, that failed runs were repeated, and that timers have fired. */
   #check(): void {
     const elapsedMs = this.#time.elapsed();
     for (const [name, expected] of this.#expected) {
@@ -470,7 +471,7 @@ export class AlarmSimulation {
     if (found.length > 0) throw new SimulationFailure(found.join('; '));
   }
 
-  /** The wall clock reaches every alarm: all of them ring. */
+  /** Advances the wall clock beyond every alarm, so that all of them must ring. */
   async #end(): Promise<void> {
     for (const expected of this.#expected.values()) expected.failures = 0;
     this.#time.step(400 * DAY_MS);
@@ -494,7 +495,7 @@ function textOf({ possible }: Expected): string {
 
 async function turns(): Promise<void> {
   for (let i = 0; i < 6; i++) {
-    // Ids are digests, which are computed on another thread.
+    // Ids are digests, which another thread computes.
     await crypto.subtle.digest('SHA-256', new Uint8Array());
     await turnOfEventLoop();
   }

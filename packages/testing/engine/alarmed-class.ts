@@ -1,26 +1,29 @@
-// The class of the objects whose alarms are simulated. It tells a probe when its alarms ring and its timers fire.
+// The class of the objects whose alarms are simulated. It reports to a probe when its alarms ring and its timers fire.
 
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 
-/** A state of an object: its bookmark, and the alarm in it. */
+/** A state to which an object can be restored: its bookmark, and the alarm in it. */
 export interface Marked {
   readonly bookmark: string;
   readonly alarm: number | null;
 }
 
 export interface AlarmProbe {
-  /** The time that passes, in milliseconds. */
+  /** Returns the elapsed time in milliseconds. */
   elapsed(): number;
-  /** The alarm of an object rings; a catalog that was lost has lost names. @throws if its handler is to fail */
+  /**
+   * Reports that the alarm of an object rings; the object is known by its id, because a lost catalog has lost its name.
+   * @throws if the handler must fail
+   */
   rings(id: string, scheduledTime: number, retryCount: number): void;
-  /** The handler has ended; it waits for nothing more. */
+  /** Reports that a handler has ended and waits for nothing more. */
   handled(): void;
-  /** A timer fires that is due at this moment. */
+  /** Reports that a timer which was due at this moment has fired. */
   fires(dueMs: number): void;
 }
 
 export class AlarmedClass extends DurableObject<{ readonly probe: AlarmProbe }> {
-  /** Sets the alarm; returns the time it has. */
+  /** Sets the alarm, and returns the time that the storage gives it. */
   async set(timeMs: number): Promise<number | null> {
     await this.ctx.storage.setAlarm(timeMs);
     return this.ctx.storage.getAlarm();
@@ -41,7 +44,7 @@ export class AlarmedClass extends DurableObject<{ readonly probe: AlarmProbe }> 
     return { bookmark: await storage.getCurrentBookmark(), alarm: await storage.getAlarm() };
   }
 
-  /** Requests a restore, which the next instance makes. */
+  /** Requests a restore, which happens when the next instance starts. */
   async restoreLater(bookmark: string): Promise<void> {
     await this.ctx.storage.onNextSessionRestoreBookmark(bookmark);
     await this.ctx.storage.sync();

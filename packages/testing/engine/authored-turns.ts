@@ -1,10 +1,10 @@
-// Turns of a simulated object in which events of several authors write: a constructor, calls, an alarm, two tabs.
+// Makes turns of a simulated object in which events of several authors write: a constructor, calls, an alarm, two tabs.
 //
-// Each event writes a row, a key, the alarm and a second table, in any order, among other changes. Whichever writes
-// first, the events of one author are one state, and those of two authors are two. A bookmark, an export, a requested
-// restore and `deleteAll` end a state where they are called.
+// Each event writes a row, a key, the alarm and a second table, in any order, among other changes. However they are
+// ordered, the writes of one author are one state of the history, and those of two authors are two. A bookmark, an
+// export, a requested restore and `deleteAll` end a state where they are called.
 //
-// Invariant: a state is expected when its events have ended. One that breaks off in the middle is expected nowhere.
+// Invariant: a state is expected only once its events have ended; an interrupted state is never expected.
 
 import type { Binding } from '../../../src/shared/contract/bindings.ts';
 import { type Annotation, annotationOf } from '../../../worker/engine/log/annotation.ts';
@@ -16,7 +16,10 @@ import { Draft, type Workload } from './workload.ts';
 
 const CONSTRUCTOR = annotationOf({ kind: 'constructor' });
 
-/** Whose events take turns: methods that differ in their names, tabs that do in their connections or labels; nobody. */
+/**
+ * The authors whose events take turns: methods with different names, tabs with different connections or labels, and
+ * undefined for events without an author.
+ */
 const AUTHORS: readonly (Annotation | undefined)[] = [
   annotationOf({ kind: 'call', method: 'add' }),
   annotationOf({ kind: 'call', method: 'plus' }),
@@ -31,7 +34,7 @@ const AUTHORS: readonly (Annotation | undefined)[] = [
 ];
 
 const EVENTS_MAX = 4;
-/** Rows that the second table keeps. */
+/** The largest number of rows in the second table. */
 const SECOND_ROWS = 12;
 const INSERT_SECOND = 'INSERT INTO u VALUES(?, ?) ON CONFLICT DO UPDATE SET v = excluded.v';
 
@@ -46,9 +49,9 @@ export interface AuthoredTurnsOptions {
   readonly work: Workload;
   readonly history: History;
   readonly world: Pick<World, 'running'>;
-  /** The time that has passed. */
+  /** Returns the elapsed time in milliseconds. */
   elapsedMs(): number;
-  /** Performs what ends a state, the last one of the history. */
+  /** Performs an operation that ends the last state of the history. */
   cut(cut: Cut): void;
 }
 
@@ -71,12 +74,15 @@ export class AuthoredTurns {
     this.#cut = cut;
   }
 
-  /** An event of any author begins. */
+  /** Begins an event of a random author. */
   anybody(): void {
     this.#begin(this.#random.pick(AUTHORS));
   }
 
-  /** The events of a turn; the caller ends it, which commits the last state. The first of an object is its constructor. */
+  /**
+   * Runs the events of a turn. The caller ends the turn, which commits the last state. The first event of an object is
+   * its constructor.
+   */
   run(object: SimulatedObject): void {
     const random = this.#random;
     if (this.#constructed !== object) {
@@ -92,7 +98,7 @@ export class AuthoredTurns {
     }
   }
 
-  /** Another event begins. Its first write ends the state of another author. */
+  /** Begins an event of this author. Its first write ends the state of the previous author. */
   #enter(author: Annotation | undefined): void {
     if (author !== this.#world.running?.author) this.#history.committed();
     this.#begin(author);
@@ -102,7 +108,7 @@ export class AuthoredTurns {
     this.#world.running = { author, hasWritten: false };
   }
 
-  /** Usually a constructor writes nothing, with SQL that could. */
+  /** Runs a constructor, which usually writes nothing, although its SQL could write. */
   #construct(storage: Storage): void {
     const draft = this.#draft();
     const isNew = draft.second === null;
@@ -136,7 +142,7 @@ export class AuthoredTurns {
     this.#history.committed();
   }
 
-  /** Everything that is bound together, in any order, and other changes. */
+  /** Writes to every kind of storage that one commit must contain, in any order, with other changes between. */
   #writeAll(storage: Storage, draft: Draft): void {
     const random = this.#random;
     const work = this.#work;
@@ -175,7 +181,7 @@ export class AuthoredTurns {
     return draft.second;
   }
 
-  /** The state so far, to be changed. */
+  /** Returns the state so far, to which the next writes are added. */
   #draft(): Draft {
     const { attempt, last } = this.#history;
     return new Draft((attempt ?? last).contents);

@@ -1,43 +1,43 @@
-// The expected states of an object and its branches: a tree, with a map of keys for each.
+// The expected states of an object and its branches: a tree whose nodes each have a map of keys.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
 
-/** Values are numbers here; `bytesOf` converts them to bytes. */
+/** Maps keys to numbers; `bytesOf` converts a number to the stored bytes. */
 export type Keys = ReadonlyMap<string, number>;
 
-/** A state that a bookmark names. */
+/** A bookmark, and the state that it names. */
 export interface Mark {
   readonly bookmark: string;
   readonly keys: Keys;
   readonly timeMs: number;
-  /** Number of changes of the object before it. */
+  /** The number of changes of the object before this state. */
   readonly version: number;
-  /** The disk has been full since, so its history may have been pruned. */
+  /** True if the disk has been full since, so that this history may have been pruned. */
   mayBePruned: boolean;
 }
 
-/** An object, or a branch. */
+/** The object or one of its branches. */
 export class Node {
-  /** Null: it is the object. */
+  /** The origin of the branch; null for the object. */
   readonly parent: Node | null;
-  /** The name of a branch that is kept. */
+  /** The name of a branch that is kept; otherwise null. */
   readonly name: string | null;
-  /** Null: it is not opened. */
+  /** The open handle; null if there is none. */
   handle: StorageHandle | null = null;
   children: Node[] = [];
   marks: Mark[] = [];
-  /** The acknowledged state, and later attempted states. */
+  /** The acknowledged state, then the states of later changes that were attempted. */
   possible: Keys[];
-  /** It is being made or deleted, and that was not acknowledged. */
+  /** True while its creation or deletion is not acknowledged, so that it may or may not exist. */
   isPerhaps = false;
-  /** Counts its changes, attempted changes too. */
+  /** The number of its changes, including attempted ones. */
   version = 0;
-  /** The version of its parent that it began with; null: unknown. */
+  /** The version of its parent from which it was forked; null if unknown. */
   readonly began: number | null;
-  /** Its first state. */
+  /** The keys with which it was created. */
   readonly beginning: Keys;
-  /** From this version on all changes were acknowledged. */
+  /** The version since which every change was acknowledged. */
   #certainFrom = 0;
 
   constructor(begins: {
@@ -61,12 +61,12 @@ export class Node {
     return this.possible.at(-1)!;
   }
 
-  /** It and everything below it, from the top. */
+  /** Returns this node and all below it, parents first. */
   get all(): Node[] {
     return [this, ...this.children.flatMap((child) => child.all)];
   }
 
-  /** A change is attempted; the result acknowledges it, and with it all before. */
+  /** Records an attempted change. The returned function acknowledges it and all changes before it. */
   attempt(keys: Keys): () => void {
     this.version++;
     this.possible.push(keys);
@@ -76,13 +76,13 @@ export class Node {
     };
   }
 
-  /** It was read in this state, which is durable. */
+  /** Records that the node was read in this state, which is durable. */
   found(keys: Keys): void {
     if (this.possible.length > 1) this.#certainFrom = this.version;
     this.possible = [keys];
   }
 
-  /** Whether its origin is as it was when it began; null: unknown. */
+  /** Whether its origin has not changed since it was forked; null if unknown. */
   get isCurrent(): boolean | null {
     const { parent, began } = this;
     if (parent === null || began === null) return null;
@@ -90,19 +90,19 @@ export class Node {
     return parent.#certainFrom > began ? null : false;
   }
 
-  /** A bookmark of now. */
+  /** Records a bookmark of the present state. */
   mark(named: Pick<Mark, 'bookmark' | 'keys' | 'timeMs'>): void {
     this.marks.push({ ...named, version: this.version, mayBePruned: false });
   }
 
-  /** The bookmark that undoes the last change. */
+  /** Records the bookmark that undoes the last change. */
   marksBefore(named: Pick<Mark, 'bookmark' | 'keys' | 'timeMs'>): void {
     this.marks.push({ ...named, version: this.version - 1, mayBePruned: false });
   }
 
   /**
-   * Its parent's keys after a merge of it, and the keys that both have changed to something else: they stay, unless
-   * `theirs`.
+   * Returns the parent's keys after a merge of this branch, and the keys that both have changed to different values.
+   * These keep the parent's value, unless `theirs` is set.
    */
   mergedInto(parent: Keys, theirs: boolean): { readonly keys: Keys; readonly conflicts: string[] } {
     const keys = new Map(parent);
@@ -118,12 +118,12 @@ export class Node {
     return { keys, conflicts };
   }
 
-  /** From now on, old history may be pruned to free space. */
+  /** Records that old history may be pruned from now on, to free space. */
   mayBePruned(): void {
     for (const { marks } of this.all) for (const mark of marks) mark.mayBePruned = true;
   }
 
-  /** It does not exist any more, and nothing below it. */
+  /** Removes this node and all below it from the model. */
   remove(): void {
     const { parent } = this;
     if (parent !== null) parent.children = parent.children.filter((child) => child !== this);

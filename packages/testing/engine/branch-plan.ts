@@ -1,9 +1,9 @@
-// The steps of a simulation of branches, drawn from its seed in advance.
+// The steps of a simulation of branches, all drawn from its seed in advance.
 
 import { Random } from '../simulate/world/random.ts';
 import { kindsOf } from './plan.ts';
 
-/** The steps, and the relative frequency of each. */
+/** The kinds of steps, with their relative frequencies. */
 const STEPS = {
   write: 24,
   unconfirmed: 4,

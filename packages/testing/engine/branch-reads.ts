@@ -1,6 +1,7 @@
-// The keys that the simulation of branches reads through a handle: now, at a moment, and by the differences of a branch.
+// Reads the keys of an object or branch through a handle: the present ones, those at a moment, and those from the
+// differences of a branch.
 //
-// Invariant: a value whose bytes are not those of its number is a failure, whatever it is read by.
+// Invariant: a value whose bytes do not belong to its number is a failure, by whichever way it is read.
 
 import type { ConflictError } from '../../../src/shared/contract/changes.ts';
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
@@ -13,7 +14,7 @@ import { bytesOf } from './contents.ts';
 import { SimulationFailure } from './history.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
-/** A number, and the bytes that belong to it. */
+/** A number, and the stored bytes that belong to it. */
 type Stored = readonly [number, Uint8Array];
 
 export async function keysIn(handle: Pick<StorageHandle, 'list'>): Promise<Keys> {
@@ -28,7 +29,7 @@ export async function keysAt(handle: StorageHandle, bookmark: string): Promise<K
   return keys;
 }
 
-/** The keys of a branch: those that it began with, and its changes since. */
+/** Computes the keys of a branch from those with which it was created and its differences since. */
 export async function keysByDiff(handle: StorageBranch, beginning: Keys): Promise<Keys> {
   const keys = new Map(beginning);
   for await (const change of handle.diff()) {
@@ -44,7 +45,10 @@ export async function keysByDiff(handle: StorageBranch, beginning: Keys): Promis
   return keys;
 }
 
-/** A merge is refused for exactly these keys. @throws SimulationFailure, and the error if it has another reason */
+/**
+ * Checks that a merge was refused because of exactly these keys. @throws SimulationFailure, or the error if it has
+ * another reason
+ */
 export function checkConflicts(error: unknown, expected: readonly string[]): void {
   if (!isStorageError(error) || error.code !== 'CONFLICT') throw error;
   const { conflicts } = error as unknown as ConflictError;

@@ -1,9 +1,9 @@
-// An object, its branches and theirs, on disks that lose power, fail and fill up, through many hosts.
+// Simulates an object and its branches on disks that lose power, fail and fill up, through many hosts.
 //
 // Checked after each opening, and after each failure:
-//   the object and every branch that is kept have their acknowledged state, or a later attempted state;
-//   a kept branch that was acknowledged exists, whatever became of its origin's history; a deleted one is gone;
-//   promote and merge have changed the object whole, or not at all; bookmarks, its own too, name the states they named.
+// - the object and every kept branch have their acknowledged state, or that of a later attempted change;
+// - an acknowledged branch that is kept exists, whatever became of its origin's history, and a deleted branch is gone;
+// - promote and merge have changed the object as a whole or not at all, and bookmarks still name their states.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectStub } from '../../../src/shared/contract/object.ts';
@@ -50,9 +50,9 @@ const IDLE_MS = 300;
 const DAY_MS = 86_400_000;
 const WINDOW_MS = 30 * DAY_MS;
 const START_MS = Date.UTC(2030, 0, 1);
-/** How many of the possible disks are examined after a power failure, at most. */
+/** The largest number of possible disks that are examined after a power failure. */
 const SURVIVORS = 3;
-/** How often a call is repeated whose branch was reset with its origin. */
+/** How often a call is repeated if its branch was reset together with its origin. */
 const RETRIES = 10;
 
 type Stub = ReturnType<Objects<typeof CLASSES>['env']['Branched']['getByName']>;
@@ -80,7 +80,7 @@ export class BranchSimulation {
   #catalog: CrashCatalog;
   #objects!: Objects<typeof CLASSES>;
   #exported: { readonly bytes: Uint8Array; readonly keys: Keys } | null = null;
-  /** Number of failed calls that a failure may be explained by no more. */
+  /** The failed calls on files that happened before the last check; only later ones may explain a failure. */
   #failedCalls = 0;
 
   constructor(sqlite: WatchedSqlite, seed: number, steps: readonly BranchStep[]) {
@@ -99,7 +99,7 @@ export class BranchSimulation {
     this.#catalog = new CrashCatalog(random);
   }
 
-  /** @throws SimulationFailure, NeverSettled */
+  /** Runs the whole simulation, and returns its counts. @throws SimulationFailure, NeverSettled */
   async run(): Promise<Record<string, number>> {
     await this.#start();
     try {
@@ -136,7 +136,7 @@ export class BranchSimulation {
     if (found.length > 0) throw new SimulationFailure(found.join('; '));
   }
 
-  /** True for an error explained by a power failure, a fault or a full disk, or by a reset of the origin. */
+  /** Returns whether a power failure, a fault, a full disk or a reset of the origin explains the error. */
   #isExpected(error: unknown): boolean {
     if (!isStorageError(error)) return false;
     if (this.#medium.isOff || isReset(error)) return true;
@@ -183,7 +183,8 @@ export class BranchSimulation {
       case 'delete':
         return this.#delete(this.#pick());
       case 'promote':
-        // The others are refused; some of them are tried too.
+        // Only a branch whose origin has not changed can be promoted; a few of the others are tried, to check the
+        // refusal.
         return this.#promote(
           random.pick(
             this.#origin.all.filter((node) => node.isCurrent !== false || random.onceIn(4)),
@@ -236,7 +237,7 @@ export class BranchSimulation {
         await this.#settled('abort', ignored(this.#stub().abort()));
         return this.#check(true);
       case 'close':
-        // A new process does not know which bytes a failed flush may have dropped.
+        // After a failed flush, a new process cannot know which bytes were dropped, so power is lost here, too.
         if (this.#medium.failedCalls > 0) return this.#lose();
         await this.#settled('close', ignored(this.#objects.close()));
         if (this.#medium.failedCalls > 0 || this.#medium.isOff) return this.#lose();
@@ -271,7 +272,7 @@ export class BranchSimulation {
     return [`k${this.#random.below(KEYS)}`, 1 + this.#random.below(0x1000_0000)];
   }
 
-  /** One to four writes at once. Each is acknowledged by itself. */
+  /** Makes one to four writes at once; each is acknowledged separately. */
   async #write(node: Node): Promise<void> {
     const handle = await this.#certain(node); // an unconfirmed write may be lost, and nobody told
     const count = this.#random.pick([1, 1, 2, 4]);
@@ -300,7 +301,7 @@ export class BranchSimulation {
       ...(name !== undefined && { name, keep: true }),
       ...(mark !== undefined && { at: mark.bookmark }),
     };
-    // Its origin goes on, and prunes.
+    // Meanwhile the origin may write and prune its history.
     const writes = mark !== undefined && random.onceIn(2) ? this.#write(parent) : undefined;
     writes?.catch(() => {});
     try {
@@ -362,7 +363,7 @@ export class BranchSimulation {
     if (!newest?.isPromote) throw new SimulationFailure('the newest commit is not that of promote');
   }
 
-  /** Merges a branch; sometimes twice at once, or while its origin is reset. */
+  /** Merges a branch, sometimes twice at once, or while its origin is reset. */
   async #merge(node: Node): Promise<void> {
     const random = this.#random;
     const { parent } = node;
@@ -380,7 +381,7 @@ export class BranchSimulation {
     const acknowledge = areEqual(keys, parent.last) || isRefused ? () => {} : parent.attempt(keys);
     const options = decision === undefined ? {} : { onConflict: decision };
     const merge = () => handle.merge(branch as StorageBranch, options);
-    // Two tabs at once: the second one has nothing left to do.
+    // Two tabs may merge at once; the second then finds nothing to merge.
     const works: Promise<unknown>[] = [merge()];
     if (random.onceIn(3)) works.push(merge());
     if (parent === this.#origin && random.onceIn(4)) works.push(ignored(this.#stub().abort()));
@@ -397,7 +398,7 @@ export class BranchSimulation {
     await this.#checkKeys(parent, false);
   }
 
-  /** Replaces the whole state; null is the answer of a refusal. */
+  /** Replaces the whole state of a node by `replace`, which returns null if it is refused. */
   async #replace(
     node: Node,
     keys: Keys,
@@ -441,7 +442,10 @@ export class BranchSimulation {
     this.#objects = await objectsOn(platform, hosted, options);
   }
 
-  /** Power is off: some of the possible disks are examined. It may fail again meanwhile. The last one goes on. */
+  /**
+   * Lets power fail, and examines some of the possible disks, which may lose power again. The simulation continues with
+   * the last one.
+   */
   async #lose(): Promise<void> {
     const random = this.#random;
     let catalog = this.#catalog;
@@ -467,7 +471,7 @@ export class BranchSimulation {
     }
   }
 
-  /** After a failure, nothing fails any more, and the state is an attempted one. */
+  /** Checks every node after a failure, without further faults: each has the state of an attempted change. */
   async #examine(): Promise<void> {
     this.#medium.heal();
     await this.#check(true);
@@ -476,7 +480,7 @@ export class BranchSimulation {
 
   // ---- Checks.
 
-  /** `narrows`: the found ones go on. */
+  /** Checks all nodes; with `narrows`, the states that were found are the expected ones from now on. */
   async #check(narrows: boolean): Promise<void> {
     await this.#checkNode(this.#origin, narrows);
   }
@@ -511,7 +515,7 @@ export class BranchSimulation {
     await this.#look(node);
   }
 
-  /** A bookmark names the state that it named. */
+  /** Checks that a bookmark still names its state. */
   async #look(node: Node): Promise<void> {
     const mark = this.#random.pick([...node.marks, undefined]);
     if (mark === undefined) return;
@@ -532,7 +536,7 @@ export class BranchSimulation {
     await checkImage(image, this.#sqlite);
   }
 
-  /** @throws SimulationFailure, or the error, if there is no documented reason for it */
+  /** Accepts a refusal that has a documented reason. @throws SimulationFailure, or the error */
   #checkRefusal(mark: Mark, error: unknown): void {
     if (!isRefusal(error)) throw error;
     const isBounded = this.#history.bytes !== undefined;
@@ -542,7 +546,7 @@ export class BranchSimulation {
 
   // ---- Calls.
 
-  /** A node that exists. */
+  /** Returns a random node that exists. */
   #pick(): Node {
     return this.#random.pick([this.#origin, ...this.#origin.all]);
   }
@@ -563,7 +567,7 @@ export class BranchSimulation {
     return node.handle;
   }
 
-  /** A handle, when its last state is durable. */
+  /** Returns a handle, once the node's last state is durable. */
   async #certain(node: Node): Promise<StorageHandle> {
     const handle = await this.#open(node);
     if (node.possible.length > 1) await this.#settled('sync', handle.sync());
@@ -575,7 +579,7 @@ export class BranchSimulation {
     return this.#call(label, async () => read(await this.#open(node)));
   }
 
-  /** Makes a call that changes nothing until it is not interrupted by a reset. */
+  /** Makes a call that changes nothing, and repeats it until no reset interrupts it. */
   async #call<T>(label: string, call: () => Promise<T>): Promise<T> {
     for (let i = 0; ; i++) {
       try {

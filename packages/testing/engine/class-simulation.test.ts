@@ -5,7 +5,7 @@ const SEEDS = [2, 21];
 const FURTHER_SEEDS = [3, 4, 6];
 
 async function expectPromises(seeds: readonly number[], least: { commits: number }): Promise<void> {
-  // Objects report failures on the console; the failures here are intended.
+  // The objects' failures are intended here, so their reports on the console are silenced.
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   const rounds = await Rounds.of('classes');

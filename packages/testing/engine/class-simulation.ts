@@ -1,5 +1,5 @@
-// The world of `ctx-storage/simulate` with a class whose every event writes in several places, and two tabs that use
-// its storage meanwhile. At rest, each commit is read at its own moment.
+// Runs the world of `ctx-storage/simulate` with a class whose every event writes in several places, while two tabs use
+// its storage. At rest, each commit is read at its own moment.
 
 import type { WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
@@ -25,7 +25,7 @@ const STEPS = 20;
 const REST_MS = 60_000;
 const INSERT = 'INSERT INTO page VALUES(?, ?)';
 
-/** Without requests to the outside, and other versions of the class. */
+/** All faults except failing requests and deployments, because the class makes no requests and has one version. */
 const FAULTS_OF_LEDGERS = new Map(
   (Object.entries(FAULTS) as [FaultName, number][]).filter(
     ([name]) => name !== 'fetchFails' && name !== 'deploy',
@@ -49,7 +49,7 @@ export class ClassSimulation {
   readonly #seed: number;
   readonly #steps: readonly ClassStep[];
   readonly #check = new LedgerCheck();
-  /** Of the host that runs: each has a connection of its own. */
+  /** The tabs of the running host; each has a connection of its own. */
   #tabs: LocalStorage[] = [];
   #host!: SimulatedHost;
 
@@ -59,7 +59,7 @@ export class ClassSimulation {
     this.#steps = steps;
   }
 
-  /** @throws the failure of the run */
+  /** Runs the whole simulation, and returns its counts. @throws the failure of the run */
   async run(): Promise<Record<string, number>> {
     const undo = [installGlobals(), followAwaits()];
     const { sqlite } = this.#sqlite;
@@ -116,7 +116,7 @@ export class ClassSimulation {
     const request = (headers = {}) => new Request('https://ledger/', { headers });
     const page = (operation: (handle: StorageHandle) => Promise<unknown>) => () =>
       this.#page(pick(NAMES), int(0, TABS - 1), operation);
-    /** An operation, perhaps with a label; `who` is its author. */
+    /** Performs an operation of the author `who`, sometimes with a label. */
     const written = (
       write: (view: StorageHandle, id: string, who: string) => Promise<unknown>,
     ): (() => Promise<void>) => {
@@ -179,7 +179,7 @@ export class ClassSimulation {
           )(),
       },
       {
-        // Takes the last commit back, but for the tables of the first one.
+        // This reverts the last commit, unless a constructor wrote it, because that commit creates the tables.
         weight: 2,
         call: page(async (handle) => {
           const [last] = await handle.history({ limit: 1 });
@@ -199,7 +199,7 @@ export class ClassSimulation {
     ];
   }
 
-  /** An operation of a tab. Its errors are those of faults; the commits are checked at rest. */
+  /** Performs an operation of a tab. Its errors come from faults; the commits are checked at rest. */
   async #page(
     name: string,
     tab: number,

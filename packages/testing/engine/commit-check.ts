@@ -1,6 +1,6 @@
-// Compares commits of a simulated object, each at its own moment, with the states that were expected of them.
+// Compares commits of a simulated object, each read at its own moment, with the expected states.
 //
-// Invariant: a commit is one expected state, whole, of the author of that state, also in the middle of a turn.
+// Invariant: a commit is one whole expected state, of that state's author, even in the middle of a turn.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
@@ -12,11 +12,11 @@ import type { SimulatedObject } from './simulated-object.ts';
 
 const ALWAYS = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY, before: null };
 
-/** Whether a commit may have been pruned since. */
+/** Whether all commits must still be stored, or some may have been pruned. */
 export type Kept = 'all' | 'perhaps';
 
 /**
- * The commits since a bookmark are these states, one by one. Returns how many were compared.
+ * Checks that the commits since a bookmark are exactly these states. Returns how many were compared.
  *
  * @throws SimulationFailure; the errors of reading
  */
@@ -44,7 +44,9 @@ export async function checkCommits(
   return compared;
 }
 
-/** The newest commits are some of these states. Returns how many were compared. @throws as `checkCommits` */
+/**
+ * Checks that the newest commits are some of these states. Returns how many were compared. @throws as `checkCommits`
+ */
 export async function checkNewest(
   object: SimulatedObject,
   count: number,
@@ -65,7 +67,7 @@ async function newest(
 ): Promise<BookmarkedCommit[]> {
   const listed = object.storage.past.commits({ ...ALWAYS, limit });
   try {
-    // A list waits until history has been thinned.
+    // Listing may take long, because it waits until the history has been thinned.
     return await object.outcome('history', listed, HISTORY_TURNS_MAX);
   } catch (error) {
     if (kept === 'all' || !isOfPruned(error)) throw error;
@@ -101,7 +103,9 @@ async function checkCommit(
   }
 }
 
-/** A gap in history that was pruned cannot be told from damage, so it may be CORRUPT. */
+/**
+ * Returns whether pruned history explains the error. A gap in pruned history looks like damage, so it may be CORRUPT.
+ */
 function isOfPruned(error: unknown): boolean {
   return isStorageError(error) && ['BOOKMARK_UNAVAILABLE', 'CORRUPT'].includes(error.code);
 }
@@ -112,7 +116,7 @@ function textOf(by: CommitAuthor | null | undefined): string {
   return [by.kind, by.method, by.connection, by.label].filter(Boolean).join(' ');
 }
 
-/** Behind it, the markers after a commit differ, in no order. */
+/** Returns the part of a bookmark that names a commit. The markers after it have no order. */
 function sequenceOf(bookmark: string): string {
   return bookmark.slice(0, 17);
 }

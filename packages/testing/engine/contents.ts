@@ -1,27 +1,27 @@
-// The expected contents of a simulated object, as plain maps, and the comparison with the object.
+// The expected contents of a simulated object as plain maps, and their comparison with the object.
 
 import { compileRange } from '../../../src/shared/contract/key-range.ts';
 import type { Moment } from '../../../worker/engine/storage/moment.ts';
 import { Random } from '../simulate/world/random.ts';
 
-/** Values are numbers here; `bytesOf` converts them to bytes. */
+/** The contents of an object. Values are numbers here; `bytesOf` converts them to bytes. */
 export interface Contents {
   readonly keys: Map<string, number>;
   /** The rows of table `t`; null if the table does not exist. */
   readonly rows: Map<number, number> | null;
-  /** The rows of table `u`, whose triggers keep their ids in another table; null if the tables do not exist. */
+  /** The rows of table `u`, whose triggers copy their ids to another table; null if the tables do not exist. */
   readonly second: Map<number, number> | null;
   readonly alarm: number | null;
 }
 
 export const EMPTY: Contents = { keys: new Map(), rows: null, second: null, alarm: null };
 
-/** A key that every transaction changes, so that every state is unique. */
+/** Every transaction changes this key, so that every state is unique. */
 export const MARK = '~mark';
 
 export const CREATE_ROWS =
   'CREATE TABLE t(id INTEGER PRIMARY KEY, v INTEGER, body BLOB); CREATE INDEX t_v ON t(v)';
-/** As a constructor runs it: it writes nothing if the tables exist. */
+/** Creates the second table as a constructor would: it writes nothing if the table exists. */
 export const CREATE_SECOND = `
   CREATE TABLE IF NOT EXISTS u(id INTEGER PRIMARY KEY, v INTEGER);
   CREATE TABLE IF NOT EXISTS u_ids(id INTEGER PRIMARY KEY);
@@ -39,12 +39,12 @@ const EVERYTHING = compileRange({
   limit: undefined,
 });
 
-/** Values from this number on fill many pages. */
+/** A value from this number on is so large that it fills many pages. */
 export const LARGE = 0x4000_0000;
 
 const made = new Map<number, Uint8Array>();
 
-/** The bytes of a value: the same for the same number. */
+/** Returns the bytes of a value, which are always the same for the same number. */
 export function bytesOf(value: number): Uint8Array {
   let bytes = made.get(value);
   if (bytes !== undefined) return bytes;
@@ -58,12 +58,12 @@ export function bytesOf(value: number): Uint8Array {
   return bytes;
 }
 
-/** An object, or a moment of it. */
+/** The part of an object, or of a moment of it, that the comparison reads. */
 interface Readable {
   readonly storage: Pick<Moment, 'get' | 'list' | 'exec' | 'alarm'>;
 }
 
-/** The first difference between the object and its expected contents; null if there is none. */
+/** Returns the first difference between the object and its expected contents; null if there is none. */
 export function difference(object: Readable, expected: Contents): string | null {
   return (
     keysDiffer(object, expected) ??

@@ -1,8 +1,8 @@
-// Rows of files that lose power and fail, as a database with asynchronous transactions may.
+// Simulates files that are rows of a database with asynchronous transactions, and that lose power and fail.
 //
-// A transaction is stored as a whole or not at all. A transaction that is running when power fails may be
-// either, and so may a transaction that fails with IO; on a full disk it is not stored. Every call takes some
-// turns, in the order of calls.
+// A transaction is stored as a whole or not at all. If power fails while it is running, or it fails with IO, either may
+// be the case; on a full disk it is not stored. Calls take several turns each, and end in the order in which they were
+// made.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import {
@@ -30,13 +30,13 @@ interface Fault {
 export class CrashRows implements FileRows {
   readonly #random: Random;
   #stored: Stored;
-  /** Transactions under way, in order. */
+  /** The transactions that are running, in order. */
   readonly #underWay = new Set<() => void>();
   #last: Promise<unknown> = Promise.resolve();
   #callsLeft = Number.POSITIVE_INFINITY;
   #fault: Fault | null = null;
   capacityBytes = Number.POSITIVE_INFINITY;
-  /** Number of calls that failed by an injected fault or a full disk. */
+  /** The number of calls that failed by an injected fault or a full disk. */
   failedCalls = 0;
 
   constructor(random: Random, stored: Stored = new Map()) {
@@ -48,12 +48,12 @@ export class CrashRows implements FileRows {
     return this.#callsLeft < 0;
   }
 
-  /** True if a write may meet a full disk: its room is bounded, or such a fault is to come. */
+  /** Whether a write may fail with a full disk: the capacity is limited, or such a fault will be injected. */
   get mayBeFull(): boolean {
     return this.capacityBytes !== Number.POSITIVE_INFINITY || this.#fault?.code === 'DISK_FULL';
   }
 
-  /** Loses power during a call, after `calls` others. Power that is off stays off. */
+  /** Loses power during the call that follows `calls` others. If power is already off, it stays off. */
   powerOffAfter(calls: number): void {
     if (!this.isOff) this.#callsLeft = calls;
   }
@@ -77,10 +77,10 @@ export class CrashRows implements FileRows {
     return sizeOf(this.#stored);
   }
 
-  /** The rows when power is back: one of the possible ones, another at each call. */
+  /** Returns the rows as they may be when power is back. Each call returns one of the possibilities. */
   afterLoss(): CrashRows {
     const next = new CrashRows(this.#random, copyOf(this.#stored));
-    // Those before a transaction that is stored are stored too.
+    // A transaction can only have been stored if all earlier ones were.
     const survivors = this.#random.below(this.#underWay.size + 1);
     const kept = this.#stored;
     this.#stored = next.#stored;
@@ -160,13 +160,13 @@ export class CrashRows implements FileRows {
       () => void (this.#random.onceIn(2) && apply()),
       () => this.#needRoom(apply),
     ).finally(() => {
-      // Transactions that were running when power failed are still undecided.
+      // Transactions that were running when power failed stay undecided.
       if (!this.isOff) this.#underWay.delete(apply);
     });
     apply();
   }
 
-  /** @throws DISK_FULL if the change does not fit */
+  /** Requires that the change fits into the capacity. @throws DISK_FULL if it does not */
   #needRoom(apply: () => void): void {
     if (this.capacityBytes === Number.POSITIVE_INFINITY) return;
     const before = this.#stored;
@@ -179,7 +179,7 @@ export class CrashRows implements FileRows {
     throw storageError('DISK_FULL', 'The disk is full.');
   }
 
-  /** Waits until the calls before it have ended; then it fails, or loses power, or succeeds. */
+  /** Waits until all earlier calls have ended; then the call fails, loses power, or succeeds. */
   async #call(partly = () => {}, check = () => {}): Promise<void> {
     const before = this.#last;
     let end = () => {};
@@ -212,7 +212,7 @@ export class CrashRows implements FileRows {
   }
 }
 
-// Taken before a host replaces the realm's timers.
+// This timer is the platform's, because a host replaces the timers of its realm later.
 const { setImmediate } = globalThis;
 
 function powerIsOff() {

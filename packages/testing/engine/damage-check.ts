@@ -1,4 +1,4 @@
-// Checks that an object whose stored bytes are damaged gives the state of a commit, or CORRUPT.
+// Checks that an object whose stored bytes are damaged has the state of some commit, or reports CORRUPT.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { CrashDisk } from '../simulate/world/crash-disk.ts';
@@ -10,9 +10,9 @@ import { SimulatedObject, type World } from './simulated-object.ts';
 const DAMAGES = 4;
 
 /**
- * Damages copies of the disk in several ways, one at a time. Returns how many.
+ * Damages copies of the disk in several ways, one at a time, and returns how many copies.
  *
- * `isToRestore`: a restore may be pending, and its history may be pruned or damaged.
+ * With `isToRestore`, a restore may be pending, and its history may be pruned or damaged.
  *
  * @throws SimulationFailure
  */
@@ -30,7 +30,7 @@ export async function checkDamages(
       await openDamaged(disk, world, possible, damage);
     } catch (error) {
       const code = isStorageError(error) ? error.code : '';
-      // The bytes of the version themselves may be damaged.
+      // Damage of the format version itself is reported as FORMAT_TOO_NEW.
       if (code === 'CORRUPT' || code === 'FORMAT_TOO_NEW') continue;
       if (isToRestore && code.startsWith('BOOKMARK_')) continue;
       if (error instanceof SimulationFailure) throw error;

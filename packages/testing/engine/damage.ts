@@ -1,11 +1,11 @@
-// Damages stored bytes: flips, overwrites, moves, cuts off or loses them.
+// Damages stored bytes: flips, overwrites, moves, truncates or loses them.
 
 import type { CrashDisk } from '../simulate/world/crash-disk.ts';
 import type { Random } from '../simulate/world/random.ts';
 
 const BLOCK_BYTES = 4096;
 
-/** Damages a file of the disk. Returns a description, or null if there was nothing to damage. */
+/** Damages a file of the disk. Returns a description of the damage, or null if there was nothing to damage. */
 export function damageDisk(disk: CrashDisk, random: Random): string | null {
   const files = [...disk.contents()];
   if (files.length === 0) return null;

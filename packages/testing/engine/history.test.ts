@@ -3,7 +3,7 @@ import { EMPTY } from './contents.ts';
 import { History } from './history.ts';
 import { WallClock } from './wall-clock.ts';
 
-/** A history of commits at the times 0 (acknowledged), 10 and 20. */
+/** Makes a history of commits at the times 0 (acknowledged), 10 and 20. */
 function commits(): History {
   const clock = new WallClock(0);
   clock.elapsedMs = 100;
@@ -15,7 +15,7 @@ function commits(): History {
   return history;
 }
 
-/** Times of the states that may be the last one at a time, newest first. */
+/** Returns the times of the states that may be the last one at a time, newest first. */
 function timesAt(history: History, timeMs: number): number[] {
   return history.at(timeMs).map((state) => state.timeMs);
 }

@@ -1,5 +1,5 @@
-// The expected history of a simulated object: its states, which of them must survive, and the
-// bookmarks it has returned.
+// The expected history of a simulated object: its states, those that must survive, and the bookmarks that it has
+// returned.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
@@ -8,76 +8,82 @@ import type { WallClock } from './wall-clock.ts';
 
 const DAY_MS = 86_400_000;
 const WINDOW_MS = 30 * DAY_MS;
-/** A wall clock that was set back by less is waited for. */
+/** If the wall clock was set back by less than this, commits wait for it. */
 const CLOCK_BACK_MS = 10_000;
-/** The last kept state before a moment is at most this old: an hour before the hour of the moment, by a clock that was set. */
+/**
+ * The greatest age of the last kept state before a moment: an hour before the hour of the moment, plus the tolerance of
+ * a clock that was set back.
+ */
 const THINNED_MS = 2 * 3_600_000 + CLOCK_BACK_MS;
-/** Error codes of an impossible restore. */
+/** The error codes of a restore that is impossible. */
 const REFUSALS: readonly string[] = ['BOOKMARK_INVALID', 'BOOKMARK_UNAVAILABLE', 'CORRUPT'];
 
-/** The object after a commit. */
+/** The contents of the object after a commit. */
 export interface State {
   readonly contents: Contents;
-  /** When it was committed, by the time that passes. */
+  /** The elapsed time at which the state was committed. */
   readonly timeMs: number;
-  /** Who made it; null: nobody; undefined: it is not known. */
+  /** The author of the commit; null means no author, undefined that the author is unknown. */
   readonly by?: CommitAuthor | null;
-  /** A restore was requested before, so the log may give the commit the time of the one before it. */
+  /** True if a restore was requested earlier, so that the log may give this commit the time of the one before it. */
   readonly keepsTimeline?: boolean;
 }
 
-/** A bookmark that the object returned. */
+/** A bookmark that the object returned, with what the model knows about it. */
 export interface Known {
   readonly text: string;
-  /** The possible results of a restore to it: after a power failure, there may be several. */
+  /** The possible contents after a restore to it; after a power failure, there may be several. */
   readonly contents: readonly Contents[];
   readonly timeMs: number;
-  /** The state that it was handed out for, if that is known. */
+  /** The state that the bookmark names, if that is known. */
   readonly state?: State;
-  /** Everything before it was durable when it was returned, or became so later. */
+  /** True once everything up to the bookmark is durable. */
   isDurable: boolean;
-  /** The disk has been full since, so its history may have been pruned. */
+  /** True if the disk has been full since, so that this history may have been pruned. */
   mayBePruned: boolean;
 }
 
-/** A fact that contradicts the model. */
+/** Thrown if the object contradicts the model. */
 export class SimulationFailure extends Error {}
 
-/** True for two states that nothing distinguishes, because neither has its mark. */
+/** Returns whether neither state has its mark, so that nothing tells them apart. */
 function isEmptyLike(a: Contents, b: Contents): boolean {
   return !a.keys.has(MARK) && !b.keys.has(MARK) && a.alarm === b.alarm;
 }
 
-/** The part of a bookmark that names a commit. Behind it, the markers after the commit differ, in no order. */
+/** Returns the part of a bookmark that names a commit. The markers after it have no order. */
 function commitOf(bookmark: string): string {
   return bookmark.slice(0, 17);
 }
 
-/** The failure, with its step. */
+/** Adds the index and kind of the step to a failure. */
 export function inStep(error: unknown, index: number, kind: string): SimulationFailure {
   const text = error instanceof Error ? error.message : String(error);
   return new SimulationFailure(`step ${index} (${kind}): ${text}`, { cause: error });
 }
 
 export class History {
-  /** In order of the commits. Restores do not remove states; states known to be lost are removed. */
+  /**
+   * The states in the order of their commits. Restores do not remove states; a state is removed once it is known to be
+   * lost.
+   */
   readonly states: State[];
-  /** Commits that a power failure may have taken. The restore that followed hides which it took. */
+  /** Commits that a power failure may have lost. It is unknown which, because a restore followed. */
   readonly #perhapsLost = new Set<State>();
-  /** Index of the last acknowledged state, the oldest that may be found after a power failure. */
+  /** The index of the last acknowledged state, which is the oldest that a power failure may leave. */
   acknowledged = 0;
-  /** The state after the commit in progress. */
+  /** The state of the commit in progress; null if there is none. */
   attempt: State | null = null;
-  /** True from the request of a restore to the next opening. */
+  /** True from the request of a restore until the next opening. */
   keepsTimeline = false;
   readonly known: Known[] = [];
   readonly #clock: WallClock;
-  /** Few bytes are kept: the state before the last commit, and perhaps no other. */
+  /** True if the object keeps so few bytes of history that only the state before the last commit is certain. */
   readonly #isBounded: boolean;
-  /** Old history may have been pruned: few bytes are kept, or the disk has been full. */
+  /** True if old history may have been pruned, because few bytes are kept or the disk has been full. */
   #isPruned: boolean;
 
-  /** Of old history, the last state of each minute or hour is kept. */
+  /** True if of old history only the last state of each minute or hour is kept. */
   readonly #isThinned: boolean;
 
   constructor(first: State, clock: WallClock, isBounded = false, isThinned = false) {
@@ -88,7 +94,7 @@ export class History {
     this.#isPruned = isBounded;
   }
 
-  /** Old history may have been pruned. */
+  /** Whether old history may have been pruned. */
   get mayBeShort(): boolean {
     return this.#isPruned || this.#isThinned;
   }
@@ -97,13 +103,13 @@ export class History {
     return this.states.at(-1)!;
   }
 
-  /** The states that may be found after a power failure, newest first. */
+  /** Returns the states that a power failure may leave, newest first. */
   candidates(): State[] {
     const made = this.states.slice(this.acknowledged);
     return (this.attempt === null ? made : [...made, this.attempt]).toReversed();
   }
 
-  /** A commit begins; `committed` is called once it has succeeded. */
+  /** Records that a commit begins. The returned function records that it has succeeded. */
   attempts(contents: Contents, timeMs: number, by?: CommitAuthor | null): void {
     const { keepsTimeline } = this;
     this.attempt = { contents, timeMs, keepsTimeline, ...(by !== undefined && { by }) };
@@ -114,18 +120,18 @@ export class History {
     this.attempt = null;
   }
 
-  /** Everything so far is durable. */
+  /** Records that every commit so far is durable. */
   acknowledge(): void {
     this.acknowledged = this.states.length - 1;
     for (const known of this.known) known.isDurable = true;
   }
 
-  /** The object was opened in this state: it must survive, and later states are lost. */
+  /** Records that the object was opened in this state: it must survive, and later states are lost. */
   found(state: State): void {
     this.committed();
     const index = this.states.indexOf(state);
     this.states.splice(index + 1);
-    // An object without entries may be that of the beginning, or of another deleteAll.
+    // A state without entries may be the initial one, or that of any deleteAll.
     const first = this.states.findIndex(
       (other, i) => i >= this.acknowledged && isEmptyLike(state.contents, other.contents),
     );
@@ -135,7 +141,7 @@ export class History {
     for (const known of lost) this.known.splice(this.known.indexOf(known), 1);
   }
 
-  /** The object was opened and restored. */
+  /** Records that the object was opened and restored to these contents. */
   restored(contents: Contents, timeMs: number): void {
     this.committed();
     for (const state of this.states.slice(this.acknowledged + 1)) this.#perhapsLost.add(state);
@@ -145,22 +151,25 @@ export class History {
   }
 
   /**
-   * The last state is that of a restore which is shown. Its commit has the time of this opening, and follows with a
-   * step that writes, or names a commit.
+   * Records the time of the commit of a restore. The restore is already visible, but its commit follows with the first
+   * step that writes or asks for a bookmark.
    */
   madeAt(timeMs: number): void {
     this.states[this.states.length - 1] = { ...this.last, timeMs };
   }
 
   /**
-   * True if a power failure leaves the bookmark of a state. The last state is named by the record of a requested
-   * restore, if there is one, so everything in the log must be durable.
+   * Returns whether a power failure leaves the bookmark of a state. If a restore was requested, its record names the
+   * last state, so everything in the log must be durable.
    */
   isDurable(state: State, isAllDurable: boolean): boolean {
     return this.states.indexOf(state) <= this.acknowledged && (state !== this.last || isAllDurable);
   }
 
-  /** The states that a time of the wall clock may name, newest first: those of the moments at which it was shown. */
+  /**
+   * Returns the states that a time of the wall clock may name, newest first: those of all moments at which the clock
+   * showed it.
+   */
   at(shownMs: number): State[] {
     const moments = this.#clock.momentsOf(shownMs);
     const possible = moments.flatMap((momentMs) => this.#atMoment(momentMs));
@@ -168,7 +177,10 @@ export class History {
     return [...new Set(found)].toReversed();
   }
 
-  /** True if a time of the wall clock must name a state: nothing has pruned it, and the order of the commits proves it. */
+  /**
+   * Returns whether a time of the wall clock must name a state, because nothing has pruned it and the order of the
+   * commits proves it.
+   */
   mustName(shownMs: number): boolean {
     const { inOrderFromMs, nowMs } = this.#clock;
     if (this.#isPruned || shownMs > nowMs || nowMs - shownMs > WINDOW_MS) return false;
@@ -178,7 +190,7 @@ export class History {
     );
   }
 
-  /** The states of which one was the last at a moment, oldest first. */
+  /** Returns the states that may have been the last one at a moment, oldest first. */
   #atMoment(momentMs: number): State[] {
     const lastAt = (timeMs: number) =>
       Math.max(
@@ -186,14 +198,17 @@ export class History {
         0,
       );
     const newest = lastAt(momentMs);
-    // The last state of each hour is kept, also of the hour before.
+    // A thinned history keeps the last state of each hour, also of the hour before.
     if (this.#isThinned) return this.states.slice(lastAt(momentMs - THINNED_MS), newest + 1);
     let oldest = this.#clock.wasSet ? lastAt(momentMs - CLOCK_BACK_MS) : newest;
     while (this.#perhapsLost.has(this.states[oldest]!)) oldest--;
     return this.states.slice(oldest, newest + 1);
   }
 
-  /** True if the order of two commits proves that the wall clock showed a time before both, and again between them. */
+  /**
+   * Returns whether the order of two commits proves that the wall clock showed a time before both, and again between
+   * them.
+   */
   #wasShownTwice(shownMs: number): boolean {
     const { nowMs, wasSet } = this.#clock;
     if (!wasSet || this.#isPruned) return false;
@@ -210,37 +225,40 @@ export class History {
     );
   }
 
-  /** True if a state of this moment may be pruned: it is old, or the wall clock said so and was ahead for over a day. */
+  /**
+   * Returns whether a state of this moment may be pruned: it is old, or the wall clock was ahead by more than a day, so
+   * that it looked old.
+   */
   #isOld(timeMs: number): boolean {
     const { elapsedMs, latestMs } = this.#clock;
     const isOld = elapsedMs - timeMs >= WINDOW_MS;
     return isOld || latestMs - this.#clock.shownAt(timeMs) >= WINDOW_MS + DAY_MS;
   }
 
-  /** A bookmark of the state before the last. */
+  /** Returns a bookmark of the state before the last one, if there is one. */
   get recent(): Known | undefined {
     return this.known.findLast(({ state }) => state !== undefined && state === this.states.at(-2));
   }
 
-  /** True if it names the last state or the one before. */
+  /** Returns whether the bookmark names the last state or the one before. */
   #isRecent({ state }: Known): boolean {
     return state !== undefined && this.states.slice(-2).includes(state);
   }
 
-  /** From now on, old history may be pruned to free space. */
+  /** Records that old history may be pruned from now on, to free space. */
   mayBePruned(): void {
     this.#isPruned = true;
     for (const known of this.known) known.mayBePruned = true;
   }
 
-  /** Records a bookmark. @throws SimulationFailure if it is out of order */
+  /** Records a returned bookmark. @throws SimulationFailure if it is out of order */
   hand(text: string, state: State, isDurable: boolean): void {
     this.checkOrder(text);
     const { contents, timeMs } = state;
     this.known.push({ text, contents: [contents], timeMs, state, isDurable, mayBePruned: false });
   }
 
-  /** Records the bookmark of a time. @throws SimulationFailure if the time names no state for certain */
+  /** Records the bookmark that a time has named. @throws SimulationFailure if the time certainly names no state */
   named(text: string, shownMs: number, isAllDurable: boolean): void {
     if (this.#wasShownTwice(shownMs)) {
       throw new SimulationFailure(`a time that the clock showed twice has the bookmark ${text}`);
@@ -274,14 +292,14 @@ export class History {
     );
   }
 
-  /** True if there may be a documented reason to refuse a restore. */
+  /** Returns whether there may be a documented reason to refuse a restore. */
   mayRefuseSomehow(known: Known): boolean {
     return REFUSALS.some((code) => this.#mayRefuse(known, code));
   }
 
   /**
-   * True if a restore may be refused with this code. Pruned history is CORRUPT if a power failure has
-   * undone the removal of some of its files, because a gap cannot be distinguished from damage.
+   * Returns whether a restore may be refused with this code. Pruned history is CORRUPT if a power failure has undone
+   * the removal of some of its files, because such a gap looks like damage.
    */
   #mayRefuse(known: Known, code: string): boolean {
     if (!known.isDurable) return code === 'BOOKMARK_INVALID' || code === 'BOOKMARK_UNAVAILABLE';

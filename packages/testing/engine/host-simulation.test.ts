@@ -6,7 +6,7 @@ beforeAll(() => {
   vi.spyOn(console, 'warn').mockImplementation(() => {});
 });
 
-// 22 found an alarm read from a database that a failed flush had closed.
+// Seed 22 once found an alarm that was read from a database which a failed flush had closed.
 const SEEDS = [1, 22, 100_000];
 const FURTHER_SEEDS = [2, 3, 4, 5, 6, 7, 8, 27, 100_001];
 

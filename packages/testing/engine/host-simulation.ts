@@ -1,11 +1,11 @@
-// Two hosts in one process, each with its own clock and disks. Objects are called, aborted, evicted,
-// deleted and reset while hosts close, fail and lose power.
+// Simulates two hosts in one process, each with its own clock and disks. Objects are called, aborted, evicted, deleted
+// and reset while hosts close, fail and lose power.
 //
 // Checked:
-//   every promise that a caller holds settles: within a bounded number of turns if its object is reset
-//   or its host closes or is lost, otherwise once the time it waits for has passed;
-//   acknowledged operations are stored, and nothing else is;
-//   no code of an instance is entered after its end, and each instance sees the time of its own host.
+// - every promise that a caller holds settles: within a bounded number of turns if its object is reset or its host
+//   ends, otherwise once the time it waits for has passed;
+// - acknowledged operations are stored, and nothing else is;
+// - no code of an instance runs after its end, and each instance sees the time of its own host.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { DurableObjectStub } from '../../../src/shared/contract/object.ts';
@@ -25,9 +25,9 @@ import type { WatchedSqlite } from './watched-sqlite.ts';
 const IDLE_MS = 300;
 const NAMES = ['a', 'b', 'c'];
 const CLASSES = { Simulated: SimulatedClass };
-/** Longer than every wait: transactions and constructors end by themselves. */
+/** This time is longer than every limit, so that transactions and constructors have ended by themselves. */
 const LONG_MS = 120_000;
-/** Turns of the event loop after each step and each timer. */
+/** The number of turns of the event loop after each step and each timer. */
 const TURNS = 3;
 
 type Calls = Objects<typeof CLASSES>['env']['Simulated'] extends {
@@ -36,19 +36,22 @@ type Calls = Objects<typeof CLASSES>['env']['Simulated'] extends {
   ? S
   : never;
 
-/** The operations on an object, as far as its callers know. */
+/** The operations on an object, as its callers know them. */
 interface Expected {
   readonly acknowledged: Set<string>;
   readonly issued: Set<string>;
-  /** Counts events that may end its instance: each abort that was called, and each that returned. */
+  /**
+   * The number of events that may have ended its instance: each abort counts when it is called, and again when it
+   * returns.
+   */
   aborts: number;
 }
 
-/** A call that rejected because its instance has ended. */
+/** A call that rejected because its instance had ended. */
 interface Ended {
   readonly label: string;
   readonly of: Expected;
-  /** The count of aborts when the call was made. */
+  /** The value of `aborts` when the call was made. */
   readonly aborts: number;
 }
 
@@ -74,7 +77,7 @@ const STEPS = {
   loss: 2,
 } as const;
 
-/** As the later steps of plans. */
+/** Steps that only plans of later seeds have, so that the plans of earlier seeds do not change. */
 const LATER_STEPS = { noteNever: 8 } as const;
 
 type HostStepKind = keyof typeof STEPS | keyof typeof LATER_STEPS;
@@ -91,9 +94,9 @@ export function hostStepsOf(seed: number): HostStep[] {
   }));
 }
 
-/** One of the hosts. Its time and its files outlive it. */
+/** One of the two hosts. Its time and its files exist longer than each running instance of it. */
 class SimulatedHost {
-  /** The system's time, which limits code that never ends. */
+  /** The system's time, by which code that never ends is stopped. */
   readonly time: DrivenTime;
   readonly checker = new SettleChecker();
   readonly expected = new Map<string, Expected>();
@@ -101,7 +104,7 @@ class SimulatedHost {
   readonly violations: string[] = [];
   /** Rejected calls that only an abort can explain. */
   ended: Ended[] = [];
-  /** True if its disks may fail or it is ending: any call may reject. */
+  /** True while its disks may fail or it is ending, so that any call may reject. */
   isDisturbed = false;
   medium: CrashMedium;
   #objects!: Objects<typeof CLASSES>;
@@ -130,7 +133,7 @@ class SimulatedHost {
   async advance(durationMs: number): Promise<void> {
     this.#endMs = this.#nowMs + durationMs;
     this.checker.watch('advance', this.#objects.clock.advance(durationMs));
-    // Waiting for a running alarm uses the system's time.
+    // A running alarm is waited for by the system's time, so it must pass, too.
     for (let i = 0; i < TURNS_MAX && this.checker.pending.includes('advance'); i++) {
       await turns();
       await this.time.advance(durationMs / TURNS_MAX, turns);
@@ -164,7 +167,7 @@ class SimulatedHost {
     return fresh;
   }
 
-  /** The time of the objects; during an advance, from the first to the second. */
+  /** The objects' time; during an advance, it moves from the old time to the new one. */
   #nowMs: number;
   #endMs: number;
   #isClosed = { value: false };
@@ -202,7 +205,7 @@ export class HostSimulation {
     this.#hosts = [0, 1].map((i) => new SimulatedHost(sqlite, random, startMs + i * 1e9));
   }
 
-  /** @throws SimulationFailure, NeverSettled */
+  /** Runs the whole simulation, and returns its counts. @throws SimulationFailure, NeverSettled */
   async run(): Promise<Record<string, number>> {
     for (const host of this.#hosts) await host.start();
     try {
@@ -292,7 +295,7 @@ export class HostSimulation {
     host.checker.watch(`${label} of ${name}`, outcome);
   }
 
-  /** A call of which nothing is stored. */
+  /** Makes a call that must store nothing. */
   #never(host: SimulatedHost, name: string, operation: string, how: 'throws' | 'returns'): void {
     const delayMs = this.#random.pick([0, 10, IDLE_MS, 5000]);
     const call = (stub: Calls) => stub.noteNever(operation, how, delayMs);
@@ -303,7 +306,7 @@ export class HostSimulation {
     else this.#call(host, name, 'noteNever', (stub) => call(stub).catch(undone));
   }
 
-  /** A call that resets its object. */
+  /** Makes a call that resets its object. */
   #abort(host: SimulatedHost, name: string, call: (stub: Calls) => unknown): void {
     const of = host.expectedOf(name);
     of.aborts++;
@@ -348,7 +351,7 @@ export class HostSimulation {
   }
 
   async #delete(host: SimulatedHost, name: string): Promise<void> {
-    // Operations in progress could be stored before the deletion, or after it.
+    // Operations that are still running could be stored before the deletion or after it.
     await this.#settle(host, LONG_MS);
     this.#check();
     const refused = onlyStorageErrors(host, 'delete');
@@ -356,7 +359,7 @@ export class HostSimulation {
       () => void host.expected.delete(name),
       (error) => {
         refused(error);
-        // Its files may be there or not.
+        // Its files may or may not exist, so nothing is expected.
         host.expectedOf(name).acknowledged.clear();
       },
     );
@@ -373,7 +376,7 @@ export class HostSimulation {
       this.totals.crashes++;
     } else this.totals.closes++;
     host.checker.watch(how, host.close().catch(onlyStorageErrors(host, how)));
-    // No caller has to wait for time: all calls settle now.
+    // After the end of a host, every call settles without any time passing.
     await host.checker.allSettled();
     await host.time.advance(1, turns);
     if (how === 'loss') host.medium = host.medium.afterLoss();
@@ -392,7 +395,7 @@ export class HostSimulation {
     await host.checker.allSettled();
   }
 
-  /** Everything settles once its time has passed, and acknowledged operations are stored. */
+  /** Lets enough time pass that everything settles, and checks that acknowledged operations are stored. */
   async #end(): Promise<void> {
     for (const host of this.#hosts) {
       for (const disk of host.medium.disks) disk.heal();
@@ -430,7 +433,7 @@ function onlyStorageErrors(host: SimulatedHost, label: string): (error: unknown)
 
 async function turns(): Promise<void> {
   for (let i = 0; i < TURNS; i++) {
-    // Ids are digests, which are computed on another thread.
+    // Ids are digests, which another thread computes.
     await crypto.subtle.digest('SHA-256', new Uint8Array());
     await turnOfEventLoop();
   }

@@ -1,4 +1,4 @@
-// Finds the state an object is in, by comparing it with each state it may be in.
+// Finds the state of an object by comparing it with each state that it may have.
 
 import { type Contents, difference } from './contents.ts';
 import { SimulationFailure, type State } from './history.ts';
@@ -11,11 +11,14 @@ export interface FoundRestored {
   readonly kind: 'restored';
   readonly request: RestoreRequest;
   readonly contents: Contents;
-  /** False if the object may be in this state without the restore. */
+  /** False if the object may have this state even without the restore. */
   readonly isCertain: boolean;
 }
 
-/** @throws SimulationFailure if it is in none of them, or lacks an acknowledged restore */
+/**
+ * Returns the state that the object has. @throws SimulationFailure if it has none of them, or lacks an acknowledged
+ * restore
+ */
 export function identify(
   object: SimulatedObject,
   candidates: readonly State[],

@@ -1,7 +1,7 @@
-// Reads each commit of a ledger at its own moment: whatever an event writes is in one commit, whole, and a commit has
-// writes of its author only.
+// Reads each commit of a ledger at its own moment, and checks that all writes of an event are in one commit, and that a
+// commit has writes of one author only.
 //
-// Invariant: a commit was read with the one before it, so that its own entries are known.
+// Invariant: a commit is read together with the one before it, so that its own entries are known.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type {
@@ -11,19 +11,19 @@ import type {
 } from '../../../src/shared/contract/storage.ts';
 import { SimulationFailure } from './history.ts';
 
-/** What an operation of a page writes at once: so many rows, or keys with one value. */
+/** The number of rows, or of keys with the same value, that an operation of a tab writes at once. */
 export const ROWS_OF_PAGE = 3;
 export const KEYS_OF_PAGE = ['page a', 'page b'];
 
-/** Most commits of an object that are read at one rest: the newest ones. */
+/** The largest number of commits that are read at one rest, the newest ones. */
 const COMMITS_MAX = 200;
 
 type Moment = Awaited<ReturnType<StorageHandle['at']>>;
 
-/** The entries of a state. */
+/** The entries in one state of the ledger. */
 interface Entries {
   readonly n: number;
-  /** The last row of a page. */
+  /** The last row that a tab has written. */
   readonly pageRow: number;
   readonly alarmMs: number | null;
 }
@@ -36,15 +36,15 @@ export function textOf(by: CommitAuthor | undefined): string {
 }
 
 export class LedgerCheck {
-  /** The entries of commits that were read, by object and bookmark. */
+  /** The entries of the commits that were read, by object and bookmark. */
   readonly #read = new Map<string, Entries>();
 
-  /** How many commits were read. */
+  /** Returns how many commits were read. */
   get count(): number {
     return this.#read.size;
   }
 
-  /** @throws SimulationFailure; the errors of reading */
+  /** Checks the new commits of an object. @throws SimulationFailure; the errors of reading */
   async check(object: string, handle: StorageHandle): Promise<void> {
     const commits = (await handle.history({ limit: COMMITS_MAX })).reverse();
     let before: Entries | undefined;
@@ -113,7 +113,7 @@ async function entriesIn(
   if (a !== b) fail(`the keys of a page are ${String(a)} and ${String(b)}`);
   const entries = { n: n as number, pageRow: pageRow as number, alarmMs };
   const isBack = commit.isRestore || commit.by?.kind === 'revert';
-  // An alarm that comes back, and whose time has passed, is due at once.
+  // A restored alarm whose time has passed is due at once.
   if (
     isBack ? (alarmMs ?? 0) < Number(alarm) : before && entries.n > before.n && alarmMs !== alarm
   ) {

@@ -1,10 +1,10 @@
-// The class of the simulation of classes. Each of its events adds one entry: a row of two tables and, by a trigger, of a
-// third one, two keys and an alarm, in any order. All of them have the entry's number.
+// The class in the simulation of classes. Each of its events adds one entry: a row in each of two tables and, by a
+// trigger, in a third one, two keys and an alarm, in any order. All of them contain the entry's number.
 
 import type { WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 
-/** As every guide shows it: run by each constructor, it writes nothing but once. */
+/** Creates the tables as guides show it: every constructor runs it, but only the first one writes. */
 export const CREATE_LEDGER = `
   CREATE TABLE IF NOT EXISTS entry(n INTEGER PRIMARY KEY, who TEXT, alarm INTEGER);
   CREATE TABLE IF NOT EXISTS second(n INTEGER PRIMARY KEY);
@@ -12,7 +12,7 @@ export const CREATE_LEDGER = `
   CREATE TRIGGER IF NOT EXISTS tells AFTER INSERT ON entry BEGIN INSERT INTO told VALUES(new.n); END;
   CREATE TABLE IF NOT EXISTS page(id TEXT, who TEXT)`;
 
-/** Within a rest, so that it rings, or never in a run. */
+/** The delays of alarms: some ring within a rest, others never ring in a run. */
 const ALARM_DELAYS_MS = [5, 20_000, 1e9, 1e9];
 
 const anyOf = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!;
@@ -32,7 +32,7 @@ export class Ledger extends DurableObject<object> {
     return this.#add('call plus');
   }
 
-  /** Adds entries in three runs of one event: at once, after a wait for its storage, and after a timer. */
+  /** Adds entries in three parts of one event: at once, after it has waited for its storage, and after a timer. */
   async addThree(): Promise<void> {
     this.#add('call addThree');
     await this.ctx.storage.get('n');

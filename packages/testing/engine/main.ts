@@ -1,7 +1,7 @@
-// The simulator's command: npm run sim -- --seed N --rounds M --jobs 2 --layer objects
+// Runs the simulator as a command: npm run sim -- --seed N --rounds M --jobs 2 --layer objects
 //
-// Round i runs seed N + i of each layer. A failure is printed with its seed and the shortest list of
-// steps that still fails. `--put-back` checks that known defects, put back into the code, are found.
+// Round i runs seed N + i of each layer. A failure is printed with its seed and the shortest list of steps that still
+// fails. `--put-back` checks that the simulator finds known defects which are put back into the code.
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: '1' },
     layer: { type: 'string' },
     'put-back': { type: 'boolean', default: false },
-    /** Used by this command for its child processes: the seeds to run. */
+    /** The command gives each of its child processes the seeds to run. */
     share: { type: 'string' },
   },
 });
@@ -29,7 +29,7 @@ if (values['put-back']) await showPutBacks();
 else if (values.share !== undefined) await runShare(values.share);
 else await runAll(Number(values.seed), Number(values.rounds), Number(values.jobs));
 
-/** Runs a share of the rounds in this process, and reports to the parent. */
+/** Runs a share of the rounds in this process, and reports to the parent process. */
 async function runShare(seeds: string): Promise<void> {
   console.error = () => {};
   console.warn = () => {};

@@ -1,11 +1,12 @@
-// One simulated object through many openings: it works, loses power at any call, meets faults and full
-// disks, is opened again, and must then equal the model.
+// Simulates one object through many openings: it works, loses power during any call, meets faults and full disks, is
+// opened again, and must then equal the model.
 //
 // Checked at every opening:
-//   no acknowledged commit is missing, and the state is the whole state of one commit;
-//   an acknowledged restore was made, exactly, or refused for a documented reason;
-//   bookmarks keep their order, and those returned as durable work.
-// Checked after every step: no file or statement was used after its end, and every call settled.
+// - no acknowledged commit is missing, and the state is the whole state of one commit;
+// - an acknowledged restore was made exactly, or refused for a documented reason;
+// - bookmarks keep their order, and those that were returned as durable work.
+//
+// After every step, no file or statement was used after its end, and every call settled.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { CrashDisk, type SimulatedDisk } from '../simulate/world/crash-disk.ts';
@@ -31,7 +32,7 @@ const START_MS = Date.UTC(2030, 0, 1);
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-/** How many of the possible disks are examined after one power failure. */
+/** The largest number of possible disks that are examined after a power failure. */
 const SURVIVORS = 8;
 
 export class ObjectSimulation {
@@ -42,7 +43,7 @@ export class ObjectSimulation {
   readonly #clock = new WallClock(START_MS);
   readonly #work: Workload;
   readonly #turns: AuthoredTurns;
-  /** Few bytes of history are kept. */
+  /** True if the object keeps only few bytes of history. */
   readonly #isBounded: boolean;
   readonly #isThinned: boolean;
   readonly #history: History;
@@ -50,9 +51,9 @@ export class ObjectSimulation {
   #object!: SimulatedObject;
   readonly #restores = new Restores();
   #image: { readonly bytes: Uint8Array; readonly contents: Contents } | null = null;
-  /** The object was opened again since its commits were read. */
+  /** True if the object was opened since its commits were last read. */
   #mustLook = false;
-  /** Number of failed calls before the object was opened. */
+  /** The number of calls on files that had failed before the object was opened. */
   #failedCalls = 0;
 
   constructor(sqlite: WatchedSqlite, plan: Plan) {
@@ -76,7 +77,7 @@ export class ObjectSimulation {
     });
   }
 
-  /** @throws SimulationFailure, NeverSettled */
+  /** Runs the whole simulation, and returns its counts. @throws SimulationFailure, NeverSettled */
   async run(): Promise<Totals> {
     this.#random.reseed(this.#plan.seed);
     try {
@@ -114,11 +115,11 @@ export class ObjectSimulation {
     this.#checkViolations(index, step);
   }
 
-  /** True for an error explained by a power failure, a fault or a full disk. */
+  /** Returns whether a power failure, a fault or a full disk explains the error. */
   #isExpected(error: unknown): boolean {
     if (!isStorageError(error)) return false;
     if (this.#disk.isOff) return true;
-    // OBJECT_RESET: of a read of the history that the fault of another call has ended.
+    // A read of the history rejects with OBJECT_RESET if the fault of another call has reset the object.
     const isOfFault = ['IO', 'DISK_FULL', 'OBJECT_RESET'].includes(error.code);
     return isOfFault && this.#disk.failedCalls > this.#failedCalls;
   }
@@ -216,7 +217,7 @@ export class ObjectSimulation {
 
   // ---- Work.
 
-  /** One turn that writes, and its commit. */
+  /** Makes one turn that writes, and commits it. */
   #write(work: (draft: Draft) => void): void {
     if (this.#object.isBroken) return; // by the previous commit, which is the attempt
     const draft = new Draft(this.#history.last.contents);
@@ -230,7 +231,10 @@ export class ObjectSimulation {
     this.#committed();
   }
 
-  /** The mark is the last change of a turn or transaction: undone, or cut off before it, they make no state. */
+  /**
+   * The mark is the last write of a turn or transaction. If it is missing, the transaction was undone or interrupted,
+   * and makes no state.
+   */
   #dropUnmarked({ keys }: Draft): void {
     const { contents } = this.#history.last;
     if (keys.get(MARK) === contents.keys.get(MARK)) this.#history.attempt = null;
@@ -268,7 +272,7 @@ export class ObjectSimulation {
     if (this.#random.onceIn(2) && !this.#object.isBroken) this.#bookmark();
   }
 
-  /** A turn of several events; afterwards each of its commits is read, in half of the cases. */
+  /** Makes a turn of several events. In half of the cases, each of its commits is read afterwards. */
   async #turn(): Promise<void> {
     const looks = this.#random.onceIn(2);
     if (looks) this.#bookmark();
@@ -283,7 +287,7 @@ export class ObjectSimulation {
     this.totals.looks += await checkCommits(this.#object, since.text, made, kept);
   }
 
-  /** Ends the state of the running event. */
+  /** Ends the state of the running event by an operation such as a bookmark. */
   #cut(what: Cut): void {
     this.#history.committed();
     if (what === 'restore') this.#requestRestore();
@@ -291,7 +295,7 @@ export class ObjectSimulation {
     else this.#bookmark();
   }
 
-  /** Each of the newest commits is a whole state. */
+  /** Checks that each of the newest commits is a whole state. */
   async #look(count: number): Promise<void> {
     const { states, mayBeShort } = this.#history;
     const kept = mayBeShort ? 'perhaps' : 'all';
@@ -346,7 +350,7 @@ export class ObjectSimulation {
     this.#history.hand(text, this.#history.last, this.#object.isDurable);
   }
 
-  /** However few bytes are kept, the state before the last commit can be read. */
+  /** Checks that the state before the last commit can be read, however few bytes of history are kept. */
   async #lookBack(): Promise<void> {
     const { files, isBroken } = this.#object;
     const recent = this.#history.recent;
@@ -360,7 +364,7 @@ export class ObjectSimulation {
     }
   }
 
-  /** Each bookmark of a thinned history gives one of its states, or is refused. */
+  /** Checks that each bookmark of a thinned history gives one of its possible states, or is refused. */
   async #compareKnown(): Promise<void> {
     this.#disk.heal();
     await this.#object.reset().catch(() => {});
@@ -412,7 +416,7 @@ export class ObjectSimulation {
     if (!this.#random.onceIn(4)) await this.#acknowledge();
   }
 
-  /** False if it is refused, or there is nothing to restore to. */
+  /** Requests a restore. Returns false if it is refused, or there is no bookmark. */
   #requestRestore(): boolean {
     const { known } = this.#history;
     if (known.length === 0) return false;
@@ -459,7 +463,7 @@ export class ObjectSimulation {
     this.#settleOn(found);
   }
 
-  /** Opens the files that a power failure left, with more failures during recovery. */
+  /** Opens the files that a power failure left, with more failures during the recovery. */
   async #survive(crashed: SimulatedDisk, requested: RequestedRestores): Promise<Opened> {
     let disk = crashed;
     for (let losses = 0; ; losses++) {
@@ -483,7 +487,9 @@ export class ObjectSimulation {
     this.#settleOn(found);
   }
 
-  /** An object always opens, at the latest once faults end, there is space, or a restore was refused. */
+  /**
+   * Opens the object, which must succeed once faults have ended, there is space, or an impossible restore was refused.
+   */
   async #opened(requested: RequestedRestores): Promise<Opened> {
     for (let attempts = 0; ; attempts++) {
       if (attempts > 3) throw new SimulationFailure('it does not open again');
@@ -505,7 +511,7 @@ export class ObjectSimulation {
     }
   }
 
-  /** @throws the error, if nothing explains it or power is off */
+  /** Accepts a failed opening that something explains. @throws the error, if nothing does or power is off */
   #failedToOpen(requested: RequestedRestores, error: unknown): void {
     const isFailing = this.#disk.failedCalls > this.#failedCalls;
     if (isFailing) requested.mayBeCancelled();
@@ -524,7 +530,7 @@ export class ObjectSimulation {
 
   #identify(object: SimulatedObject, requested: RequestedRestores): Found {
     const damage = this.#random.onceIn(4) ? object.damage() : undefined;
-    // SQLite reports pages it cannot read as damage.
+    // SQLite reports pages that it cannot read as damage, so an injected fault explains it.
     if (this.#disk.failedCalls > this.#failedCalls) throw storageError('IO', 'A call failed.');
     if (damage !== undefined) throw new SimulationFailure(`integrity_check: ${damage}`);
     return identify(object, this.#history.candidates(), requested);

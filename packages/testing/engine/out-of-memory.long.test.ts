@@ -1,4 +1,4 @@
-// Each request is refused.
+// Tests every operation with each request for memory refused; out-of-memory.test.ts refuses one in forty.
 
 import { beforeAll, describe, test } from 'vitest';
 import { fill, REFUSALS } from './out-of-memory.ts';

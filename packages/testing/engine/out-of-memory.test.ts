@@ -1,4 +1,5 @@
-// One request of forty is refused; out-of-memory.long.test.ts refuses each, which takes most of a minute.
+// Tests every operation with one request for memory in forty refused; out-of-memory.long.test.ts refuses each, which
+// takes most of a minute.
 
 import { beforeAll, describe, test } from 'vitest';
 import { fill, REFUSALS } from './out-of-memory.ts';

@@ -1,6 +1,8 @@
-// SQLite's own practice for a lack of memory: each operation runs with an allocator that refuses its first
-// request, then its second, and so on, until the operation makes no more. After each, nothing may be half
-// done: the contents are the ones before it or after it, as it reported, and later writes are durable.
+// Tests a lack of memory as SQLite tests itself: each operation runs with an allocator that refuses its first request,
+// then its second, and so on, until the operation makes no more requests.
+//
+// After each run, the contents are those before the operation or after it, as it reported, and later writes are
+// durable.
 
 import { expect } from 'vitest';
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
@@ -17,7 +19,7 @@ const ALARM_MS = START_MS + 1e9;
 
 let refusing: RefusingSqlite;
 let world: World;
-/** A disk whose copies all have the same object. */
+/** The disk that each test copies; all copies have the same object. */
 let filled: CrashDisk;
 
 /** Makes the disk that each test copies. */
@@ -25,12 +27,12 @@ export async function fill(): Promise<void> {
   refusing = startRefusingSqlite();
   const sqlite = { ...refusing, takeViolations: () => [] };
   const random = new Random(1);
-  // A small cache makes transactions write, and undo, their pages before the end.
+  // A small cache forces transactions to write, and undo, their pages before they end.
   world = { sqlite, random, clock: { nowMs: START_MS }, sizes: { cachePages: 10 } };
   filled = await filledDisk();
 }
 
-/** An object, as its code sees it. */
+/** An open object: its files, and the storage that its code uses. */
 interface Opened {
   readonly object: SimulatedObject;
   readonly storage: PublicStorage;
@@ -42,7 +44,7 @@ async function open(disk: CrashDisk): Promise<Opened> {
   return { object, storage };
 }
 
-/** A disk with an object that has keys, rows with an index, and an alarm. */
+/** Makes a disk with an object that has keys, rows with an index, and an alarm. */
 async function filledDisk(): Promise<CrashDisk> {
   const disk = new CrashDisk(world.random, { flush: 'now' });
   const { object, storage } = await open(disk);
@@ -58,7 +60,7 @@ async function filledDisk(): Promise<CrashDisk> {
   return disk;
 }
 
-/** Everything that is stored, as text that can be compared. */
+/** Returns everything that is stored as text, for comparisons. */
 function contentsOf({ object, storage }: Opened): string {
   expect(object.damage()).toBeUndefined();
   const tables = storage.sql
@@ -71,13 +73,13 @@ function contentsOf({ object, storage }: Opened): string {
   return JSON.stringify([[...storage.kv.list()], tables, rows, object.storage.storedAlarm]);
 }
 
-/** Works on the storage; the result, if there is one, must be the same each time. */
+/** An operation on the storage. Its result, if there is one, must be the same each time. */
 type Operation = (storage: PublicStorage) => unknown;
 
-/** How often an operation may ask for memory: far more than any of these does. */
+/** An upper bound of the requests of one operation; none of them makes nearly as many. */
 const REQUESTS_MAX = 3000;
 
-/** Which requests are refused: all, or a share in less time. */
+/** Which requests are refused: every one, or a share of them to save time. */
 export interface Every {
   readonly first: number;
   readonly step: number;
@@ -86,7 +88,7 @@ export interface Every {
 interface Tried {
   readonly result: unknown;
   readonly error: unknown;
-  /** True if its changes, if any, are durable. */
+  /** Whether the operation's changes are durable. */
   readonly isAcknowledged: boolean;
 }
 
@@ -107,7 +109,7 @@ async function attempt({ object, storage }: Opened, operation: Operation): Promi
   }
 }
 
-/** Runs the operation with each chosen request refused in turn: that one alone, or all from there on. */
+/** Runs the operation many times. In each run, one request is refused, or that one and all later ones. */
 async function refuseEach(operation: Operation, count: number, every: Every): Promise<number> {
   const before = await open(filled.afterLoss());
   const contentsBefore = contentsOf(before);
@@ -139,7 +141,7 @@ function possibleAfter({ error, isAcknowledged }: Tried, before: string, after: 
   return [before, after]; // the object was reset, perhaps while it committed
 }
 
-/** The object goes on, or is opened again: with whole contents, and later writes are durable. */
+/** Continues with the object, or opens it again, and checks that its contents are whole and later writes durable. */
 async function checkLater(
   opened: Opened,
   disk: CrashDisk,
@@ -266,7 +268,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   getCurrentBookmark: async (storage) => typeof (await storage.getCurrentBookmark()),
 };
 
-/** Tests of each operation, with one request refused and with all that follow, and of the opening. */
+/** Tests for each operation, and for the opening: one request is refused, or one and all that follow. */
 export const REFUSALS: readonly (readonly [string, (every: Every) => Promise<void>])[] = [
   ...Object.entries(OPERATIONS).flatMap(([title, operation]) =>
     ([1, Number.POSITIVE_INFINITY] as const).map((count) => {

@@ -1,12 +1,12 @@
-// The plan of a simulation, drawn from its seed in advance. Every step has its own seed, so that steps
-// can be left out without changing the others.
+// The plan of a simulation, drawn from its seed in advance. Every step has its own seed, so that leaving out steps does
+// not change the others.
 
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { DiskOptions } from '../simulate/world/crash-disk.ts';
 import { Random } from '../simulate/world/random.ts';
 import type { Sizes } from './simulated-object.ts';
 
-/** The steps, and the relative frequency of each. */
+/** The kinds of steps, with their relative frequencies. */
 const STEPS = {
   write: 20,
   acknowledgedWrite: 14,
@@ -33,22 +33,28 @@ const STEPS = {
   large: 0,
 } as const;
 
-/** Steps that came later, in the plans of seeds from `LATER_SEEDS` on, so that no earlier seed has changed. */
+/**
+ * Kinds that were added later. Only plans of seeds from `LATER_SEEDS` on have them, so that plans of earlier seeds have
+ * not changed.
+ */
 const LATER_STEPS = { noMemory: 14 } as const;
 export const LATER_SEEDS = 100_000;
-/** Steps that came later still, or more often, from `LATEST_SEEDS` on. */
+/** Kinds that were added later still, or made more frequent, for seeds from `LATEST_SEEDS` on. */
 const LATEST_STEPS = { clockStep: 8, lookUpTime: 12 } as const;
 const LATEST_SEEDS = 600_000;
 
-/** Turns of events with authors, from `AUTHORED_SEEDS` on: as many as all other steps that write. */
+/**
+ * Turns of events with authors, for seeds from `AUTHORED_SEEDS` on. They are as frequent as all other writing steps
+ * together.
+ */
 const AUTHORED_STEPS = { turn: 45 } as const;
 export const AUTHORED_SEEDS = 900_000;
 
-/** From these seeds on, every other plan keeps few bytes of history. */
+/** From this seed on, every other plan keeps only few bytes of history. */
 export const BOUNDED_SEEDS = 700_000;
 const KEPT_BYTES = [0, 1 << 15, 1 << 17];
 
-/** From these seeds on, three of four plans thin the history, some of few bytes. */
+/** From this seed on, three of four plans thin the history; some of these keep only few bytes. */
 export const THINNED_SEEDS = 800_000;
 
 export type StepKind =
@@ -66,10 +72,10 @@ export interface Plan {
   readonly seed: number;
   readonly sizes: Sizes;
   readonly disk: DiskOptions;
-  /** A disk of bytes, or the rows of a browser without synchronous files. */
+  /** `bytes` is a disk of files; `rows` is the database of a browser without synchronous files. */
   readonly medium: 'bytes' | 'rows';
   readonly steps: readonly Step[];
-  /** Whether what is written has authors. */
+  /** Whether the writes have authors. */
   readonly isAuthored: boolean;
 }
 
@@ -78,7 +84,7 @@ const LATER_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS });
 const LATEST_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS, ...LATEST_STEPS });
 const AUTHORED_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS, ...LATEST_STEPS, ...AUTHORED_STEPS });
 
-/** Each kind as often as the table says. */
+/** Returns each kind as often as its frequency says. */
 export function kindsOf<Kind extends string>(frequencies: Readonly<Record<Kind, number>>): Kind[] {
   return (Object.keys(frequencies) as Kind[]).flatMap((kind) =>
     Array.from({ length: frequencies[kind] }, () => kind),
@@ -104,7 +110,7 @@ export function planOf(seed: number): Plan {
   };
 }
 
-/** How much history the object of a seed keeps. */
+/** Returns how much history the object of a seed keeps. */
 export function historyOf(seed: number): HistoryLimits {
   if (seed < BOUNDED_SEEDS) return {};
   const thin = seed >= THINNED_SEEDS && seed % 4 !== 3 && { thin: true };

@@ -1,8 +1,8 @@
-// The restores that the next opening of a simulated object may make, across failed openings.
+// The restores that the next opening of a simulated object may make, also after openings that failed.
 //
-// An opening that cannot make a restore cancels it, then reports the reason. If power fails first,
-// nobody learns the reason; if the disk fails, the cancellation may be lost. The next opening may then
-// report the reason again, or find nothing to restore.
+// An opening that cannot make a restore cancels it, then reports the reason. If power fails first, nobody learns the
+// reason; if the disk fails, the cancellation may be lost. The next opening may then report the reason again, or find
+// nothing to restore.
 //
 // Invariant: a restore that was acknowledged and is possible never counts as cancelled.
 
@@ -11,7 +11,7 @@ import type { Known } from './history.ts';
 /** A restore that was requested. */
 export interface RestoreRequest {
   readonly known: Known;
-  /** The bookmark that undoes it; null if the request failed. */
+  /** The bookmark that undoes the restore; null if the request failed. */
   undo: string | null;
   isAcknowledged: boolean;
 }
@@ -27,32 +27,35 @@ export class RequestedRestores {
     this.#status = status;
   }
 
-  /** A copy for one of several possible disks, independent of the others. */
+  /** Returns an independent copy, for one of several possible disks. */
   copy(): RequestedRestores {
     return new RequestedRestores(this.#requests, this.#status);
   }
 
-  /** The requests, of which at most one is made. */
+  /** The requests, of which the next opening makes at most one. */
   get requests(): readonly RestoreRequest[] {
     return this.#status === 'cancelled' ? [] : this.#requests;
   }
 
-  /** True if the object must be found restored. */
+  /** Whether the next opening must restore the object. */
   get isCertain(): boolean {
     return this.#status === 'pending' && this.#requests.some((request) => request.isAcknowledged);
   }
 
-  /** An opening has reported a refusal. If the disk failed meanwhile, the request may still exist. */
+  /** Records that an opening has reported a refusal. If the disk failed meanwhile, the request may still exist. */
   refused(disk: 'sound' | 'failing'): void {
     this.#status = disk === 'sound' ? 'cancelled' : 'perhapsCancelled';
   }
 
-  /** An import may have withdrawn the request, or the disk has failed in an opening, perhaps for lack of room. */
+  /**
+   * Records that the request may be gone, because an import may have withdrawn it, or the disk failed during an
+   * opening.
+   */
   mayBeCancelled(): void {
     if (this.#status === 'pending') this.#status = 'perhapsCancelled';
   }
 
-  /** An opening has failed before it reported anything. */
+  /** Records that an opening failed before it reported anything. */
   interrupted(mayBeRefused: (known: Known) => boolean): void {
     const isPending = this.#status === 'pending';
     if (isPending && this.#requests.some(({ known }) => mayBeRefused(known))) {

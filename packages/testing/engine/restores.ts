@@ -1,19 +1,19 @@
-// The restores requested of a simulated object: the candidates for the next opening, which makes one of
-// them, and restores that may return if the last records are damaged.
+// The restores that were requested of a simulated object: the candidates for the next opening, which makes one of them,
+// and the restores that may return if the last records are damaged.
 //
-// A marker has the sequence of the commit before it. It is proved durable only by a commit written when
-// a later one was already durable. Until then, damage may revert the effect of the marker, or of the
-// commit of a restore.
+// A marker has the sequence of the commit before it. Only a commit that was written when a later one was already
+// durable proves that the marker is durable. Until then, damage may revert the effect of the marker, or of the commit
+// of a restore.
 
 import { RequestedRestores, type RestoreRequest } from './requested-restores.ts';
 
-/** Number of flushes with commits after which the log proves a settled restore. */
+/** The number of flushes with commits after which the log proves that a restore has happened. */
 const PROOF_FLUSHES = 2;
 
 export class Restores {
-  /** The last acknowledged request, and those after it. */
+  /** The last acknowledged request, and the later ones. */
   #requests: RestoreRequest[] = [];
-  /** The reports of the openings since then. Kept until an opening succeeds. */
+  /** What the openings since then have reported. It is kept until an opening succeeds. */
   #requested = new RequestedRestores([]);
   #settled: readonly RestoreRequest[] = [];
   #flushesToProof = 0;
@@ -22,12 +22,12 @@ export class Restores {
     this.#replace([...this.#requests, request]);
   }
 
-  /** The last request was refused immediately. */
+  /** Removes the last request, because it was refused immediately. */
   withdraw(): void {
     this.#replace(this.#requests.slice(0, -1));
   }
 
-  /** Everything so far is durable. */
+  /** Records that everything so far is durable. */
   acknowledged(what: 'commits' | 'noCommit'): void {
     if (what === 'commits') this.#flushesToProof--;
     const last = this.#requests.at(-1);
@@ -36,12 +36,12 @@ export class Restores {
     this.#replace([last]);
   }
 
-  /** The restores that the next opening may make. */
+  /** Returns the restores that the next opening may make. */
   requested(): RequestedRestores {
     return this.#requested;
   }
 
-  /** An opening has made one of them, or none remains to be made. */
+  /** Records that an opening has made one of the restores, or that none remains. */
   settle(): void {
     if (this.#requests.length === 0) return;
     this.#settled = this.#requests;
@@ -49,7 +49,7 @@ export class Restores {
     this.#replace([]);
   }
 
-  /** The restores that a damaged object may make or refuse. */
+  /** Returns the restores that a damaged object may make or refuse. */
   get ofDamaged(): readonly RestoreRequest[] {
     return this.#flushesToProof > 0 ? [...this.#requests, ...this.#settled] : this.#requests;
   }

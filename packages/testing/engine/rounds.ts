@@ -12,8 +12,8 @@ import { type Plan, planOf, type Step } from './plan.ts';
 import { loadWatchedSqlite, type WatchedSqlite } from './watched-sqlite.ts';
 
 /**
- * The simulated layer: single objects through many openings, on a disk of bytes or on rows; hosts with several
- * objects; the alarms of a host's objects; an object and its branches; or a class in the world of `simulate`.
+ * The simulated layer: single objects through many openings, on a disk of files or on rows; hosts with several objects;
+ * the alarms of a host's objects; an object and its branches; or a class in the world of `simulate`.
  */
 export type Layer = 'objects' | 'rows' | 'hosts' | 'alarms' | 'branches' | 'classes';
 
@@ -31,7 +31,7 @@ export type Counts = Readonly<Record<string, number>>;
 export interface Failure {
   readonly layer: Layer;
   readonly seed: number;
-  /** The contradiction to the model, in the whole round and in the shortest round that still fails. */
+  /** The message of the failure, in the whole round and in the shortest round that still fails. */
   readonly fact: string;
   readonly shortFact: string;
   readonly steps: readonly string[];
@@ -44,7 +44,7 @@ export interface Outcome {
 
 type AnyStep = Step | HostStep | AlarmStep | BranchStep | ClassStep;
 
-/** The round of one seed. It can run with all its steps or with some of them. */
+/** The round of one seed, which can run with all its steps or with some of them. */
 interface Round {
   readonly steps: readonly AnyStep[];
   run(steps: readonly AnyStep[]): Promise<Counts>;
@@ -53,10 +53,10 @@ interface Round {
 export class Rounds {
   readonly #layer: Layer;
   readonly #sqlite: WatchedSqlite;
-  /** Unhandled rejections, which are failures too. */
+  /** Unhandled rejections, which count as failures. */
   readonly #unhandled: unknown[] = [];
 
-  /** For one layer per process, because a SQLite module has one VFS of ours. */
+  /** Prepares the layer. A process runs only one layer, because a SQLite module has only one VFS. */
   static async of(layer: Layer): Promise<Rounds> {
     return new Rounds(layer, loadWatchedSqlite());
   }
@@ -66,7 +66,7 @@ export class Rounds {
     this.#sqlite = sqlite;
   }
 
-  /** From now on, an unhandled rejection is a failure of the round. */
+  /** From now on, an unhandled rejection fails the round. */
   watchRejections(): void {
     process.on('unhandledRejection', (reason) => this.#unhandled.push(reason));
   }

@@ -1,5 +1,4 @@
-// The files of one object on rows that lose power and fail: the simulated disk of a browser without synchronous
-// files.
+// The files of one object on rows that lose power and fail: the simulated disk of a browser without synchronous files.
 //
 // Unflushed writes are lost when power fails, and a flush is stored as a whole or not at all.
 
@@ -13,7 +12,7 @@ export class RowDisk implements FileDirectory {
   readonly #rows: CrashRows;
   readonly #directory: FileDirectory;
   readonly #random: Random;
-  /** Files in memory cannot be used wrongly without an error; the disk of bytes looks for that. */
+  /** Always empty: only the disk of files records forbidden uses, because these files throw instead. */
   readonly violations: string[] = [];
 
   constructor(random: Random, rows = new CrashRows(random)) {
@@ -62,7 +61,7 @@ export class RowDisk implements FileDirectory {
     return this.#rows.usedBytes();
   }
 
-  /** The disk when power is back: one of the possible disks, another one at each call. */
+  /** Returns the disk as it may be when power is back. Each call returns one of the possibilities. */
   afterLoss(): RowDisk {
     return new RowDisk(this.#random, this.#rows.afterLoss());
   }

@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
 import { Rounds } from './rounds.ts';
 
-// Events of several authors take turns in 900,001.
+// In seed 900,001, events of several authors take turns.
 const SEEDS = [1, 900_001];
 const FURTHER_SEEDS = [2, 3, 4, 5];
 
 async function expectPromises(seeds: readonly number[], least: { crashes: number }): Promise<void> {
-  // Objects report failures on the console; the failures here are intended.
+  // The objects' failures are intended here, so their reports on the console are silenced.
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   const rounds = await Rounds.of('rows');

@@ -1,34 +1,34 @@
-// The class of the objects in simulated hosts. It reports to a probe whenever its code is entered: by
-// a call, a timer or an alarm.
+// The class of the objects in simulated hosts. It reports to a probe whenever its code runs: by a call, a timer or an
+// alarm.
 
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 
 /** Watches the code of one host's objects while the host is open. */
 export interface Probe {
-  /** Code of the instance was entered. `nowMs` is the time that it sees. */
+  /** Reports that code of the instance runs; `nowMs` is the time that it sees. */
   entered(what: string, instance: object, nowMs: number): void;
-  /** The instance ends itself. */
+  /** Reports that the instance ends itself. */
   ended(instance: object): void;
 }
 
-/** The message of an error that undoes a transaction. */
+/** The message of the error that undoes a transaction. */
 export const UNDONE = 'The simulation undoes a transaction.';
 
 export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
-  /** Stores an operation. */
+  /** Stores the name of an operation. */
   async note(operation: string): Promise<void> {
     this.#enter('note');
     await this.ctx.storage.put(operation, this.ctx.storage.sql.databaseSize);
   }
 
-  /** Stores it after a delay. */
+  /** Stores the operation after a delay. */
   async noteLater(operation: string, delayMs: number): Promise<void> {
     this.#enter('noteLater');
     await new Promise((resolve) => this.#after(delayMs, () => resolve(undefined)));
     await this.ctx.storage.put(operation, 1);
   }
 
-  /** Returns at once, and stores it after a delay. */
+  /** Returns at once, and stores the operation after a delay. */
   noteBehind(operation: string, delayMs: number): void {
     this.#enter('noteBehind');
     this.#after(delayMs, () => {
@@ -36,7 +36,7 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
     });
   }
 
-  /** Stores it in a transaction that lasts for the delay. */
+  /** Stores the operation in a transaction that lasts for the delay. */
   async noteTogether(operation: string, delayMs: number): Promise<void> {
     this.#enter('noteTogether');
     await this.ctx.storage.transaction(async (txn) => {
@@ -46,8 +46,8 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
   }
 
   /**
-   * Stores nothing, in a transaction that ends while an inner one is open: it throws, and both are undone, or it
-   * returns, which resets the object.
+   * Stores nothing: the transaction ends while an inner one is open. It throws, which undoes both, or returns, which
+   * resets the object.
    */
   async noteNever(operation: string, how: 'throws' | 'returns', delayMs: number): Promise<void> {
     this.#enter('noteNever');
@@ -66,7 +66,7 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
     });
   }
 
-  /** Stores it when the alarm fires. */
+  /** Stores the operation when the alarm rings. */
   async noteByAlarm(operation: string, delayMs: number): Promise<void> {
     this.#enter('noteByAlarm');
     await this.ctx.storage.put('~alarm', operation);
@@ -94,7 +94,7 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
     this.ctx.abort('The simulation aborts the object.');
   }
 
-  /** All stored operations. */
+  /** Returns all stored operations. */
   async noted(): Promise<string[]> {
     this.#enter('noted');
     const entries = await this.ctx.storage.list();

@@ -1,5 +1,5 @@
-// One object on a simulated disk: its files and its storage, without a runtime. The simulation decides
-// when the event loop turns.
+// One object on a simulated disk: its files and its storage, without a runtime. The simulation decides when the event
+// loop turns.
 
 import {
   isStorageError,
@@ -20,29 +20,29 @@ import type { Random } from '../simulate/world/random.ts';
 import { settled } from '../simulate/world/settle.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
-/** Sizes with which the object is opened; undefined is the default. */
+/** The sizes with which the object is opened; undefined means the default. */
 export interface Sizes {
   readonly segmentBytes?: number;
   readonly spillBytes?: number;
   readonly undoBytes?: number;
   readonly checkpointOverlayBytes?: number;
   readonly checkpointLogBytes?: number;
-  /** Pages SQLite keeps in memory: fewer make transactions spill. */
+  /** The number of pages that SQLite keeps in memory. If it is small, transactions write pages before they end. */
   readonly cachePages?: number;
   readonly history?: HistoryLimits;
 }
 
-/** The state that all openings of an object share. */
+/** What all openings of an object share. */
 export interface World {
   readonly sqlite: WatchedSqlite;
   readonly random: Random;
   readonly clock: { readonly nowMs: number };
   readonly sizes: Sizes;
-  /** Whose code runs. @default nobody's */
+  /** The author of the code that runs. @default no author */
   running?: CommitScope;
 }
 
-/** Delayed tasks run at the end of every so many turns. */
+/** Delayed tasks run once in this many turns. */
 const TURNS_PER_DELAY = 5;
 
 export class SimulatedObject {
@@ -53,11 +53,11 @@ export class SimulatedObject {
   #tasks: (() => void)[] = [];
   #later: (() => void)[] = [];
   #turnCount = 0;
-  /** Why it can no longer be used. */
+  /** The error that has made the object unusable. */
   #broken: unknown;
   #ended: Promise<void> | undefined;
 
-  /** Opens the object. @throws whatever its files and its storage throw */
+  /** Opens the object. @throws the errors of its files and its storage */
   static async open(disk: SimulatedDisk, world: World): Promise<SimulatedObject> {
     const { clock, random, sizes } = world;
     const { cachePages: _, history = {}, ...given } = sizes;
@@ -110,17 +110,17 @@ export class SimulatedObject {
     return this.#broken !== undefined;
   }
 
-  /** True if every state so far is durable, as a commit. */
+  /** Whether every state so far is durable, as a commit. */
   get isDurable(): boolean {
     return this.storage.durability() === undefined && !this.files.showsRestore;
   }
 
-  /** Damage that SQLite finds in the pages. */
+  /** Returns the damage that SQLite finds in the pages; undefined if there is none. */
   damage(): string | undefined {
     return this.#database.database.damage();
   }
 
-  /** One turn of the event loop. */
+  /** Runs one turn of the event loop. */
   turn(): void {
     this.#turnCount += 1;
     const tasks = this.#tasks;
@@ -129,7 +129,7 @@ export class SimulatedObject {
     for (const task of tasks) task();
   }
 
-  /** The outcome of a call of the storage. @throws NeverSettled */
+  /** Returns the outcome of a call of the storage. @throws NeverSettled */
   outcome<T>(label: string, promise: Promise<T>, turnsMax?: number): Promise<T> {
     return settled(label, promise, () => this.turn(), turnsMax);
   }
@@ -141,7 +141,7 @@ export class SimulatedObject {
     if (durable !== undefined) await this.outcome('durability', durable);
   }
 
-  /** Replaces the database with an exported one; only `durability` and `reset` work afterwards. */
+  /** Replaces the database by an exported one. Afterwards only `durability` and `reset` work. */
   async replace(image: Uint8Array): Promise<void> {
     const { sqlite } = this.#world.sqlite;
     const host = { limits: completeLimits(), nextTurn: queueMicrotask };
@@ -156,13 +156,13 @@ export class SimulatedObject {
     }
   }
 
-  /** Ends it like an eviction, once the last write is durable. */
+  /** Closes the object as an eviction does, once the last write is durable. */
   async close(): Promise<void> {
     this.turn();
     await this.outcome('close', this.storage.close());
   }
 
-  /** Ends it like a reset; if it is already broken, only waits for its end. */
+  /** Closes the object as a reset does. If it is already unusable, this only waits for its end. */
   async reset(): Promise<void> {
     this.#break(storageError('OBJECT_RESET', 'The simulation resets the object.'));
     await this.outcome('reset', this.#ended ?? Promise.resolve());
@@ -175,7 +175,7 @@ export class SimulatedObject {
       ? error
       : storageError('INTERNAL', String(error), { cause: error });
     const ended = this.storage.break(reason);
-    // A violated assertion is a failure of the simulation, even if the object recovers from it.
+    // A violated assertion fails the simulation, even if the object recovers from it.
     this.#ended = isDefect(error) ? ended.then(() => Promise.reject(reason)) : ended;
     this.#ended.catch(() => {}); // the reset that follows reports it
   }

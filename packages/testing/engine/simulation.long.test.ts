@@ -1,4 +1,4 @@
-// Seeds that once found a defect: `npm test` leaves them for the rest.
+// Runs the seeds that once found a defect. `npm test` leaves them to `npm run test:rest`.
 
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { Rounds } from './rounds.ts';
@@ -6,20 +6,20 @@ import { Rounds } from './rounds.ts';
 let rounds: Rounds;
 
 beforeAll(async () => {
-  // Objects report failures on the console; the failures here are intended.
+  // The objects' failures are intended here, so their reports on the console are silenced.
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   rounds = await Rounds.of('objects');
 });
 
-/** The failures that the seeds find. */
+/** Returns the failures that the seeds find. */
 async function failuresOf(seeds: readonly number[]): Promise<string[]> {
   const { failures } = await rounds.run(seeds, { shrinks: false });
   return failures.map(({ seed, fact }) => `seed ${seed}: ${fact}`);
 }
 
 describe('single objects, by seeds that found a defect', () => {
-  // Each of these seeds found a defect, since fixed.
+  // Each of these seeds found a defect that has been fixed.
   test.each([
     [14, 'a rollback that made a commit of its own'],
     [24, 'a discarded commit that returned after a power failure'],
@@ -46,7 +46,7 @@ describe('single objects, by seeds that found a defect', () => {
     expect(await failuresOf([seed])).toEqual([]);
   });
 
-  // Each of these seeds found a defect of the simulation itself.
+  // Each of these seeds found a defect of the simulator itself.
   test.each([
     [5039, 'a refused restore that counted as pending after a power failure in the next opening'],
     [5094, 'power that returned when a second power failure was requested'],

@@ -1,14 +1,14 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { Rounds } from './rounds.ts';
 
-/** `npm run sim` runs more seeds; `simulation.long.test.ts` has the seeds of known defects. */
+/** `npm run sim` runs more seeds, and `simulation.long.test.ts` the seeds of known defects. */
 const SEEDS = [1, 700_001]; // the last one keeps few bytes of history
-/** Events of several authors take turns. */
+/** In these seeds, events of several authors take turns. */
 const AUTHORED_SEEDS = [900_001, 900_002, 900_003];
 
 let rounds: Rounds;
 beforeAll(async () => {
-  // Objects report failures on the console; the failures here are intended.
+  // The objects' failures are intended here, so their reports on the console are silenced.
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   rounds = await Rounds.of('objects');

@@ -1,17 +1,17 @@
-// Counts of one simulation of an object.
+// The counts of one simulation of an object.
 
 export interface Totals {
   commits: number;
-  /** Disks opened after a power failure. */
+  /** The number of disks that were opened after a power failure. */
   crashes: number;
   restores: number;
   faults: number;
   fullDisks: number;
-  /** Bookmarks of a thinned history: states that were compared, and refusals. */
+  /** For bookmarks of a thinned history: the number of compared states, and of refusals. */
   compared: number;
   thinned: number;
   damages: number;
-  /** Commits that were read, each at its own moment. */
+  /** The number of commits that were read, each at its own moment. */
   looks: number;
 }
 

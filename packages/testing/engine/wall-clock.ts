@@ -1,17 +1,17 @@
-// The clock of a simulated object: time that passes, and a wall clock that is set forward and back meanwhile.
+// The clock of a simulated object: the elapsed time, and a wall clock that is set forward and back meanwhile.
 //
-// The model counts by the time that passes. It knows when the wall clock has shown which time: once, several
-// times, or never, if it was set forward beyond it.
+// The model counts by the elapsed time. It knows when the wall clock has shown a time: once, several times, or never,
+// if the clock was set forward beyond it.
 
-/** The wall clock from one setting to the next. */
+/** The period between two settings of the wall clock. */
 interface Reading {
   readonly fromMs: number;
-  /** How far the wall clock is ahead of the time that passes. */
+  /** How far the wall clock is ahead of the elapsed time. */
   readonly aheadMs: number;
 }
 
 export class WallClock {
-  /** The time that passes. */
+  /** The elapsed time at which the period begins. */
   elapsedMs: number;
   readonly #readings: [Reading, ...Reading[]];
 
@@ -20,7 +20,7 @@ export class WallClock {
     this.#readings = [{ fromMs: startMs, aheadMs: 0 }];
   }
 
-  /** The time of the wall clock. */
+  /** The time that the wall clock shows. */
   get nowMs(): number {
     return this.elapsedMs + this.#last.aheadMs;
   }
@@ -29,17 +29,17 @@ export class WallClock {
     return this.#readings.length > 1;
   }
 
-  /** Sets the wall clock forward, or back. */
+  /** Sets the wall clock forward, or back if the number is negative. */
   step(byMs: number): void {
     this.#readings.push({ fromMs: this.elapsedMs, aheadMs: this.#last.aheadMs + byMs });
   }
 
-  /** The time of the wall clock at a moment. */
+  /** Returns the time that the wall clock showed at a moment. */
   shownAt(elapsedMs: number): number {
     return elapsedMs + this.#readings.findLast(({ fromMs }) => fromMs <= elapsedMs)!.aheadMs;
   }
 
-  /** The moments at which the wall clock showed a time, or was set forward beyond it. */
+  /** Returns the moments at which the wall clock showed a time, or was set forward beyond it. */
   momentsOf(shownMs: number): number[] {
     const moments: number[] = [];
     for (const [i, { fromMs, aheadMs }] of this.#readings.entries()) {
@@ -54,18 +54,18 @@ export class WallClock {
     return moments;
   }
 
-  /** The latest time that it has ever shown. */
+  /** The latest time that the wall clock has ever shown. */
   get latestMs(): number {
     return Math.max(this.#latestBeforeMs, this.nowMs);
   }
 
-  /** The moment from which on it shows only times that it had not shown before. */
+  /** The moment since which the wall clock shows only times that it had not shown before. */
   get inOrderFromMs(): number {
     if (!this.wasSet) return Number.NEGATIVE_INFINITY;
     return Math.max(this.#last.fromMs, this.#latestBeforeMs - this.#last.aheadMs);
   }
 
-  /** The latest time that it had shown when it was set last. */
+  /** The latest time that the wall clock had shown before it was last set. */
   get #latestBeforeMs(): number {
     const ends = this.#readings
       .slice(0, -1)

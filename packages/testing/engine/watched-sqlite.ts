@@ -1,5 +1,5 @@
-// SQLite for the simulations. It is watched: using a pointer after its end is a failure, whatever the effect.
-// One per process.
+// SQLite for the simulations. Every use of a pointer after its end counts as a failure, whatever its effect. There is
+// one per process.
 
 import type { Sqlite } from '../../../worker/engine/vfs/sqlite-module.ts';
 import { withLivePointers } from '../worker/live-pointers.ts';
@@ -7,9 +7,9 @@ import { type RefusingAllocator, startRefusingSqlite } from '../worker/refusing-
 
 export interface WatchedSqlite {
   readonly sqlite: Sqlite;
-  /** The allocator of its memory. */
+  /** The allocator of SQLite's memory, which can refuse requests. */
   readonly allocator: RefusingAllocator;
-  /** The violations since the last call. */
+  /** Returns the violations since the last call. */
   takeViolations(): string[];
 }
 

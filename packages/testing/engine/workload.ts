@@ -1,5 +1,4 @@
-// The work of a simulated object: changes drawn from a seed, made both in the object and in its
-// expected contents.
+// The work of a simulated object: changes drawn from a seed, made both in the object and in its expected contents.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { Random } from '../simulate/world/random.ts';
@@ -24,7 +23,7 @@ const UNCONFIRMED = { confirmed: false };
 /** Thrown to undo a transaction. */
 export class Undo extends Error {}
 
-/** Contents under construction, for one commit. */
+/** The contents that the next commit should have, while its changes are being made. */
 export class Draft {
   keys: Map<string, number>;
   rows: Map<number, number> | null;
@@ -38,7 +37,7 @@ export class Draft {
     this.alarm = alarm;
   }
 
-  /** Adopts the contents of another draft. */
+  /** Replaces these contents by those of another draft. */
   become({ keys, rows, second, alarm }: Draft): void {
     this.keys = keys;
     this.rows = rows;
@@ -64,7 +63,7 @@ export class Workload {
     this.mark(storage, draft);
   }
 
-  /** Makes changes that no reply waits for, whose flush may be put off. */
+  /** Makes changes with `allowUnconfirmed`: no reply waits for them, so their flush may be delayed. */
   unconfirmed({ storage }: SimulatedObject, draft: Draft, count: number): void {
     const entries = Array.from({ length: count }, () => [this.#key(), this.#value()] as const);
     entries.push([MARK, this.#value()]);
@@ -115,7 +114,7 @@ export class Workload {
     this.mark(storage, draft);
   }
 
-  /** A transaction with nested ones; some of them, or all, are undone. */
+  /** Runs a transaction with nested ones; some of them, or all, are undone. */
   async transaction(object: SimulatedObject, draft: Draft, depth = 0): Promise<void> {
     const inner = new Draft(draft);
     const isUndone = this.#random.onceIn(3);
@@ -128,7 +127,8 @@ export class Workload {
         if (depth < 2 && this.#random.onceIn(3)) await this.transaction(object, inner, depth + 1);
         if (this.#random.onceIn(3)) change();
         if (!isUndone) {
-          // Here, not after the commit: a commit interrupted by a power failure may have been made.
+          // The draft is updated inside the transaction, because a commit that a power failure interrupts may still
+          // have been made.
           draft.become(inner);
           return;
         }
@@ -141,7 +141,7 @@ export class Workload {
   }
 
   /**
-   * Changes while SQLite is refused memory: a failed change has no effect, and later changes work as
+   * Makes changes while SQLite is refused memory. A failed change must have no effect, and later changes must work as
    * usual.
    */
   async noMemory(object: SimulatedObject, draft: Draft): Promise<void> {
@@ -167,7 +167,7 @@ export class Workload {
     if (wrong !== null) throw new SimulationFailure(`after a lack of memory, ${wrong}`);
   }
 
-  /** One change of any kind. */
+  /** Makes one random change. */
   change(storage: SimulatedObject['storage'], draft: Draft): void {
     const random = this.#random;
     const kind = random.below(20);
@@ -183,7 +183,7 @@ export class Workload {
     else this.#together(storage, draft, kind === 18);
   }
 
-  /** Writes a row. */
+  /** Inserts or updates a row. */
   upsert(storage: SimulatedObject['storage'], draft: Draft): void {
     const rows = this.#rows(storage, draft);
     this.#upsert(storage, rows, this.#random.below(ROWS), this.#value());

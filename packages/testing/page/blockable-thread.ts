@@ -1,5 +1,5 @@
-// For tests: two threads in driven time, each of which may be blocked, and a channel between them whose messages
-// take a while. Nothing happens but by `run`.
+// Simulates two threads in driven time, each of which may be blocked, and a channel between them whose messages take a
+// while. Nothing happens except in `run`.
 
 import type { WireChannel } from '../../../src/shared/wire/channel-endpoint.ts';
 
@@ -24,7 +24,7 @@ export class DrivenThreads {
     };
   }
 
-  /** Runs the tasks of that time, in order; a task waits while its thread is blocked. */
+  /** Advances the time and runs the tasks that become due, in order. A task waits while its thread is blocked. */
   async run(durationMs: number): Promise<void> {
     const endMs = this.nowMs + durationMs;
     await microtasks(); // of the code that has run before
@@ -58,13 +58,13 @@ export class BlockableThread {
   readonly #threads: DrivenThreads;
   readonly #startMs: number;
 
-  /** `startMs`: the time of its clock at the beginning. */
+  /** `startMs` is the time that the thread's clock shows at the beginning. */
   constructor(threads: DrivenThreads, startMs: number) {
     this.#threads = threads;
     this.#startMs = startMs;
   }
 
-  /** The rest of the running task takes so long. */
+  /** Makes the running task take this long. */
   block(durationMs: number): void {
     this.blockedUntilMs = Math.max(this.blockedUntilMs, this.#threads.nowMs + durationMs);
   }
@@ -75,7 +75,7 @@ export class BlockableThread {
     this.#threads.add(this, delayMs, task);
 }
 
-/** A channel whose messages arrive in order, each after `transitMs()` or later. */
+/** Makes a channel whose messages arrive in order, each after `transitMs()` or later. */
 export function channelBetween(
   one: BlockableThread,
   other: BlockableThread,

@@ -1,7 +1,7 @@
-// Random choices by fast-check, for grammars that are easier to write as code than as arbitraries.
+// Makes random choices with fast-check, for grammars that are easier to write as code than as arbitraries.
 //
-// fast-check makes each choice from its seed, remembers it, and shrinks it towards the first
-// alternative. Choices are uniform: run properties with `unbiased`.
+// fast-check makes each choice from its seed, remembers it, and shrinks it towards the first alternative. Choices are
+// uniform: run properties with `unbiased`.
 
 import fc from 'fast-check';
 
@@ -13,14 +13,14 @@ export class Draws {
     this.#generate = generate;
   }
 
-  /** A whole number from 0 up to but not including the bound. */
+  /** Returns a whole number from 0 up to but not including the bound. */
   readonly below = (bound: number): number => this.#generate(fc.nat, bound - 1);
 
-  /** True with this probability; shrinks to false. */
+  /** Returns true with this probability; shrinks to false. */
   readonly chance = (probability: number): boolean => this.below(1000) >= 1000 * (1 - probability);
 
   readonly pick = <T>(choices: readonly T[]): T => choices[this.below(choices.length)]!;
 
-  /** A list of `count` items. */
+  /** Returns a list of `count` items. */
   readonly times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 }

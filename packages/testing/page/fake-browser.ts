@@ -1,10 +1,10 @@
-// For tests: a browser of pages and workers in one thread, which end as real ones do.
+// A fake browser for tests: its pages and workers run in one thread, but end as real ones do.
 //
-// An agent that ends releases its locks and channels, sends no message, and answers nothing more.
+// When an agent ends, its locks are released and its channels closed; it sends no message, and answers nothing more.
 
 import type { Locks } from '../../../src/shared/wire/control.ts';
 
-/** The object at a page's or worker's `navigator.locks`. */
+/** The fake of the `navigator.locks` of a page or worker. */
 export interface FakeLocks extends Locks {
   query(): Promise<{ readonly held: readonly FakeLock[]; readonly pending: readonly FakeLock[] }>;
 }
@@ -29,15 +29,18 @@ interface LockState {
 let lastBrowser = 0;
 
 export class FakeBrowser {
-  /** Channels belong to the process: messages of an earlier browser may still be on their way. */
+  /**
+   * The origin is different in each browser, because channels belong to the process, and messages of an earlier browser
+   * may still be on their way.
+   */
   readonly origin = `browser-${++lastBrowser}`;
-  /** False: it refuses to list locks. */
+  /** If false, the browser refuses to list locks. */
   listsLocks = true;
   readonly #locks = new Map<string, LockState>();
   readonly #agents: Agent[] = [];
   #lastId = 0;
 
-  /** A page or a worker. */
+  /** Makes a page or a worker. */
   agent(): Agent {
     const agent = new Agent(this);
     this.#agents.push(agent);
@@ -48,7 +51,7 @@ export class FakeBrowser {
     return `id-${++this.#lastId}`;
   }
 
-  /** Ends everything that still runs. */
+  /** Ends all agents that still run. */
   close(): void {
     for (const agent of this.#agents) agent.end();
   }
@@ -81,7 +84,7 @@ export class FakeBrowser {
     }
   }
 
-  // Locks are granted in the order of the requests; shared ones together.
+  // Grants locks in the order of the requests; shared ones are held together.
   #grant(state: LockState): void {
     for (;;) {
       const next = state.queue[0];
@@ -92,7 +95,7 @@ export class FakeBrowser {
       if (!isFree) return;
       state.queue.shift();
       state.held.push(next);
-      // Never inside the call that requests or releases it.
+      // The callback is never called inside the call that requests or releases a lock.
       const work = Promise.resolve().then(() =>
         next.agent.hasEnded ? undefined : next.callback(),
       );
@@ -144,7 +147,9 @@ export class Agent {
 
   readonly randomId = (): string => this.#browser.randomId();
 
-  /** Does the work, unless this agent has ended; a result it does not live to see never comes. */
+  /**
+   * Does the work, unless this agent has ended. If the agent ends before the result arrives, the promise never settles.
+   */
   whileAlive<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#hasEnded) return;
@@ -155,7 +160,7 @@ export class Agent {
     });
   }
 
-  /** As a closed tab or a terminated worker. */
+  /** Ends the agent, as if its tab was closed or its worker terminated. */
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;

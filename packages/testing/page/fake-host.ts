@@ -1,5 +1,5 @@
-// For tests: a host of objects in maps that implements the protocol, records the messages that it
-// receives, and can delay its answers. Operations that no test looks at return null.
+// A fake host for tests: its objects are maps. It implements the protocol, records the messages that it receives, and
+// can delay its answers. Operations that no test observes return null.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { compareBytes } from '../../../src/shared/contract/key-order.ts';
@@ -10,7 +10,7 @@ import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts
 import type { Call, Results, RowBatch } from '../../../src/shared/wire/operations.ts';
 import type { SessionId, StoragePeer } from '../../../src/shared/wire/protocol.ts';
 
-/** The entries of the objects, by name; they outlive a host. */
+/** The entries of the objects, by name. They exist longer than a host. */
 export type Disk = Map<string, Map<string, Uint8Array>>;
 
 interface Session {
@@ -19,13 +19,13 @@ interface Session {
   transaction: { readonly number: number; readonly before: Map<string, Uint8Array> } | null;
 }
 
-/** Of every branch. */
+/** The id that every branch has. */
 const BRANCH_ID = 'b'.repeat(32);
 
 export class FakeHost implements StoragePeer {
-  /** Every message, in order. */
+  /** Every received message, in order. */
   readonly messages: (readonly Call[])[] = [];
-  /** Flags of calls that were cancelled by a message. */
+  /** The flags of calls that a message has cancelled. */
   readonly cancelled: string[] = [];
   readonly sessions = new Map<SessionId, Session>();
   /** Resolves when a test calls `lose`. */
@@ -38,7 +38,7 @@ export class FakeHost implements StoragePeer {
       return () => this.#listeners.delete(listener);
     },
   };
-  /** The stored bytes of a key. They are not those of its text if they are not UTF-8. */
+  /** Returns the stored bytes of a key. A test replaces it for keys that are not UTF-8. */
   keyBytes: (key: string) => Uint8Array = (key) => new TextEncoder().encode(key);
   readonly #disk: Disk;
   #lastNumber = 0;
@@ -51,11 +51,11 @@ export class FakeHost implements StoragePeer {
     });
   }
 
-  /** Whether an event runs that no page has asked for. */
+  /** Whether an event is running that no page has asked for. */
   isBusy = false;
-  /** Why it was ended. */
+  /** The reason why the host was ended; null while it runs. */
   ended: string | null = null;
-  /** True once it begins nothing by itself. */
+  /** True once the host starts no more work of its own. */
   isResting = false;
 
   rest(): void {
@@ -74,12 +74,12 @@ export class FakeHost implements StoragePeer {
     }
   }
 
-  /** Every call so far, by name. */
+  /** The names of all calls so far. */
   get operations(): string[] {
     return this.messages.flat().map(({ op }) => op);
   }
 
-  /** From now on, calls take effect but are answered only after the returned function is called. */
+  /** From now on, calls take effect, but are answered only after the returned function is called. */
   holdAnswers(): () => void {
     let release = () => {};
     this.#gate = new Promise((resolve) => {
@@ -96,12 +96,12 @@ export class FakeHost implements StoragePeer {
     return { ok: id };
   }
 
-  /** Tells every page. */
+  /** Sends a notice to every page. */
   tell(notice: Notice): void {
     for (const listener of this.#listeners) listener(notice);
   }
 
-  /** How many connections hear notices. */
+  /** The number of connections that receive notices. */
   get listenerCount(): number {
     return this.#listeners.size;
   }
@@ -198,7 +198,7 @@ export class FakeHost implements StoragePeer {
     }
   }
 
-  // Understands `rows N`: N rows of a number and its name; anything else is a syntax error.
+  // Executes `rows N`, which returns N rows of a number and its name; anything else is a syntax error.
   #exec(session: Session, query: string, bindingCount: number, rowCount: number): RowBatch {
     const count = /^rows (\d+)$/.exec(query)?.[1];
     if (count === undefined || bindingCount > 0) {

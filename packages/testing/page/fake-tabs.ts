@@ -1,5 +1,5 @@
-// For tests: tabs of one origin, each with a page and a worker of its own, over fake hosts that
-// share a disk. Time passes only by advance().
+// Fake tabs for tests: all of one origin, each with a page and a worker of its own, over fake hosts that share a disk.
+// Time passes only by advance().
 
 import type { Abandoned, WorkerLike } from '../../../src/page/leader/environment.ts';
 import { Flags } from '../../../src/page/leader/flags.ts';
@@ -28,7 +28,7 @@ import { type Disk, FakeHost } from './fake-host.ts';
 import { Settling } from './settling.ts';
 import { turns } from './turns.ts';
 
-/** worker/start/boot/candidate, which a page does not import. */
+/** The type of worker/start/boot/candidate, which page code does not import. */
 export type RunCandidate = (
   code: {
     readonly build?: Build;
@@ -61,9 +61,9 @@ export class FakeTabs {
   readonly runCandidate: RunCandidate;
   readonly objects: (() => ObjectsService) | undefined;
   readonly storage: StorageService | undefined;
-  /** The live reads of every host; undefined: it serves none. */
+  /** The live reads of every host; undefined if the hosts serve none. */
   live: LiveService | undefined;
-  /** Flags that were revoked. */
+  /** The flags that were revoked. */
   readonly revoked = new Set<string>();
   readonly flags: Flags;
   readonly #tabs: FakeTab[] = [];
@@ -105,7 +105,7 @@ export class FakeTabs {
   }
 }
 
-/** The code of a tab's worker. */
+/** The code that a tab's worker runs. */
 export interface FakeDeployment {
   readonly build?: Build;
   readonly compareBuilds?: (one: Build, other: Build) => number;
@@ -114,33 +114,33 @@ export interface FakeDeployment {
 }
 
 export class FakeTab {
-  /** One a start of the worker. */
+  /** The workers, one for each start. */
   readonly workers: FakeWorker[] = [];
   /**
-   * The behaviour of the next workers; 'no script' is an address that cannot be loaded, 'never serves' a
-   * script that runs the package's code and does not call serve().
+   * How the next workers behave: 'no script' is an address that cannot be loaded, 'never serves' a script that runs the
+   * package's code but does not call serve().
    */
   script: 'serves' | 'no script' | 'says nothing' | 'never serves' = 'serves';
-  /** The browser's answers about the site's data. */
+  /** The browser's answers about the persistence of the site's data. */
   readonly browserStorage: PersistenceBrowser = {};
-  /** Why the next hosts cannot be created. */
+  /** The error with which the next hosts cannot be created; null if they can. */
   hostError: Error | null = null;
-  /** Of the next workers. */
+  /** The deployment of the next workers. */
   deployment: FakeDeployment;
   readonly #page: Agent;
   readonly #tabs: FakeTabs;
   readonly #finders: LeaderFinders;
   readonly #collections = new Set<Abandoned>();
   readonly #settling = new Settling();
-  /** Tasks for the moment when the page goes away. */
+  /** Tasks that run when the page goes away. */
   readonly #hiding = new Set<() => void>();
   readonly #freezing = new Set<() => void>();
-  /** How to close the handles that are open. */
+  /** Functions that close the handles that are open. */
   readonly #handles = new Set<() => Promise<void>>();
   #nowMs = 0;
   #timers: { readonly dueMs: number; readonly task: () => void }[] = [];
 
-  /** `startedMs`: when its page was opened. */
+  /** `startedMs` is the time at which its page was opened. */
   constructor(tabs: FakeTabs, deployment: FakeDeployment, startedMs: number) {
     this.#tabs = tabs;
     this.deployment = deployment;
@@ -153,7 +153,7 @@ export class FakeTab {
         this.#timers = this.#timers.filter((other) => other !== timer);
       };
     };
-    // The system's collector as well, so that tests can run it; a task runs once, whoever runs it.
+    // Besides the engine's collector, a test can run these tasks; each task runs once.
     const collected = new FinalizationRegistry<Abandoned>((left) => left.abandon());
     const whenCollected = (owner: object, left: Abandoned) => {
       const once = { abandon: () => void (this.#collections.delete(once) && left.abandon()) };
@@ -203,7 +203,7 @@ export class FakeTab {
     return this.#watch(storage);
   }
 
-  /** A handle that does not wait for a worker; its calls wait for `prepare`. */
+  /** Opens a handle that does not wait for a worker; its calls wait for `prepare`. */
   openEarly(prepare: Prepare, name = 'object'): RemoteStorage {
     const options = { user: undefined, keeps: true };
     const choice = this.#choice('openStorage', {});
@@ -221,7 +221,7 @@ export class FakeTab {
   }
 
   /**
-   * Closes everything that is open, and advances time past every wait, so that all promises settle.
+   * Closes everything that is open, and advances time beyond every wait, so that all promises settle.
    *
    * @throws Error that names the promises that do not settle
    */
@@ -229,7 +229,7 @@ export class FakeTab {
     if (this.#page.hasEnded) return;
     for (const close of this.#handles) void this.#settling.add('close', close());
     this.#handles.clear();
-    // A call that was made before its handle was closed may search for a leader as often as it is sent.
+    // A call that was made before its handle was closed may search for a leader once for each time it is sent.
     for (let search = 0; search < 4 && this.#settling.pending.length > 0; search++) {
       this.advance(CONNECT_WAIT_MS);
       await turns();
@@ -244,7 +244,7 @@ export class FakeTab {
     return connectObjects(this.#finders, this.#choice('connect', { worker, ...choice }));
   }
 
-  /** The page's search for the worker that leads the default directory. */
+  /** Returns the page's search for the worker that leads the default directory. */
   finder(): LeaderFinder {
     return this.#finders.finderFor(this.#choice('finder', {}));
   }
@@ -267,12 +267,12 @@ export class FakeTab {
     };
   }
 
-  /** The host of this tab's worker, once it leads. */
+  /** The host of this tab's worker; null while the worker does not lead. */
   get host(): FakeHost | null {
     return this.workers.at(-1)?.host ?? null;
   }
 
-  /** The host of this tab's worker, which must lead. */
+  /** The host of this tab's worker. @throws if the worker does not lead */
   get leadingHost(): FakeHost {
     if (this.host === null) throw new Error('The worker of this tab does not lead.');
     return this.host;
@@ -285,17 +285,17 @@ export class FakeTab {
     for (const { task } of due) task();
   }
 
-  /** The page goes into the browser's back/forward cache, after its `pagehide`. */
+  /** Puts the page into the browser's back/forward cache, after its `pagehide`. */
   hide(): void {
     for (const task of [...this.#hiding]) task();
   }
 
-  /** The browser is about to freeze the page. Its code goes on in a test. */
+  /** Tells the page that the browser is about to freeze it. Unlike in a browser, its code continues. */
   freeze(): void {
     for (const task of [...this.#freezing]) task();
   }
 
-  /** Runs all tasks that wait for a collection, as if everything had been collected. */
+  /** Runs all tasks that wait for garbage collection, as if everything had been collected. */
   collectAll(): void {
     for (const left of [...this.#collections]) left.abandon();
   }
@@ -305,12 +305,12 @@ export class FakeTab {
   }
 
   close(): void {
-    // Its code stops first: it does not see its worker end.
+    // The page's code stops first, so it does not see its worker end.
     this.#page.end();
     for (const worker of this.workers) worker.terminate();
   }
 
-  /** A worker of this tab, with the script of the moment. */
+  /** Starts a worker of this tab with the given script. */
   startWorker(script = this.script): FakeWorker {
     const worker = new FakeWorker(this.#tabs, script, () => this.hostError, this.deployment);
     this.workers.push(worker);
@@ -319,11 +319,11 @@ export class FakeTab {
 }
 
 export class FakeWorker implements WorkerLike {
-  /** One for each time it has led. */
+  /** The hosts of this worker, one for each time it has led. */
   readonly hosts: FakeHost[] = [];
-  /** The bounds of the history with which it has led; undefined: it has not. */
+  /** The limits of the history with which the worker has led; undefined if it has not led. */
   history: HistoryLimits | null | undefined;
-  /** The same of limits. */
+  /** The limits of opening with which the worker has led; undefined if it has not led. */
   limits: OpenLimits | null | undefined;
   readonly #tabs: FakeTabs;
   readonly #hostError: () => Error | null;
@@ -359,7 +359,7 @@ export class FakeWorker implements WorkerLike {
     if (script === 'serves') this.serve();
   }
 
-  /** The worker's script, unless it is one of a failing kind. */
+  /** Runs the worker's script, unless it is of a kind that fails. */
   serve(): void {
     const scope = this.#channel.port2;
     const { locks, openChannel } = this.#agent;
@@ -424,7 +424,7 @@ export class FakeWorker implements WorkerLike {
     this.#events.removeEventListener(type, listener);
   }
 
-  /** Of the last time it has led. */
+  /** The host of the last time that this worker led. */
   get host(): FakeHost | null {
     return this.hosts.at(-1) ?? null;
   }
@@ -433,14 +433,14 @@ export class FakeWorker implements WorkerLike {
     return !this.#agent.hasEnded;
   }
 
-  /** Ends it as Worker.terminate() does, without any message. */
+  /** Ends the worker as Worker.terminate() does, without any message. */
   terminate(): void {
     this.#agent.end();
     this.#channel.port1.close();
   }
 }
 
-// A dead worker answers nothing.
+// Wraps the objects so that a worker that has ended answers nothing.
 function whileAlive(objects: ObjectsService, agent: Agent): ObjectsService {
   return {
     connect(peer) {
@@ -456,7 +456,7 @@ function whileAlive(objects: ObjectsService, agent: Agent): ObjectsService {
   };
 }
 
-/** The code of the error with which a call rejects; `done` if it does not. */
+/** Returns the code of the error with which a call rejects, or `done` if it resolves. */
 export const codeOf = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => 'done',

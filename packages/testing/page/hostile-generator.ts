@@ -1,5 +1,5 @@
-// For tests: hostile messages, generated from a seed. Some are calls with a part replaced, added or
-// removed, some make requests that comlink's own expose() would allow, and some have no known shape.
+// Generates hostile messages from a seed. Some are calls with a part replaced, added or removed, some make requests
+// that comlink's own expose() would allow, and some have no known shape.
 
 import type { Draws } from './draws.ts';
 
@@ -22,7 +22,7 @@ export class MessageGenerator {
       case 1:
         return this.#request(id);
       case 2:
-        // A request that comlink's own expose() would perform for any caller.
+        // Makes a request that comlink's own expose() would perform for any caller.
         return { id: `${id}`, type: this.#type(), path: this.#path(), ...this.#rest() };
       case 3:
         return {
@@ -34,7 +34,7 @@ export class MessageGenerator {
     }
   }
 
-  /** As a call travels, to a value that is not a function. */
+  /** Makes a request in the form of a call, for a value that is not a function. */
   #request(id: number): unknown {
     const draws = this.#draws;
     return [
@@ -82,7 +82,7 @@ export class MessageGenerator {
     };
   }
 
-  /** A call as a page makes it, with something of it replaced, added or taken away. */
+  /** Makes a call as a page sends it, with a part replaced, added or removed. */
   #mutatedCall(id: number): unknown {
     const draws = this.#draws;
     const name = draws.pick(Object.keys(SAMPLES));
@@ -95,7 +95,7 @@ export class MessageGenerator {
   }
 }
 
-/** A call as a page sends it. */
+/** Makes a call as a page sends it. */
 export function call(id: number, name: string, parameters: readonly unknown[]): unknown[] {
   return [id, name, parameters];
 }
@@ -105,12 +105,12 @@ type Sample = (session: unknown, address: unknown, draws: Draws) => unknown[];
 const BYTES = new Uint8Array([0xff, 0x0f, 0x30]);
 
 /**
- * Deleted repeatedly. No message calls it, because a deletion during a call is not the subject
+ * An object that is only deleted, and repeatedly. No message calls it, because deletions during calls are not tested
  * here.
  */
 const NOBODY = { className: null, id: 'f'.repeat(64) };
 
-/** Of a call that was made long ago, so that the worker looks at it. */
+/** The flag of a call that was made long ago, so that the worker checks whether it was cancelled. */
 const FLAG = { url: 'blob:flag', madeMs: 0 };
 
 const SAMPLES: Readonly<Record<string, Sample>> = {
@@ -139,7 +139,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       { op: 'resume' },
     ]),
   ],
-  // No `nextLive`: with the number of a live read it is answered only after a change.
+  // `nextLive` is left out, because with the number of a live read it would be answered only after a change.
   openLive: (_session, address, { pick }) => [
     {
       target: pick([address, 'hostile']),
@@ -195,7 +195,7 @@ const CALLS: readonly object[] = [
   { op: '__proto__' },
 ];
 
-/** Replaces a random part of the value, or puts one in. */
+/** Replaces a random part of the value, or inserts one. */
 function mutate(value: unknown, draws: Draws): unknown {
   const isBranch = typeof value === 'object' && value !== null && !ArrayBuffer.isView(value);
   if (!isBranch || draws.chance(0.2)) return odd(draws);
@@ -206,7 +206,7 @@ function mutate(value: unknown, draws: Draws): unknown {
   return value;
 }
 
-/** Anything that structured clone accepts, in a shape that no call has. */
+/** Returns a value that structured clone accepts, in a shape that no call has. */
 function odd(draws: Draws): unknown {
   return draws.pick<() => unknown>([
     () => null,

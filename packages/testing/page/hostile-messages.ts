@@ -1,12 +1,12 @@
-// For tests: messages that no page of this package sends, generated from a seed, for the worker's
-// end of a connection, in Node or in a browser.
+// Sends messages that no page of this package sends to the worker's end of a connection, in Node or in a browser. They
+// are generated from a seed.
 //
-// For every message: an array of three that begins with a number is a request, and gets exactly one
-// answer, an outcome whose error has a code; everything else gets none; no prototype changes; nothing is thrown that is not caught; and the
-// connection continues to serve a page.
+// Checked for every message: an array of three that begins with a number is a request, and gets exactly one answer, an
+// outcome whose error has a code; any other message gets no answer; no prototype changes; no error is thrown uncaught;
+// and the connection continues to serve a page.
 //
-// No message begins a transaction or closes the connection: a page may do both, and it would change
-// the reply that the next message must get.
+// No message begins a transaction or closes the connection. A page may do both, but they would change the reply that
+// the next message must get.
 
 import fc from 'fast-check';
 import { ChannelEndpoint } from '../../../src/shared/wire/channel-endpoint.ts';
@@ -16,11 +16,11 @@ import { call, MessageGenerator } from './hostile-generator.ts';
 
 export interface HostileRun {
   readonly seed: number;
-  /** How many messages. */
+  /** The number of messages. */
   readonly count: number;
   /** Reports uncaught errors of this thread until the returned function is called. */
   readonly watch: (report: (error: unknown) => void) => () => void;
-  /** Objects of classes that messages may name, beside odd ones. */
+  /** Addresses of objects whose classes messages may name, in addition to invalid ones. */
   readonly addresses?: readonly unknown[];
 }
 
@@ -30,21 +30,21 @@ export interface Violation {
   readonly fact: string;
 }
 
-// Taken before a host in this thread replaces it by its objects' own.
+// This timer is the platform's, because a host in this thread replaces it later.
 const { setTimeout } = globalThis;
 
-/** Of the messages that are generated. */
+/** The number of the first generated message. */
 const FIRST_NUMBER = 1000;
 
-/** Messages in flight together. */
+/** The number of messages that are sent before their replies are awaited. */
 const CHUNK = 50;
 
 const ANSWERED = 'It was answered, and is no request.';
 
-/** Longest that replies are waited for, in turns of a timer. */
+/** The longest time that replies are awaited, in turns of a timer. */
 const TURNS_MAX = 1500;
 
-/** Sends `count` messages to the host and returns everything that must not happen. */
+/** Sends `count` messages to the host, and returns all violations of the rules. */
 export async function sendHostileMessages(
   host: WorkerService,
   { seed, count, watch, addresses = [] }: HostileRun,
@@ -75,7 +75,7 @@ export async function sendHostileMessages(
   return violations;
 }
 
-/** A tab with other code than this package's, and the worker's end of its connection. */
+/** A tab with code other than this package's, and the worker's end of its connection. */
 class Peer {
   readonly #port: MessagePort;
   readonly #client: WorkerEnd;
@@ -91,7 +91,7 @@ class Peer {
     this.#client = new WorkerEnd(host, new ChannelEndpoint(port1));
   }
 
-  /** @throws Error when a well-formed call gets no result */
+  /** Opens a session. @throws Error when a well-formed call gets no result */
   async open(): Promise<unknown> {
     const id = 1;
     await this.#arrived([call(id, 'open', ['hostile'])]);
@@ -101,7 +101,7 @@ class Peer {
     return result;
   }
 
-  /** The faults of the replies. */
+  /** Sends the messages, and returns the faults of the replies. */
   async send(messages: readonly unknown[]): Promise<{ message: unknown; fact: string }[]> {
     await this.#arrived(messages);
     return messages.flatMap((message) => {
@@ -115,7 +115,7 @@ class Peer {
     });
   }
 
-  /** Why the connection does not serve a page any more, or null. */
+  /** Returns why the connection no longer serves a page, or null if it does. */
   async serves(session: unknown): Promise<string | null> {
     const id = 2;
     const entries = [['after', new Uint8Array([0xff, 0x0f, 0x30])]];
@@ -137,7 +137,7 @@ class Peer {
     return this.#replies.get(id) ?? [];
   }
 
-  // Replies come in any order; one more turn shows a second reply.
+  // Waits for the replies, which come in any order, and one more turn, in which a second reply would show.
   async #arrived(messages: readonly unknown[]): Promise<void> {
     const ids = messages.filter(isRequest).map((message) => field(message, '0'));
     for (const message of messages) this.#port.postMessage(message);
@@ -166,12 +166,12 @@ function wrong(message: unknown, replies: readonly unknown[]): string | null {
 
 const WITHOUT_RESULT: ReadonlySet<unknown> = new Set(['cancel', 'close', 'release', 'closeLive']);
 
-// An error that the object's own code throws has no code.
+// Returns whether the operation runs an object's own code, whose errors have no error code.
 function isOfObject(name: unknown): boolean {
   return name === 'call' || name === 'ask';
 }
 
-/** Beside the outcome of a call of an object. */
+/** The members that the outcome of a call of an object has in addition. */
 const OF_CALLS: ReadonlySet<string> = new Set(['incarnation', 'isBroken', 'reset']);
 
 function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
@@ -184,7 +184,7 @@ function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
   return mayBeForeign || typeof field(field(error, 'properties'), 'code') === 'string';
 }
 
-/** The state that a pollution would change, in words. */
+/** Describes the prototypes in words, so that a pollution changes the text. */
 function prototypes(): string {
   return [Object, Function, Array, Promise, Map, Error, Uint8Array, String, Number]
     .map(({ prototype }) => Reflect.ownKeys(prototype).map(String).join())

@@ -1,24 +1,24 @@
-// For tests: a list of the promises that callers were given and that have not settled.
+// Lists the promises that callers were given and that have not settled.
 //
-// A watched object returns the same results; each promise of it, of its cursors and of a closure's
-// arguments is listed until it settles. A test that ends with a promise in the list has found a call
-// that hangs.
+// A watched object returns the same results as the original. Each promise of it, of its cursors and of a closure's
+// arguments is listed until it settles. If a promise is in the list when a test ends, the test has found a call that
+// hangs.
 
 /** Turns of a timer to wait, because messages over ports take several. */
 const TURNS_MAX = 200;
 
-// By a member of theirs: handles, `sql`, `kv`, cursors and iterators, but no data.
+// Objects with one of these members are watched, too: handles, `sql`, `kv`, cursors and iterators, but no data.
 const MEMBERS = ['put', 'exec', 'next'] as const;
 
 export class Settling {
   readonly #pending = new Map<Promise<unknown>, string>();
 
-  /** The calls that have not settled, by name. */
+  /** The names of the calls that have not settled. */
   get pending(): string[] {
     return [...this.#pending.values()];
   }
 
-  /** Lists the promise. */
+  /** Lists the promise until it settles, and returns it. */
   add<T>(name: string, promise: Promise<T>): Promise<T> {
     this.#pending.set(promise, name);
     const settled = () => void this.#pending.delete(promise);
@@ -26,19 +26,16 @@ export class Settling {
     return promise;
   }
 
-  /** The same object, whose promises are listed. */
+  /** Returns a proxy of the object; the promises that its methods return are listed. */
   watch<T extends object>(target: T): T {
     return new Proxy(target, {
-      // The receiver is the object itself, whose private members a proxy has not.
+      // Methods are called on the object itself, because a proxy has no private members.
       get: (_target, member) =>
         this.#result(String(member), Reflect.get(target, member, target), target),
     });
   }
 
-  /**
-   * Waits for the listed promises. @throws Error that names the promises that have not settled in
-   * bounded turns
-   */
+  /** Waits for the listed promises. @throws Error that names the promises that have not settled in bounded turns */
   async end(): Promise<void> {
     for (let turns = 0; turns < TURNS_MAX && this.#pending.size > 0; turns++) {
       await new Promise((resolve) => setTimeout(resolve));
@@ -57,7 +54,7 @@ export class Settling {
     return isWatchable(value) ? this.watch(value) : value;
   }
 
-  /** A closure is given watched objects: the `txn` of a transaction. */
+  /** Wraps a closure, so that the objects that it is given, such as the `txn` of a transaction, are watched. */
   #closure(parameter: unknown): unknown {
     if (typeof parameter !== 'function') return parameter;
     return (...given: unknown[]) =>

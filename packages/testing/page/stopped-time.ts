@@ -1,6 +1,6 @@
-// For tests: `setTimeout` and `Date.now` of the scope, whose time passes only when the test says so.
+// Replaces `setTimeout` and `Date.now` of the scope by fakes whose time passes only when the test says so.
 //
-// Used where Vitest's fake timers cannot be: mutation testing runs tests without the state of Vitest.
+// It is used where Vitest's fake timers cannot be, because mutation testing runs tests without the state of Vitest.
 
 import { vi } from 'vitest';
 
@@ -8,10 +8,10 @@ export class StoppedTime {
   #nowMs = Date.UTC(2030, 0, 1);
   readonly #timers = new Set<{ readonly dueMs: number; readonly task: () => void }>();
   readonly #date = vi.spyOn(Date, 'now').mockImplementation(() => this.#nowMs);
-  /** How often a timer was told not to keep its process alive. */
+  /** How often `unref` was called on a timer. */
   unrefs = 0;
 
-  /** `isBrowser`: a timer is a number there, and an object in Node. */
+  /** `isBrowser` makes a timer a number, as in browsers, and not an object, as in Node. */
   constructor(isBrowser = false) {
     vi.stubGlobal('setTimeout', (task: () => void, delayMs = 0) => {
       this.#timers.add({ dueMs: this.#nowMs + delayMs, task });
@@ -19,7 +19,7 @@ export class StoppedTime {
     });
   }
 
-  /** Runs the timers that are due meanwhile, in order, and all that follows from each. */
+  /** Advances the time, and runs the timers that become due, in order, with everything that follows from each. */
   async pass(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs;
     await settle();

@@ -1,14 +1,14 @@
-// Pages of a test that work on a branch: their calls of the object reach the branch in its place.
+// Lets pages of a test work on a branch: their calls of an object reach the branch instead.
 //
-// A script in front of a page's own rewrites the addresses in its messages to the worker; the app and its worker know
-// nothing of it. Invariant: a page that has loaded before keeps its own objects, and no other object is touched.
+// A script that runs before a page's own rewrites the addresses in its messages to the worker; the app and its worker
+// do not notice. Invariant: a page that has loaded earlier keeps its own objects, and no other object is affected.
 
 import type { WireAddress } from '@ctx-storage/core/wire';
 import type { BrowserContext } from '@playwright/test';
 import { HELPER_PATH } from './page/helper-protocol.ts';
 
 interface Branched {
-  /** The highest one counts: Playwright runs its scripts in any order. */
+  /** The script with the highest round counts, because Playwright runs its scripts in any order. */
   readonly round: number;
   readonly branches: readonly WireAddress[];
 }
@@ -21,12 +21,15 @@ export class BranchedPages {
     this.#context = context;
   }
 
-  /** Pages that load from now on reach this branch. Of several of one object, the last one counts. */
+  /**
+   * Directs pages that load from now on to this branch. If there are several branches of one object, the last one
+   * counts.
+   */
   begin(branch: WireAddress): Promise<void> {
     return this.#tell([branch, ...this.#last.branches]);
   }
 
-  /** Pages that load from now on reach the object again. */
+  /** Directs pages that load from now on to the object again. */
   async end(branch: WireAddress): Promise<void> {
     const others = this.#last.branches.filter((other) => other !== branch);
     if (others.length < this.#last.branches.length) await this.#tell(others);
@@ -42,7 +45,7 @@ export class BranchedPages {
   }
 }
 
-/** In a page, before its first script. It may use nothing but its argument and globals. */
+/** Runs in a page, before its first script. It may use nothing but its argument and globals. */
 export function reachBranches({
   name,
   helperPath,
@@ -56,7 +59,7 @@ export function reachBranches({
   if (known === undefined || known.round < round) scope[name] = { round, branches };
   if (known !== undefined) return; // the page's messages are rewritten already
   const reached = (target: unknown): unknown => {
-    // Of `openStorage`, the name is all that is sent.
+    // For an object of `openStorage`, a page sends only the name.
     const given = (
       typeof target === 'string' ? { className: null, name: target } : target
     ) as WireAddress;
@@ -66,7 +69,7 @@ export function reachBranches({
         (given.id === undefined ? name === given.name : id === given.id),
     );
     if (branch === undefined) return target;
-    // A branch that the page itself has forked lies on the branch.
+    // If the page itself has forked the branch, it is a branch of this branch.
     const way = [...branch.branch!, ...(given.branch ?? [])];
     return { ...given, id: branch.id, branch: way };
   };

@@ -1,11 +1,11 @@
-// Where a test called the harness: errors begin their stack there, and reports show it.
+// Finds the line of the test that called the harness. Errors begin their stack there, and reports show it.
 //
-// Invariant: no frame of this package is on top of an error that a test sees.
+// Invariant: no stack that a test sees begins with a frame of this package.
 
 import { dirname, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A place in a test, as Playwright's steps take it. */
+/** A place in a test, in the form that Playwright's steps take. */
 export interface TestLine {
   readonly file: string;
   readonly line: number;
@@ -15,15 +15,15 @@ export interface TestLine {
 export interface CallSite {
   /** The first line outside of this package; undefined if there is none. */
   readonly place: TestLine | undefined;
-  /** The lines of the stack from there on. */
+  /** The lines of the stack from that place on. */
   readonly frames: readonly string[];
 }
 
-/** The package's: with source maps, frames name the sources beside `dist`. */
+/** The folder of this package. With source maps, stack frames name the sources beside `dist`. */
 const OWN_FOLDER = dirname(dirname(fileURLToPath(import.meta.url)));
 const FRAMES_MAX = 50;
 
-/** Who called the function of this package that calls this. */
+/** Returns the place that called the function of this package which calls this one. */
 export function callSite(): CallSite {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = FRAMES_MAX;
@@ -38,7 +38,7 @@ export function callSite(): CallSite {
   return { place: placeIn(lines[first]!), frames: lines.slice(first) };
 }
 
-/** The error, as if it had been thrown there. */
+/** Changes the error's stack, as if the error had been thrown at that place. */
 export function thrownAt(error: unknown, { frames }: CallSite): unknown {
   if (!(error instanceof Error) || frames.length === 0) return error;
   const stack = [`${error.name}: ${error.message}`, ...frames].join('\n');

@@ -1,24 +1,24 @@
-// The report of a failed test: for each object that it named, its database as a SQLite file, its keys and
-// tables in words, and the commits of the time of the test.
+// Reports a failed test: for each object that it named, the database as a SQLite file, the keys and tables in words,
+// and the commits made during the test.
 //
-// Invariant: reporting never hides the failure of the test: the report names the data that cannot be read.
+// Invariant: reporting never hides the failure of the test; data that cannot be read is named in the report.
 
 import type { TestInfo } from '@playwright/test';
 import type { TestStorage } from './test-storage.ts';
 
-/** How many objects are reported, the last ones named. */
+/** The largest number of reported objects, the last ones that the test named. */
 const OBJECTS_MAX = 20;
 const ENTRIES_MAX = 50;
 const ROWS_MAX = 20;
 const COMMITS_MAX = 10;
 const VALUE_CHARS = 200;
-/** How long each read may wait: the app's worker may have caused the failure. */
+/** The longest time for each read, because the app's worker may have caused the failure. */
 const READ_MS = 2000;
 
-/** A commit, as bookmarks show it. */
+/** A commit, as far as bookmarks reveal it. */
 interface Commit {
   readonly bookmark: string;
-  /** When it was made, to the millisecond. */
+  /** The time of the commit, to the millisecond. */
   readonly timeMs: number;
 }
 
@@ -84,7 +84,9 @@ async function summary(storage: TestStorage, startedMs: number): Promise<string>
   return `${lines.join('\n')}\n`;
 }
 
-/** Found by asking for the bookmark of a time, because the storage offers only this direction. */
+/**
+ * Returns the last commits. It asks for the bookmarks of times, because the storage only converts times to bookmarks.
+ */
 async function lastCommits(
   read: (method: string, ...parameters: unknown[]) => Promise<unknown>,
   startedMs: number,
@@ -95,7 +97,7 @@ async function lastCommits(
   let bookmark = await at(endMs);
   const first = await at(startedMs).catch(() => '');
   while (bookmark > first && commits.length < COMMITS_MAX) {
-    // The earliest moment that has this bookmark is that of its commit.
+    // The time of a commit is the earliest moment that has its bookmark.
     let [lowMs, highMs] = [startedMs, endMs];
     while (lowMs < highMs) {
       const middleMs = Math.floor((lowMs + highMs) / 2);

@@ -1,4 +1,4 @@
-// The fixtures, and the `test` that has them.
+// Defines the fixtures, and the `test` that has them.
 
 import { storageError } from '@ctx-storage/core/errors';
 import {
@@ -19,29 +19,33 @@ import { defineObjects, type Seed, TestObjects } from './test-objects.ts';
 import type { TestStorage } from './test-storage.ts';
 import { TestTabs } from './test-tabs.ts';
 
-/** The fixtures that a test names. */
+/** The fixtures that a test can use. */
 export interface ObjectsFixtures {
-  /** Facts about the app that the harness cannot find: `test.use({ objectsOptions: { … } })`. */
+  /** Facts about the app that the harness cannot find out: `test.use({ objectsOptions: { … } })`. */
   readonly objectsOptions: ObjectsOptions;
-  /** The objects of the app: their storage, by class and name. */
+  /** The objects of the app and their storage, by class and name. */
   readonly objects: TestObjects;
-  /** Stores the test's initial data; before `page.goto`, before the app's first script. */
+  /**
+   * Stores the test's initial data. If it is called before `page.goto`, the data is stored before the app's first
+   * script runs.
+   */
   readonly seed: Seed;
-  /** Marks the state of all objects. */
+  /** Marks the present state of all objects. */
   readonly snapshot: () => Promise<ObjectsSnapshot>;
-  /** Takes all objects back to a snapshot. */
+  /** Restores all objects to a snapshot. */
   readonly restore: (snapshot: ObjectsSnapshot) => Promise<void>;
-  /** Forks an object: a branch with its data, which is dropped after the test. */
+  /** Forks an object into a branch with its data, which is dropped after the test. */
   readonly fork: (storage: TestStorage, options?: TestForkOptions) => Promise<TestStorage>;
-  /** The time of objects and pages. */
+  /** Controls the time of objects and pages. */
   readonly clock: TestClock;
   /** The tabs of the app, and which of them leads. */
   readonly tabs: TestTabs;
-  /** Breaks the disk and the worker. */
+  /** Makes the disk and the worker fail. */
   readonly faults: TestFaults;
 }
 
-// Typed, because the compiler would name `playwright`, which not every installation lets this package find.
+// The type is written out, because the compiler would otherwise name `playwright`, which this package cannot resolve in
+// every installation.
 /** Playwright's `test`, with the fixtures of this package. */
 export const test: TestType<
   PlaywrightTestArgs & PlaywrightTestOptions & ObjectsFixtures,
@@ -81,8 +85,8 @@ export const test: TestType<
 });
 
 /**
- * The object below the other fixtures. @throws INVALID_ARGUMENT if a merged test has another fixture of this
- * name
+ * Returns this package's own fixture, on which the others depend. @throws INVALID_ARGUMENT if a merged test has another
+ * fixture of this name
  */
 function own(objects: unknown): TestObjects {
   if (objects instanceof TestObjects) return objects;

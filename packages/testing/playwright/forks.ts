@@ -1,7 +1,7 @@
-// The branches that a test has forked from its objects, and their end.
+// The branches that a test has forked from its objects, and how they are dropped.
 //
-// Invariant: a branch is kept until it is dropped, because the worker that made it may end during the test: the helper's
-// own does when a page of the app opens.
+// Invariant: a branch is kept until it is dropped, because the worker that made it may end during the test: the
+// helper's own worker ends when a page of the app opens.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { WireAddress } from '@ctx-storage/core/wire';
@@ -11,11 +11,11 @@ import type { OriginObjects } from './origin-objects.ts';
 import type { ObjectName } from './page/helper-protocol.ts';
 import { TestStorage } from './test-storage.ts';
 
-/** How a test forks an object. */
+/** Options of forking an object. */
 export interface TestForkOptions {
-  /** The moment that the branch begins with: a bookmark, or a time. @default now */
+  /** The moment whose data the branch has: a bookmark, or a time. @default now */
   readonly at?: string | Date;
-  /** Pages of the app that load from now on work on the branch in place of the object. @default false */
+  /** Whether pages of the app that load from now on work on the branch instead of the object. @default false */
   readonly forPages?: boolean;
   /** Whether the class on the branch may reach the network and other objects. @default 'refuse' */
   readonly fetch?: 'allow' | 'refuse';
@@ -29,7 +29,7 @@ interface Made {
 export class Forks {
   readonly #objects: OriginObjects;
   readonly #pages: BranchedPages;
-  /** By their words. */
+  /** The branches of the test, by their description. */
   readonly #made = new Map<string, Made>();
   #lastNumber = 0;
 
@@ -38,7 +38,7 @@ export class Forks {
     this.#pages = new BranchedPages(objects.context);
   }
 
-  /** @throws INVALID_ARGUMENT for a branch, and as the handle's `fork` */
+  /** Forks the object. @throws INVALID_ARGUMENT for a branch, and the errors of the handle's `fork` */
   async fork(
     origin: ObjectName,
     { at, forPages = false, fetch = 'refuse' }: TestForkOptions,
@@ -61,7 +61,10 @@ export class Forks {
     return new TestStorage(this.#objects, object);
   }
 
-  /** False if it is gone. @throws INVALID_ARGUMENT for anything but a branch of this test */
+  /**
+   * Drops the branch; returns false if it no longer exists. @throws INVALID_ARGUMENT for anything but a branch of this
+   * test
+   */
   async drop(made: ObjectName): Promise<boolean> {
     const words = wordsOfObject(made);
     const { branch, ...object } = made;
@@ -81,7 +84,7 @@ export class Forks {
     )) as boolean;
   }
 
-  /** Also branches that have ended with their object. */
+  /** Drops all branches, including those that have ended with their object. */
   async dropAll(): Promise<void> {
     for (const { object } of [...this.#made.values()]) await this.drop(object);
   }

@@ -10,7 +10,7 @@ import { TestTabs } from './test-tabs.ts';
 
 const baseURL = 'http://localhost:5173/app/';
 
-/** The objects of a context, with the given answers of a helper page. */
+/** Makes the objects of a context whose helper page gives the answers of `answer`. */
 function objectsOn(answer: (asked: Asked) => unknown, context: object = {}) {
   const asked: Asked[] = [];
   const objects = new OriginObjects(context as BrowserContext, harnessOptions({}), baseURL);
@@ -72,7 +72,7 @@ describe('pages on a branch', () => {
   const notes = { className: null, id: 'a'.repeat(64), name: 'notes', branch: ['n'] };
   afterEach(() => vi.unstubAllGlobals());
 
-  /** A page whose messages are recorded. */
+  /** Makes a page that records its messages. */
   function stubPage(pathname: string): unknown[][] {
     const sent: unknown[][] = [];
     for (const name of ['Worker', 'MessagePort', 'BroadcastChannel']) {

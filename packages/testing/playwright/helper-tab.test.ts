@@ -5,7 +5,10 @@ import { type HelperRequest, toText } from './page/helper-protocol.ts';
 
 const request = { op: 'classNames', facts: {}, waitMs: 1000 } as unknown as HelperRequest;
 
-/** A context whose pages answer, or do not come to run; and how many it has opened. */
+/**
+ * Makes a context whose pages answer, unless `isSecure` is false: then they are not in a secure context. It counts the
+ * pages that it has opened.
+ */
 function contextOf({ isSecure = true } = {}) {
   const opened: { isOpen: boolean }[] = [];
   const newPage = async () => {

@@ -1,9 +1,9 @@
-// The helper page of one origin in one browser context: opened when it is first needed, served from this package's
-// own files, and asked by the test's process.
+// The helper page of one origin in one browser context. It is opened when it is first needed, served from this
+// package's own files, and asked by the test's process.
 //
-// Invariant: calls made at once share one page; a second one would take the first for a tab of the app.
+// Invariant: calls made at once share one page, because a second one would mistake the first for a tab of the app.
 //
-// The app's server is not asked: requests of this page are answered here, before any route of the test.
+// The app's server gets no request for this page; requests are answered here, before any route of the test.
 
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -20,10 +20,10 @@ import {
   toText,
 } from './page/helper-protocol.ts';
 
-/** How long the page may take beyond the time that a request was given. */
+/** How much longer than the time of a request its answer may take. */
 const ANSWER_MS_MAX = 60_000;
 
-/** Files of the package, by the names that the page uses. */
+/** Files of the package, by the names under which the page loads them. */
 const PACKAGE_FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
   [HELPER_FILES.script]: ['playwright-helper.js', 'text/javascript'],
   [HELPER_FILES.worker]: ['playwright-worker.js', 'text/javascript'],
@@ -44,7 +44,7 @@ export class HelperTab {
     this.#origin = origin;
   }
 
-  /** @throws the page's error */
+  /** Sends a request to the page, and returns its answer. @throws the page's error */
   async ask(request: HelperRequest): Promise<unknown> {
     const page = await this.#open();
     const asked = page.evaluate(
@@ -57,7 +57,7 @@ export class HelperTab {
     return answer.ok;
   }
 
-  /** True for the helper's own page. */
+  /** Returns whether the page is the helper's own. */
   async isPage(page: Page): Promise<boolean> {
     return (await this.#page?.catch(() => null)) === page;
   }

@@ -1,4 +1,4 @@
-// `ctx-storage/playwright`: tests of an app that uses this package, from outside of the browser.
+// The entry `ctx-storage/playwright` tests an app that uses this package, from outside of the browser.
 
 export { type ObjectsFixtures, test } from './fixtures.ts';
 export type { TestForkOptions } from './forks.ts';

@@ -7,7 +7,7 @@ import { TestStorage } from './test-storage.ts';
 
 const timeout = 60;
 
-/** The storage of an object, with the given answers of a helper page. */
+/** Makes the storage of an object whose helper page gives the answers of `answer`. */
 function storageOn(answer: (asked: Asked) => unknown): TestStorage {
   const objects = { ask: async (asked: Asked) => answer(asked) } as unknown as OriginObjects;
   return new TestStorage(objects, { className: 'Counter', name: 'visits' });
@@ -162,7 +162,7 @@ describe('toHaveChanged', () => {
       after: { id: 1, text: 'hello' },
     },
   ];
-  /** A storage that has changed once the action has run, and a diff was asked for `late` times. */
+  /** Makes a storage that has changed once the action has run and the diff has been read `late` times. */
   function changing(late = 0) {
     const seen = { asked: [] as string[], hasRun: false };
     let diffs = 0;

@@ -1,4 +1,4 @@
-// Assertions about stored data. Like Playwright's own, they try again until they hold or their time is over.
+// Assertions about stored data. Like Playwright's own, they are tried again until they hold or their time is over.
 
 import { isDeepStrictEqual } from 'node:util';
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
@@ -10,17 +10,17 @@ import {
 } from '@playwright/test';
 import { TestStorage } from './test-storage.ts';
 
-/** How long they wait. @default as configured for `expect` */
+/** How long an assertion is tried again. @default as configured for `expect` */
 export interface MatchOptions {
   readonly timeout?: number;
 }
 
-/** A change that `toHaveChanged` expects, in the fields of a diff; a field that is left out may be anything. */
+/** A change that `toHaveChanged` expects. A field that is left out may have any value. */
 export interface ExpectedChange {
   readonly kind?: 'schema' | 'alarm' | 'key' | 'row' | 'table';
-  /** Of the schema: table, index, view or trigger. */
+  /** For a change of the schema: table, index, view or trigger. */
   readonly type?: unknown;
-  /** Of the schema: the name of the definition. */
+  /** For a change of the schema: the name of the definition. */
   readonly name?: unknown;
   readonly table?: unknown;
   /** The key, or the columns of a row's primary key. */
@@ -29,9 +29,9 @@ export interface ExpectedChange {
   readonly after?: unknown;
 }
 
-/** What made the changes: one of both. */
+/** How the changes come about: exactly one of the two is given. */
 export interface ChangeOptions extends MatchOptions {
-  /** Runs once. */
+  /** The action; it runs once. */
   readonly by?: () => unknown;
   /** A bookmark of the object, or a time. */
   readonly since?: string | Date;
@@ -40,24 +40,24 @@ export interface ChangeOptions extends MatchOptions {
 /** The delays between tries; the last one repeats. */
 const DELAYS_MS = [0, 20, 50, 100, 100, 250, 500];
 
-/** How long each question may take that only makes the message better. */
+/** The longest time for each question that only improves the error message. */
 const EMPTINESS_MS = 2000;
 
 interface Comparison {
   readonly matcher: string;
   readonly storage: TestStorage;
-  /** The compared value, in words: `key 'count'`. */
+  /** A description of the compared value, such as `key 'count'`. */
   readonly what: string;
   readonly expected: unknown;
   readonly options: MatchOptions;
   readonly read: (waitMs: number) => Promise<unknown>;
   readonly matches: (actual: unknown) => boolean;
-  /** The part of the actual value that the message compares. @default all of it */
+  /** Selects the part of the actual value that the message shows. @default all of it */
   readonly shown?: (actual: unknown) => unknown;
 }
 
 const matchers = {
-  /** The key holds this value; without a value, the key exists. */
+  /** Expects that the key holds this value; without a value, that the key exists. */
   async toHaveStored(
     this: ExpectMatcherState,
     received: unknown,
@@ -85,7 +85,7 @@ const matchers = {
     });
   },
 
-  /** The query gives these rows, in this order. */
+  /** Expects that the query returns these rows, in this order. */
   async toHaveRows(
     this: ExpectMatcherState,
     received: unknown,
@@ -110,8 +110,8 @@ const matchers = {
   },
 
   /**
-   * The action has made these changes, or they were made since a moment, and no others: in the order of a diff. A change
-   * is compared in the fields that it names.
+   * Expects that the action has made exactly these changes, or that they were made since a moment, in the order of a
+   * diff. Only the named fields of a change are compared.
    */
   async toHaveChanged(
     this: ExpectMatcherState,
@@ -141,7 +141,7 @@ const matchers = {
     });
   },
 
-  /** An alarm is set for this time; without a time, one is set; `null`: none is. */
+  /** Expects that the alarm is set for this time; without a time, that one is set; with `null`, that none is. */
   async toHaveAlarm(
     this: ExpectMatcherState,
     received: unknown,
@@ -205,7 +205,7 @@ function checkChanges(changes: readonly ExpectedChange[], options: ChangeOptions
   );
 }
 
-/** Whether a change has the expected fields; the others may be anything. */
+/** Returns whether a change has the expected fields; all others may have any value. */
 function isChange(actual: object, expected: ExpectedChange, fields: readonly string[]): boolean {
   if (isAsymmetric(expected)) return expected.asymmetricMatch(actual);
   return fields
@@ -213,7 +213,9 @@ function isChange(actual: object, expected: ExpectedChange, fields: readonly str
     .every((field) => areEqual(Reflect.get(actual, field), Reflect.get(expected, field)));
 }
 
-/** Of a change at the expected place, the expected fields: the others would read as differences. */
+/**
+ * Returns only the expected fields of a change, because any other field would look like a difference in the message.
+ */
 function shownChange(actual: object, expected: ExpectedChange | undefined): object {
   const isOwn =
     expected !== undefined && isChange(actual, expected, ['kind', 'name', 'table', 'key']);
@@ -254,7 +256,8 @@ async function compare(
     if (performance.now() + delayMs >= untilMs) break;
     await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
-  // A misspelled name names an object without data. An error of the list adds nothing to the message.
+  // If nothing was found, the name may be misspelled, so the message lists the existing objects. If that list fails,
+  // the message stays as it is.
   const isMissing = failure === undefined && !pass && !state.isNot;
   const emptiness = isMissing ? await storage.emptiness(EMPTINESS_MS).catch(() => null) : null;
   const message = () => {
@@ -281,7 +284,7 @@ async function compare(
   return { pass, message, name: matcher, expected, actual, timeout };
 }
 
-// The app may still do this: create the table, load its worker, start another one.
+// These errors may pass: the app may still create the table, load its worker, or start another one.
 function isPassing(error: unknown): boolean {
   if (!isStorageError(error)) return false;
   return error.retryable === true || PASSING.has(error.code);
@@ -310,7 +313,7 @@ interface Asymmetric {
   asymmetricMatch(actual: unknown): boolean;
 }
 
-/** Whether a stored value equals the value that a test expects: as `toEqual`, with `expect.any(…)` at any depth. */
+/** Returns whether a stored value equals the expected one, as `toEqual` does, with `expect.any(…)` at any depth. */
 function areEqual(actual: unknown, expected: unknown): boolean {
   if (isAsymmetric(expected)) return expected.asymmetricMatch(actual);
   if (Array.isArray(expected)) {
@@ -318,7 +321,7 @@ function areEqual(actual: unknown, expected: unknown): boolean {
     return expected.every((part, at) => areEqual(actual[at], part));
   }
   if (expected instanceof Map) return actual instanceof Map && areMapsEqual(actual, expected);
-  // An error's stack names the place that made it, which is never the same twice.
+  // The stack of an error is not compared, because it names the place that made the error.
   if (expected instanceof Error) {
     if (!(actual instanceof Error)) return false;
     return actual.name === expected.name && actual.message === expected.message;

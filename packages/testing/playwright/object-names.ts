@@ -1,15 +1,15 @@
-// How a test names an object, checked, and how messages write it.
+// Checks how a test names an object, and writes the name for messages.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { ObjectName } from './page/helper-protocol.ts';
 
-/** An object by its id, where a name would do as well. */
+/** Names an object by its id instead of its name. */
 export interface ById {
-  /** 64 hexadecimal digits, as `String(id)` gives them. */
+  /** 64 hexadecimal digits, as `String(id)` returns them. */
   readonly id: string | { toString(): string };
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Checks the name of an object of a class. @throws INVALID_ARGUMENT */
 export function objectName(what: string, className: unknown, name: unknown): ObjectName {
   const isClass = typeof className === 'string' && className !== '';
   if (!isClass) {
@@ -24,13 +24,13 @@ export function objectName(what: string, className: unknown, name: unknown): Obj
   );
 }
 
-/** An object of `openStorage`. @throws INVALID_ARGUMENT */
+/** Checks the name of an object of `openStorage`. @throws INVALID_ARGUMENT */
 export function storageName(what: string, name: unknown): ObjectName {
   if (typeof name === 'string') return { className: null, name };
   throw invalid(what, `takes the name that the app passes to openStorage, not ${shown(name)}`);
 }
 
-/** `Room 'lobby'`. */
+/** Describes an object, such as `Room 'lobby'`. */
 export function wordsOfObject({ className, name, id, branch }: ObjectName): string {
   const own = name === undefined ? `${id?.slice(0, 8)}…` : `'${name}'`;
   const object = className === null ? `storage ${own}` : `${className} ${own}`;

@@ -1,30 +1,30 @@
-// The suite's description of its app: the option `objectsOptions`, checked.
+// Checks the option `objectsOptions`, by which a suite describes its app.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { DirectoryFacts } from './page/helper-protocol.ts';
 
-/** Facts about the app that the harness cannot find. */
+/** Facts about the app that the harness cannot find out. */
 export interface ObjectsOptions {
   /** The directory that the app passes to `connect`. @default 'ctx-storage-objects' */
   readonly directory?: string;
   /** The directory that the app passes to `openStorage`. @default 'ctx-storage' */
   readonly storageDirectory?: string;
-  /** The app's origin. @default that of `baseURL`, else that of the first page that is open */
+  /** The app's origin. @default that of `baseURL`, else that of the first open page */
   readonly origin?: string;
   /**
-   * The name of the script, from which ids are derived: `name` in `wrangler.jsonc`, `scriptName` of `serve`. It
-   * applies to seeds that precede the app; a name that differs from the app's is an error. @default 'worker'
+   * The name of the script, from which ids are derived: `name` in `wrangler.jsonc`, `scriptName` of `serve`. It is used
+   * for seeds that are stored before the app runs; if the app's name differs, that is an error. @default 'worker'
    */
   readonly scriptName?: string;
-  /** The classes with a `uniqueKey` of their own, by name. */
+  /** The unique keys of the classes that have a `uniqueKey` of their own, by class name. */
   readonly uniqueKeys?: Readonly<Record<string, string>>;
-  /** The medium that the app asks for. @default the best one of the browser */
+  /** The storage medium that the app asks for. @default the best one of the browser */
   readonly medium?: 'opfs' | 'indexeddb';
   /** How long a call waits for the app's worker, in milliseconds. @default 5,000 */
   readonly timeout?: number;
 }
 
-/** The options, complete. */
+/** The options with all defaults filled in. */
 export interface HarnessOptions {
   readonly objects: DirectoryFacts;
   readonly storages: DirectoryFacts;
@@ -42,7 +42,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'timeout',
 ]);
 
-/** @throws INVALID_ARGUMENT */
+/** Checks the options and fills in the defaults. @throws INVALID_ARGUMENT */
 export function harnessOptions(given: ObjectsOptions): HarnessOptions {
   const wrong = Object.keys(given).find((name) => !KNOWN.has(name));
   if (wrong !== undefined) {

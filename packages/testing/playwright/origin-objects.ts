@@ -1,6 +1,6 @@
-// The objects of a browser context, asked through the helper pages of its origins.
+// Gives access to the objects of a browser context, through the helper pages of its origins.
 //
-// Invariant: a context has one of these, whoever asks for it, so that two fixtures never open two helpers.
+// Invariant: a context has only one of these, so that two fixtures never open two helpers.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext } from '@playwright/test';
@@ -18,7 +18,7 @@ const MARKED = new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`);
 
 type WithoutFacts<Request> = Request extends unknown ? Omit<Request, 'facts' | 'waitMs'> : never;
 
-/** A request as callers write it: the context knows the rest. */
+/** A request as callers write it; the facts that the context knows are added. */
 export type Asked = WithoutFacts<HelperRequest>;
 
 export class OriginObjects {
@@ -36,7 +36,7 @@ export class OriginObjects {
     this.#baseUrl = baseUrl;
   }
 
-  /** @throws the helper page's error, or an error if the origin is not known */
+  /** Sends a request to the helper page. @throws the page's error, or an error if the origin is not known */
   async ask(asked: Asked, { waitMs = this.options.waitMs, touches = true } = {}): Promise<unknown> {
     const facts = this.#factsOf(asked);
     if ('object' in asked && touches) this.touch(asked.object);
@@ -54,12 +54,12 @@ export class OriginObjects {
     return [...this.#touched.values()];
   }
 
-  /** True if a helper page was opened. */
+  /** Whether a helper page was opened. */
   get isUsed(): boolean {
     return this.#tabs.size > 0;
   }
 
-  /** The origin of the app. `what` begins the error. */
+  /** Returns the origin of the app; `what` is the beginning of a possible error. */
   origin(what: string): string {
     if (this.options.origin !== null) return this.options.origin;
     if (this.#baseUrl !== undefined) return new URL(this.#baseUrl).origin;
@@ -75,7 +75,7 @@ export class OriginObjects {
     );
   }
 
-  /** An address of the app, from a path as `page.goto` takes it. `what` begins the error. */
+  /** Returns an address of the app for a path as `page.goto` takes it; `what` is the beginning of a possible error. */
   address(what: string, path: string): string {
     const origin = this.origin(what);
     const isBase = this.#baseUrl !== undefined && new URL(this.#baseUrl).origin === origin;
@@ -98,8 +98,8 @@ export class OriginObjects {
 }
 
 /**
- * Scripts that the workers of a context's pages begin with; the app's own files are unchanged. Two routes of one address
- * would each answer it alone.
+ * Prepends scripts to the workers of a context's pages, without a change of the app's files. There is one for all
+ * scripts, because of two routes for an address only one would answer.
  */
 class WorkerFronts {
   readonly #context: BrowserContext;
@@ -110,7 +110,7 @@ class WorkerFronts {
     this.#context = context;
   }
 
-  /** Workers of pages that are loaded from now on begin with the script, as it is when they start. */
+  /** Prepends the script to workers of pages that load from now on; `script` is called when a worker starts. */
   async add(script: () => string): Promise<void> {
     this.#scripts.push(script);
     this.#armed ??= this.#arm();
@@ -122,7 +122,7 @@ class WorkerFronts {
     await this.#context.addInitScript(watchWorkers, watched);
     await this.#context.route(MARKED, async (route) => {
       const address = route.request().url().replace(MARKED, '');
-      // An idle connection that the server closes just then is no answer of the server.
+      // The request is repeated, because the server may close an idle connection just when it is used.
       const response = await route.fetch({ url: address, maxRetries: 2 });
       if (!response.ok()) return await route.fulfill({ response });
       const front = this.#scripts.map((script) => script());

@@ -1,12 +1,12 @@
-// The functions that tests of the real runtime call, by the same names. A stub there is the storage of an object
-// here: it names the object, and is a way to it.
+// The functions that tests of the real runtime call, with the same names. Where the runtime takes a stub, these take
+// the storage of an object, which names the object and can call it.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { inStep } from './steps.ts';
 import type { TestObjects } from './test-objects.ts';
 import { TestStorage } from './test-storage.ts';
 
-/** The methods of an object's class: each call goes to the app's worker. */
+/** The methods of an object's class. Each call goes to the app's worker. */
 export type RemoteInstance = Record<string, (...parameters: unknown[]) => Promise<unknown>>;
 
 /** The counterpart of `ctx`. */
@@ -15,8 +15,8 @@ export interface RemoteState {
 }
 
 /**
- * Runs the callback, in the test's process, with the methods of the object and its storage. Unlike on the real
- * runtime it is not one event of the object: other events may come between two calls.
+ * Runs the callback in the test's process, with the methods of the object and its storage. Unlike on the real runtime,
+ * this is not one event of the object: other events may run between two calls.
  */
 export async function runInDurableObject<T>(
   storage: TestStorage,
@@ -34,17 +34,17 @@ export async function runInDurableObject<T>(
   );
 }
 
-/** Runs the alarm's handler now and removes the alarm; false if none is set. */
+/** Runs the alarm's handler now, and removes the alarm. Returns false if none is set. */
 export async function runDurableObjectAlarm(storage: TestStorage): Promise<boolean> {
   return await mustBeStorage('runDurableObjectAlarm', storage).runAlarm();
 }
 
-/** Ends the object's instance in order: the next call constructs it again. */
+/** Ends the object's instance in order. The next call constructs it again. */
 export async function evictDurableObject(storage: TestStorage): Promise<void> {
   await mustBeStorage('evictDurableObject', storage).evict();
 }
 
-/** The ids of the objects of a class that exist. */
+/** Returns the ids of the existing objects of a class. */
 export async function listDurableObjectIds(
   objects: TestObjects,
   className: string,

@@ -1,6 +1,6 @@
 // Data that a test stores before the app runs, or while it runs: entries, SQL, a SQLite file, an alarm.
 //
-// Invariant: all of a seed is checked before any of it is stored.
+// Invariant: a whole seed is checked before any of it is stored.
 
 import { readFile } from 'node:fs/promises';
 import { convertKey, utf8Bytes } from '@ctx-storage/core/contract';
@@ -11,18 +11,18 @@ import { objectName, wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ObjectName } from './page/helper-protocol.ts';
 
-/** The content of one object, applied in this order. */
+/** The content of one object. Its parts are stored in this order. */
 export interface SeedContent {
-  /** The path of a SQLite file, or its bytes, as `exportDatabase` gave it: replaces everything. */
+  /** The path of a SQLite file, or its bytes, as `exportDatabase` returns them. It replaces everything. */
   readonly file?: string | Uint8Array;
-  /** Statements, separated by semicolons. */
+  /** SQL statements, separated by semicolons. */
   readonly sql?: string;
   /** Values by key, as `put` takes them. */
   readonly entries?: Readonly<Record<string, unknown>>;
   readonly alarm?: number | Date;
 }
 
-/** Contents by class and name of the object, as a JSON file can hold them. */
+/** Contents by class and name of the object. A JSON file can contain such a table. */
 export type SeedTable = Readonly<Record<string, Readonly<Record<string, SeedContent>>>>;
 
 interface Seed {
@@ -30,7 +30,7 @@ interface Seed {
   readonly content: SeedContent;
 }
 
-/** A seed that was checked, with the bytes of its file. */
+/** A checked seed, with the bytes of its file. */
 interface CheckedSeed {
   readonly object: ObjectName;
   readonly file: Uint8Array | undefined;
@@ -39,14 +39,14 @@ interface CheckedSeed {
 
 const PARTS: ReadonlySet<string> = new Set(['file', 'sql', 'entries', 'alarm']);
 
-/** Stores one object's content. @throws INVALID_ARGUMENT, DataCloneError, and errors of storing */
+/** Stores the contents of the objects. @throws INVALID_ARGUMENT, DataCloneError, and errors of storing */
 export async function storeSeeds(objects: OriginObjects, seeds: readonly Seed[]): Promise<void> {
   const checked: CheckedSeed[] = [];
   for (const seed of seeds) checked.push(await check(seed));
   for (const seed of checked) await store(objects, seed);
 }
 
-/** The seeds of a table. */
+/** Returns the seeds of a table, one for each object. */
 export function seedsOf(table: SeedTable): Seed[] {
   if (typeof table !== 'object' || table === null || Array.isArray(table)) {
     throw invalid(
@@ -66,7 +66,7 @@ export function seedsOf(table: SeedTable): Seed[] {
   });
 }
 
-/** The table in a JSON file. @throws INVALID_ARGUMENT if it is not JSON; errors of reading */
+/** Reads the table in a JSON file. @throws INVALID_ARGUMENT if it is not JSON; errors of reading */
 export async function tableIn(path: string): Promise<SeedTable> {
   const text = await readFile(path, 'utf8').catch((cause: Error) => {
     throw storageError(
@@ -140,7 +140,7 @@ async function check({ object, content }: Seed): Promise<CheckedSeed> {
   return { object, file: await bytesOf(words, content.file), content };
 }
 
-/** The bytes of a seed's file. @throws INVALID_ARGUMENT */
+/** Returns the bytes of a seed's file. @throws INVALID_ARGUMENT */
 async function bytesOf(words: string, file: SeedContent['file']): Promise<Uint8Array | undefined> {
   if (file === undefined) return undefined;
   if (file instanceof Uint8Array) return new Uint8Array(file);

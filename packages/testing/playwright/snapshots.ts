@@ -1,15 +1,15 @@
-// The state of all objects at a moment, and the way back to it: a bookmark for each, nothing is copied. It
-// includes objects of `openStorage`.
+// Snapshots of the state of all objects, including those of `openStorage`. A snapshot is a bookmark of each object, so
+// no data is copied.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ListedByHelper, ObjectName } from './page/helper-protocol.ts';
 
-/** The result of `snapshot()`, the argument of `restore()`. */
+/** The result of `snapshot()`, and the argument of `restore()`. */
 export interface ObjectsSnapshot {
-  /** When it was made, in milliseconds since the epoch. */
+  /** The time of the snapshot, in milliseconds since the epoch. */
   readonly takenAt: number;
-  /** The bookmarks, by class and id. */
+  /** The bookmarks of the objects, by class and id. */
   readonly bookmarks: ReadonlyMap<string, string>;
 }
 
@@ -25,8 +25,8 @@ export async function takeSnapshot(objects: OriginObjects): Promise<ObjectsSnaps
 }
 
 /**
- * Newer objects are deleted, or emptied if they belong to `openStorage`. @throws BOOKMARK_UNAVAILABLE for an object that was deleted
- * since
+ * Restores all objects. Newer objects are deleted, or emptied if they belong to `openStorage`. @throws
+ * BOOKMARK_UNAVAILABLE for an object that was deleted since
  */
 export async function restoreSnapshot(
   objects: OriginObjects,
@@ -68,7 +68,7 @@ export async function deleteAllObjects(objects: OriginObjects): Promise<void> {
   await Promise.all(found.map((object) => remove(objects, object)));
 }
 
-/** The objects of all classes, and of `openStorage`. */
+/** Returns the existing objects of all classes and of `openStorage`. */
 async function existing(objects: OriginObjects): Promise<ObjectName[]> {
   const names = (await objects.ask({ op: 'classNames' })) as string[];
   const lists = names.map((className) => objects.ask({ op: 'list', className }));
@@ -80,7 +80,7 @@ async function existing(objects: OriginObjects): Promise<ObjectName[]> {
   ];
 }
 
-/** An object of `openStorage` that is open cannot be deleted; it is emptied. */
+/** Removes an object. One of `openStorage` that is open cannot be deleted, so it is emptied. */
 async function remove(objects: OriginObjects, object: ObjectName): Promise<void> {
   if (object.className !== null) {
     await objects.ask({ op: 'delete', object }, { touches: false });

@@ -3,7 +3,7 @@
 import { test } from '@playwright/test';
 import { type CallSite, callSite, thrownAt } from './call-site.ts';
 
-/** A step of the running test; outside of a test, only the action. */
+/** Runs the action as a step of the running test. Outside of a test, it only runs the action. */
 export async function inStep<T>(title: string, action: () => Promise<T>): Promise<T> {
   const site = callSite();
   const located = () => at(site, action);
@@ -12,7 +12,7 @@ export async function inStep<T>(title: string, action: () => Promise<T>): Promis
   return await test.step(title, located, place === undefined ? {} : { location: place });
 }
 
-/** Errors of the action begin at the place of the call. */
+/** Runs the action. The stack of its errors begins at the place of the call. */
 export async function at<T>(site: CallSite, action: () => Promise<T>): Promise<T> {
   try {
     return await action();

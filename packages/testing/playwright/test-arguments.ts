@@ -1,8 +1,8 @@
-// Checks of a test's arguments, so that a wrong value is not ignored.
+// Checks a test's arguments, so that a wrong value is an error and not ignored.
 
 import { storageError } from '@ctx-storage/core/errors';
 
-/** @throws INVALID_ARGUMENT */
+/** Requires a duration in milliseconds. @throws INVALID_ARGUMENT */
 export function mustBeDuration(operation: string, value: unknown): void {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return;
   throw storageError(
@@ -11,7 +11,7 @@ export function mustBeDuration(operation: string, value: unknown): void {
   );
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Requires a positive whole number. @throws INVALID_ARGUMENT */
 export function mustBeCount(operation: string, value: unknown): void {
   if (Number.isSafeInteger(value) && (value as number) > 0) return;
   throw storageError(

@@ -1,9 +1,9 @@
-// The time of the objects and that of the pages, moved together.
+// Moves the time of the objects and that of the pages together.
 //
-// The objects' clock is in the app's worker, which Playwright's does not reach; the pages' `Date` is Playwright's. The
-// timers of pages go on by themselves: a test that drives them too calls `page.clock`.
+// The objects' clock is in the app's worker, which Playwright's clock does not reach; the pages' `Date` is
+// Playwright's. The timers of pages run on their own; a test that drives them too calls `page.clock`.
 //
-// Invariant: a worker that starts while time stands still has no other time, so that nothing runs early after a reload.
+// Invariant: a worker that starts while time stands still has the same time, so that nothing runs early after a reload.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext } from '@playwright/test';
@@ -13,12 +13,12 @@ import { inStep } from './steps.ts';
 import { mustBeDuration } from './test-arguments.ts';
 import { holdTime } from './worker-scripts.ts';
 
-/** An alarm that ran. */
+/** An alarm that has run. */
 export interface RanObjectAlarm {
   readonly className: string;
   readonly id: string;
   readonly name: string | undefined;
-  /** When it was due, in milliseconds since the epoch. */
+  /** The time at which the alarm was due, in milliseconds since the epoch. */
   readonly dueTime: number;
 }
 
@@ -30,7 +30,7 @@ interface RanByHelper {
 export class TestClock {
   readonly #objects: OriginObjects;
   readonly #pages: BrowserContext['clock'];
-  /** Where time stands still, for workers that start later. */
+  /** The time at which the clock stands still, for workers that start later; null if it runs. */
   #heldMs: number | null = null;
 
   constructor(objects: OriginObjects) {
@@ -38,7 +38,7 @@ export class TestClock {
     this.#pages = objects.context.clock;
   }
 
-  /** Has workers that start from now on begin with the time that was set. */
+  /** Makes workers that start from now on begin with the time that was set. */
   async arm(): Promise<void> {
     await this.#objects.fronts.add(
       () =>
@@ -46,7 +46,7 @@ export class TestClock {
     );
   }
 
-  /** The objects' time, in milliseconds since the epoch. */
+  /** Returns the objects' time, in milliseconds since the epoch. */
   now(): Promise<number> {
     return inStep('clock: now', () => this.#now());
   }
@@ -64,8 +64,8 @@ export class TestClock {
   }
 
   /**
-   * Moves the time on from the objects' time, running every alarm on the way. If it was not stopped with `set`, the
-   * time that has passed until now counts, too.
+   * Advances the time from the objects' time, and runs every alarm on the way. If it was not stopped with `set`, the
+   * real time that has passed until now counts, too.
    */
   advance(durationMs: number): Promise<void> {
     return inStep(`clock: advance ${durationMs} ms`, async () => {
@@ -75,7 +75,7 @@ export class TestClock {
     });
   }
 
-  /** Moves to the next alarm and runs it; null if none is set. */
+  /** Advances the time to the next alarm and runs it. Returns null if none is set. */
   runNextAlarm(): Promise<RanObjectAlarm | null> {
     return inStep('clock: run the next alarm', async () => {
       const ran = (await this.#objects.ask({ op: 'runNextAlarm' })) as RanByHelper | null;

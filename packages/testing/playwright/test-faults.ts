@@ -1,6 +1,6 @@
-// Breaks the parts that an app depends on: its disk, its worker, their speed.
+// Makes the parts fail on which an app depends: its disk, its worker, and their speed.
 //
-// Workers of the test's pages begin with a script that can fail.
+// Workers of the test's pages begin with a script that can fail on demand.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { OriginObjects } from './origin-objects.ts';
@@ -17,13 +17,13 @@ import {
   type WorkerFaults,
 } from './worker-scripts.ts';
 
-/** How long the worker that leads may take to hear of a fault. */
+/** How long the worker that leads may take to receive a fault. */
 const TELL_MS_MAX = 10_000;
 
 export class TestFaults {
   readonly #objects: OriginObjects;
   readonly #tabs: TestTabs;
-  /** Faults that last until the test changes them, for workers that start later too. */
+  /** Faults that last until the test changes them. Workers that start later have them, too. */
   #lasting: LastingFaults = { isFull: false, delayMs: 0 };
 
   constructor(objects: OriginObjects) {
@@ -31,7 +31,7 @@ export class TestFaults {
     this.#tabs = new TestTabs(objects);
   }
 
-  /** Has workers that start from now on fail when told to. */
+  /** Makes workers that start from now on able to fail on demand. */
   async arm(): Promise<void> {
     await this.#objects.fronts.add(
       () =>
@@ -39,7 +39,7 @@ export class TestFaults {
     );
   }
 
-  /** The next flush fails, or the next ones: the writes that it covers are undone, and their callers are told. */
+  /** Makes the next `count` flushes fail: the writes that each covers are undone, and their callers get the error. */
   failNextFlush(count = 1): Promise<void> {
     return this.#tell(`fail the next ${count} flushes`, { failFlushes: count }, () =>
       mustBeCount('faults.failNextFlush', count),
@@ -51,26 +51,26 @@ export class TestFaults {
     return this.#tell('fill the disk', { isFull: true });
   }
 
-  /** There is room again. */
+  /** Frees the disk, so that writes succeed again. */
   freeDisk(): Promise<void> {
     return this.#tell('free the disk', { isFull: false });
   }
 
-  /** From now on, each flush takes this much longer; 0: no longer. */
+  /** From now on, each flush takes this much longer; 0 ends the delay. */
   delayFlushes(delayMs: number): Promise<void> {
     return this.#tell(`delay flushes by ${delayMs} ms`, { delayMs }, () =>
       mustBeDuration('faults.delayFlushes', delayMs),
     );
   }
 
-  /** The worker that leads does nothing at all for this long. */
+  /** Blocks the worker that leads for this long: it does nothing at all. */
   freeze(durationMs: number): Promise<void> {
     return this.#tell(`freeze the worker for ${durationMs} ms`, { freezeMs: durationMs }, () =>
       mustBeDuration('faults.freeze', durationMs),
     );
   }
 
-  /** Ends the worker that leads in the midst of whatever it does; that of `openStorage` too, if there is one. */
+  /** Terminates the worker that leads in the middle of its work, and that of `openStorage`, if there is one. */
   crashWorker(): Promise<void> {
     return inStep('faults: crash the worker', async () => {
       for (const { page, worker } of await this.#tabs.findAll('faults.crashWorker')) {

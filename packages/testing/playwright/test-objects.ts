@@ -1,4 +1,4 @@
-// The test's interface to its app's objects: the fixtures are its members.
+// The test's interface to the objects of its app. The fixtures are its members.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { fromWire } from '@ctx-storage/core/wire';
@@ -19,29 +19,32 @@ import {
 import { at, inStep } from './steps.ts';
 import { TestStorage } from './test-storage.ts';
 
-/** An object that exists. */
+/** An existing object. */
 export interface StoredObject extends Omit<ListedByHelper, 'id' | 'name' | 'error'> {
   readonly id: string;
-  /** If it was ever addressed by name. */
+  /** The object's name, if it was ever addressed by name. */
   readonly name: string | undefined;
-  /** Why it cannot be opened, such as CORRUPT; its alarm is not known then. */
+  /**
+   * The error with which the object cannot be opened, such as CORRUPT, in which case its alarm is not known; otherwise
+   * null.
+   */
   readonly error: Error | null;
 }
 
 /** Stores a test's initial data. */
 export interface Seed {
-  /** The content of one object. */
+  /** Stores the content of one object of a class. */
   (className: string, name: string, content: SeedContent): Promise<void>;
-  /** The content of an object of `openStorage`. */
+  /** Stores the content of an object of `openStorage`. */
   (name: string, content: SeedContent): Promise<void>;
-  /** Several objects, by class and name; or the path of a JSON file that holds such a table. */
+  /** Stores the contents of several objects, by class and name, from a table or from a JSON file with such a table. */
   (table: SeedTable | string): Promise<void>;
 }
 
 export class TestObjects {
   readonly #objects: OriginObjects;
   readonly #forks: Forks;
-  /** Of the last seed, which `verify` blames. */
+  /** The place of the last seed, to which `verify` attributes its error. */
   #seeded: CallSite | null = null;
 
   constructor(objects: OriginObjects) {
@@ -49,7 +52,7 @@ export class TestObjects {
     this.#forks = new Forks(objects);
   }
 
-  /** The storage of an object of a class, or of `openStorage`, whether or not it exists yet. */
+  /** Returns the storage of an object of a class, or of `openStorage`. The object need not exist yet. */
   storage(className: string, name: string | ById): TestStorage;
   storage(name: string): TestStorage;
   storage(...names: [unknown, unknown?]): TestStorage {
@@ -61,7 +64,7 @@ export class TestObjects {
     return new TestStorage(this.#objects, object);
   }
 
-  /** The objects of a class that exist, in order of their ids. */
+  /** Returns the existing objects of a class, in order of their ids. */
   list(className: string): Promise<StoredObject[]> {
     return inStep(`objects: list ${className}`, async () => {
       const found = (await this.#objects.ask({ op: 'list', className })) as ListedByHelper[];
@@ -73,7 +76,7 @@ export class TestObjects {
     });
   }
 
-  /** The classes that the app serves, and those of stored objects. */
+  /** Returns the classes that the app serves, and those of stored objects. */
   classNames(): Promise<string[]> {
     return inStep('objects: class names', async () => {
       return (await this.#objects.ask({ op: 'classNames' })) as string[];
@@ -119,18 +122,18 @@ export class TestObjects {
     );
   };
 
-  /** Marks the state of all objects. */
+  /** Marks the present state of all objects. */
   readonly snapshot = (): Promise<ObjectsSnapshot> =>
     inStep('snapshot', () => takeSnapshot(this.#objects));
 
-  /** Restores all objects to the snapshot; newer objects are deleted. */
+  /** Restores all objects to the snapshot. Newer objects are deleted. */
   readonly restore = (snapshot: ObjectsSnapshot): Promise<void> =>
     inStep('restore', () => restoreSnapshot(this.#objects, snapshot));
 
   /**
-   * Forks an object: a branch of its own, with all that the object stores, and nothing is copied. `call` runs the class on
-   * the branch; with `forPages`, the app's pages work on it too. The fixtures drop it after the test; in other suites,
-   * call `drop`.
+   * Forks an object into a branch with all that the object stores; nothing is copied. `call` runs the class on the
+   * branch; with `forPages`, the app's pages work on it too. The fixtures drop it after the test; in other suites, call
+   * `drop`.
    *
    * @throws INVALID_ARGUMENT, BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
@@ -144,11 +147,11 @@ export class TestObjects {
     return inStep(`fork ${storage}`, () => this.#forks.fork(storage.object, options));
   };
 
-  /** Deletes the branch that `fork` has made; false if it is gone. */
+  /** Deletes a branch that `fork` has made. Returns false if it no longer exists. */
   readonly drop = (branch: TestStorage): Promise<boolean> =>
     inStep(`drop ${branch}`, () => this.#forks.drop(branch.object));
 
-  /** Deletes the branches that `fork` has made. */
+  /** Deletes all branches that `fork` has made. */
   async dropForks(): Promise<void> {
     await this.#forks.dropAll();
   }
@@ -156,18 +159,18 @@ export class TestObjects {
   /** Deletes all objects. */
   readonly reset = (): Promise<void> => inStep('reset', () => deleteAllObjects(this.#objects));
 
-  /** @throws INVALID_ARGUMENT if the seeded classes differ from the app's */
+  /** Checks that the seeded classes are the app's. @throws INVALID_ARGUMENT if they differ */
   async verify(): Promise<void> {
     if (!this.#objects.isUsed) return;
     await at(this.#seeded ?? callSite(), () => this.#objects.ask({ op: 'verify' }));
   }
 
-  /** The objects that the test has named. */
+  /** The storages of the objects that the test has named. */
   get touched(): TestStorage[] {
     return this.#objects.touched.map((object) => new TestStorage(this.#objects, object));
   }
 
-  /** For the parts of the harness. */
+  /** The objects of the browser context, which other parts of the harness use. */
   get origin(): OriginObjects {
     return this.#objects;
   }
@@ -176,7 +179,7 @@ export class TestObjects {
 /** Options of `defineObjects`. */
 export interface DefineOptions extends ObjectsOptions {
   readonly context: BrowserContext;
-  /** As in Playwright's configuration. */
+  /** The `baseURL` of Playwright's configuration. */
   readonly baseURL?: string | undefined;
 }
 
@@ -188,8 +191,8 @@ interface Known {
 const known = new WeakMap<BrowserContext, Known>();
 
 /**
- * The objects of a browser context, without fixtures: for suites that compose their own. Calls with one context and
- * one set of options give the same.
+ * Returns the objects of a browser context without fixtures, for suites that compose their own. Calls with the same
+ * context and options return the same objects.
  *
  * @throws INVALID_ARGUMENT
  */

@@ -1,6 +1,6 @@
-// The storage of one object, in a test: `ctx.storage`, from outside of the browser.
+// The storage of one object, as a test sees it: `ctx.storage`, from outside of the browser.
 //
-// It holds nothing open: each call finds the worker that leads then, so it works before the app has loaded, while it
+// It keeps nothing open. Each call finds the worker that leads then, so it works before the app has loaded, while it
 // runs, after a reload, and after its last page was closed.
 
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import type { OriginObjects } from './origin-objects.ts';
 import type { ListedByHelper, Need, ObjectName } from './page/helper-protocol.ts';
 import { inStep } from './steps.ts';
 
-/** Reads without a step in the report, for matchers and reports. */
+/** Reads for matchers and reports, which do not appear as steps in the report. */
 export interface QuietReads {
   read(method: string, ...parameters: unknown[]): Promise<unknown>;
   sql(query: string, bindings: readonly unknown[]): Promise<SqlRow[]>;
@@ -26,29 +26,29 @@ export class TestStorage {
     this.#object = object;
   }
 
-  /** The name of its class; null for an object of `openStorage`. */
+  /** The name of the object's class; null for an object of `openStorage`. */
   get className(): string | null {
     return this.#object.className;
   }
 
-  /** Its name; undefined for an object that was named by its id. */
+  /** The object's name; undefined if it was named by its id. */
   get name(): string | undefined {
     return this.#object.name;
   }
 
-  /** The value as written, or undefined; or the entries that exist among several keys. */
+  /** Returns the value, or undefined if the key does not exist; for several keys, the entries that exist. */
   get<T = unknown>(key: string): Promise<T | undefined>;
   get<T = unknown>(keys: string[]): Promise<Map<string, T>>;
   get(key: string | string[]): Promise<unknown> {
     return this.#step(`get ${quoted(key)}`, 'get', [key], 'stored');
   }
 
-  /** The entries of a range, in order of their keys. */
+  /** Returns the entries of a range, in the order of their keys. */
   list<T = unknown>(options: ListOptions = {}): Promise<Map<string, T>> {
     return this.#step('list', 'list', [options], 'stored') as Promise<Map<string, T>>;
   }
 
-  /** Stores a value, or all of several entries or none. */
+  /** Stores a value, or several entries, of which all or none are stored. */
   put<T>(key: string, value: T): Promise<void>;
   put<T>(entries: Record<string, T>): Promise<void>;
   async put(key: string | Record<string, unknown>, ...value: unknown[]): Promise<void> {
@@ -56,28 +56,28 @@ export class TestStorage {
     await this.#step(`put ${quoted(keys)}`, 'put', [key, ...value], 'storage');
   }
 
-  /** True when the key existed, or how many of several did. */
+  /** Deletes a key and returns whether it existed; for several keys, returns how many existed. */
   delete(key: string): Promise<boolean>;
   delete(keys: string[]): Promise<number>;
   delete(key: string | string[]): Promise<unknown> {
     return this.#step(`delete ${quoted(key)}`, 'delete', [key], 'storage');
   }
 
-  /** Removes everything but the alarm. */
+  /** Removes everything except the alarm. */
   async deleteAll(): Promise<void> {
     await this.#step('deleteAll', 'deleteAll', [], 'storage');
   }
 
-  /** All rows of a query. */
+  /** Returns all rows of a query. */
   sql<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Promise<T[]> {
-    // A write may precede the app; a read waits for it. The statement itself shows which it is.
+    // A write may be made before the app runs, while a read waits for it. The statement shows which of the two it is.
     const need = READS.test(query) ? 'stored' : 'storage';
     return inStep(`${this}: sql ${shortened(query)}`, () =>
       this.#sql(query, bindings, need),
     ) as Promise<T[]>;
   }
 
-  /** When the alarm is due, in milliseconds; null when none is set. */
+  /** Returns when the alarm is due, in milliseconds; null when none is set. */
   getAlarm(): Promise<number | null> {
     return this.#step('getAlarm', 'getAlarm', [], 'stored') as Promise<number | null>;
   }
@@ -90,32 +90,33 @@ export class TestStorage {
     await this.#step('deleteAlarm', 'deleteAlarm', [], 'storage');
   }
 
-  /** The text name of this moment, for `restore`. */
+  /** Returns the bookmark of the present moment, for `restore`. */
   getCurrentBookmark(): Promise<string> {
     return this.#step('getCurrentBookmark', 'getCurrentBookmark', [], 'storage') as Promise<string>;
   }
 
-  /** Takes the object back to a bookmark or a time; resolves to the bookmark that undoes it. */
+  /** Restores the object to a bookmark or a time, and returns the bookmark that undoes it. */
   restore(moment: string | Date): Promise<string> {
     return this.#step('restore', 'restore', [moment], 'storage') as Promise<string>;
   }
 
   /**
-   * The changes between two moments, each a bookmark or a time; without the second, until now. At most 10,000.
+   * Returns the changes between two moments, each a bookmark or a time; without the second, until now. There may be at
+   * most 10,000.
    *
-   * @throws BOOKMARK_UNAVAILABLE; INVALID_ARGUMENT for more of them
+   * @throws BOOKMARK_UNAVAILABLE; INVALID_ARGUMENT if there are more
    */
   diff(from: string | Date, to: string | Date | null = null): Promise<StorageChange[]> {
     const request = { op: 'diff', object: this.#object, from, to, need: 'stored' } as const;
     return inStep(`${this}: diff`, () => this.#objects.ask(request)) as Promise<StorageChange[]>;
   }
 
-  /** The database as a SQLite file. */
+  /** Returns the database as a SQLite file. */
   exportDatabase(): Promise<Uint8Array> {
     return this.#step('exportDatabase', 'exportDatabase', [], 'stored') as Promise<Uint8Array>;
   }
 
-  /** Replaces everything by a SQLite file: its path, or its bytes. */
+  /** Replaces everything by a SQLite file, given as its path or its bytes. */
   importDatabase(file: string | Uint8Array): Promise<string> {
     return inStep(`${this}: importDatabase`, async () => {
       const bytes = typeof file === 'string' ? new Uint8Array(await readFile(file)) : file;
@@ -124,7 +125,7 @@ export class TestStorage {
     });
   }
 
-  /** Discards the object's memory, with writes that are not durable: the next call constructs it again. */
+  /** Discards the object's memory, with writes that are not durable. The next call constructs it again. */
   async abort(reason?: string): Promise<void> {
     await this.#step('abort', 'abort', reason === undefined ? [] : [reason], 'storage');
   }
@@ -136,31 +137,31 @@ export class TestStorage {
     ) as Promise<T>;
   }
 
-  /** Runs the alarm's handler now and removes the alarm; false if none is set. */
+  /** Runs the alarm's handler now, and removes the alarm. Returns false if none is set. */
   runAlarm(): Promise<boolean> {
     return inStep(`${this}: run the alarm`, () =>
       this.#objects.ask({ op: 'runAlarm', object: this.#object }),
     ) as Promise<boolean>;
   }
 
-  /** Ends the object's instance in order: the next call constructs it again. */
+  /** Ends the object's instance in order. The next call constructs it again. */
   evict(): Promise<void> {
     return inStep(`${this}: evict`, async () => {
       await this.#objects.ask({ op: 'evict', object: this.#object });
     });
   }
 
-  /** `Room 'lobby'`; of a branch, `fork 1 of Room 'lobby'`. */
+  /** Describes the object, such as `Room 'lobby'`; a branch as `fork 1 of Room 'lobby'`. */
   toString(): string {
     return wordsOfObject(this.#object);
   }
 
-  /** For the harness: the object that it names. */
+  /** The name of the object, which other parts of the harness use. */
   get object(): ObjectName {
     return this.#object;
   }
 
-  /** For matchers and reports: reads without a step, which do not wait for missing data. */
+  /** Returns reads for matchers and reports: they are no steps, and do not wait for missing data. */
   quietly(waitMs: number): QuietReads {
     const options = { waitMs };
     return {
@@ -182,7 +183,9 @@ export class TestStorage {
     };
   }
 
-  /** If the object stores nothing: that it does, and which other objects of its class exist. Else null. */
+  /**
+   * If the object stores nothing, returns a text that says so and lists the other objects of its class; otherwise null.
+   */
   async emptiness(waitMs: number): Promise<string | null> {
     const reads = this.quietly(waitMs);
     const entries = await reads.read('list', { limit: 1 });
@@ -217,7 +220,7 @@ export class TestStorage {
   }
 }
 
-/** How many names a message lists. */
+/** The largest number of names that a message lists. */
 const NAMES_MAX = 10;
 
 const READS = /^\s*(?:select|values|with|pragma|explain)\b/i;

@@ -1,4 +1,4 @@
-// The tabs of the app in a test's context: which one leads, and its loss.
+// The tabs of the app in a test's context: which one leads, and how a test closes it.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext, Page } from '@playwright/test';
@@ -22,7 +22,7 @@ export class TestTabs {
     this.#context = objects.context;
   }
 
-  /** Has pages that open from now on tell of their workers. */
+  /** Makes pages that open from now on report their workers. */
   async watch(): Promise<void> {
     await this.#context.addInitScript(watchWorkers, { list: WORKERS_LIST, parameter: null });
   }
@@ -37,17 +37,17 @@ export class TestTabs {
     });
   }
 
-  /** The tabs of the context; the helper of this package is none of them. */
+  /** Returns the tabs of the context, without the helper of this package. */
   all(): Page[] {
     return this.#context.pages().filter((page) => !isHelper(page));
   }
 
-  /** The tab whose worker leads: that of the app's classes, else that of `openStorage`. */
+  /** Returns the tab whose worker leads: the leader of the app's classes, or else that of `openStorage`. */
   leader(): Promise<Page> {
     return inStep('tabs: leader', async () => (await this.find('tabs.leader')).page);
   }
 
-  /** Closes the tab that leads, without asking its page; resolves once it is closed. */
+  /** Closes the tab that leads, without asking its page, and resolves once it is closed. */
   killLeader(): Promise<void> {
     return inStep('tabs: kill the leader', async () => {
       const { page } = await this.find('tabs.killLeader');
@@ -55,15 +55,14 @@ export class TestTabs {
     });
   }
 
-  /** The one whose worker leads. @throws WORKER_FAILED */
+  /** Returns the page whose worker leads. @throws WORKER_FAILED */
   async find(what: string): Promise<Leader> {
     const [first] = await this.findAll(what);
     return first!;
   }
 
   /**
-   * The tabs that lead, one at least: for the classes of the app, for `openStorage`. @throws
-   * WORKER_FAILED
+   * Returns at least one leading tab: that of the app's classes, that of `openStorage`, or both. @throws WORKER_FAILED
    */
   async findAll(what: string): Promise<Leader[]> {
     const { storages } = this.#objects.options;

@@ -1,23 +1,23 @@
-// Scripts that tests of tabs and faults add to the app's pages and workers, and to no build: text that Playwright
-// runs.
+// Scripts that tests of tabs and faults add to the app's pages and workers, but to no build. Playwright runs them as
+// text.
 //
-// Each function here runs in another place than this module: it may use nothing but its arguments and globals.
+// Each function here runs in another place than this module, so it may use nothing but its arguments and globals.
 
 import type { HeldTime } from './page/helper-protocol.ts';
 
-/** The parameter that marks the address of a worker's script, which is answered with others in front. */
+/** The query parameter of a worker's script that is answered with other scripts before it. */
 export const FRONT_PARAMETER = 'ctx-storage-test';
 
 /** The channel by which a page tells the app's workers how to fail. */
 export const FAULTS_CHANNEL = 'ctx-storage-test/faults';
 
-/** The list of a page's workers. */
+/** The global variable of a page with the list of its workers. */
 export const WORKERS_LIST = 'ctxStorageTestWorkers';
 
 /** A worker of a page. */
 export interface KnownWorker {
   readonly worker: Worker;
-  /** As the page of the package has named it. */
+  /** The name that the package's page has given to the worker. */
   name: string | null;
 }
 
@@ -25,19 +25,21 @@ export interface KnownWorker {
 export interface LastingFaults {
   /** Whether writes fail as they do on a full disk. */
   readonly isFull: boolean;
-  /** How much longer each flush takes. */
+  /** How much longer each flush takes, in milliseconds. */
   readonly delayMs: number;
 }
 
-/** The faults of workers from now on: of the leaders, and lasting ones of all workers. */
+/** The faults of workers from now on: some of the leaders only, and the lasting ones of all workers. */
 export interface WorkerFaults extends Partial<LastingFaults> {
-  /** How many of the next flushes fail, in whichever worker they are. */
+  /** How many of the next flushes fail, in whichever worker they happen. */
   readonly failFlushes?: number;
-  /** How long it does nothing at all. */
+  /** How long the worker does nothing at all, in milliseconds. */
   readonly freezeMs?: number;
 }
 
-/** In a page, before its first script: keeps a list of its workers, and marks their addresses if told to. */
+/**
+ * Runs in a page, before its first script: keeps a list of the page's workers, and marks their addresses if told to.
+ */
 export function watchWorkers({
   list,
   parameter,
@@ -54,7 +56,7 @@ export function watchWorkers({
     const url = new URL(String(address), document.baseURI);
     if (parameter === null || !/^https?:$/.test(url.protocol)) return address;
     if (!url.searchParams.has(parameter)) {
-      // Not through searchParams, which would write the rest of the query in another way.
+      // searchParams is not used, because it would rewrite the rest of the query.
       url.search += `${url.search === '' ? '?' : '&'}${parameter}`;
     }
     return url.href;
@@ -76,7 +78,7 @@ export function watchWorkers({
   });
 }
 
-/** In a worker of the app, before it opens a file. */
+/** Runs in a worker of the app, before it opens a file. */
 export function failOnDemand(channelName: string, lasting: LastingFaults): void {
   interface Handle {
     flush(): void;
@@ -120,7 +122,7 @@ export function failOnDemand(channelName: string, lasting: LastingFaults): void 
     if (data?.type === 'failed') failFlushes = Math.max(failFlushes - 1, 0);
     if (data?.type !== 'fail') return;
     const { faults } = data as { faults: WorkerFaults };
-    // A worker that waits for its turn leads on the same disk.
+    // A worker that waits to lead will lead on the same disk, so it gets the fault, too.
     isFull = faults.isFull ?? isFull;
     delayMs = faults.delayMs ?? delayMs;
     if (data.worker !== name) return;
@@ -131,8 +133,8 @@ export function failOnDemand(channelName: string, lasting: LastingFaults): void 
 }
 
 /**
- * In a worker of the app: its system's time stands still. The clock of the objects is based on it, and is under control in
- * the worker that leads only; any other may lead next.
+ * Runs in a worker of the app, and makes its system's time stand still. The objects' clock is based on it. A test
+ * controls that clock only in the worker that leads, but any other worker may lead next.
  */
 export function holdTime(channelName: string, { heldMs }: HeldTime): void {
   const systemNow = Date.now.bind(Date);
@@ -143,7 +145,7 @@ export function holdTime(channelName: string, { heldMs }: HeldTime): void {
   });
 }
 
-/** In a page of the app: tells the worker of this name how to fail, and waits until it knows. */
+/** Runs in a page of the app: tells the worker of this name how to fail, and waits for its confirmation. */
 export function tellFaults([channelName, worker, faults]: [
   string,
   string,

@@ -1,8 +1,8 @@
-// The code of the simulated classes at work: which methods run, where each of them waits, and which of them take
-// turns in one object.
+// Follows the code of the simulated classes: which methods run, where each of them waits, and which of them interleave
+// in one object.
 //
-// A wait is a place where a method waits over the end of a turn: there other events may run, and a host may end.
-// Waits are counted within a call of the method, from 1.
+// A wait is a place where a method waits beyond the end of a turn of the event loop. There other events may run, and a
+// host may end. The waits of a method are counted within each call, from 1.
 
 import { createHook } from 'node:async_hooks';
 import type { UserClass } from '@ctx-storage/worker/objects';
@@ -10,7 +10,7 @@ import { type RunningEvent, scope } from './scope.ts';
 import { textOf } from './script.ts';
 import type { World } from './world.ts';
 
-/** An object that was constructed, by its class and id. */
+/** An object that was constructed, with its class and id. */
 export interface SeenObject {
   readonly label: string;
   readonly className: string;
@@ -18,7 +18,7 @@ export interface SeenObject {
   readonly name: string | undefined;
 }
 
-/** The part of `ctx` that is used. */
+/** The part of `ctx` that is used here. */
 interface Ctx {
   readonly id: { readonly name?: string; toString(): string };
   readonly storage: { sync(): Promise<void> };
@@ -28,14 +28,14 @@ type Method = (this: object, ...args: unknown[]) => unknown;
 
 export class Activity {
   readonly running = new Set<RunningEvent>();
-  /** By id. */
+  /** The objects that were seen, by id. */
   readonly objects = new Map<string, SeenObject>();
   readonly waits = new Set<string>();
   readonly interleavings = new Set<string>();
-  /** Alarms whose last retry has failed. */
+  /** The alarms whose last retry has failed. */
   readonly givenUp: string[] = [];
   lateAlarms = 0;
-  /** The next alarm that succeeds is told that it did not. */
+  /** If true, the platform is told that the next alarm that succeeds has failed, so that it runs again. */
   repeatsAlarm = false;
   repeatedAlarms = 0;
   readonly #world: World;
@@ -44,7 +44,7 @@ export class Activity {
     this.#world = world;
   }
 
-  /** The class, whose objects report to this. Its own methods behave as before. */
+  /** Returns a subclass of the class whose objects report to this. Its own methods behave as before. */
   watch(className: string, userClass: UserClass): UserClass {
     const activity = this;
     const Watched = class extends (userClass as new (ctx: unknown, env: unknown) => object) {
@@ -68,7 +68,7 @@ export class Activity {
     return Watched as unknown as UserClass;
   }
 
-  /** The host has ended: its code runs no more. */
+  /** Records that the host has ended, so that none of its code runs any more. */
   hostEnded(): RunningEvent[] {
     const ended = [...this.running];
     this.running.clear();
@@ -76,9 +76,9 @@ export class Activity {
     return ended;
   }
 
-  /** An object of the run is used. */
+  /** Records that an object of the run is used. */
   see({ className, id, name }: Omit<SeenObject, 'label'>): SeenObject {
-    // After a crash, the host may know the object by its id alone.
+    // After a crash, the host may know only the object's id, and not its name.
     const known = this.objects.get(id);
     if (known !== undefined && (known.name !== undefined || name === undefined)) return known;
     const seen = { label: `${className}/${name ?? id.slice(0, 8)}`, className, id, name };
@@ -86,7 +86,7 @@ export class Activity {
     return seen;
   }
 
-  /** The object's instance has ended: its code runs no more. */
+  /** Records that the object's instance has ended, so that none of its code runs any more. */
   objectEnded(label: string): void {
     for (const event of this.running) if (event.object === label) this.running.delete(event);
   }
@@ -106,7 +106,7 @@ export class Activity {
   #call(className: string, name: string, self: object, args: unknown[], original: Method): unknown {
     const store = scope.getStore();
     const object = this.#labels.get(self);
-    // Called by its own code, or by its constructor: that is no event.
+    // A method that the object's own code or its constructor calls is not an event.
     if (store === undefined || object === undefined || store.event?.instance === self) {
       return original.apply(self, args);
     }
@@ -154,7 +154,7 @@ export class Activity {
     );
   }
 
-  /** The event runs code now; events that wait in the same object are interleaved with it. */
+  /** Records that the event runs code now: events that wait in the same object are interleaved with it. */
   #entered(event: RunningEvent): void {
     for (const other of this.running) {
       if (other === event || other.instance !== event.instance) continue;
@@ -163,7 +163,7 @@ export class Activity {
     }
   }
 
-  /** Code of a run goes on after an `await`. */
+  /** Records that code of an event continues after an `await`. */
   resumed(event: RunningEvent): void {
     const { count } = this.#world.turns;
     if (event.lastTurn === count || !this.running.has(event)) return;
@@ -181,7 +181,9 @@ export class Activity {
     if (retryCount === 0 && this.#world.time.now() - scheduledTime >= LATE_MS) this.lateAlarms += 1;
   }
 
-  /** The platform promises to run an alarm at least once: sometimes it runs again after it has succeeded. */
+  /**
+   * Sometimes runs an alarm again after it has succeeded, because the platform promises only to run it at least once.
+   */
   async #repeat(self: object, object: string): Promise<void> {
     if (!this.repeatsAlarm) return;
     this.repeatsAlarm = false;
@@ -192,10 +194,10 @@ export class Activity {
   }
 }
 
-/** From here on an alarm is late. */
+/** An alarm counts as late if it runs this long after its time. */
 const LATE_MS = 40;
 
-/** Names of the methods of a class, and of the classes that it extends, without those of the platform. */
+/** Returns the names of the methods of a class and of the classes that it extends, without those of the platform. */
 function methodNames(userClass: UserClass): Set<string> {
   const names = new Set<string>();
   let prototype: object | null = userClass.prototype as object;
@@ -208,7 +210,7 @@ function methodNames(userClass: UserClass): Set<string> {
   return names;
 }
 
-/** Counts the waits of running methods; the result ends that. */
+/** Counts the waits of running methods until the returned function is called. */
 export function followAwaits(): () => void {
   const hook = createHook({
     before() {

@@ -1,6 +1,6 @@
-// The calls that clients make: each is recorded with its outcome, as far as its caller knows it.
+// Records each call that clients make, with its outcome as far as its caller knows it.
 //
-// Invariant: a caller whose host is lost hears CONNECTION_CLOSED, whatever the host would have answered.
+// Invariant: if a host is lost, its callers get CONNECTION_CLOSED, whatever the host would have answered.
 
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import type { Attempt } from './scope.ts';
@@ -9,22 +9,25 @@ import type { World } from './world.ts';
 
 /** One attempt to call a method. */
 export interface ClientCall {
-  /** `Account/alice`, or the id's beginning if the object has no name. */
+  /** The object, such as `Account/alice`, or with the beginning of its id if it has no name. */
   readonly object: string;
   readonly method: string;
   readonly args: readonly unknown[];
-  /** Equal for the attempts of one call. */
+  /** The number of the step, which all attempts of one call have in common. */
   readonly step: number;
   readonly attempt: number;
-  /** The values of `unique()` that its code drew. */
+  /** The values of `unique()` that the code of the call has drawn. */
   readonly keys: readonly string[];
-  /** Its place in the order of all beginnings and ends. */
+  /** The position of the call's beginning in the order of all beginnings and ends. */
   readonly begin: number;
   end: number | undefined;
   outcome: CallOutcome;
 }
 
-/** `unknown`: the caller was not answered, so the call may have been performed, or not. */
+/**
+ * The outcome of a call. `unknown` means that the caller was not answered, so the call may or may not have been
+ * performed.
+ */
 export type CallOutcome =
   | { readonly kind: 'pending' | 'unknown' }
   | { readonly kind: 'answered'; readonly value: unknown }
@@ -38,16 +41,16 @@ interface Reached {
 
 export class ClientCalls {
   readonly made: ClientCall[] = [];
-  /** The next answer does not reach its caller. */
+  /** If true, the next answer does not reach its caller. */
   losesReply = false;
   lostReplies = 0;
-  /** The sockets that clients have got. */
+  /** The sockets that clients have opened. */
   readonly sockets: object[] = [];
   readonly #world: World;
   readonly #host: () => Reached;
-  /** Errors that calls have brought, in contrast to those of the caller's own code. */
+  /** Errors with which calls have rejected, as opposed to errors of the caller's own code. */
   readonly #brought = new WeakSet<object>();
-  /** The stubs that are called, by those that record. */
+  /** The original stub for each stub that records its calls. */
   readonly #stubs = new WeakMap<object, object>();
   #order = 0;
 
@@ -56,12 +59,12 @@ export class ClientCalls {
     this.#host = host;
   }
 
-  /** True if a call has brought this error to its caller. */
+  /** Returns whether a call has rejected with this error. */
   hasBrought(error: unknown): boolean {
     return typeof error === 'object' && error !== null && this.#brought.has(error);
   }
 
-  /** `env` for clients: its stubs record their calls, for the attempt. */
+  /** Makes the `env` for clients. Its stubs record their calls for the present attempt. */
   envFor(attempt: () => Attempt | undefined): Record<string, object> {
     return new Proxy(
       {},
@@ -96,7 +99,7 @@ export class ClientCalls {
   ): object {
     const { id } = stub as { id: { name?: string } };
     const object = `${className}/${id.name ?? String(id).slice(0, 8)}`;
-    // Not around the stub: some of its members must be read as they are.
+    // The proxy does not wrap the stub itself, because some members of a stub must be read unchanged.
     const recorded = new Proxy(
       {},
       {
@@ -184,7 +187,7 @@ export class ClientCalls {
   }
 }
 
-/** After these, a call may have been performed. */
+/** Codes of errors after which a call may have been performed. */
 const ENDS: ReadonlySet<string> = new Set([
   'OBJECT_RESET',
   'CONNECTION_CLOSED',

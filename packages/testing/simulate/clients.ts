@@ -1,5 +1,5 @@
-// The clients of a run: each makes the calls of one step, and repeats calls that may succeed then, as a program's
-// own client would.
+// The clients of a run. Each makes the calls of one step, and repeats calls that may then succeed, as a program's own
+// client would.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { type ClientCalls, textOfCall, textOfOutcome } from './client-calls.ts';
@@ -9,13 +9,13 @@ import type { ScriptLine } from './script.ts';
 import { Random } from './world/random.ts';
 import type { World } from './world.ts';
 
-/** Calls that may happen, and how often in relation to the others. */
+/** A function that makes a call, alone or with the weight by which it is drawn. */
 export type CallEntry = (() => unknown) | { readonly weight: number; readonly call: () => unknown };
 
 const RETRY_DELAY_MS = 100;
 
 export class Clients {
-  /** How many calls were repeated. */
+  /** The number of repeated calls. */
   retried = 0;
   readonly #world: World;
   readonly #calls: ClientCalls;
@@ -23,7 +23,7 @@ export class Clients {
   readonly #failed: (error: unknown) => void;
   readonly #pending = new Map<number, ScriptLine>();
 
-  /** `failed` gets the errors of the calls' own code, such as assertions. */
+  /** `failed` gets the errors of the calls' own code, such as those of assertions. */
   constructor(world: World, calls: ClientCalls, retries: number, failed: (error: unknown) => void) {
     this.#world = world;
     this.#calls = calls;
@@ -31,12 +31,12 @@ export class Clients {
     this.#failed = failed;
   }
 
-  /** How many of them wait for an answer. */
+  /** The number of calls that wait for an answer. */
   get pendingCount(): number {
     return this.#pending.size;
   }
 
-  /** The calls that wait, as a text. */
+  /** Describes the calls that wait for an answer. */
   get pending(): string {
     return [...this.#pending.values()].map(({ text }) => text).join(', ');
   }
@@ -56,7 +56,7 @@ export class Clients {
       const of: Attempt = { step: index, attempt, keys: [] };
       const first = this.#calls.made.length;
       const show = () => this.#show(line, first, of);
-      // Its draws are the same again: it repeats the same call.
+      // The repeated attempt draws the same numbers, so that it makes the same call.
       const store = { world: this.#world, random: new Random(step.seed), attempt: of };
       try {
         await scope.run(store, async () => {
@@ -88,7 +88,7 @@ export class Clients {
   }
 }
 
-/** The calls, each as often as its weight. @throws INVALID_ARGUMENT */
+/** Returns each call as many times as its weight says. @throws INVALID_ARGUMENT */
 export function weighted(entries: readonly CallEntry[]): (() => unknown)[] {
   if (!Array.isArray(entries)) throw notCalls(entries);
   const calls = (entries as readonly CallEntry[]).flatMap((entry) => {

@@ -1,15 +1,15 @@
-// The faults and orders that the runs have tested: a green run that tested nothing is visible.
+// Counts the faults and orders that the runs have tested, so that passing runs that tested nothing are noticed.
 
 import { FAULTS, type FaultName } from './plan.ts';
 import type { RunOutcome } from './run.ts';
 
 /** The least that all runs together must have tested. */
 export interface Minimum {
-  /** Fraction of the waits of the classes' methods, from 0 to 1, during which a host ended. */
+  /** The fraction, from 0 to 1, of the waits of the classes' methods during which a host must have ended. */
   readonly crashedAt?: number;
-  /** Different pairs of a method that ran, and the wait of another one in the same object. */
+  /** The number of different interleavings: a method that ran during a wait of another one in the same object. */
   readonly interleavings?: number;
-  /** How often each fault happened. */
+  /** How often each fault must have happened. */
   readonly faults?: Partial<Readonly<Record<FaultName, number>>>;
 }
 
@@ -18,19 +18,19 @@ export interface SimulationCoverage {
   readonly runs: number;
   readonly steps: number;
   readonly calls: number;
-  /** How many calls were repeated. */
+  /** The number of repeated calls. */
   readonly retried: number;
-  /** How many calls have callers that were not answered. */
+  /** The number of calls whose callers were not answered. */
   readonly unknown: number;
-  /** How often each fault happened. */
+  /** How often each fault has happened. */
   readonly faults: ReadonlyMap<FaultName, number>;
-  /** The places where methods waited, as `Account.transfer 2`. */
+  /** The places where methods have waited, such as `Account.transfer 2`. */
   readonly waits: ReadonlySet<string>;
-  /** The waits during which a host ended. */
+  /** The waits during which a host has ended. */
   readonly crashedAt: ReadonlySet<string>;
-  /** A method that ran, and the wait of another one in the same object. */
+  /** The interleavings: a method that ran, and the wait of another one in the same object. */
   readonly interleavings: ReadonlySet<string>;
-  /** A table for people. */
+  /** Returns the counts as a table for readers. */
   table(): string;
 }
 
@@ -75,7 +75,7 @@ export class Coverage implements SimulationCoverage {
     ].join('\n');
   }
 
-  /** How the runs fall short of the minimum; empty: they do not. */
+  /** Returns how the runs fall short of the minimum; nothing if they reach it. */
   shortOf(minimum: Minimum): string[] {
     const short: string[] = [];
     const share = this.waits.size === 0 ? 1 : this.crashedAt.size / this.waits.size;

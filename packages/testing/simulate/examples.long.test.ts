@@ -1,4 +1,4 @@
-// Ten classic defects: each is found by its seed, as a short script; its mended form passes.
+// Tests ten classic defects: each is found by its seed, as a short script, and the corrected class passes.
 
 import { describe, expect, test } from 'vitest';
 import { EXAMPLES } from './examples/examples.ts';

@@ -1,4 +1,5 @@
-// The failure of a simulation: the seed, the shortest script as lines, and the error of the test's own assertion.
+// Describes the failure of a simulation: the seed, the shortest script as lines, and the error of the test's own
+// assertion.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -6,10 +7,10 @@ import type { ClientCall } from './client-calls.ts';
 import type { RunOutcome } from './run.ts';
 import { scriptLine, textOf } from './script.ts';
 
-/** A simulated run failed. `cause` is the error of the invariant, or of the call. */
+/** Thrown when a simulated run has failed. `cause` is the error of the invariant, or of the call. */
 export class SimulationFailed extends Error {
   override readonly name = 'SimulationFailed';
-  /** Repeats the run: pass it as the option `seed`. */
+  /** The seed that repeats the run, as the option `seed`. */
   readonly seed: string;
   /** The shortest script that still fails, as lines. */
   readonly script: readonly string[];
@@ -28,13 +29,13 @@ export class SimulationFailed extends Error {
   }
 }
 
-/** The facts that the message of a failure shows. */
+/** What the message of a failure shows. */
 export interface FailureFacts {
   readonly seed: string;
   readonly outcome: RunOutcome;
-  /** Undefined: the run was not repeatable, so it cannot be shrunk. */
+  /** The shortest run that still fails; undefined if the run was not repeatable, so that it cannot be shrunk. */
   readonly shortest: RunOutcome | undefined;
-  /** How many steps the run had. */
+  /** The number of steps of the original run. */
   readonly stepCount: number;
   readonly file: string | undefined;
   readonly runsIn: 'here' | 'workerd';
@@ -104,7 +105,7 @@ export function writeRun(
   writeFileSync(path, `${JSON.stringify(run, null, 1)}\n`);
 }
 
-/** The files of an object. A log ends with zeros that were written in advance: they are counted. */
+/** Encodes the files of an object. The zeros at the end of a log, which are written in advance, are only counted. */
 function storedObject(
   { activity }: RunOutcome,
   key: string,

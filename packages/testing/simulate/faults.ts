@@ -1,5 +1,5 @@
-// The faults of a run that concern its hosts' surroundings: a reply, an alarm, a call on a file, a socket. Most wait for
-// their occasion.
+// Injects the faults of a run into what surrounds its hosts: a reply, an alarm, a call on a file, a socket. Most faults
+// wait for an occasion.
 //
 // A fault counts when it has happened, not when it was drawn.
 
@@ -25,16 +25,16 @@ type Surrounding =
   | 'fetchFails';
 
 export class FaultsOfRun {
-  /** The waits of methods during which a host ended. */
+  /** The waits of methods during which a host has ended. */
   readonly crashedAt = new Set<string>();
-  /** The line of the power loss that was drawn last. */
+  /** The line of the script for the power loss that was drawn last. */
   powerLossLine: ScriptLine | undefined;
   readonly #world: World;
   readonly #activity: Activity;
   readonly #calls: ClientCalls;
   readonly #counts = new Map<FaultName, number>();
   #fetchFails: 'before' | 'after' | undefined;
-  /** Failed calls on files whose fault was counted. */
+  /** For each host's files, the number of failed calls that were counted already. */
   readonly #failedCalls = new WeakMap<object, number>();
   #clockBackMs = 0;
   #drawn: 'diskError' | 'diskFull' = 'diskError';
@@ -128,13 +128,13 @@ export class FaultsOfRun {
     this.#failedCalls.set(medium, failedCalls);
   }
 
-  /** From now on no file fails. Other faults that wait may still happen, once each. */
+  /** Ends the faults of files. Other faults that wait may still happen, once each. */
   heal(host: HostOfRun): void {
     this.countFailedCalls(host);
     host.files.medium.heal();
   }
 
-  /** No fault waits any more. */
+  /** Cancels all faults that wait. */
   forget(host: HostOfRun): void {
     host.lateMs = 0;
     this.#activity.repeatsAlarm = false;
@@ -142,7 +142,7 @@ export class FaultsOfRun {
     this.#fetchFails = undefined;
   }
 
-  /** The wall clock shows the right time again. */
+  /** Corrects the wall clock. */
   correctClock(): void {
     this.#world.time.step(this.#clockBackMs);
     this.#clockBackMs = 0;

@@ -1,4 +1,5 @@
-// The globals that the code of a run sees: Date, timers, random numbers, `fetch` and the console are those of its world.
+// Replaces the globals that the code of a run sees: Date, timers, random numbers, `fetch` and the console are those of
+// its world.
 //
 // Invariant: code outside of every run, such as the test runner, has the platform's own globals.
 
@@ -11,11 +12,13 @@ import { scope } from './scope.ts';
 import { textOf } from './script.ts';
 import type { World } from './world.ts';
 
-/** The globals are one per thread: they are replaced while any run of it lasts. */
+/**
+ * The number of runs in this thread; while there is one, the globals are replaced, because a thread has only one set.
+ */
 let runs = 0;
 let uninstall = () => {};
 
-/** Gives the code of runs their globals; the result ends that. */
+/** Gives the code of runs their own globals until the returned function is called. */
 export function installGlobals(): () => void {
   runs += 1;
   if (runs === 1) uninstall = install();
@@ -25,7 +28,7 @@ export function installGlobals(): () => void {
   };
 }
 
-/** Ids of these timers begin where neither an engine's nor an object's do. */
+/** The ids of these timers begin above those of the engine's and of the objects' timers. */
 const FIRST_ID = 2 ** 41;
 const FAST_MS_MIN = 1;
 
@@ -50,7 +53,7 @@ function install(): () => void {
       return array;
     }),
     replaceGlobal(crypto, 'randomUUID', () => world()?.uuid() ?? randomUUID.call(crypto)),
-    // Another thread computes the platform's digests, so the turn in which they end is not in the seed.
+    // The platform computes digests on another thread, so the seed could not decide in which turn they end.
     replaceGlobal(subtle, 'digest', async (algorithm: AlgorithmIdentifier, data: BufferSource) => {
       if (world() === undefined) return digest.call(subtle, algorithm, data);
       const name = typeof algorithm === 'string' ? algorithm : algorithm.name;
@@ -67,7 +70,7 @@ function install(): () => void {
   ]);
 }
 
-/** Timers of code that belongs to a run, but to no object. */
+/** Replaces the timers for code that belongs to a run, but to no object. */
 function installTimers(world: () => World | undefined): (() => void)[] {
   const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
   const cancels = new Map<unknown, () => void>();
@@ -107,7 +110,7 @@ function installTimers(world: () => World | undefined): (() => void)[] {
   ];
 }
 
-/** The output of a run's code belongs to its trace, and is shown only for a seed that is seen again. */
+/** Writes the output of a run's code into its trace. It is printed only if a single seed is repeated. */
 function keepConsole(world: () => World | undefined): (() => void)[] {
   return (['debug', 'log', 'info', 'warn', 'error'] as const).map((level) => {
     const original = console[level];
@@ -120,8 +123,9 @@ function keepConsole(world: () => World | undefined): (() => void)[] {
 }
 
 /**
- * A rejection, or an error of a listener, that no code of a run handles fails the run, and not the process. That of a
- * storage which failed or was reset is a fault's effect: whoever depends on the write is told.
+ * Makes a rejection or a listener's error that no code of a run handles fail the run, and not the process. A rejection
+ * from a storage that failed or was reset is the effect of a fault and ignored, because whoever depends on the write is
+ * told.
  */
 function catchUnhandled(): (() => void)[] {
   return (['unhandledRejection', 'uncaughtException'] as const).map((event) => {

@@ -1,4 +1,4 @@
-// The ready invariants, on calls and objects that are given.
+// Tests the ready invariants with given calls and objects.
 
 import { expect, test } from 'vitest';
 import type { CallOutcome, ClientCall } from './client-calls.ts';

@@ -1,11 +1,12 @@
-// Ready invariants for `simulate`: effects happen once, sums are kept, alarms run.
+// Ready invariants for `simulate`: effects happen once, sums stay the same, calls are linearizable, and alarms run.
 
 import { type CallOutcome, type ClientCall, textOfCall } from './client-calls.ts';
 import type { InvariantTools } from './tools.ts';
 
 /**
- * Each effect happens once. `log` reads the keys of all stored effects. The calls mark theirs with `unique()`: the key
- * of an answered call is stored once, of a call without an answer at most once, of a failed call never.
+ * Checks that each effect happens once. `log` reads the keys of all stored effects, and the calls mark theirs with
+ * `unique()`. The key of an answered call must be stored once, of a call without an answer at most once, of a failed
+ * call never.
  */
 export function exactlyOnce<Table extends object>(
   log: (tools: InvariantTools<Table>) => Promise<Iterable<string>> | Iterable<string>,
@@ -38,7 +39,7 @@ export function exactlyOnce<Table extends object>(
   };
 }
 
-/** The sum stays as it was before the first step, or is `expected`. */
+/** Checks that the sum stays as it was before the first step, or is `expected`. */
 export function conserved<Table extends object>(
   sum: (tools: InvariantTools<Table>) => Promise<number> | number,
   expected?: number,
@@ -52,7 +53,7 @@ export function conserved<Table extends object>(
   };
 }
 
-/** An alarm that is due runs: none waits for long after its time, and none was given up. */
+/** Checks that alarms run: none waits for long after its time, and none was given up. */
 export function noAlarmLost<Table extends object>(
   lateMsMax = 180_000,
 ): (tools: InvariantTools<Table>) => Promise<void> {
@@ -70,22 +71,22 @@ export function noAlarmLost<Table extends object>(
 export interface Model<State> {
   /** The state of an object that was never called. */
   readonly initial: State;
-  /** The next state, which is a new value, and the answer. Undefined: the call is not part of the model. */
+  /** Returns the next state, which is a new value, and the answer; undefined if the call is not part of the model. */
   apply(
     state: State,
     call: ClientCall,
   ): { readonly state: State; readonly answer: unknown } | undefined;
-  /** True if the object is of this model. @default all are */
+  /** Whether the model applies to the object. @default it applies to all */
   concerns?(object: string): boolean;
 }
 
-/** How many states the search looks at, for one object. */
+/** The largest number of states that the search examines for one object. */
 const SEARCH_MAX = 200_000;
 
 /**
- * The answers to the calls of each object are those of its model, called one after the other in an order in which each
- * call lies between its beginning and its end. A call without an answer may have happened at any time after its
- * beginning, or never.
+ * Checks that the answers to the calls of each object are those of its model, if the model is called one after the
+ * other in some order in which each call lies between its beginning and its end. A call without an answer may have
+ * happened at any time after its beginning, or never.
  */
 export function linearizable<State>(
   model: Model<State>,
@@ -100,7 +101,7 @@ export function linearizable<State>(
   };
 }
 
-/** Searches depth first for an order; states seen before, by the calls done, are not looked at again. */
+/** Searches depth first for such an order. A state that was already examined after the same calls is skipped. */
 function checkOrder<State>(object: string, model: Model<State>, all: readonly ClientCall[]): void {
   const calls = all.filter((call) => model.apply(model.initial, call) !== undefined);
   const seen = new Set<string>();
@@ -120,7 +121,7 @@ function checkOrder<State>(object: string, model: Model<State>, all: readonly Cl
         `linearizable: ${object} has ${calls.length} calls, too many to check; make fewer steps, or a lower concurrency.`,
       );
     }
-    // A call can only be next if no other one has ended before it began.
+    // A call can only be next if no other call has ended before it began.
     const firstEnd = Math.min(...answered.map(({ end }) => end!));
     for (const call of open) {
       if (call.begin > firstEnd) continue;

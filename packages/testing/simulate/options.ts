@@ -1,6 +1,6 @@
-// The options of `simulate`, and their check before anything runs.
+// The options of `simulate`, which are checked before anything runs.
 //
-// Invariant: an unknown name is an error, because a misspelt option would leave its default in force, unseen.
+// Invariant: an unknown name is an error, because a misspelt option would silently leave its default in force.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { ClassTable } from '@ctx-storage/worker/objects';
@@ -14,47 +14,52 @@ import type { WorkerdOptions } from './workerd.ts';
 export interface SimulateOptions<Table extends object> {
   /** The calls that may happen: functions that make calls, or such functions with a weight. */
   readonly calls: (tools: Tools<Table>) => readonly CallEntry[];
-  /** Holds at rest: before the first step, after each crash, and at the end. */
+  /** Must hold at rest: before the first step, after each crash, and at the end. */
   readonly invariant?: Invariant<Table> | readonly Invariant<Table>[];
   /** Makes the first state of each run, without faults. */
   readonly setup?: (tools: Tools<Table>) => unknown;
-  /** How many runs. @default 100 */
+  /** The number of runs. @default 100 */
   readonly runs?: number;
-  /** The seed of the first run; the next ones follow it. @default '1' */
+  /** The seed of the first run; the next runs have the following seeds. @default '1' */
   readonly from?: string;
-  /** Runs this seed alone, as a failure names it. */
+  /** Runs only this seed, as a failure names it. */
   readonly seed?: string;
-  /** About how many steps a run has. @default 20 */
+  /** The approximate number of steps of a run. @default 20 */
   readonly steps?: number;
-  /** Weights of faults; 0 switches one off. `false`: no faults. @default all */
+  /** The weights of faults; 0 switches one off, and `false` all of them. @default all faults happen */
   readonly faults?: false | Partial<Readonly<Record<FaultName, number>>>;
   /** How often a client repeats a call that failed with `retryable`. @default 2 */
   readonly retries?: number;
-  /** How many calls are in flight at most. @default 4 */
+  /** The largest number of calls in flight. @default 4 */
   readonly concurrency?: number;
-  /** The time without faults before the invariant, in milliseconds, in which alarms may run. @default 300,000 */
+  /**
+   * The time without faults before the invariant is checked, in milliseconds, in which alarms may run. @default 300,000
+   */
   readonly restMs?: number;
-  /** Answers requests of the classes. Draws are from the seed. @default every request fails */
+  /** Answers requests of the classes, with random numbers from the seed. @default every request fails */
   readonly fetch?: Answers;
-  /** More versions of the classes; the fault `deploy` changes between them, both ways. */
+  /** Further versions of the classes. The fault `deploy` changes between all versions, in both directions. */
   readonly versions?: readonly Partial<Record<keyof Table, ClassTable[string]>>[];
   /** The app's own members of `env`. */
   readonly env?: object;
   /** The least that all runs together must have tested; otherwise they fail. */
   readonly minimum?: Minimum;
   /**
-   * Runs the script in workerd, whose time and order are its own: a failure is not shrunk, waits between steps are left
-   * out, alarms are not waited for, and of the faults there are evictions and lost replies. @default it runs here
+   * Runs the script in workerd, which has its own time and order. A failure is not shrunk, waits between steps are left
+   * out, alarms are not waited for, and the only faults are evictions and lost replies. @default the script runs in
+   * this process
    */
   readonly workerd?: WorkerdOptions;
-  /** Where to write a failed run, as JSON. @default nowhere */
+  /** The file to which a failed run is written as JSON. @default none */
   readonly file?: string;
-  /** The code of the classes, by file, such as `main.ts`: with it, the playground opens the file of a failed run. */
+  /**
+   * The code of the classes, by file name, such as `main.ts`. With it, the playground opens the file of a failed run.
+   */
   readonly source?: Readonly<Record<string, string>>;
 }
 
 interface Rule {
-  /** The values that it takes, in words. */
+  /** Describes the values that the option takes. */
   readonly takes: string;
   isRight(value: unknown): boolean;
 }
@@ -102,7 +107,10 @@ const RULES: Readonly<Record<keyof SimulateOptions<object>, Rule>> = {
   workerd: OBJECT,
 };
 
-/** @throws INVALID_ARGUMENT that names the option, the value and the values that it takes */
+/**
+ * Checks the classes and options. @throws INVALID_ARGUMENT that names the option, the value and the values that it
+ * takes
+ */
 export function checkSimulation(classes: ClassTable, options: object): void {
   if (!isObject(classes) || Object.keys(classes).length === 0) {
     throw invalid(

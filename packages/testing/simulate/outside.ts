@@ -1,13 +1,13 @@
-// The outside world of a run, as requests reach it: slow, and sometimes failing, before or after a request arrives.
+// The outside world of a run, as its requests see it: slow, and sometimes failing, before or after a request arrives.
 
 import type { FaultsOfRun } from './faults.ts';
 import type { Tools } from './tools.ts';
 import type { World } from './world.ts';
 
-/** Draws of the seed. */
+/** The functions that draw random values from the seed. */
 export type Draw = Pick<Tools<object>, 'int' | 'pick' | 'chance'>;
 
-/** Answers requests. */
+/** Answers a request. */
 export type Answers = (
   request: Request,
   tools: { readonly draw: Draw },
@@ -15,7 +15,7 @@ export type Answers = (
 
 const DELAYS_MS = [0, 1, 20, 300];
 
-/** The `fetch` of the world. */
+/** Returns the `fetch` of the run's world. */
 export function outsideOf(
   world: World,
   faults: FaultsOfRun,

@@ -1,17 +1,17 @@
-// The plan of a run: its steps, drawn from the seed. Each step has a seed of its own, so that it does the same when
-// others are left out.
+// Plans a run: its steps are drawn from the seed. Each step has a seed of its own, so that it does the same when others
+// are left out.
 
 import { Random } from './world/random.ts';
 
-/** The faults, with how often each happens in relation to the others. */
+/** The faults, each with the relative frequency with which it happens. */
 export const FAULTS = {
   /** All objects that are at rest leave memory. */
   eviction: 4,
-  /** The host ends between two turns; unflushed files are lost, torn or reordered. */
+  /** The host ends between two turns of the event loop; unflushed writes are lost, torn or reordered. */
   crash: 4,
-  /** Power fails during a call on a file, so inside a commit. */
+  /** Power fails during a call on a file, so it may fail inside a commit. */
   powerLoss: 4,
-  /** The host ends in order, with calls in flight, as when another tab takes over. */
+  /** The host closes in order, with calls in flight, as when another tab takes over. */
   failover: 1,
   /** A call is performed, and its answer is lost. */
   replyLost: 3,
@@ -19,7 +19,7 @@ export const FAULTS = {
   diskError: 1,
   /** A call on a file finds no space. */
   diskFull: 1,
-  /** The next timer or alarm comes late. */
+  /** The next timer or alarm runs late. */
   alarmLate: 2,
   /** The next alarm that succeeds runs again. */
   alarmTwice: 2,
@@ -27,7 +27,7 @@ export const FAULTS = {
   clockBack: 2,
   /** One object is reset, with calls in flight. */
   reset: 2,
-  /** The connection of a socket is lost, and the object goes on. */
+  /** The connection of a socket is lost, while the object continues. */
   socketLost: 2,
   /** An outgoing request fails, or its answer is lost. */
   fetchFails: 2,
@@ -37,7 +37,7 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** The wait before a step: for turns, for time, or until no call is in flight. */
+/** The wait before a step: for turns of the event loop, for time, or until no call is in flight. */
 export type Gap =
   | { readonly kind: 'turns'; readonly count: number }
   | { readonly kind: 'time'; readonly durationMs: number }
@@ -51,11 +51,11 @@ export interface Step {
 
 export interface PlanOptions {
   readonly steps: number;
-  /** Weights by name. */
+  /** The weights of the faults, by name. */
   readonly faults: ReadonlyMap<FaultName, number>;
 }
 
-/** About one step in so many is a fault. */
+/** About one step in this many is a fault. */
 const STEPS_PER_FAULT = 4;
 const DELAYS_MS = [1, 10, 100, 1000, 15_000, 120_000];
 

@@ -1,6 +1,8 @@
-// One run: the steps of a seed, on one host after the other, with the invariant after each crash and at the end.
+// Performs one run: the steps of a seed, on one host after the other, and the invariant after each crash and at the
+// end.
 //
-// At rest: no call is in flight, and time has passed without a fault, so that alarms due meanwhile have run.
+// The run is at rest when no call is in flight, and so much time has passed without a fault that all due alarms have
+// run.
 
 import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import type { Sqlite } from '@ctx-storage/worker/engine';
@@ -21,7 +23,7 @@ import { NeverEnds, World } from './world.ts';
 /** The parts of a run that its seed does not decide. */
 export interface RunOptions {
   readonly sqlite: Sqlite;
-  /** The versions of the classes; the first one begins. */
+  /** The versions of the classes; the run begins with the first. */
   readonly versions: readonly ClassTable[];
   readonly env: object;
   readonly setup: ((tools: AnyTools) => unknown) | undefined;
@@ -33,33 +35,33 @@ export interface RunOptions {
   readonly restMs: number;
   readonly showsConsole: boolean;
   readonly startHost: StartHost;
-  /** How long something outside of the run may take, in milliseconds. */
+  /** The longest time that something outside of the run may take, in milliseconds. */
   readonly outsideMs: number;
 }
 
 export interface RunOutcome {
   readonly digest: string;
   readonly script: readonly ScriptLine[];
-  /** Undefined: the run has passed. */
+  /** The failure; undefined if the run has passed. */
   readonly failure: RunFailure | undefined;
   readonly world: World;
   readonly activity: Activity;
   readonly calls: ClientCalls;
   readonly faults: FaultsOfRun;
   readonly retried: number;
-  /** The databases at a failure, by object; SQLite files. */
+  /** The databases at the failure as SQLite files, by object. */
   readonly databases: ReadonlyMap<string, Uint8Array>;
-  /** The files of each object at a failure, by its key: its database with its history. */
+  /** The files of each object at the failure, by its key: its database with its history. */
   readonly disks: ReadonlyMap<string, ReadonlyMap<string, Uint8Array>>;
 }
 
 export interface RunFailure {
   readonly error: unknown;
-  /** When it was noticed, as in `at the end`. */
+  /** The moment at which the failure was noticed, such as `at the end`. */
   readonly when: string;
 }
 
-/** An error of the test's own code: of an invariant, of a call, of the setup. */
+/** An error of the test's own code: of an invariant, of a call, or of the setup. */
 class Found extends Error {
   readonly found: RunFailure;
 
@@ -182,7 +184,7 @@ export class SimulatedRun {
     await this.#crash(this.#faults.powerLossLine, 'after a power loss');
   }
 
-  /** Goes on without faults until nothing is in flight, and checks the invariant. */
+  /** Continues without faults until nothing is in flight, and checks the invariant. */
   async #rest(when: string): Promise<void> {
     await this.#afterPowerLoss();
     this.#faults.heal(this.#host);
@@ -201,7 +203,7 @@ export class SimulatedRun {
     }
   }
 
-  /** Runs code of the test to its end. @throws Found */
+  /** Runs code of the test to its end. @throws Found, with its error */
   async #own(when: string, code: () => unknown, attempt?: Attempt): Promise<void> {
     const store = { ...scope.getStore()!, ...(attempt && { attempt }) };
     try {
@@ -283,7 +285,7 @@ export class SimulatedRun {
     line.text = `eviction of ${evicted.map(({ label }) => label).join(', ') || 'nothing'}`;
   }
 
-  /** All objects leave memory, while no call is in flight. */
+  /** Restarts the host while no call is in flight, so that all objects leave memory. */
   async #restart(line: ScriptLine): Promise<void> {
     await this.#until(() => this.#found !== undefined || this.#clients.pendingCount === 0);
     this.#throwFound();
@@ -291,7 +293,7 @@ export class SimulatedRun {
     return this.#failover(line);
   }
 
-  /** The host ends at once; the next one starts, and the invariant is checked. */
+  /** Ends the host at once and starts the next one, then checks the invariant. */
   async #crash(line: ScriptLine | undefined, when: string): Promise<void> {
     this.#noteRunning(line);
     this.#faults.countFailedCalls(this.#host);

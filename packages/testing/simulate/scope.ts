@@ -1,4 +1,5 @@
-// The run to which the running code belongs, and its part there. Node follows the code through everything it awaits.
+// Tells which run the running code belongs to, and as which part of it. Node follows the code through everything that
+// it awaits.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { carryIntoEvents } from '@ctx-storage/core/calls';
@@ -7,11 +8,11 @@ import type { World } from './world.ts';
 
 export interface Scope {
   readonly world: World;
-  /** Where code of the test draws: a call has draws of its own. */
+  /** The random numbers that code of the test draws from; each call has its own. */
   readonly random: Random;
-  /** For calls of clients. */
+  /** The attempt that runs, if the code is a client's. */
   readonly attempt?: Attempt;
-  /** For code of an object. */
+  /** The event that runs, if the code is an object's. */
   readonly event?: RunningEvent;
 }
 
@@ -19,17 +20,17 @@ export interface Scope {
 export interface Attempt {
   readonly step: number;
   readonly attempt: number;
-  /** The values of `unique()` that its code drew. */
+  /** The values of `unique()` that its code has drawn. */
   readonly keys: string[];
 }
 
-/** A method of an object that has not ended. */
+/** A method of an object that has begun and not ended. */
 export interface RunningEvent {
   readonly owner: { resumed(event: RunningEvent): void };
   readonly instance: object;
-  /** `Account/alice`. */
+  /** The object, such as `Account/alice`. */
   readonly object: string;
-  /** `Account.transfer`. */
+  /** The method, such as `Account.transfer`. */
   readonly method: string;
   waits: number;
   lastTurn: number;

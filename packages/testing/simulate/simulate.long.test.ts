@@ -1,4 +1,4 @@
-// Long simulations: a part of `npm run test:rest`, and all of their runs by `npm run simulate`.
+// Long simulations: `npm run test:rest` makes some of their runs, and `npm run simulate` all of them.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -7,7 +7,7 @@ import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { EXAMPLES } from './examples/examples.ts';
 import { simulate } from './simulate.ts';
 
-/** Of each class; 2,000 take some minutes. */
+/** The number of runs of each class; 2,000 take some minutes. */
 const RUNS = Number(process.env.SIMULATED_RUNS ?? 60);
 
 test.each(EXAMPLES)('[SIMU16] $name: the mended class passes each run', async ({ mended }) => {
@@ -23,7 +23,7 @@ class Counter extends DurableObject {
   }
 }
 
-/** By `npm run simulate`, 10,000. */
+/** The number of runs of the memory test; `npm run simulate` makes 10,000. */
 const MEMORY_RUNS = process.env.SIMULATED_RUNS === undefined ? 2500 : 10_000;
 
 test('[SIMU18] memory is flat over thousands of runs', async () => {
@@ -46,7 +46,8 @@ test('[SIMU18] memory is flat over thousands of runs', async () => {
       calls: ({ env, pick }) => [() => env.Counter.getByName(pick(['a', 'b'])).add()],
     },
   );
-  // A run that kept its world would keep 100 kB: 2,000 of them 200 MB. Buffers wait for the collector: some 20 MB more or less.
+  // If each run kept its world, 100 kB, 2,000 runs would use 200 MB. Buffers that wait for the garbage collector
+  // account for about 20 MB.
   expect(usedBytes).toHaveLength(5);
   expect(usedBytes.at(-1)! - usedBytes[0]!).toBeLessThan(64 * 2 ** 20);
 });

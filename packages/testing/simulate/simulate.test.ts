@@ -1,4 +1,4 @@
-// `simulate`: runs from a seed, their faults, and their failures.
+// Tests `simulate`: runs from a seed, their faults, and their failures.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -84,7 +84,7 @@ test('[SIMU24] options and classes are checked, each by its name, before anythin
       message: expect.stringMatching(message),
     });
   }
-  // The calls exist in a run only.
+  // The calls are known only in a run, so they are checked there.
   const calledWith = (given: unknown) =>
     failureOf(simulate({ Notes }, { calls: () => given as never }));
   for (const given of [5, [5], [{ weight: 1.5, call: () => 1 }]]) {
@@ -160,7 +160,7 @@ test('[SIMU2] time, timers and random numbers of classes and tests are of the se
   expect(first[0]![0]).toBeGreaterThanOrEqual(3000);
   drawn.splice(0);
   await run('c');
-  // Each of the random numbers is another one: of the test, and of the class, SQL's included.
+  // Every random number must differ: that of the test, and those of the class, including SQL's.
   const numbers = (all: unknown[][]) => {
     const [, ofTest, ofClass] = all[0]!;
     return [ofTest, ...(ofClass as unknown[]).slice(2)];
@@ -307,7 +307,7 @@ test('[SIMU7] a run that is not repeatable says so, with the likely reason', asy
       faults: false,
       calls: ({ env }) => [
         async () => {
-          // Counted, not timed: more turns than the world waits for without a note.
+          // The loop takes more turns of the event loop than the world waits without a note; no time is measured.
           for (let i = 0; i < 60; i++) await new Promise((resolve) => setImmediate(resolve));
           await env.Notes.getByName('a').add(`${process.hrtime.bigint()}`);
           throw new Error('too late');
@@ -378,7 +378,7 @@ test('[SIMU9] a minimum that is reached exactly passes; each one that is not is 
   await expect(within({ faults: { crash: crash + 1 } })).rejects.toThrow(
     `: crash happened ${crash} times, not ${crash + 1}`,
   );
-  // Without faults, it waits there too, and no host ends.
+  // Without faults, the methods wait too, but no host ends during a wait.
   await expect(within({ crashedAt: 0.25 }, { ...options, faults: false })).rejects.toThrow(
     ': a host ended at 0.00 of all waits, not 0.25',
   );

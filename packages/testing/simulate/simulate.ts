@@ -1,4 +1,5 @@
-// `ctx-storage/simulate`: the user's own classes through crashes, evictions, late alarms and power loss, from a seed.
+// The entry `ctx-storage/simulate` runs the user's own classes through crashes, evictions, late alarms and power loss,
+// from a seed.
 //
 // Invariant: a seed decides a run, to the byte of its trace, in every process.
 
@@ -48,7 +49,7 @@ export interface SimulationReport {
 /**
  * Runs the classes from seeds, and fails with the first run whose invariant fails.
  *
- * @throws SimulationFailed: the shortest script that still fails; CLASS_INVALID, INVALID_ARGUMENT
+ * @throws SimulationFailed with the shortest script that still fails; CLASS_INVALID, INVALID_ARGUMENT
  */
 export async function simulate<Table extends ClassTable>(
   classes: Table,
@@ -93,7 +94,7 @@ function runOnce(options: RunOptions, seed: number, steps: readonly Step[]): Pro
   return new SimulatedRun(options, seed, steps).run();
 }
 
-/** Has SQLite ask for a new seed when it next needs a random number. */
+/** Makes SQLite ask for a new seed when it next needs a random number. */
 function beginRandomness({ exports }: Sqlite): void {
   exports.sqlite3_randomness(0, 0);
 }
@@ -127,7 +128,7 @@ async function explain(
   return failureOf({ ...facts, shortest });
 }
 
-/** The kind of a run's failure; undefined: it has passed. */
+/** Returns the kind of a run's failure; undefined if the run has passed. */
 function nameOf({ failure }: RunOutcome): string | undefined {
   return failure && (failure.error instanceof Error ? failure.error.name : 'not an Error');
 }

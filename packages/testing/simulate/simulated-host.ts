@@ -1,4 +1,4 @@
-// One host of a run, on the files that outlive it: how it starts, and the ways in which it ends.
+// One host of a run, on files that outlive it: how it starts, and the ways in which it ends.
 
 import { checkedEnv } from '@ctx-storage/core/calls';
 import { storageError } from '@ctx-storage/core/errors';
@@ -41,31 +41,31 @@ export interface HostOptions {
   readonly files: Files;
   readonly classes: ClassTable;
   readonly env: object;
-  /** How long an idle object stays in memory. */
+  /** How long an idle object stays in memory, in milliseconds. */
   readonly idleMs: number;
 }
 
-/** A host, as a run uses it. */
+/** A host, with the functions that a run needs. */
 export interface HostOfRun {
   readonly env: Record<string, object>;
   readonly files: Files;
-  /** It has crashed: nobody hears from it any more. */
+  /** Whether the host has crashed, so that nothing it does reaches anybody. */
   readonly isLost: boolean;
-  /** An eviction is a restart of it while no call is in flight. */
+  /** Whether an eviction is performed as a restart of the host while no call is in flight. */
   readonly restartsAtRest: boolean;
-  /** The next timer of the host, and so perhaps an alarm, comes this much too late. */
+  /** The delay, in milliseconds, of the next timer of the host, which may be an alarm's. */
   lateMs: number;
-  /** Its objects that are in memory. */
+  /** Returns the objects that are in memory. */
   inMemory(): SeenObject[];
-  /** Ends the instance of an object, whose calls under way reject. */
+  /** Ends the instance of an object, whose running calls reject. */
   reset(seen: SeenObject): Promise<void>;
-  /** When the object's alarm is due, in milliseconds; null: it has none. */
+  /** Returns when the object's alarm is due, in milliseconds; null if it has none. */
   alarmOf(seen: SeenObject): Promise<number | null>;
-  /** The object's database, as a SQLite file; undefined: it cannot be had. */
+  /** Returns the object's database as a SQLite file; undefined if it is not available. */
   databaseOf(seen: SeenObject): Promise<Uint8Array | undefined>;
-  /** Ends in order: every write becomes durable, calls under way reject. */
+  /** Closes the host in order: every write becomes durable, and running calls reject. */
   close(): Promise<void>;
-  /** Ends at once, as if power had failed; the result is the files when it is back. */
+  /** Ends the host at once, as if power had failed, and returns the files as they are when power is back. */
   lose(): Promise<Files>;
 }
 

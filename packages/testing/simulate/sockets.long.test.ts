@@ -1,4 +1,4 @@
-// Sockets in a simulation: the fault of a lost one, and a defect that no other fault shows.
+// Tests lost sockets in a simulation: the fault, and a defect that no other fault shows.
 
 import { expect, test } from 'vitest';
 import type { WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
@@ -7,12 +7,12 @@ import { type SimulateOptions, SimulationFailed, simulate } from './simulate.ts'
 
 const pause = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
 
-/** The guests of a room are rows. It does not notice a guest whose connection is lost. */
+/** A room stores its guests as rows. Its defect is that it ignores the loss of a guest's connection. */
 class Room extends DurableObject {
   constructor(ctx: ConstructorParameters<typeof DurableObject>[0], env: object) {
     super(ctx as never, env as never);
     this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS guest(id TEXT PRIMARY KEY)');
-    // After a restart of the host, nobody is connected.
+    // After a restart of the host, nobody is connected, so the rows are deleted.
     if (this.ctx.getWebSockets().length === 0) this.ctx.storage.sql.exec('DELETE FROM guest');
   }
   async fetch(request: Request): Promise<Response> {

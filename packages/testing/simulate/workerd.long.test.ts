@@ -1,4 +1,5 @@
-// The script of a simulation in real workerd: a right one passes; a wrong expectation of the platform fails there.
+// Tests the scripts of a simulation in real workerd: a right one passes, and one with a wrong expectation of the
+// platform fails there.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { exactlyOnce } from './invariants.ts';
 import { type SimulateOptions, SimulationFailed, simulate } from './simulate.ts';
 
-/** As the module below. */
+/** The same class as in the module below. */
 class Notes extends DurableObject {
   readonly recent: string[] = [];
   async add(text: string): Promise<number> {
@@ -31,7 +32,7 @@ class Notes extends DurableObject {
   }
 }
 
-/** workerd limits the width of printf(), which the official WebAssembly build of SQLite does not. */
+/** workerd limits the width of printf(), while the official WebAssembly build of SQLite does not. */
 const WIDE = "SELECT length(printf('%.200000d', 1)) AS digits";
 
 const MODULE = `

@@ -1,7 +1,8 @@
-// Hosts of a run in real workerd, through miniflare: the calls of a script, and its own clients, meet the platform.
+// Hosts of a run in real workerd, through miniflare, in which the calls of a script and its own clients meet the
+// platform.
 //
-// workerd has its own time, order and draws: a seed decides the calls, and not their order. It can be given few faults.
-// Invariant: miniflare's code runs outside of the run, whose timers are not real.
+// workerd has its own time, order and random numbers, so a seed decides the calls but not their order. Only few faults
+// can be injected. Invariant: miniflare's code runs outside of the run, whose timers are not real.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,14 +15,14 @@ import { scope } from './scope.ts';
 import type { Files, HostOfRun, HostOptions, StartHost } from './simulated-host.ts';
 
 export interface WorkerdOptions {
-  /** The module that exports the classes, by their names in `env`. TypeScript is bundled as it is. */
+  /** The module that exports the classes, by their names in `env`. TypeScript is bundled without a check. */
   readonly module: URL | string;
-  /** @default the latest date that the installed workerd knows */
+  /** The compatibility date. @default the latest date that the installed workerd knows */
   readonly compatibilityDate?: string;
   readonly compatibilityFlags?: readonly string[];
 }
 
-/** The faults that workerd can be given: it restarts at rest, and a reply is lost on its way. */
+/** The faults that can be injected into workerd: it restarts at rest, and a reply is lost on its way. */
 export const WORKERD_FAULTS: readonly FaultName[] = ['eviction', 'replyLost'];
 
 const ENTRY = 'SimulatedCalls';
@@ -48,7 +49,9 @@ interface Namespace {
   newUniqueId(): object;
 }
 
-/** A worker beside the user's classes: it calls their objects, and returns errors as values. */
+/**
+ * The source of a worker that stands beside the user's classes: it calls their objects, and returns errors as values.
+ */
 const entry = (module: string) => `
   import { WorkerEntrypoint } from 'cloudflare:workers';
   export * from ${JSON.stringify(module)};
@@ -160,7 +163,7 @@ class WorkerdHost implements HostOfRun {
     return this.#host.files;
   }
 
-  /** workerd does not tell. */
+  /** workerd does not report which objects are in memory. */
   inMemory(): [] {
     return [];
   }

@@ -1,8 +1,9 @@
-// The world of one run: its time, its turns of the event loop, its draws, and the trace of everything that happens.
+// The world of one run: its time, its turns of the event loop, its random numbers, and the trace of everything that
+// happens.
 //
-// Invariant: nothing happens but by a turn or a timer that this world takes, one at a time, so the seed decides the
-// order of everything. Only code that waits for something outside (a real timer, real I/O) is not in the seed; the
-// world waits for it and remembers that it did.
+// Invariant: everything happens in a turn or timer that this world runs, one at a time, so the seed decides the order
+// of everything. The only exception is code that waits for something outside (a real timer, real I/O): the world waits
+// for it, and remembers that it did.
 
 import { createHash } from 'node:crypto';
 import { DrivenTime } from './world/driven-time.ts';
@@ -11,16 +12,16 @@ import type { Random } from './world/random.ts';
 import { turnOfEventLoop } from './world/settle.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
-/** How long a call may take in the time of the world. Longer than every limit of the platform. */
+/** The longest time that a call may take in the world, which is longer than every limit of the platform. */
 const HANG_MS = 60 * 60_000;
-/** Turns of the platform's event loop in which something outside may end, without a note. */
+/** The number of turns of the platform's event loop in which something outside may end unnoticed. */
 const OUTSIDE_TURNS = 20;
-/** Upper bound of turns of a run. A usual one has some thousands. */
+/** The largest number of turns of a run; a usual run has some thousands. */
 const TURNS_MAX = 1_000_000;
-/** About one turn in so many takes a millisecond. */
+/** About one turn in this many takes a millisecond. */
 const TURNS_PER_MS = 4;
 
-// Taken before the globals are replaced.
+// This timer is the platform's, because a run replaces the globals.
 const { setTimeout } = globalThis;
 
 /** Something that happened, and when, in milliseconds since the run began. */
@@ -30,7 +31,7 @@ export interface TraceEvent {
   readonly text: string;
 }
 
-/** A call, or a callback, that waits and never goes on. */
+/** A call, or a callback, that waits for something that never happens. */
 export class NeverEnds extends Error {
   override readonly name = 'NeverEnds';
 }
@@ -38,16 +39,16 @@ export class NeverEnds extends Error {
 export class World {
   readonly time = new DrivenTime(START_MS);
   readonly turns = new DrivenTurns();
-  /** Begins again with each step, so that a step does the same when others are left out. */
+  /** The random numbers begin again with each step, so that a step does the same when others are left out. */
   readonly random: Random;
   readonly trace: TraceEvent[] = [];
   /** Rejections, and errors of listeners, that no code has handled. */
   readonly unhandled: unknown[] = [];
   /** Whether the output of the run's code is printed. */
   showsConsole = false;
-  /** After those turns, something outside may take so long. */
+  /** After those turns, the time in milliseconds that something outside may still take. */
   outsideMs = 1000;
-  /** The run has waited for something outside of it. */
+  /** Whether the run has waited for something outside of it. */
   waitedOutside = false;
   /** Answers outgoing requests. */
   fetch: (request: Request) => Promise<Response> = refuseFetch;
@@ -68,7 +69,7 @@ export class World {
     this.#digest.update(`${event.ms} ${event.turn} ${text}\n`);
   }
 
-  /** A digest of everything that has happened. */
+  /** Returns a digest of everything that has happened. */
   digest(): string {
     return this.#digest.copy().digest('hex').slice(0, 32);
   }
@@ -90,17 +91,17 @@ export class World {
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   }
 
-  /** Settles after this much time of the world. */
+  /** Resolves after this much time of the world. */
   wait(delayMs: number): Promise<void> {
     return new Promise((resolve) => void this.time.after(delayMs, resolve));
   }
 
-  /** Takes at most so many turns, as long as one was requested. */
+  /** Runs at most this many turns, as long as one was requested. */
   async takeTurns(count: number, isOver: () => boolean): Promise<void> {
     for (let i = 0; i < count && !isOver() && (await this.#takeTurn()); i++);
   }
 
-  /** Moves the time on by this much, through everything that happens meanwhile. */
+  /** Advances the time by this much, and runs everything that happens meanwhile. */
   async pass(durationMs: number, isOver: () => boolean): Promise<void> {
     const endMs = this.time.elapsed() + durationMs;
     while (!isOver()) {
@@ -112,7 +113,7 @@ export class World {
   }
 
   /**
-   * Goes on until the condition is met; time moves when nothing else can happen.
+   * Runs turns until the condition is met; time advances when nothing else can happen.
    *
    * @throws NeverEnds, with the text
    */
@@ -129,7 +130,7 @@ export class World {
     }
   }
 
-  /** Settles as the promise does, which the world drives meanwhile. @throws NeverEnds */
+  /** Settles as the promise does; the world runs meanwhile. @throws NeverEnds */
   async finish<T>(label: string, promise: Promise<T>): Promise<T> {
     let isPending = true;
     const end = () => {
@@ -154,7 +155,7 @@ export class World {
     return true;
   }
 
-  /** True when something outside has ended, so that the world goes on. */
+  /** Returns whether something outside has ended, so that the world can continue. */
   async #waitOutside(isMet: () => boolean): Promise<boolean> {
     const isGoingOn = async () => isMet() || (await this.turns.take());
     for (let i = 0; i < OUTSIDE_TURNS; i++) {

@@ -1,4 +1,4 @@
-// The workers of the app that live now, found by the locks that they hold. The helper's own worker is none of them.
+// Finds the living workers of the app by the locks that they hold. The helper's own worker is not among them.
 
 import { deploymentIn } from '@ctx-storage/core/contract';
 import type { ControlMessage, namesOf } from '@ctx-storage/core/wire';
@@ -6,12 +6,12 @@ import type { ControlMessage, namesOf } from '@ctx-storage/core/wire';
 type Names = ReturnType<typeof namesOf>;
 
 /**
- * When the helper's page says that it was opened: before every other, so that its worker's deployment is older than
- * any of the app's, whatever that gives as its build.
+ * The time at which the helper's page says that it was opened. It is earlier than any other, so that every deployment
+ * of the app counts as newer than the helper's.
  */
 export const HELPER_STARTED_MS = 0;
 
-/** How many workers of the app wait for their turn to lead, or lead. */
+/** Returns how many workers of the app lead or wait to lead. */
 export async function countAppCandidates({ candidateLock }: Names): Promise<number> {
   const { held = [] } = await navigator.locks.query();
   return held.filter(({ name }) => name?.startsWith(candidateLock) && isOfApp(name, candidateLock))
@@ -27,7 +27,7 @@ function isOfApp(name: string, prefix: string): boolean {
   }
 }
 
-/** The name of the worker that leads; null if none says so in time. */
+/** Returns the name of the worker that leads; null if no worker answers in time. */
 export function leadingWorker(
   { controlChannel }: Names,
   after: (delayMs: number, task: () => void) => () => void,

@@ -1,4 +1,4 @@
-// One directory of the origin, as a test sees it: its objects, and their storage.
+// The objects of one directory of the origin and their storage, as a test sees them.
 //
 // Invariant: a request for a missing object ends within its time, with an error that lists the existing ones.
 
@@ -20,10 +20,10 @@ import { storedClasses, storedDirectories, storedStorageIds } from './stored-cla
 
 const POLL_MS = 20;
 
-/** How long a worker of the app that lives may take to tell its classes. */
+/** How long a living worker of the app may take to report its classes. */
 const SERVED_MS = 10_000;
 
-/** An object as the worker that leads now knows it. */
+/** An object, as the worker that leads now knows it. */
 export interface Found {
   readonly link: Link;
   readonly address: WireAddress;
@@ -35,7 +35,7 @@ export class Directory {
   readonly #timers: RealTimers;
   readonly #names: ReturnType<typeof namesOf>;
   #link: Link | null = null;
-  /** The unique keys that were assumed before a worker of the app told its own, by class. */
+  /** The unique keys of classes that were assumed before a worker of the app reported its own. */
   readonly #assumed = new Map<string, string>();
 
   constructor(facts: DirectoryFacts, environment: PageEnvironment, timers: RealTimers) {
@@ -45,7 +45,7 @@ export class Directory {
     this.#names = namesOf(facts.directory);
   }
 
-  /** A way to the worker that leads. `what` begins the error. */
+  /** Returns a connection to the worker that leads; `what` is the beginning of a possible error. */
   async link(what: string, need: Need, waitMs: number, className?: string | null): Promise<Link> {
     const untilMs = this.#now() + waitMs;
     for (;;) {
@@ -56,7 +56,7 @@ export class Directory {
     }
   }
 
-  /** The object of this name or id. @throws UNKNOWN_CLASS, INVALID_ARGUMENT */
+  /** Finds the object of this name or id. @throws UNKNOWN_CLASS, INVALID_ARGUMENT */
   async find(what: string, object: ObjectName, need: Need, waitMs: number): Promise<Found> {
     const link = await this.link(what, need, waitMs, object.className);
     const address = await this.#address(what, link, object);
@@ -64,7 +64,7 @@ export class Directory {
     return { link, address: branch === undefined ? address : await link.branch(address, branch) };
   }
 
-  /** The storage of the object. */
+  /** Returns the storage of the object. */
   async storage(
     what: string,
     object: ObjectName,
@@ -75,7 +75,7 @@ export class Directory {
     return await link.storage(address);
   }
 
-  /** The names of all classes that are served or have objects. */
+  /** Returns the names of all classes that are served or have objects. */
   async classNames(): Promise<string[]> {
     const served = await this.#served();
     const stored = await storedClasses(this.#facts.directory);
@@ -83,30 +83,30 @@ export class Directory {
     return [...names].sort();
   }
 
-  /** The name of a class, for a name that may be a binding's. @throws UNKNOWN_CLASS */
+  /** Returns the name of a class; `name` may be that of its binding. @throws UNKNOWN_CLASS */
   async className(what: string, name: string): Promise<string> {
     const served = await this.#served();
     if (served === null) return name;
     return classIn(what, served, name).name;
   }
 
-  /** Once a worker of the app has told its classes: were the objects seeded before the ones it uses? */
+  /** Checks, once a worker of the app has reported its classes, that the seeded objects are the ones that it uses. */
   async verify(): Promise<void> {
     const served = await this.#served();
     if (served !== null) this.#compare(served);
   }
 
-  /** The ids of objects of `openStorage`. */
+  /** Returns the ids of the objects of `openStorage`. */
   async storageIds(): Promise<string[]> {
     return await storedStorageIds(this.#facts.directory);
   }
 
-  /** Whether a worker of the app lives. */
+  /** Returns whether a worker of the app is alive. */
   async isServed(): Promise<boolean> {
     return (await countAppCandidates(this.#names)) > 0;
   }
 
-  /** The name of the app's worker that leads; null if none says so in time. */
+  /** Returns the name of the app's worker that leads; null if no worker answers in time. */
   async leader(waitMs: number): Promise<string | null> {
     await this.link('leader', 'app', waitMs);
     return await leadingWorker(this.#names, this.#timers.after, waitMs);
@@ -223,7 +223,7 @@ export class Directory {
   }
 }
 
-/** Errors that end by themselves when the app's worker has loaded. */
+/** Errors that pass once the app's worker has loaded. */
 const RETRIED: ReadonlySet<string> = new Set([
   'WORKER_FAILED',
   'CONNECTION_CLOSED',

@@ -1,54 +1,54 @@
-// The requests of a test's process to its helper page, and the answers: values in the wire format, as base64,
+// The requests of a test's process to its helper page, and the answers. They are values in the wire format, as base64,
 // because they pass through Playwright's own protocol as text.
 //
-// Knows neither side.
+// This module knows neither side.
 
 import { deserialize, serialize } from '@ctx-storage/core/values';
 import type { WireError } from '@ctx-storage/core/wire';
 
-/** Where the page and its scripts are served, on the origin of the app. */
+/** The path on the app's origin below which the page and its scripts are served. */
 export const HELPER_PATH = '/.ctx-storage-test/';
 
-/** The page's files by their paths below that. */
+/** The paths of the page's files below that path. */
 export const HELPER_FILES = {
   page: 'helper.html',
   script: 'helper.js',
   worker: 'unhosted-worker.js',
   wasm: 'sqlite3.wasm',
-  /** Beside the worker, which loads it by this name. */
+  /** This file is beside the worker, which loads it by this name. */
   late: 'late.js',
 } as const;
 
-/** The function of the page that answers. */
+/** The function of the page that answers requests. */
 export const HELPER_FUNCTION = 'ctxStorageHelper';
 
-/** Which directory of the origin, and the app's settings for it. */
+/** Names a directory of the origin, and the app's settings for it. */
 export interface DirectoryFacts {
   readonly directory: string;
   readonly medium: 'opfs' | 'indexeddb' | null;
-  /** First part of the unique keys, until the app's worker tells them. */
+  /** The first part of the unique keys, until the app's worker reports them. */
   readonly scriptName: string;
-  /** By name of the class: the keys that are not derived from the name. */
+  /** The unique keys that are not derived from the class name, by class name. */
   readonly uniqueKeys: Readonly<Record<string, string>>;
 }
 
-/** An object by name or id. */
+/** Names an object by its name or id. */
 export interface ObjectName {
-  /** Null: an object of `openStorage`. */
+  /** The name of its class; null for an object of `openStorage`. */
   readonly className: string | null;
   readonly name?: string;
   readonly id?: string;
-  /** The name of a branch that it keeps: the branch is meant. */
+  /** If this is set, the kept branch of that name is meant. */
   readonly branch?: string;
 }
 
-/** The condition for which a request waits. */
+/** The condition for which a request waits before it is performed. */
 export type Need =
-  /** Nothing: whoever leads, or the helper's own worker. */
+  /** The request waits for nothing: the leader performs it, or else the helper's own worker. */
   | 'storage'
-  /** The object is stored, or a worker of the app runs. */
+  /** The request waits until the object is stored, or a worker of the app runs. */
   | 'stored'
-  /** A worker of the app runs. */
+  /** The request waits until a worker of the app runs. */
   | 'app';
 
 export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: number } & (
@@ -75,9 +75,9 @@ export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: n
   | {
       readonly op: 'fork';
       readonly object: ObjectName;
-      /** Names the branch among those of the object. */
+      /** The name of the branch, unique among the branches of the object. */
       readonly name: string;
-      /** Null: now. */
+      /** The moment whose data the branch has; null means now. */
       readonly at: string | Date | null;
       readonly fetch: 'allow' | 'refuse';
     }
@@ -85,7 +85,7 @@ export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: n
       readonly op: 'diff';
       readonly object: ObjectName;
       readonly from: string | Date;
-      /** Null: now. */
+      /** The later moment; null means now. */
       readonly to: string | Date | null;
       readonly need: Need;
     }
@@ -98,27 +98,27 @@ export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: n
   | { readonly op: 'advance'; readonly durationMs: number }
 );
 
-/** The channel by which the helper page tells workers where time stands still. */
+/** The channel by which the helper page tells workers at which time the clock stands still. */
 export const TIME_CHANNEL = 'ctx-storage-test/time';
 
-/** Where time stands still; null: it does not. */
+/** The time at which the clock stands still; null if it runs. */
 export interface HeldTime {
   readonly heldMs: number | null;
 }
 
-/** The names of the app's workers that lead, in order: that of its classes, that of `openStorage`. */
+/** The names of the app's workers that lead: first that of its classes, then that of `openStorage`. */
 export type LeaderNames = readonly string[];
 
-/** An object that exists, as data. */
+/** Describes an existing object. */
 export interface ListedByHelper {
   readonly className: string;
   readonly id: string;
   readonly name?: string;
   readonly sizeBytes: number;
   readonly nextAlarm: number | null;
-  /** The names of the branches that it keeps. */
+  /** The names of the branches that the object keeps. */
   readonly branches: readonly string[];
-  /** Why it cannot be opened; its alarm is not known then. */
+  /** The error with which the object cannot be opened, in which case its alarm is not known; otherwise null. */
   readonly error: WireError | null;
 }
 
@@ -126,7 +126,7 @@ export type HelperAnswer = { readonly ok: unknown } | { readonly error: WireErro
 
 const CHUNK_BYTES = 0x8000;
 
-/** @throws DOMException `DataCloneError` */
+/** Encodes a value as text. @throws DOMException `DataCloneError` */
 export function toText(value: unknown): string {
   const bytes = serialize(value);
   let binary = '';

@@ -1,6 +1,6 @@
-// The helper page of a test: another tab of the app's origin, which answers the test's requests to the storage.
+// The helper page of a test is another tab of the app's origin, which performs the test's requests on the storage.
 //
-// The test's process serves it, under a path that the app does not have; neither the app nor its server know it.
+// The test's process serves it under a path that the app does not have; neither the app nor its server knows it.
 
 import { listParts } from '@ctx-storage/core/contract';
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
@@ -27,7 +27,7 @@ import { RealTimers } from './real-timers.ts';
 
 const POLL_MS = 20;
 
-/** How often a read is made again whose worker went away. */
+/** How often a read is made whose worker went away. */
 const TRIES_MAX = 4;
 
 class Helper {
@@ -41,7 +41,7 @@ class Helper {
   };
   readonly #directories = new Map<string, Directory>();
 
-  /** Answers one request. Never rejects. */
+  /** Answers one request. It never rejects. */
   async answer(text: string): Promise<string> {
     let answer: HelperAnswer;
     try {
@@ -132,7 +132,7 @@ class Helper {
     }
   }
 
-  /** Moves the leader's clock, and tells the workers that may lead next. */
+  /** Moves the clock of the leader, and tells the other workers, one of which may lead next. */
   async #hold(client: ObjectsClient, move: ManageRequest): Promise<unknown> {
     const result = await client.manage(move);
     this.#tellTime((await client.manage({ op: 'now' })) as number);
@@ -142,7 +142,7 @@ class Helper {
   async #resume(client: ObjectsClient): Promise<void> {
     const heldMs = await client.manage({ op: 'now' });
     await client.manage({ op: 'resume' });
-    // Again and again: a worker that is about to lead may have begun with the held time just now.
+    // This is repeated, because a worker that is about to lead may have started with the previous time.
     for (;;) {
       this.#tellTime(null);
       if ((await client.manage({ op: 'now' })) !== heldMs) break;
@@ -155,7 +155,7 @@ class Helper {
     this.#time.postMessage({ heldMs } satisfies HeldTime);
   }
 
-  /** The leaders that are alive; waits for the first. @throws WORKER_FAILED */
+  /** Returns the living leaders, and waits for the first one. @throws WORKER_FAILED */
   async #leaders(directories: readonly Directory[], waitMs: number): Promise<LeaderNames> {
     const untilMs = performance.now() + waitMs;
     for (;;) {
@@ -193,7 +193,7 @@ class Helper {
     }));
   }
 
-  // A read may be repeated; of a write it is not known whether it took effect.
+  // Repeats a read whose worker went away. A write is not repeated, because it may have taken effect.
   async #repeat<T>(isRead: boolean, action: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -206,7 +206,7 @@ class Helper {
   }
 }
 
-/** How many changes a test is given. */
+/** The largest number of changes that a test is given. */
 const CHANGES_MAX = 10_000;
 
 async function changesOf(diff: StorageDiff): Promise<StorageChange[]> {

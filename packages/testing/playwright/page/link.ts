@@ -1,8 +1,8 @@
-// The helper's way to the worker that leads a directory, for as long as that worker leads.
+// The helper's connection to the worker that leads a directory, for as long as that worker leads.
 //
-// While a worker of the app lives, the helper starts none and follows. Otherwise it starts its own, which knows no
-// class; as soon as the app's page opens, the app's worker takes over from it in order, because it is of a newer
-// deployment, and the helper ends its own, so that it never leads in the app's place.
+// While a worker of the app is alive, the helper starts none, and follows the leader. Otherwise it starts its own,
+// which knows no class. When the app's page opens, the app's worker takes over, because its deployment is newer, and
+// the helper ends its own worker, so that it never leads in the app's place.
 
 import { createStub, FREE, fromWireAddress, Party, PartyCaller } from '@ctx-storage/core/calls';
 import { storageError } from '@ctx-storage/core/errors';
@@ -29,7 +29,7 @@ export class Link {
   #isOver = false;
   #follows = false;
 
-  /** `leads`: no worker of the app lives, so that the helper starts its own. */
+  /** `leads` means that no worker of the app is alive, so the helper starts its own. */
   constructor(facts: DirectoryFacts, leads: boolean, environment: PageEnvironment) {
     this.#environment = environment;
     this.#finder = new LeaderFinder(
@@ -50,27 +50,27 @@ export class Link {
     this.#finder.standing.onStanding(() => this.#changed());
   }
 
-  /** The worker that this was a way to leads no more. */
+  /** Whether the worker of this connection no longer leads. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** True while a worker of the app leads. */
+  /** Whether a worker of the app leads. */
   get followsApp(): boolean {
     return this.#follows;
   }
 
-  /** Resolves when it is connected. @throws as `connect` */
+  /** Resolves once the connection is established. @throws the errors of `connect` */
   async connect(): Promise<void> {
     await this.#finder.connection();
   }
 
-  /** The classes that the worker serves; the helper's own tells none. */
+  /** Returns the classes that the worker serves; the helper's own worker serves none. */
   classes(): Promise<ClassList> {
     return this.client.classes();
   }
 
-  /** The storage of an object, opened once. */
+  /** Returns the storage of an object, which is opened once. */
   storage(address: WireAddress): Promise<RemoteStorage> {
     const key = keyOf(address);
     const known = this.#storages.get(key);
@@ -82,8 +82,8 @@ export class Link {
   }
 
   /**
-   * Forks an object; the branch is open from then on. It is kept, because the worker that holds it may be the helper's own,
-   * which ends when the app's page opens. @throws as the handle's `fork`
+   * Forks an object into an open branch. The branch is kept, because the worker that holds it may be the helper's own,
+   * which ends when the app's page opens. @throws the errors of the handle's `fork`
    */
   async fork(
     origin: WireAddress,
@@ -104,7 +104,7 @@ export class Link {
     }
   }
 
-  /** The address of a branch that the object keeps, looked up once. @throws BRANCH_ENDED */
+  /** Returns the address of a branch that the object keeps. It is looked up once. @throws BRANCH_ENDED */
   branch(origin: WireAddress, name: string): Promise<WireAddress> {
     const key = branchKeyOf(origin, name);
     const known = this.#branches.get(key);
@@ -115,14 +115,14 @@ export class Link {
     return finding;
   }
 
-  /** The methods of an object, as its stub has them. */
+  /** Returns the stub of an object, whose methods call it. */
   stub(address: WireAddress): Record<string, (...parameters: unknown[]) => Promise<unknown>> {
     const party = new Party(FREE, () => caller);
     const caller = new PartyCaller(party, this.client.carry);
     return createStub(fromWireAddress(address), caller) as never;
   }
 
-  /** Ends it, and the helper's worker. */
+  /** Ends the connection, and the helper's worker. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -165,7 +165,7 @@ export class Link {
     const { state } = this.#finder.standing.standing;
     if (state === 'following' && !this.#follows) {
       this.#follows = true;
-      // It has closed its files by now; left alone, it would wait to lead again.
+      // The worker has closed its files by now. If it were not terminated, it would wait to lead again.
       this.#worker?.terminate();
       return;
     }

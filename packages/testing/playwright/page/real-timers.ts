@@ -1,4 +1,4 @@
-// Timers that a test's `page.clock` does not stop: those of a worker, which Playwright leaves alone.
+// Timers that a test's `page.clock` does not stop. They run in a worker, which Playwright's clock does not reach.
 
 const SOURCE = `onmessage = ({ data: [number, delayMs] }) => setTimeout(() => postMessage(number), delayMs);`;
 
@@ -16,7 +16,7 @@ export class RealTimers {
     });
   }
 
-  /** Runs the task after the delay; the result cancels it. */
+  /** Runs the task after the delay. The returned function cancels it. */
   readonly after = (delayMs: number, task: () => void): (() => void) => {
     this.#lastNumber += 1;
     const number = this.#lastNumber;

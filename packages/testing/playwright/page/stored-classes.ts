@@ -1,9 +1,9 @@
-// The content of an origin, as any of its pages can see it without a worker: its directories, and the classes of the
+// Reads what an origin stores, as any of its pages can without a worker: its directories, and the classes of the
 // objects in a directory.
 //
-// Invariant: looking creates nothing.
+// Invariant: reading creates nothing.
 
-/** The names of the classes of which the directory has objects, in order. */
+/** Returns the names of the classes that have objects in the directory, in order. */
 export async function storedClasses(directory: string): Promise<string[]> {
   const name = `ctx-storage/${directory}`;
   const databases = await indexedDB.databases();
@@ -29,10 +29,10 @@ export async function storedClasses(directory: string): Promise<string[]> {
   }
 }
 
-/** The ids of the directory's objects of `openStorage`, on either medium, in order. */
+/** Returns the ids of the directory's objects of `openStorage`, on either medium, in order. */
 export async function storedStorageIds(directory: string): Promise<string[]> {
   const keys = [...(await foldersIn(directory)), ...(await storedKeys(directory))];
-  // Those of other objects begin with the name of a class.
+  // The keys of other objects begin with the name of a class.
   return [...new Set(keys)].filter((key) => /^[0-9a-f]{64}$/.test(key)).sort();
 }
 
@@ -45,7 +45,7 @@ async function foldersIn(directory: string): Promise<string[]> {
   }
 }
 
-/** The keys of objects whose files are rows of IndexedDB. */
+/** Returns the keys of objects whose files are rows of IndexedDB. */
 async function storedKeys(directory: string): Promise<string[]> {
   const name = `ctx-storage-files/${directory}`;
   const databases = await indexedDB.databases();
@@ -63,7 +63,7 @@ async function storedKeys(directory: string): Promise<string[]> {
   }
 }
 
-/** The directories of the origin that have been used, on either medium. */
+/** Returns the directories of the origin that have been used, on either medium. */
 export async function storedDirectories(): Promise<string[]> {
   const found = new Set<string>();
   for (const { name } of await indexedDB.databases()) {
@@ -73,7 +73,7 @@ export async function storedDirectories(): Promise<string[]> {
   try {
     for await (const name of (await navigator.storage.getDirectory()).keys()) found.add(name);
   } catch {
-    // This browser has no such files.
+    // The browser has no private file system.
   }
   return [...found].sort();
 }
@@ -81,7 +81,7 @@ export async function storedDirectories(): Promise<string[]> {
 function opened(name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name);
-    // It was removed since: it must not come to exist empty.
+    // The database was removed in the meantime, and opening it must not create an empty one.
     request.onupgradeneeded = () => request.transaction?.abort();
     request.onerror = () => reject(request.error);
     request.onsuccess = () => resolve(request.result);

@@ -1,13 +1,13 @@
-// An example: a class with a classic defect, the same class mended, and the simulation that tells them apart.
+// An example consists of a class with a classic defect, the corrected class, and the simulation that tells them apart.
 
 import type { ClassTable } from '../../../../worker/objects/instance/object-class.ts';
 import { type SimulateOptions, type SimulationReport, simulate } from '../simulate.ts';
 
 export interface Example {
   readonly name: string;
-  /** The seed that finds the defect first. */
+  /** The first seed that finds the defect. */
   readonly seed: string;
-  /** The assertion that fails. */
+  /** The message of the assertion that fails. */
   readonly message: RegExp;
   /** Simulates the class with the defect. */
   broken(run: RunChoice): Promise<SimulationReport>;
@@ -16,10 +16,10 @@ export interface Example {
 
 export type RunChoice = { readonly seed: string } | { readonly runs: number };
 
-/** Short runs: each defect needs few steps. */
+/** The runs are short, because each defect needs only few steps. */
 const STEPS = 10;
 
-/** Both tables have the same interface, so one simulation fits both. */
+/** Makes an example; one simulation fits both classes, because they have the same interface. */
 export function example<Table extends ClassTable>(
   facts: Pick<Example, 'name' | 'seed' | 'message'>,
   broken: Table,

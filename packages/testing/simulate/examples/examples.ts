@@ -1,4 +1,4 @@
-// Ten classic defects of stateful objects, each with the class that mends it.
+// Ten classic defects of stateful objects, each with the class that corrects it.
 
 import type { WebSocket } from '../../../../src/shared/calls/sockets/web-socket.ts';
 import { DurableObject } from '../../../../worker/realm/library/library.ts';
@@ -8,7 +8,7 @@ import { type Example, example } from './example.ts';
 const NAMES = ['a', 'b', 'c'];
 const pause = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
 
-// ---- 1. Lost update: the balance that was read is old when it is written.
+// ---- 1. Lost update: the balance that was read is out of date when it is written.
 
 class LostUpdate extends DurableObject {
   async add(by: number): Promise<number> {
@@ -45,7 +45,7 @@ const lostUpdate = example(
   },
 );
 
-// ---- 2. An alarm that is not idempotent: it runs at least once, so perhaps twice.
+// ---- 2. An alarm that is not idempotent: it runs at least once, so it may run twice.
 
 class PaysTwice extends DurableObject {
   async order(id: string): Promise<void> {
@@ -87,7 +87,7 @@ const alarmTwice = example(
   },
 );
 
-// ---- 3. A cache in memory that is ahead of a write that failed.
+// ---- 3. A cache in memory that contains a write which has failed.
 
 class CacheAhead extends DurableObject {
   names: string[] | undefined;
@@ -163,7 +163,7 @@ const doubleCharge = example(
   },
 );
 
-// ---- 5. A missing `await`: the answer leaves before the work is done.
+// ---- 5. A missing `await`: the answer is sent before the work is done.
 
 class MissingAwait extends DurableObject {
   async note(text: string): Promise<void> {
@@ -196,7 +196,7 @@ const missingAwait = example(
   },
 );
 
-// ---- 6. An unsafe migration: the new version cannot be taken back.
+// ---- 6. An unsafe migration: the previous version cannot read the new form.
 
 class Version1 extends DurableObject {
   async add(id: string): Promise<void> {
@@ -208,7 +208,7 @@ class Version1 extends DurableObject {
   }
 }
 
-/** Moves the items to a key each, so that version 1 does not see them. */
+/** Moves each item to a key of its own, where version 1 does not find it. */
 class UnsafeVersion2 extends Version1 {
   override async add(id: string): Promise<void> {
     await this.move();
@@ -228,7 +228,7 @@ class UnsafeVersion2 extends Version1 {
   }
 }
 
-/** Writes both forms, and moves the items that version 1 has written meanwhile. */
+/** Writes both forms, and moves the items that version 1 has written in the meantime. */
 class SafeVersion2 extends UnsafeVersion2 {
   override async add(id: string): Promise<void> {
     await super.add(id);
@@ -259,13 +259,13 @@ const unsafeMigration = example(
   { broken: [{ List: UnsafeVersion2 }], mended: [{ List: SafeVersion2 }] },
 );
 
-// ---- 7. A reply, or a half of the work, before the write of another object.
+// ---- 7. An answer, or half of the work, before another object has stored its part.
 
 class Account extends DurableObject {
   async balance(): Promise<number> {
     return (await this.ctx.storage.get<number>('balance')) ?? 100;
   }
-  /** Once for each id. */
+  /** Adds the amount once for each id. */
   async add(id: string, by: number): Promise<void> {
     if ((await this.ctx.storage.get(`done ${id}`)) === true) return;
     await this.ctx.storage.put('balance', (await this.balance()) + by);
@@ -324,7 +324,7 @@ const halfTransfer = example(
   },
 );
 
-// ---- 8. State of a socket that is lost with the instance.
+// ---- 8. The state of a socket, which is lost with the instance.
 
 class ForgetsUser extends DurableObject {
   readonly users = new Map<WebSocket, string>();
@@ -387,7 +387,7 @@ const socketState = example(
   },
 );
 
-// ---- 9. `blockConcurrencyWhile` forgotten: calls run before the constructor has loaded the state.
+// ---- 9. A missing `blockConcurrencyWhile`: calls run before the constructor has loaded the state.
 
 class LoadsBeside extends DurableObject {
   next = 1;
@@ -433,7 +433,7 @@ const noBlocking = example(
   },
 );
 
-// ---- 10. The clock moved back: an order by time is not the order of the events.
+// ---- 10. A clock that is set back: the order of times is not the order of events.
 
 class OrdersByClock extends DurableObject {
   async append(text: string): Promise<void> {
@@ -448,7 +448,7 @@ class OrdersByClock extends DurableObject {
       .then((entries) => entries.values());
     return last;
   }
-  /** Appends, and returns the entry that is the last one then. */
+  /** Appends an entry, and returns the one that is then the last. */
   async replace(text: string): Promise<string | undefined> {
     await this.append(text);
     return this.last();
@@ -492,7 +492,10 @@ export const EXAMPLES: readonly Example[] = [
   clockBack,
 ];
 
-/** The digests of runs with these seeds, of an example with timers, alarms, calls between objects and draws. */
+/**
+ * Returns the digests of runs with these seeds, of an example with timers, alarms, calls between objects and random
+ * numbers.
+ */
 export async function digestsOf(seeds: readonly string[]): Promise<string[]> {
   const digests: string[] = [];
   for (const seed of seeds) digests.push((await halfTransfer.mended({ seed })).digest);

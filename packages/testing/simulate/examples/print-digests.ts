@@ -1,4 +1,4 @@
-// Prints the digests of a few runs: a test compares them with those of its own process.
+// Prints the digests of a few runs; a test compares them with those of its own process.
 
 import { digestsOf } from './examples.ts';
 

@@ -1,5 +1,5 @@
-// The catalog of a simulated host when power fails: acknowledged changes are kept, and of the others the first ones,
-// in order.
+// The catalog of a simulated host when power fails: acknowledged changes are kept, and of the later changes some of the
+// first, in order.
 
 import { type CatalogEntry, MemoryCatalog } from '@ctx-storage/worker/objects';
 import type { Random } from './random.ts';
@@ -10,10 +10,10 @@ type Entries = ReadonlyMap<string, CatalogEntry>;
 export class CrashCatalog extends MemoryCatalog {
   readonly #random: Random;
   readonly #turn: () => Promise<void>;
-  /** The possible survivors: the entries that were acknowledged last, and those after each later change. */
+  /** The entries that may survive: those that were acknowledged last, then those after each later change. */
   #possible: Entries[];
 
-  /** `turn` is a turn of the event loop. */
+  /** `turn` waits for a turn of the event loop. */
   constructor(random: Random, entries: Entries = new Map(), turn = turnOfEventLoop) {
     super();
     this.#random = random;
@@ -22,7 +22,7 @@ export class CrashCatalog extends MemoryCatalog {
     this.#possible = [new Map(entries)];
   }
 
-  /** The catalog when power is back. */
+  /** Returns the catalog as it may be when power is back. */
   afterLoss(): CrashCatalog {
     return new CrashCatalog(this.#random, this.#random.pick(this.#possible), this.#turn);
   }
@@ -58,7 +58,7 @@ export class CrashCatalog extends MemoryCatalog {
     await this.#durable();
   }
 
-  /** Waits until the last change is durable, and with it all before. */
+  /** Waits until the last change is durable, and all changes before it. */
   async #durable(): Promise<void> {
     const reached: Entries = new Map(this.entries);
     this.#possible.push(reached);

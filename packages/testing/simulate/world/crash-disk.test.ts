@@ -8,7 +8,7 @@ function bytes(...values: number[]): Uint8Array {
   return new Uint8Array(values);
 }
 
-/** The content of a file as text; null if it does not exist. */
+/** Returns the content of a file as text; null if the file does not exist. */
 async function contentOf(disk: CrashDisk, name: string): Promise<string | null> {
   if (!(await disk.names()).includes(name)) return null;
   const file = await disk.open(name);
@@ -18,7 +18,7 @@ async function contentOf(disk: CrashDisk, name: string): Promise<string | null> 
   return target.join();
 }
 
-/** The contents that power failures leave of a file. */
+/** Returns the contents of a file that power failures may leave. */
 async function afterLosses(disk: CrashDisk, name: string): Promise<Set<string | null>> {
   const found = new Set<string | null>();
   for (let i = 0; i < SAMPLES; i++) found.add(await contentOf(disk.afterLoss(), name));

@@ -1,11 +1,11 @@
-// A disk that does the worst the contract of files allows: it loses power, fails and fills up.
+// A disk that behaves as badly as the contract of files allows: it loses power, fails and fills up.
 //
 // When power fails, each byte that was written and not flushed is old or new, in any order of the writes. Truncations
 // may be lost. A file that was never flushed may be missing, and a removed file may exist again. Any call can fail
 // after part of its effect; a flush that fails may have dropped its writes, and later successful flushes do not store
-// them. A truncated file keeps its space until it is closed. A file has one holder; use after close, and a full disk
-// whose space an emptied file keeps, are recorded as violations, which fail the simulation even if the error is
-// caught.
+// them. A truncated file keeps its space until it is closed. A file has one holder. Using a file after its close, and a
+// full disk whose space an emptied file keeps, are recorded as violations, which fail the simulation even if the error
+// is caught.
 
 import { storageError } from '@ctx-storage/core/errors';
 import {
@@ -21,13 +21,13 @@ import { turnOfEventLoop } from './settle.ts';
 export interface DiskOptions {
   /** When all flushes end: inside the call, or in a later turn. */
   readonly flush: 'now' | 'late';
-  /** The power that it shares with other disks. @default its own */
+  /** The power supply that it shares with other disks. @default its own */
   readonly power?: Power;
-  /** A turn of the event loop, for late calls. @default the platform's */
+  /** Waits for a turn of the event loop, for late calls. @default the platform's */
   readonly turn?: () => Promise<void>;
 }
 
-/** Power goes off during a call, after so many others; below zero, it is off. */
+/** The power supply: it fails during a call, after this many others; below zero, it is off. */
 export interface Power {
   callsLeft: number;
 }
@@ -48,19 +48,19 @@ export type SimulatedDisk = FileDirectory &
     | 'usedBytes'
   > & { afterLoss(): SimulatedDisk };
 
-/** An injected fault. */
+/** A fault that will be injected. */
 interface Fault {
   readonly code: 'IO' | 'DISK_FULL';
-  /** Calls before the first that fails. */
+  /** The number of calls before the first that fails. */
   callsLeft: number;
-  /** Number of calls that fail then. */
+  /** The number of calls that then fail. */
   times: number;
 }
 
 /** The space of an open file: its largest size since it was opened. */
 interface Space {
   bytes: number;
-  /** The file was emptied on purpose, and nothing was written since. */
+  /** True if the file was emptied on purpose, and nothing was written since. */
   isEmptied: boolean;
 }
 
@@ -68,24 +68,24 @@ type Call = 'open' | 'names' | 'remove' | 'read' | 'write' | 'truncate' | 'size'
 
 const NEEDS_ROOM: ReadonlySet<Call> = new Set(['open', 'write', 'truncate', 'flush']);
 
-/** Upper bound of turns of the event loop for a late call. */
+/** The largest number of turns of the event loop that a late call takes. */
 const LATE_TURNS_MAX = 3;
 
 export class CrashDisk implements FileDirectory {
   readonly #random: Random;
   readonly #options: DiskOptions;
-  /** The directory as programs see it, and as it is stored. */
+  /** The directory as programs see it. `#stored` is the directory that a power failure leaves. */
   readonly #seen = new Map<string, DiskFile>();
   readonly #stored = new Map<string, DiskFile>();
   readonly #held = new Map<string, Space>();
   readonly #power: Power;
   #fault: Fault | null = null;
   #order = 0;
-  /** Limit for the size of all files together. */
+  /** The limit for the size of all files together. */
   capacityBytes = Number.POSITIVE_INFINITY;
-  /** Forbidden uses that happened. */
+  /** Forbidden uses that have happened. */
   readonly violations: string[] = [];
-  /** Number of calls that failed by an injected fault or a full disk. */
+  /** The number of calls that failed by an injected fault or a full disk. */
   failedCalls = 0;
 
   constructor(random: Random, options: DiskOptions = { flush: 'now' }) {
@@ -98,12 +98,12 @@ export class CrashDisk implements FileDirectory {
     return this.#power.callsLeft < 0;
   }
 
-  /** True if a write may meet a full disk: its room is bounded, or such a fault is to come. */
+  /** Whether a write may fail with a full disk: the capacity is limited, or such a fault will be injected. */
   get mayBeFull(): boolean {
     return this.capacityBytes !== Number.POSITIVE_INFINITY || this.#fault?.code === 'DISK_FULL';
   }
 
-  /** Loses power during a call, after `calls` others. Power that is off stays off. */
+  /** Loses power during the call that follows `calls` others. If power is already off, it stays off. */
   powerOffAfter(calls: number): void {
     if (!this.isOff) this.#power.callsLeft = calls;
   }
@@ -117,7 +117,7 @@ export class CrashDisk implements FileDirectory {
     this.#fault = { code, callsLeft: calls, times };
   }
 
-  /** From now on, nothing fails, power stays on, and there is space. */
+  /** Ends all faults: from now on nothing fails, power stays on, and there is space. */
   heal(): void {
     this.#fault = null;
     this.#power.callsLeft = Number.POSITIVE_INFINITY;
@@ -132,7 +132,7 @@ export class CrashDisk implements FileDirectory {
     return used;
   }
 
-  /** The files that are not empty, so that one can be damaged. */
+  /** Returns the files that are not empty, so that one can be damaged. */
   contents(): Map<string, DiskFile> {
     return new Map([...this.#seen].filter(([, file]) => file.sizeBytes > 0));
   }
@@ -143,7 +143,7 @@ export class CrashDisk implements FileDirectory {
     this.#stored.delete(name);
   }
 
-  /** The disk when power is back: one of the many possible disks, another one at each call. */
+  /** Returns the disk as it may be when power is back. Each call returns another one of the many possibilities. */
   afterLoss(options = this.#optionsOfOne()): CrashDisk {
     const next = new CrashDisk(this.#random, options);
     const names = this.#survivingNames();
@@ -255,7 +255,7 @@ export class CrashDisk implements FileDirectory {
       file.flushed(covered);
       if (this.#seen.get(name) === file) this.#stored.set(name, file);
     };
-    // A flush that fails, or is interrupted by a power failure, may have stored or dropped the writes it covers.
+    // A flush that fails, or that a power failure interrupts, may have stored or dropped the writes it covers.
     use('flush', () => {
       const outcome = this.#random.below(3);
       if (outcome === 0) end();
@@ -289,7 +289,7 @@ export class CrashDisk implements FileDirectory {
     throw storageError(fault.code, `${call}: an injected fault.`);
   }
 
-  /** For a disk with a power of its own. */
+  /** Returns the options of a new disk with a power supply of its own. */
   #optionsOfOne(): DiskOptions {
     const { flush, turn } = this.#options;
     return { flush, ...(turn && { turn }) };

@@ -1,4 +1,4 @@
-// The files of all objects of a simulated host: one disk per object. Power fails for all at once.
+// The files of all objects of a simulated host, with one disk for each object. Power fails for all at once.
 
 import type { ObjectMedium } from '@ctx-storage/worker/engine';
 import { CrashDisk, type DiskOptions, type Power } from './crash-disk.ts';
@@ -10,7 +10,7 @@ export class CrashMedium implements ObjectMedium {
   readonly #power: Power = { callsLeft: Number.POSITIVE_INFINITY };
   readonly #options: DiskOptions;
   readonly #disks = new Map<string, CrashDisk>();
-  /** On disks that were removed. */
+  /** The failed calls on disks that were removed since. */
   #failedCalls = 0;
 
   constructor(random: Random, options: DiskOptions) {
@@ -23,7 +23,7 @@ export class CrashMedium implements ObjectMedium {
     return [...this.#disks.values()];
   }
 
-  /** Number of calls that failed by an injected fault or a full disk. */
+  /** The number of calls that failed by an injected fault or a full disk. */
   get failedCalls(): number {
     return this.disks.reduce((sum, disk) => sum + disk.failedCalls, this.#failedCalls);
   }
@@ -53,7 +53,7 @@ export class CrashMedium implements ObjectMedium {
     return new Map([...contents].map(([name, { sizeBytes }]) => [name, sizeBytes]));
   }
 
-  /** The bytes of all files, by the keys of their objects. */
+  /** Returns the bytes of all files, by the keys of their objects. */
   contents(): Map<string, Map<string, Uint8Array>> {
     const bytesOf = (file: DiskFile) => {
       const bytes = new Uint8Array(file.sizeBytes);
@@ -72,18 +72,21 @@ export class CrashMedium implements ObjectMedium {
     this.#power.callsLeft = -1;
   }
 
-  /** Loses power during a call, after `calls` others, of whichever object. Power that is off stays off. */
+  /**
+   * Loses power during the call that follows `calls` others, on any object's disk. If power is already off, it stays
+   * off.
+   */
   powerOffAfter(calls: number): void {
     if (!this.isOff) this.#power.callsLeft = calls;
   }
 
-  /** From now on, nothing fails, power stays on, and there is space. */
+  /** Ends all faults: from now on nothing fails, power stays on, and there is space. */
   heal(): void {
     this.#power.callsLeft = Number.POSITIVE_INFINITY;
     for (const disk of this.#disks.values()) disk.heal();
   }
 
-  /** The files when power is back. */
+  /** Returns the files as they may be when power is back. */
   afterLoss(): CrashMedium {
     const next = new CrashMedium(this.#random, this.#options);
     for (const [key, disk] of this.#disks) next.#disks.set(key, disk.afterLoss(next.#options));

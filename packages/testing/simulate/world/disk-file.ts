@@ -1,37 +1,40 @@
 // One file of the simulated disk, and its content after a power failure.
 //
-// Every change since the last flush is kept with the bytes it replaced, so that the flushed bytes can be
-// recovered. A change that a failed flush has dropped is kept for good, with all later changes. The disks
-// before and after a power failure share contents, which are copied on write.
+// Every change since the last flush is kept with the bytes it replaced, so that the flushed bytes can be recovered. A
+// change that a failed flush has dropped is kept permanently, with all later changes. The disks before and after a
+// power failure share contents, which are copied on write.
 //
-// Knows nothing of names, handles or faults.
+// This module knows nothing of names, handles or faults.
 
 import type { Random } from './random.ts';
 
 /** A write or a truncation, with the bytes to undo it. */
 interface Change {
-  /** Its position in the order of all changes of the disk. */
+  /** The position of the change in the order of all changes of the disk. */
   readonly order: number;
   readonly offset: number;
-  /** The bytes written; null for a truncation to `offset`. */
+  /** The written bytes; null for a truncation to `offset`. */
   readonly bytes: Uint8Array | null;
-  /** The bytes before the change, from `offset` on: those overwritten, or all to the old end. */
+  /** The bytes before the change, from `offset` on: those that were overwritten, or all to the old end of the file. */
   readonly replaced: Uint8Array;
   readonly sizeBefore: number;
-  /** `dropped`: a flush failed and gave it up; programs see it, and no later flush stores it. */
+  /**
+   * Whether the change is stored. `dropped` means that a flush failed and gave it up: programs see it, and no later
+   * flush stores it.
+   */
   state: 'dirty' | 'flushed' | 'dropped';
 }
 
-/** A change, or a part of one, that reached the disk. */
+/** A change, or a part of one, that has reached the disk. */
 interface Piece {
   readonly offset: number;
   readonly bytes: Uint8Array | null;
 }
 
-/** Which unflushed changes of a file survive. */
+/** Which unflushed changes of a file survive a power failure. */
 export type Fate =
   | { readonly kind: 'all' | 'none' | 'pieces' | 'shuffled' }
-  /** Those before this one, in order; this one is torn. */
+  /** All changes before the one with this number survive, and that one is torn. */
   | { readonly kind: 'until'; readonly order: number };
 
 const SECTOR_BYTES = 512;
@@ -41,7 +44,10 @@ export class DiskFile {
   #size: number;
   #isShared: boolean;
   #changes: Change[] = [];
-  /** Number of changes that are kept no longer, because they are stored; late flushes refer to it. */
+  /**
+   * The number of changes that were stored and forgotten; late flushes need it, because they count from the first
+   * change.
+   */
   #flushed = 0;
 
   constructor(bytes: Uint8Array = new Uint8Array(), size = bytes.length) {
@@ -58,7 +64,7 @@ export class DiskFile {
     return this.#changes.length === 0;
   }
 
-  /** The order of each change that is not flushed. */
+  /** The order number of each change that is not flushed. */
   get unflushed(): number[] {
     return this.#changes.filter(({ state }) => state !== 'flushed').map(({ order }) => order);
   }
@@ -79,7 +85,9 @@ export class DiskFile {
     this.#resize(sizeBytes);
   }
 
-  /** The changes that a flush covers if it begins now; `flushed` is called with it at the end. */
+  /**
+   * Returns the number of changes that a flush covers if it begins now; the end of the flush passes it to `flushed`.
+   */
   covered(): number {
     return this.#flushed + this.#changes.length;
   }
@@ -92,12 +100,12 @@ export class DiskFile {
     }
   }
 
-  /** A flush failed and dropped the changes it covers. */
+  /** Records that a flush failed and dropped the changes it covers. */
   dropped(covered: number): void {
     this.#settle(covered, 'dropped');
   }
 
-  /** The file after a power failure. */
+  /** Returns the file after a power failure. */
   survivor(fate: Fate, random: Random): DiskFile {
     this.#isShared = true;
     const survivor = new DiskFile(this.#bytes, this.#size);
@@ -106,7 +114,7 @@ export class DiskFile {
       survivor.#put(replaced, offset);
       survivor.#resize(sizeBefore);
     }
-    // Flushed bytes survive in their place, whatever happens to changes dropped before them.
+    // Flushed bytes survive in their place, whatever happens to earlier changes that were dropped.
     const ofLast = this.#changes.findLastIndex(({ state }) => state === 'flushed') + 1;
     const kept = this.#changes.slice(0, ofLast).flatMap((change) => {
       const survives = change.state === 'flushed' || (fate.kind !== 'none' && random.onceIn(3));
@@ -120,13 +128,13 @@ export class DiskFile {
     return survivor;
   }
 
-  /** Damages stored bytes: no flush or undo knows of it. */
+  /** Damages stored bytes, which no flush or undo changes. */
   spoil(change: (bytes: Uint8Array) => void): void {
     this.#own(this.#size);
     change(this.#bytes.subarray(0, this.#size));
   }
 
-  /** Damages the file by cutting it. */
+  /** Damages the file by truncating it. */
   cut(sizeBytes: number): void {
     this.#resize(sizeBytes);
   }
@@ -158,7 +166,7 @@ export class DiskFile {
     this.#size = sizeBytes;
   }
 
-  /** Copies shared bytes, and reserves space; the bytes after the end are zeros. */
+  /** Copies bytes that are shared with another file, and makes room up to a size; the bytes after the end are zeros. */
   #own(sizeBytes: number): void {
     if (!this.#isShared && sizeBytes <= this.#bytes.length) return;
     const isGrowing = sizeBytes > this.#bytes.length;
@@ -170,7 +178,7 @@ export class DiskFile {
   }
 }
 
-/** The pieces of unflushed changes that survive. */
+/** Returns the pieces of unflushed changes that survive. */
 function surviving(changes: readonly Change[], fate: Fate, random: Random): Piece[] {
   if (fate.kind === 'none' || fate.kind === 'all') return [];
   if (fate.kind === 'until') {
@@ -186,7 +194,7 @@ function surviving(changes: readonly Change[], fate: Fate, random: Random): Piec
   return fate.kind === 'shuffled' ? random.shuffle(pieces) : pieces;
 }
 
-/** Cuts a change at any byte, sometimes at sectors. */
+/** Splits a change at any byte, or sometimes at sectors. */
 function cut({ offset, bytes }: Change, random: Random): Piece[] {
   if (bytes === null) return [{ offset, bytes }];
   const cuts = new Set([bytes.length]);
@@ -205,7 +213,7 @@ function cut({ offset, bytes }: Change, random: Random): Piece[] {
   return pieces;
 }
 
-/** The beginning of a change, or all of it, or nothing. */
+/** Returns the beginning of a change, or all of it, or nothing. */
 function torn({ offset, bytes }: Change, random: Random): Piece[] {
   if (bytes === null) return random.onceIn(2) ? [{ offset, bytes }] : [];
   return [{ offset, bytes: bytes.subarray(0, random.below(bytes.length + 1)) }];

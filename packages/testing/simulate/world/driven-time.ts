@@ -1,5 +1,5 @@
-// The system's time of a simulated host: it stands still until it is moved, then runs due timers. Its wall clock may
-// be set, which its timers do not notice.
+// The system's time of a simulated host. It stands still until it is advanced, which runs due timers. Its wall clock
+// can be set separately, which does not affect timers.
 
 import type { SystemTime } from '@ctx-storage/worker/objects';
 
@@ -10,7 +10,7 @@ interface Timer {
 
 export class DrivenTime implements SystemTime {
   #nowMs: number;
-  /** How far the wall clock was set forward. */
+  /** How far the wall clock was set forward, in milliseconds. */
   #aheadMs = 0;
   #timers: Timer[] = [];
 
@@ -26,7 +26,7 @@ export class DrivenTime implements SystemTime {
     return this.#nowMs;
   }
 
-  /** Sets the wall clock forward, or back. */
+  /** Sets the wall clock forward, or back if the number is negative. */
   step(byMs: number): void {
     this.#aheadMs += byMs;
   }
@@ -39,13 +39,13 @@ export class DrivenTime implements SystemTime {
     };
   }
 
-  /** How long until the first timer is due; undefined when none is set. */
+  /** The time until the first timer is due; undefined when none is set. */
   get nextMs(): number | undefined {
     if (this.#timers.length === 0) return undefined;
     return Math.max(0, Math.min(...this.#timers.map(({ dueMs }) => dueMs)) - this.#nowMs);
   }
 
-  /** Moves the time; `turn` lets the event loop turn after each timer. */
+  /** Advances the time; `turn` lets the event loop turn after each timer. */
   async advance(durationMs: number, turn: () => Promise<void>): Promise<void> {
     const endMs = this.#nowMs + durationMs;
     for (;;) {

@@ -1,4 +1,4 @@
-// Turns of the event loop that a simulation takes one by one, in the order in which they were requested.
+// Turns of the event loop that a simulation runs one by one, in the order in which they were requested.
 //
 // Invariant: between two turns, all microtasks have run.
 
@@ -7,18 +7,18 @@ import { turnOfEventLoop } from './settle.ts';
 
 export class DrivenTurns implements Turns {
   #tasks: (() => void)[] = [];
-  /** How many turns were taken. */
+  /** The number of turns that have run. */
   count = 0;
 
-  // A function that is passed on as it is.
+  // This is a property and not a method, because it is passed on as a function.
   readonly nextTurn = (task: () => void): void => {
     this.#tasks.push(task);
   };
 
-  /** A turn of its own, as a promise. */
+  /** Resolves in a turn of its own. */
   readonly turn = (): Promise<void> => new Promise((resolve) => this.nextTurn(resolve));
 
-  /** Takes the next turn, with its microtasks; false when none was requested. */
+  /** Runs the next turn with its microtasks. Returns false if none was requested. */
   async take(): Promise<boolean> {
     const task = this.#tasks.shift();
     if (task === undefined) return false;

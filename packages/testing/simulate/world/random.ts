@@ -1,4 +1,4 @@
-// Random numbers from a seed: the same seed gives the same round.
+// Random numbers from a seed; the same seed gives the same numbers.
 
 export class Random {
   #state = 0;
@@ -9,7 +9,7 @@ export class Random {
 
   /** Starts again from this seed. */
   reseed(seed: number): void {
-    // Adjacent seeds must not give similar rounds.
+    // The seed is scrambled, so that adjacent seeds do not give similar rounds.
     this.#state = Math.imul(seed + 1, 0x9e3779b1) >>> 0 || 1;
     for (let i = 0; i < 4; i++) this.uint32();
   }
@@ -23,12 +23,12 @@ export class Random {
     return this.#state;
   }
 
-  /** An integer from 0 to `bound - 1`. */
+  /** Returns an integer from 0 to `bound - 1`. */
   below(bound: number): number {
     return this.uint32() % bound;
   }
 
-  /** True about once in `count` times. */
+  /** Returns true about once in `count` times. */
   onceIn(count: number): boolean {
     return this.below(count) === 0;
   }
@@ -37,7 +37,7 @@ export class Random {
     return items[this.below(items.length)]!;
   }
 
-  /** The items in any order. */
+  /** Returns the items in random order. */
   shuffle<T>(items: readonly T[]): T[] {
     const shuffled = [...items];
     for (let i = shuffled.length - 1; i > 0; i--) {

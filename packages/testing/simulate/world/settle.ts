@@ -1,30 +1,32 @@
-// Promises that callers hold must settle, whatever happens to the object: a call that hangs is a
-// failure, even if no data is lost.
+// Checks that promises which callers hold settle, whatever happens to the object. A call that hangs is a failure, even
+// if no data is lost.
 //
-// The bound is counted in turns of the event loop, not in time, so that a slow machine changes
-// nothing.
+// The bound is counted in turns of the event loop, not in time, so a slow machine changes nothing.
 
-// Taken before a host replaces the realm's timers.
+// This timer is the platform's, because a host replaces the timers of its realm later.
 const { setImmediate } = globalThis;
 
-/** Upper bound of turns for everything that waits for nothing outside the process. */
+/** The largest number of turns for everything that waits for nothing outside the process. */
 export const TURNS_MAX = 200;
 
-/** The same for work that may read all of an object's history: each read of a row may take turns. */
+/**
+ * The largest number of turns for work that may read all of an object's history, because each read of a row may take
+ * turns.
+ */
 export const HISTORY_TURNS_MAX = 10 * TURNS_MAX;
 
 export function turnOfEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Promises did not settle within the bound. */
+/** Thrown if promises did not settle within the bound. */
 export class NeverSettled extends Error {
   constructor(labels: readonly string[], turns: number) {
     super(`not settled within ${turns} turns: ${labels.join(', ')}`);
   }
 }
 
-/** Drives everything else for one turn. */
+/** Runs everything else for one turn. */
 type Turn = () => void | Promise<void>;
 
 export class SettleChecker {
@@ -39,14 +41,13 @@ export class SettleChecker {
     return promise;
   }
 
-  /** Labels of the promises that have not settled, in order of the calls. */
+  /** The labels of the promises that have not settled, in the order of the calls. */
   get pending(): string[] {
     return [...this.#pending.values()];
   }
 
   /**
-   * Turns the event loop until every watched promise has settled. `turn` drives work that does not
-   * proceed by itself.
+   * Turns the event loop until every watched promise has settled. `turn` runs work that does not proceed by itself.
    *
    * @throws NeverSettled, with the labels of the rest
    */
@@ -58,7 +59,7 @@ export class SettleChecker {
     }
   }
 
-  /** The same for the promises with one label. */
+  /** Turns the event loop until the promises with this label have settled. @throws NeverSettled */
   async settled(label: string, turn: Turn = () => {}): Promise<void> {
     for (let turns = 0; this.pending.includes(label); turns++) {
       if (turns >= TURNS_MAX) throw new NeverSettled([label], TURNS_MAX);
@@ -68,10 +69,10 @@ export class SettleChecker {
   }
 }
 
-/** Microtasks to wait for work that ends in this turn, before the event loop turns. */
+/** The largest number of microtasks to wait for work that ends in this turn, before the event loop turns. */
 const MICROTASKS_MAX = 30;
 
-/** The outcome of one promise; drives turns meanwhile. @throws NeverSettled */
+/** Returns the outcome of one promise, and runs turns meanwhile. @throws NeverSettled */
 export async function settled<T>(
   label: string,
   promise: Promise<T>,
@@ -92,7 +93,7 @@ export async function settled<T>(
   return promise;
 }
 
-/** The outcome, as a promise, of an action that may be synchronous or asynchronous. */
+/** Returns the outcome of an action, which may be synchronous or asynchronous, as a promise. */
 export async function promised<T>(action: () => T | PromiseLike<T>): Promise<T> {
   return action();
 }

@@ -1,6 +1,6 @@
 // Finds a short list of steps that still fails, by leaving out smaller and smaller parts.
 
-/** Upper bound of rounds. */
+/** The largest number of rounds that are run to shrink a failure. */
 const TRIES_MAX = 120;
 
 export async function shrink<Step>(
