@@ -17,8 +17,8 @@ import { CrashMedium } from '../simulate/world/crash-medium.ts';
 import { DrivenTime } from '../simulate/world/driven-time.ts';
 import { Random } from '../simulate/world/random.ts';
 import { SettleChecker, turnOfEventLoop } from '../simulate/world/settle.ts';
-import { AlarmedClass, type AlarmProbe, type Marked } from './alarmed-class.ts';
-import { inStep, SimulationFailure } from './history.ts';
+import { AlarmedClass, type AlarmProbe, type MarkedState } from './alarmed-class.ts';
+import { SimulationFailure, withStep } from './history.ts';
 import { kindsOf } from './plan.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
@@ -28,7 +28,7 @@ const IDLE_MS = 300;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** The longest time until a host notices that the wall clock was set. */
-const NOTICED_MS = 60_000;
+const CLOCK_NOTICED_MS = 60_000;
 const START_MS = Date.UTC(2030, 0, 1);
 
 const STEPS = {
@@ -73,7 +73,7 @@ class Expected {
   /** The alarms that may be stored; null means none. */
   possible = new Set<number | null>([null]);
   /** The states to which the object can be restored. */
-  marked: Marked[] = [];
+  marked: MarkedState[] = [];
   /** The number of coming runs of its alarm that must fail. */
   failures = 0;
   /** The last run of its alarm, if it failed and this host must repeat it. */
@@ -84,7 +84,7 @@ class Expected {
   restored: number | null | undefined;
 
   /** Records that one of these alarms is stored now, and forgets what was known of earlier runs. */
-  becomes(...alarms: readonly (number | null)[]): void {
+  expectOnly(...alarms: readonly (number | null)[]): void {
     this.possible = new Set(alarms);
     this.failed = null;
     this.dueSinceMs = null;
@@ -92,7 +92,7 @@ class Expected {
   }
 
   /** The stored alarm if there is only one possibility; otherwise undefined. */
-  get certain(): number | null | undefined {
+  get certainAlarm(): number | null | undefined {
     return this.possible.size === 1 ? [...this.possible][0] : undefined;
   }
 }
@@ -138,13 +138,13 @@ export class AlarmSimulation {
         this.#random.reseed(seed);
         try {
           await this.#perform(kind);
-          await this.#quiet();
+          await this.#waitUntilQuiet();
           this.#check();
         } catch (error) {
-          throw inStep(error, index, kind);
+          throw withStep(error, index, kind);
         }
       }
-      await this.#end();
+      await this.#expectAllToRing();
     } finally {
       this.#isEnding = true;
       this.#medium.powerOff();
@@ -162,23 +162,23 @@ export class AlarmSimulation {
       case 'set': {
         const timeMs =
           this.#time.now() + random.pick([-1000, 0, 10, 500, 5000, 100_000, HOUR_MS, DAY_MS]);
-        expected.becomes((await this.#call(name, (stub) => stub.set(timeMs))) as number);
+        expected.expectOnly((await this.#call(name, (stub) => stub.set(timeMs))) as number);
         return;
       }
       case 'unset':
         await this.#call(name, (stub) => stub.unset());
-        return expected.becomes(null);
+        return expected.expectOnly(null);
       case 'read': {
         const alarm = (await this.#call(name, (stub) => stub.read())) as number | null;
         if (!expected.possible.has(alarm)) {
           this.#violations.push(`${name} has the alarm ${alarm}, not ${textOf(expected)}`);
-        } else if (expected.certain === undefined) expected.becomes(alarm);
+        } else if (expected.certainAlarm === undefined) expected.expectOnly(alarm);
         return;
       }
       case 'mark': {
         const marked = (await this.#call(name, (stub) =>
           stub.mark(`${random.uint32()}`),
-        )) as Marked;
+        )) as MarkedState;
         expected.marked.push(marked);
         return;
       }
@@ -189,7 +189,7 @@ export class AlarmSimulation {
         await this.#settled('restore', handle.restore(to.bookmark));
         await this.#settled('close', Promise.resolve(handle.close()));
         this.totals.restores++;
-        return expected.becomes(to.alarm);
+        return expected.expectOnly(to.alarm);
       }
       case 'restoreLater': {
         const to = random.pick([...expected.marked, undefined]);
@@ -203,14 +203,14 @@ export class AlarmSimulation {
           await this.#evict(name);
           await this.#call(name, (stub) => stub.read());
         }
-        return expected.becomes(to.alarm, ...(this.#hasRung.has(name) ? [null] : []));
+        return expected.expectOnly(to.alarm, ...(this.#rungObjects.has(name) ? [null] : []));
       }
       case 'exported': {
-        const { certain } = expected;
-        if (certain === undefined) return;
+        const { certainAlarm } = expected;
+        if (certainAlarm === undefined) return;
         const handle = await this.#settled('storage', this.#objects.storage(this.#plainStub(name)));
         const bytes = await this.#settled('export', handle.exportDatabase());
-        this.#exported = { bytes, alarm: certain };
+        this.#exported = { bytes, alarm: certainAlarm };
         return this.#settled('close', Promise.resolve(handle.close()));
       }
       case 'imported': {
@@ -218,7 +218,7 @@ export class AlarmSimulation {
         const handle = await this.#settled('storage', this.#objects.storage(this.#plainStub(name)));
         await this.#settled('import', handle.importDatabase(this.#exported.bytes.slice()));
         await this.#settled('close', Promise.resolve(handle.close()));
-        return expected.becomes(this.#exported.alarm);
+        return expected.expectOnly(this.#exported.alarm);
       }
       case 'fail':
         expected.failures = 1 + random.below(3);
@@ -243,9 +243,11 @@ export class AlarmSimulation {
         this.#forgetWaits(name);
         expected.marked = [];
         expected.failures = 0;
-        return expected.becomes(null);
+        return expected.expectOnly(null);
       case 'time':
-        return this.#advance(random.pick([1, IDLE_MS, 3000, 10_000, NOTICED_MS + 1000, 150_000]));
+        return this.#advance(
+          random.pick([1, IDLE_MS, 3000, 10_000, CLOCK_NOTICED_MS + 1000, 150_000]),
+        );
       case 'clockStep': {
         const stepMs = 1 + random.below(random.pick([10_000, HOUR_MS, DAY_MS, 40 * DAY_MS]));
         this.#time.step(random.pick([-1, 1]) * stepMs);
@@ -258,18 +260,18 @@ export class AlarmSimulation {
         await this.#settled('close', this.#objects.close());
         return this.#start();
       case 'loss':
-        return this.#lose(name);
+        return this.#losePower(name);
     }
   }
 
   // ---- Time.
 
   /** The objects whose alarm has rung in this step. */
-  readonly #hasRung = new Set<string>();
+  readonly #rungObjects = new Set<string>();
 
   async #advance(durationMs: number): Promise<void> {
-    this.#hasRung.clear();
-    await this.#time.advance(durationMs, () => this.#quiet());
+    this.#rungObjects.clear();
+    await this.#time.advance(durationMs, () => this.#waitUntilQuiet());
   }
 
   /** Evicts the object, unless it waits for a timer. */
@@ -279,7 +281,7 @@ export class AlarmSimulation {
   }
 
   /** Turns the event loop until no handler runs and all results of handlers are durable. */
-  async #quiet(): Promise<void> {
+  async #waitUntilQuiet(): Promise<void> {
     do await turns();
     while (this.#handlers > 0 && !this.#isEnding);
     await turns(); // a run that has failed is scheduled again
@@ -311,7 +313,7 @@ export class AlarmSimulation {
   }
 
   /** Lets power fail during a change, or while alarms ring. */
-  async #lose(name: string): Promise<void> {
+  async #losePower(name: string): Promise<void> {
     const random = this.#random;
     const expected = this.#expected.get(name)!;
     this.totals.crashes++;
@@ -329,7 +331,7 @@ export class AlarmSimulation {
         each.failed = null;
       }
       this.#mayLoseRings = true;
-      await this.#time.advance(random.pick([10, 5000, NOTICED_MS + 1000]), async () => {
+      await this.#time.advance(random.pick([10, 5000, CLOCK_NOTICED_MS + 1000]), async () => {
         for (let i = 0; i < 6; i++) {
           off();
           await turnOfEventLoop();
@@ -404,11 +406,12 @@ export class AlarmSimulation {
   #probe(): AlarmProbe {
     return {
       elapsed: () => this.#time.elapsed(),
-      rings: (id, ...run) => this.#rings(NAMES.find((name) => this.#idOf(name) === id)!, ...run),
-      handled: () => {
+      alarmRings: (id, ...run) =>
+        this.#rings(NAMES.find((name) => this.#idOf(name) === id)!, ...run),
+      handlerEnded: () => {
         this.#handlers--;
       },
-      fires: (dueMs) => {
+      timerFires: (dueMs) => {
         if (this.#isEnding) return;
         const lateMs = this.#time.elapsed() - dueMs;
         if (lateMs !== 0) this.#violations.push(`a timer fires ${lateMs} ms late`);
@@ -426,7 +429,7 @@ export class AlarmSimulation {
       this.#violations.push(`the alarm ${scheduledTime} of ${name} ${what}`);
     };
     this.totals.rings++;
-    this.#hasRung.add(name);
+    this.#rungObjects.add(name);
     if (!possible.has(scheduledTime)) wrong(`rings, but ${textOf(expected)} is stored`);
     if (retryCount === 0 && nowMs < scheduledTime) wrong(`rings early, at ${nowMs}`);
     if (failed !== null && !this.#mayLoseRings) {
@@ -452,14 +455,14 @@ export class AlarmSimulation {
   #check(): void {
     const elapsedMs = this.#time.elapsed();
     for (const [name, expected] of this.#expected) {
-      const { certain, failed } = expected;
+      const { certainAlarm, failed } = expected;
       if (failed !== null) {
         const lastMs = failed.atMs + 2500 * 2 ** failed.retryCount + 1;
         if (elapsedMs > lastMs) this.#violations.push(`the alarm of ${name} is not repeated`);
-      } else if (typeof certain === 'number' && certain <= this.#time.now()) {
+      } else if (typeof certainAlarm === 'number' && certainAlarm <= this.#time.now()) {
         expected.dueSinceMs ??= elapsedMs;
-        if (elapsedMs > expected.dueSinceMs + NOTICED_MS) {
-          this.#violations.push(`the alarm ${certain} of ${name} does not ring`);
+        if (elapsedMs > expected.dueSinceMs + CLOCK_NOTICED_MS) {
+          this.#violations.push(`the alarm ${certainAlarm} of ${name} does not ring`);
         }
       }
     }
@@ -472,17 +475,17 @@ export class AlarmSimulation {
   }
 
   /** Advances the wall clock beyond every alarm, so that all of them must ring. */
-  async #end(): Promise<void> {
+  async #expectAllToRing(): Promise<void> {
     for (const expected of this.#expected.values()) expected.failures = 0;
     this.#time.step(400 * DAY_MS);
     for (let i = 0; i < 4; i++) {
-      await this.#advance(NOTICED_MS + 1000);
-      await this.#quiet();
+      await this.#advance(CLOCK_NOTICED_MS + 1000);
+      await this.#waitUntilQuiet();
       this.#check();
     }
     for (const [name, expected] of this.#expected) {
       const alarm = await this.#call(name, (stub) => stub.read());
-      if (alarm !== null || typeof expected.certain === 'number') {
+      if (alarm !== null || typeof expected.certainAlarm === 'number') {
         throw new SimulationFailure(`at the end, ${name} has the alarm ${alarm}`);
       }
     }

@@ -3,7 +3,7 @@
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 
 /** A state to which an object can be restored: its bookmark, and the alarm in it. */
-export interface Marked {
+export interface MarkedState {
   readonly bookmark: string;
   readonly alarm: number | null;
 }
@@ -15,11 +15,11 @@ export interface AlarmProbe {
    * Reports that the alarm of an object rings; the object is known by its id, because a lost catalog has lost its name.
    * @throws if the handler must fail
    */
-  rings(id: string, scheduledTime: number, retryCount: number): void;
+  alarmRings(id: string, scheduledTime: number, retryCount: number): void;
   /** Reports that a handler has ended and waits for nothing more. */
-  handled(): void;
+  handlerEnded(): void;
   /** Reports that a timer which was due at this moment has fired. */
-  fires(dueMs: number): void;
+  timerFires(dueMs: number): void;
 }
 
 export class AlarmedClass extends DurableObject<{ readonly probe: AlarmProbe }> {
@@ -37,7 +37,7 @@ export class AlarmedClass extends DurableObject<{ readonly probe: AlarmProbe }> 
     return this.ctx.storage.getAlarm();
   }
 
-  async mark(text: string): Promise<Marked> {
+  async mark(text: string): Promise<MarkedState> {
     const { storage } = this.ctx;
     await storage.put('mark', text);
     await storage.sync();
@@ -56,7 +56,7 @@ export class AlarmedClass extends DurableObject<{ readonly probe: AlarmProbe }> 
     const dueMs = probe.elapsed() + delayMs;
     await new Promise<void>((resolve) => {
       setTimeout(() => {
-        probe.fires(dueMs);
+        probe.timerFires(dueMs);
         resolve();
       }, delayMs);
     });
@@ -72,10 +72,10 @@ export class AlarmedClass extends DurableObject<{ readonly probe: AlarmProbe }> 
   }): Promise<void> {
     const { probe } = this.env;
     try {
-      probe.rings(this.ctx.id.toString(), run!.scheduledTime, run!.retryCount);
+      probe.alarmRings(this.ctx.id.toString(), run!.scheduledTime, run!.retryCount);
       await this.ctx.storage.put('rung', run!.scheduledTime);
     } finally {
-      probe.handled();
+      probe.handlerEnded();
     }
   }
 }

@@ -41,8 +41,8 @@ const INSERT_SECOND = 'INSERT INTO u VALUES(?, ?) ON CONFLICT DO UPDATE SET v = 
 type Storage = SimulatedObject['storage'];
 
 /** The operations that end a commit in the middle of an event. */
-export type Cut = 'bookmark' | 'export' | 'restore';
-const CUTS: readonly Cut[] = ['bookmark', 'bookmark', 'export', 'restore'];
+export type StateEnd = 'bookmark' | 'export' | 'restore';
+const STATE_ENDS: readonly StateEnd[] = ['bookmark', 'bookmark', 'export', 'restore'];
 
 export interface AuthoredTurnsOptions {
   readonly random: Random;
@@ -52,7 +52,7 @@ export interface AuthoredTurnsOptions {
   /** Returns the elapsed time in milliseconds. */
   elapsedMs(): number;
   /** Performs an operation that ends the last state of the history. */
-  cut(cut: Cut): void;
+  endState(by: StateEnd): void;
 }
 
 export class AuthoredTurns {
@@ -61,21 +61,21 @@ export class AuthoredTurns {
   readonly #history: History;
   readonly #world: Pick<World, 'running'>;
   readonly #elapsedMs: () => number;
-  readonly #cut: (cut: Cut) => void;
+  readonly #endState: (by: StateEnd) => void;
   /** The object whose constructor has run. */
   #constructed: SimulatedObject | undefined;
 
-  constructor({ random, work, history, world, elapsedMs, cut }: AuthoredTurnsOptions) {
+  constructor({ random, work, history, world, elapsedMs, endState }: AuthoredTurnsOptions) {
     this.#random = random;
     this.#work = work;
     this.#history = history;
     this.#world = world;
     this.#elapsedMs = elapsedMs;
-    this.#cut = cut;
+    this.#endState = endState;
   }
 
   /** Begins an event of a random author. */
-  anybody(): void {
+  beginEventOfAnybody(): void {
     this.#begin(this.#random.pick(AUTHORS));
   }
 
@@ -93,13 +93,13 @@ export class AuthoredTurns {
     const count = 1 + random.below(EVENTS_MAX);
     const authors = [random.pick(AUTHORS), random.pick(AUTHORS)];
     for (let i = 0; i < count; i++) {
-      this.#enter(random.pick(authors));
+      this.#beginEventOf(random.pick(authors));
       this.#event(object.storage);
     }
   }
 
   /** Begins an event of this author. Its first write ends the state of the previous author. */
-  #enter(author: Annotation | undefined): void {
+  #beginEventOf(author: Annotation | undefined): void {
     if (author !== this.#world.running?.author) this.#history.committed();
     this.#begin(author);
   }
@@ -128,7 +128,7 @@ export class AuthoredTurns {
     else {
       this.#expect(draft);
       if (!random.onceIn(8)) return;
-      this.#cut(random.pick(CUTS));
+      this.#endState(random.pick(STATE_ENDS));
     }
     const rest = this.#draft();
     this.#writeAll(storage, rest);
@@ -188,6 +188,6 @@ export class AuthoredTurns {
   }
 
   #expect(contents: ConstructorParameters<typeof Draft>[0]): void {
-    this.#history.attempts(contents, this.#elapsedMs(), this.#world.running?.author?.by ?? null);
+    this.#history.beginCommit(contents, this.#elapsedMs(), this.#world.running?.author?.by ?? null);
   }
 }

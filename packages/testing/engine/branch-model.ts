@@ -30,13 +30,13 @@ export class Node {
   /** The acknowledged state, then the states of later changes that were attempted. */
   possible: Keys[];
   /** True while its creation or deletion is not acknowledged, so that it may or may not exist. */
-  isPerhaps = false;
+  existenceIsUnknown = false;
   /** The number of its changes, including attempted ones. */
   version = 0;
   /** The version of its parent from which it was forked; null if unknown. */
-  readonly began: number | null;
+  readonly forkedFromVersion: number | null;
   /** The keys with which it was created. */
-  readonly beginning: Keys;
+  readonly initialKeys: Keys;
   /** The version since which every change was acknowledged. */
   #certainFrom = 0;
 
@@ -44,13 +44,13 @@ export class Node {
     readonly parent: Node | null;
     readonly name: string | null;
     readonly keys: Keys;
-    readonly began: number | null;
+    readonly forkedFromVersion: number | null;
   }) {
     this.parent = begins.parent;
     this.name = begins.name;
     this.possible = [begins.keys];
-    this.began = begins.began;
-    this.beginning = begins.keys;
+    this.forkedFromVersion = begins.forkedFromVersion;
+    this.initialKeys = begins.keys;
   }
 
   get isKept(): boolean {
@@ -77,17 +77,17 @@ export class Node {
   }
 
   /** Records that the node was read in this state, which is durable. */
-  found(keys: Keys): void {
+  recordFound(keys: Keys): void {
     if (this.possible.length > 1) this.#certainFrom = this.version;
     this.possible = [keys];
   }
 
   /** Whether its origin has not changed since it was forked; null if unknown. */
-  get isCurrent(): boolean | null {
-    const { parent, began } = this;
-    if (parent === null || began === null) return null;
-    if (began === parent.version) return true;
-    return parent.#certainFrom > began ? null : false;
+  get originIsUnchanged(): boolean | null {
+    const { parent, forkedFromVersion } = this;
+    if (parent === null || forkedFromVersion === null) return null;
+    if (forkedFromVersion === parent.version) return true;
+    return parent.#certainFrom > forkedFromVersion ? null : false;
   }
 
   /** Records a bookmark of the present state. */
@@ -96,7 +96,7 @@ export class Node {
   }
 
   /** Records the bookmark that undoes the last change. */
-  marksBefore(named: Pick<Mark, 'bookmark' | 'keys' | 'timeMs'>): void {
+  recordUndoBookmark(named: Pick<Mark, 'bookmark' | 'keys' | 'timeMs'>): void {
     this.marks.push({ ...named, version: this.version - 1, mayBePruned: false });
   }
 
@@ -107,8 +107,8 @@ export class Node {
   mergedInto(parent: Keys, theirs: boolean): { readonly keys: Keys; readonly conflicts: string[] } {
     const keys = new Map(parent);
     const conflicts: string[] = [];
-    for (const key of new Set([...this.beginning.keys(), ...this.last.keys()])) {
-      const [before, after, now] = [this.beginning, this.last, parent].map((one) => one.get(key));
+    for (const key of new Set([...this.initialKeys.keys(), ...this.last.keys()])) {
+      const [before, after, now] = [this.initialKeys, this.last, parent].map((one) => one.get(key));
       if (before === after || now === after) continue;
       if (now !== before) conflicts.push(key);
       if (now !== before && !theirs) continue;

@@ -32,7 +32,7 @@ import {
 import type { BranchStep, BranchStepKind } from './branch-plan.ts';
 import { checkConflicts, checkImage, keysAt, keysByDiff, keysIn } from './branch-reads.ts';
 import { bytesOf } from './contents.ts';
-import { inStep, SimulationFailure } from './history.ts';
+import { SimulationFailure, withStep } from './history.ts';
 import { historyOf } from './plan.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
@@ -51,9 +51,9 @@ const DAY_MS = 86_400_000;
 const WINDOW_MS = 30 * DAY_MS;
 const START_MS = Date.UTC(2030, 0, 1);
 /** The largest number of possible disks that are examined after a power failure. */
-const SURVIVORS = 3;
+const SURVIVORS_MAX = 3;
 /** How often a call is repeated if its branch was reset together with its origin. */
-const RETRIES = 10;
+const RETRIES_MAX = 10;
 
 type Stub = ReturnType<Objects<typeof CLASSES>['env']['Branched']['getByName']>;
 
@@ -73,7 +73,12 @@ export class BranchSimulation {
   readonly #random: Random;
   readonly #time = new DrivenTime(START_MS);
   readonly #checker = new SettleChecker();
-  readonly #origin = new Node({ parent: null, name: null, keys: new Map(), began: null });
+  readonly #origin = new Node({
+    parent: null,
+    name: null,
+    keys: new Map(),
+    forkedFromVersion: null,
+  });
   readonly #fileSizes;
   readonly #history;
   #medium: CrashMedium;
@@ -108,10 +113,10 @@ export class BranchSimulation {
         try {
           await this.#run(kind);
         } catch (error) {
-          throw inStep(error, index, kind);
+          throw withStep(error, index, kind);
         }
       }
-      await this.#lose();
+      await this.#losePower();
     } finally {
       this.#medium.powerOff();
       await this.#objects.close().catch(() => {});
@@ -125,11 +130,11 @@ export class BranchSimulation {
     try {
       await this.#perform(kind);
       if (mayBeFull) this.#origin.mayBePruned();
-      if (this.#medium.isOff) await this.#lose();
+      if (this.#medium.isOff) await this.#losePower();
     } catch (error) {
       if (!this.#isExpected(error)) throw error;
-      if (this.#medium.isOff) await this.#lose();
-      else await this.#examine();
+      if (this.#medium.isOff) await this.#losePower();
+      else await this.#checkAfterFailure();
     }
     const found = this.#sqlite.takeViolations();
     for (const disk of this.#medium.disks) found.push(...disk.violations.splice(0));
@@ -154,7 +159,7 @@ export class BranchSimulation {
       }
       case 'unconfirmed': {
         const node = this.#pick();
-        const handle = await this.#certain(node);
+        const handle = await this.#durableHandle(node);
         const [key, value] = this.#entry();
         node.attempt(new Map(node.last).set(key, value));
         const stored = [value, bytesOf(value)];
@@ -162,13 +167,13 @@ export class BranchSimulation {
       }
       case 'mark': {
         const node = this.#pick();
-        const handle = await this.#certain(node);
+        const handle = await this.#durableHandle(node);
         const bookmark = await this.#call('bookmark', () => handle.getCurrentBookmark());
         if (node === this.#origin && node.last.size === 0) return; // it may not exist
         return node.mark({ bookmark, keys: node.last, timeMs: this.#time.now() });
       }
       case 'look':
-        return this.#look(this.#pick());
+        return this.#checkBookmark(this.#pick());
       case 'fork':
         return this.#fork(this.#pick());
       case 'end': {
@@ -187,7 +192,7 @@ export class BranchSimulation {
         // refusal.
         return this.#promote(
           random.pick(
-            this.#origin.all.filter((node) => node.isCurrent !== false || random.onceIn(4)),
+            this.#origin.all.filter((node) => node.originIsUnchanged !== false || random.onceIn(4)),
           ),
         );
       case 'merge':
@@ -209,7 +214,7 @@ export class BranchSimulation {
       }
       case 'exported': {
         const node = this.#pick();
-        const handle = await this.#certain(node);
+        const handle = await this.#durableHandle(node);
         const bytes = await this.#call('export', () => handle.exportDatabase());
         this.#exported = { bytes, keys: node.last };
         return;
@@ -238,9 +243,9 @@ export class BranchSimulation {
         return this.#check(true);
       case 'close':
         // After a failed flush, a new process cannot know which bytes were dropped, so power is lost here, too.
-        if (this.#medium.failedCalls > 0) return this.#lose();
+        if (this.#medium.failedCalls > 0) return this.#losePower();
         await this.#settled('close', ignored(this.#objects.close()));
-        if (this.#medium.failedCalls > 0 || this.#medium.isOff) return this.#lose();
+        if (this.#medium.failedCalls > 0 || this.#medium.isOff) return this.#losePower();
         await this.#start();
         return this.#check(true);
       case 'loss':
@@ -274,7 +279,7 @@ export class BranchSimulation {
 
   /** Makes one to four writes at once; each is acknowledged separately. */
   async #write(node: Node): Promise<void> {
-    const handle = await this.#certain(node); // an unconfirmed write may be lost, and nobody told
+    const handle = await this.#durableHandle(node); // an unconfirmed write may be lost, and nobody told
     const count = this.#random.pick([1, 1, 2, 4]);
     const writes = Array.from({ length: count }, () => {
       const [key, value] = this.#entry();
@@ -287,15 +292,15 @@ export class BranchSimulation {
   async #fork(parent: Node): Promise<void> {
     const random = this.#random;
     if (this.#origin.all.length >= NODES_MAX) return;
-    const handle = await this.#certain(parent);
+    const handle = await this.#durableHandle(parent);
     const isTemporary = parent.parent !== null && !parent.isKept;
     const names = NAMES.filter((name) => !parent.children.some((child) => child.name === name));
     const name = isTemporary || random.onceIn(4) ? undefined : names[0];
     const mark = random.pick([...parent.marks, undefined, undefined]);
     const keys = mark === undefined ? parent.last : mark.keys;
-    const began = mark === undefined ? parent.version : mark.version;
-    const node = new Node({ parent, name: name ?? null, keys, began });
-    node.isPerhaps = true;
+    const forkedFromVersion = mark === undefined ? parent.version : mark.version;
+    const node = new Node({ parent, name: name ?? null, keys, forkedFromVersion });
+    node.existenceIsUnknown = true;
     if (name !== undefined) parent.children.push(node);
     const options = {
       ...(name !== undefined && { name, keep: true }),
@@ -317,7 +322,7 @@ export class BranchSimulation {
       throw error;
     }
     this.totals.forks++;
-    node.isPerhaps = false;
+    node.existenceIsUnknown = false;
     if (name === undefined) parent.children.push(node);
     await writes;
     if (random.onceIn(2)) await this.#write(node);
@@ -327,7 +332,7 @@ export class BranchSimulation {
     const { parent, name } = node;
     if (parent === null || name === null) return;
     const handle = await this.#open(parent);
-    node.isPerhaps = true;
+    node.existenceIsUnknown = true;
     const existed = await this.#call('delete', () => handle.deleteBranch(name));
     if (!existed) throw new SimulationFailure(`${textOf(node)} is not there to be deleted`);
     this.totals.deletes++;
@@ -337,24 +342,25 @@ export class BranchSimulation {
   async #promote(node: Node): Promise<void> {
     const { parent } = node;
     if (parent === null) return;
-    const branch = await this.#certain(node);
-    const handle = await this.#certain(parent);
-    const { isCurrent } = node;
+    const branch = await this.#durableHandle(node);
+    const handle = await this.#durableHandle(parent);
+    const { originIsUnchanged } = node;
     const before = parent.last;
     const { version } = parent;
     const acknowledge = parent.attempt(node.last);
     try {
       const promoted = handle.promote(branch as Parameters<StorageHandle['promote']>[0]);
       const undo = await this.#settled('promote', promoted);
-      if (isCurrent === false) {
+      if (originIsUnchanged === false) {
         throw new SimulationFailure(`${textOf(node)} overwrote changes of its origin`);
       }
       acknowledge();
-      parent.marksBefore({ bookmark: undo, keys: before, timeMs: this.#time.now() });
+      parent.recordUndoBookmark({ bookmark: undo, keys: before, timeMs: this.#time.now() });
       this.totals.promotes++;
     } catch (error) {
       if (!isStorageError(error) || error.code !== 'CONFLICT') throw error;
-      if (isCurrent === true) throw new SimulationFailure(`${textOf(node)}: ${error.message}`);
+      if (originIsUnchanged === true)
+        throw new SimulationFailure(`${textOf(node)}: ${error.message}`);
       parent.possible.pop();
       parent.version = version;
       return;
@@ -368,12 +374,12 @@ export class BranchSimulation {
     const random = this.#random;
     const { parent } = node;
     if (parent === null) return;
-    const branch = await this.#certain(node);
-    const handle = await this.#certain(parent);
+    const branch = await this.#durableHandle(node);
+    const handle = await this.#durableHandle(parent);
     const decision = random.pick([undefined, undefined, 'ours', 'theirs'] as const);
     const { keys, conflicts } = node.mergedInto(parent.last, decision === 'theirs');
     const changed = await this.#read('diff', node, (one) =>
-      keysByDiff(one as StorageBranch, node.beginning),
+      keysByDiff(one as StorageBranch, node.initialKeys),
     );
     if (!areEqual(changed, node.last))
       throw new SimulationFailure(`${textOf(node)} differs in ${keysOf(changed)}`);
@@ -404,7 +410,7 @@ export class BranchSimulation {
     keys: Keys,
     replace: (handle: StorageHandle) => Promise<string | null>,
   ): Promise<void> {
-    const handle = await this.#certain(node);
+    const handle = await this.#durableHandle(node);
     const before = node.last;
     const acknowledge = node.attempt(keys);
     const undo = await this.#settled('replace', replace(handle));
@@ -413,7 +419,7 @@ export class BranchSimulation {
       return;
     }
     acknowledge();
-    node.marksBefore({ bookmark: undo, keys: before, timeMs: this.#time.now() });
+    node.recordUndoBookmark({ bookmark: undo, keys: before, timeMs: this.#time.now() });
   }
 
   async #advance(durationMs: number): Promise<void> {
@@ -446,11 +452,11 @@ export class BranchSimulation {
    * Lets power fail, and examines some of the possible disks, which may lose power again. The simulation continues with
    * the last one.
    */
-  async #lose(): Promise<void> {
+  async #losePower(): Promise<void> {
     const random = this.#random;
     let catalog = this.#catalog;
     let lost = this.#medium;
-    for (let left = 1 + random.below(SURVIVORS); left > 0; left--) {
+    for (let left = 1 + random.below(SURVIVORS_MAX); left > 0; left--) {
       this.#medium.powerOff();
       await this.#settled('loss', ignored(this.#objects.close()));
       if (this.#medium !== lost && random.onceIn(2)) {
@@ -472,7 +478,7 @@ export class BranchSimulation {
   }
 
   /** Checks every node after a failure, without further faults: each has the state of an attempted change. */
-  async #examine(): Promise<void> {
+  async #checkAfterFailure(): Promise<void> {
     this.#medium.heal();
     await this.#check(true);
     this.#failedCalls = this.#medium.failedCalls;
@@ -494,9 +500,10 @@ export class BranchSimulation {
     if (unknown !== undefined) throw new SimulationFailure(`a branch ${unknown} exists`);
     for (const child of node.children) {
       const exists = !child.isKept || names.includes(child.name!);
-      if (!exists && !child.isPerhaps) throw new SimulationFailure(`${textOf(child)} is missing`);
+      if (!exists && !child.existenceIsUnknown)
+        throw new SimulationFailure(`${textOf(child)} is missing`);
       if (narrows && !exists) child.remove();
-      if (narrows && exists) child.isPerhaps = false;
+      if (narrows && exists) child.existenceIsUnknown = false;
       if (exists) await this.#checkNode(child, narrows);
     }
   }
@@ -510,13 +517,13 @@ export class BranchSimulation {
         `${textOf(node)} has ${keysOf(found)}, not ${node.possible.map(keysOf).join(' or ')}`,
       );
     }
-    if (narrows) node.found(same);
+    if (narrows) node.recordFound(same);
     if (this.#random.onceIn(3)) await this.#checkIntegrity(node);
-    await this.#look(node);
+    await this.#checkBookmark(node);
   }
 
   /** Checks that a bookmark still names its state. */
-  async #look(node: Node): Promise<void> {
+  async #checkBookmark(node: Node): Promise<void> {
     const mark = this.#random.pick([...node.marks, undefined]);
     if (mark === undefined) return;
     try {
@@ -568,7 +575,7 @@ export class BranchSimulation {
   }
 
   /** Returns a handle, once the node's last state is durable. */
-  async #certain(node: Node): Promise<StorageHandle> {
+  async #durableHandle(node: Node): Promise<StorageHandle> {
     const handle = await this.#open(node);
     if (node.possible.length > 1) await this.#settled('sync', handle.sync());
     if (node.possible.length > 1) await this.#checkKeys(node, true);
@@ -585,7 +592,7 @@ export class BranchSimulation {
       try {
         return await this.#settled(label, call());
       } catch (error) {
-        if (!isReset(error) || this.#medium.isOff || i === RETRIES) throw error;
+        if (!isReset(error) || this.#medium.isOff || i === RETRIES_MAX) throw error;
       }
     }
   }

@@ -15,7 +15,7 @@ import { FAULTS, type FaultName, type Step, stepsOf } from '../simulate/plan.ts'
 import { SimulatedRun } from '../simulate/run.ts';
 import { type HostOptions, SimulatedHost } from '../simulate/simulated-host.ts';
 import type { AnyTools, Check } from '../simulate/tools.ts';
-import { KEYS_OF_PAGE, LedgerCheck, ROWS_OF_PAGE } from './ledger-check.ts';
+import { KEYS_PER_TAB_WRITE, LedgerCheck, ROWS_PER_TAB_WRITE } from './ledger-check.ts';
 import { Ledger } from './ledger-class.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
@@ -128,7 +128,7 @@ export class ClassSimulation {
       });
     };
     const rowsOf = (id: string, who: string) =>
-      Array.from({ length: ROWS_OF_PAGE }, () => [id, who] as const);
+      Array.from({ length: ROWS_PER_TAB_WRITE }, () => [id, who] as const);
     return [
       { weight: 6, call: () => ledger().add() },
       { weight: 3, call: () => ledger().plus() },
@@ -165,7 +165,9 @@ export class ClassSimulation {
       {
         weight: 2,
         call: () =>
-          written((view, id) => view.kv.putMany(KEYS_OF_PAGE.map((name) => [name, id] as const)))(),
+          written((view, id) =>
+            view.kv.putMany(KEYS_PER_TAB_WRITE.map((name) => [name, id] as const)),
+          )(),
       },
       {
         weight: 2,
@@ -174,7 +176,7 @@ export class ClassSimulation {
             view.transaction(async (txn) => {
               for (const bindings of rowsOf(id, who))
                 await view.sql.exec(INSERT, ...bindings).ready;
-              await txn.put(Object.fromEntries(KEYS_OF_PAGE.map((name) => [name, id])));
+              await txn.put(Object.fromEntries(KEYS_PER_TAB_WRITE.map((name) => [name, id])));
             }),
           )(),
       },

@@ -13,7 +13,7 @@ import type { SimulatedObject } from './simulated-object.ts';
 const ALWAYS = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY, before: null };
 
 /** Whether all commits must still be stored, or some may have been pruned. */
-export type Kept = 'all' | 'perhaps';
+export type Retention = 'all' | 'perhaps';
 
 /**
  * Checks that the commits since a bookmark are exactly these states. Returns how many were compared.
@@ -24,7 +24,7 @@ export async function checkCommits(
   object: SimulatedObject,
   since: string,
   states: readonly State[],
-  kept: Kept,
+  kept: Retention,
 ): Promise<number> {
   const listed = await newest(object, states.length + 1, kept);
   const commits = listed.filter(({ bookmark }) => sequenceOf(bookmark) > sequenceOf(since));
@@ -51,7 +51,7 @@ export async function checkNewest(
   object: SimulatedObject,
   count: number,
   states: readonly State[],
-  kept: Kept,
+  kept: Retention,
 ): Promise<number> {
   let compared = 0;
   for (const commit of await newest(object, count, kept)) {
@@ -63,14 +63,14 @@ export async function checkNewest(
 async function newest(
   object: SimulatedObject,
   limit: number,
-  kept: Kept,
+  kept: Retention,
 ): Promise<BookmarkedCommit[]> {
   const listed = object.storage.past.commits({ ...ALWAYS, limit });
   try {
     // Listing may take long, because it waits until the history has been thinned.
     return await object.outcome('history', listed, HISTORY_TURNS_MAX);
   } catch (error) {
-    if (kept === 'all' || !isOfPruned(error)) throw error;
+    if (kept === 'all' || !isExplainedByPruning(error)) throw error;
     return [];
   }
 }
@@ -79,12 +79,12 @@ async function checkCommit(
   object: SimulatedObject,
   { bookmark, by: author }: BookmarkedCommit,
   states: readonly State[],
-  kept: Kept,
+  kept: Retention,
 ): Promise<number> {
   const by = author ?? null;
   const opened = object.outcome('at', object.storage.past.open(bookmark), HISTORY_TURNS_MAX);
   const storage = await opened.catch((error: unknown) => {
-    if (kept === 'all' || !isOfPruned(error)) throw error;
+    if (kept === 'all' || !isExplainedByPruning(error)) throw error;
   });
   if (storage === undefined) return 0;
   try {
@@ -106,7 +106,7 @@ async function checkCommit(
 /**
  * Returns whether pruned history explains the error. A gap in pruned history looks like damage, so it may be CORRUPT.
  */
-function isOfPruned(error: unknown): boolean {
+function isExplainedByPruning(error: unknown): boolean {
   return isStorageError(error) && ['BOOKMARK_UNAVAILABLE', 'CORRUPT'].includes(error.code);
 }
 

@@ -31,7 +31,7 @@ export class CrashRows implements FileRows {
   readonly #random: Random;
   #stored: Stored;
   /** The transactions that are running, in order. */
-  readonly #underWay = new Set<() => void>();
+  readonly #runningTransactions = new Set<() => void>();
   #last: Promise<unknown> = Promise.resolve();
   #callsLeft = Number.POSITIVE_INFINITY;
   #fault: Fault | null = null;
@@ -81,10 +81,10 @@ export class CrashRows implements FileRows {
   afterLoss(): CrashRows {
     const next = new CrashRows(this.#random, copyOf(this.#stored));
     // A transaction can only have been stored if all earlier ones were.
-    const survivors = this.#random.below(this.#underWay.size + 1);
+    const survivors = this.#random.below(this.#runningTransactions.size + 1);
     const kept = this.#stored;
     this.#stored = next.#stored;
-    for (const apply of [...this.#underWay].slice(0, survivors)) apply();
+    for (const apply of [...this.#runningTransactions].slice(0, survivors)) apply();
     this.#stored = kept;
     return next;
   }
@@ -155,19 +155,19 @@ export class CrashRows implements FileRows {
 
   async #transaction(apply: () => void): Promise<void> {
     if (this.isOff) throw powerIsOff();
-    this.#underWay.add(apply);
+    this.#runningTransactions.add(apply);
     await this.#call(
       () => void (this.#random.onceIn(2) && apply()),
-      () => this.#needRoom(apply),
+      () => this.#requireSpace(apply),
     ).finally(() => {
       // Transactions that were running when power failed stay undecided.
-      if (!this.isOff) this.#underWay.delete(apply);
+      if (!this.isOff) this.#runningTransactions.delete(apply);
     });
     apply();
   }
 
   /** Requires that the change fits into the capacity. @throws DISK_FULL if it does not */
-  #needRoom(apply: () => void): void {
+  #requireSpace(apply: () => void): void {
     if (this.capacityBytes === Number.POSITIVE_INFINITY) return;
     const before = this.#stored;
     this.#stored = copyOf(before);

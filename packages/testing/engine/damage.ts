@@ -21,13 +21,13 @@ export function damageDisk(disk: CrashDisk, random: Random): string | null {
       return `${name} was cut from ${size} to ${at} bytes`;
     case 2: {
       const end = Math.min(size, at + 1 + random.below(2 * BLOCK_BYTES));
-      file.spoil((bytes) => void bytes.fill(random.pick([0, 255]), at, end));
+      file.damage((bytes) => void bytes.fill(random.pick([0, 255]), at, end));
       return `bytes ${at} to ${end} of ${name} were overwritten`;
     }
     case 3: {
       const from = random.below(Math.ceil(size / BLOCK_BYTES)) * BLOCK_BYTES;
       const to = random.below(Math.ceil(size / BLOCK_BYTES)) * BLOCK_BYTES;
-      file.spoil((bytes) => {
+      file.damage((bytes) => {
         const moved = bytes.slice(from, Math.min(from + BLOCK_BYTES, size));
         bytes.set(moved.subarray(0, size - to), to);
       });
@@ -35,7 +35,7 @@ export function damageDisk(disk: CrashDisk, random: Random): string | null {
     }
     default: {
       const bit = random.below(8);
-      file.spoil((bytes) => void (bytes[at]! ^= 1 << bit));
+      file.damage((bytes) => void (bytes[at]! ^= 1 << bit));
       return `bit ${bit} of byte ${at} of ${name} was flipped`;
     }
   }

@@ -9,7 +9,7 @@ function commits(): History {
   clock.elapsedMs = 100;
   const history = new History({ contents: EMPTY, timeMs: 0 }, clock);
   for (const timeMs of [10, 20]) {
-    history.attempts({ ...EMPTY, alarm: timeMs }, timeMs);
+    history.beginCommit({ ...EMPTY, alarm: timeMs }, timeMs);
     history.committed();
   }
   return history;
@@ -22,7 +22,7 @@ function timesAt(history: History, timeMs: number): number[] {
 
 test('[SIM1] commits that a power failure may have taken before a restore may be missing at their time', () => {
   const history = commits();
-  history.attempts(EMPTY, 30); // power fails during this commit
+  history.beginCommit(EMPTY, 30); // power fails during this commit
   history.restored(EMPTY, 40);
   expect(timesAt(history, 9)).toEqual([0]);
   expect(timesAt(history, 19)).toEqual([10, 0]);

@@ -30,7 +30,7 @@ export interface State {
 }
 
 /** A bookmark that the object returned, with what the model knows about it. */
-export interface Known {
+export interface ReturnedBookmark {
   readonly text: string;
   /** The possible contents after a restore to it; after a power failure, there may be several. */
   readonly contents: readonly Contents[];
@@ -57,7 +57,7 @@ function commitOf(bookmark: string): string {
 }
 
 /** Adds the index and kind of the step to a failure. */
-export function inStep(error: unknown, index: number, kind: string): SimulationFailure {
+export function withStep(error: unknown, index: number, kind: string): SimulationFailure {
   const text = error instanceof Error ? error.message : String(error);
   return new SimulationFailure(`step ${index} (${kind}): ${text}`, { cause: error });
 }
@@ -76,7 +76,7 @@ export class History {
   attempt: State | null = null;
   /** True from the request of a restore until the next opening. */
   keepsTimeline = false;
-  readonly known: Known[] = [];
+  readonly known: ReturnedBookmark[] = [];
   readonly #clock: WallClock;
   /** True if the object keeps so few bytes of history that only the state before the last commit is certain. */
   readonly #isBounded: boolean;
@@ -110,7 +110,7 @@ export class History {
   }
 
   /** Records that a commit begins. The returned function records that it has succeeded. */
-  attempts(contents: Contents, timeMs: number, by?: CommitAuthor | null): void {
+  beginCommit(contents: Contents, timeMs: number, by?: CommitAuthor | null): void {
     const { keepsTimeline } = this;
     this.attempt = { contents, timeMs, keepsTimeline, ...(by !== undefined && { by }) };
   }
@@ -154,7 +154,7 @@ export class History {
    * Records the time of the commit of a restore. The restore is already visible, but its commit follows with the first
    * step that writes or asks for a bookmark.
    */
-  madeAt(timeMs: number): void {
+  setTimeOfRestore(timeMs: number): void {
     this.states[this.states.length - 1] = { ...this.last, timeMs };
   }
 
@@ -236,12 +236,12 @@ export class History {
   }
 
   /** Returns a bookmark of the state before the last one, if there is one. */
-  get recent(): Known | undefined {
+  get recent(): ReturnedBookmark | undefined {
     return this.known.findLast(({ state }) => state !== undefined && state === this.states.at(-2));
   }
 
   /** Returns whether the bookmark names the last state or the one before. */
-  #isRecent({ state }: Known): boolean {
+  #isRecent({ state }: ReturnedBookmark): boolean {
     return state !== undefined && this.states.slice(-2).includes(state);
   }
 
@@ -252,14 +252,14 @@ export class History {
   }
 
   /** Records a returned bookmark. @throws SimulationFailure if it is out of order */
-  hand(text: string, state: State, isDurable: boolean): void {
+  recordBookmark(text: string, state: State, isDurable: boolean): void {
     this.checkOrder(text);
     const { contents, timeMs } = state;
     this.known.push({ text, contents: [contents], timeMs, state, isDurable, mayBePruned: false });
   }
 
   /** Records the bookmark that a time has named. @throws SimulationFailure if the time certainly names no state */
-  named(text: string, shownMs: number, isAllDurable: boolean): void {
+  recordBookmarkOfTime(text: string, shownMs: number, isAllDurable: boolean): void {
     if (this.#wasShownTwice(shownMs)) {
       throw new SimulationFailure(`a time that the clock showed twice has the bookmark ${text}`);
     }
@@ -282,7 +282,7 @@ export class History {
   }
 
   /** Accepts the refusal of a restore if there is a documented reason for it. */
-  checkRefusal(wanted: readonly Known[], error: unknown): void {
+  checkRefusal(wanted: readonly ReturnedBookmark[], error: unknown): void {
     if (!isStorageError(error) || !REFUSALS.includes(error.code) || wanted.length === 0)
       throw error;
     if (wanted.some((known) => this.#mayRefuse(known, error.code))) return;
@@ -293,7 +293,7 @@ export class History {
   }
 
   /** Returns whether there may be a documented reason to refuse a restore. */
-  mayRefuseSomehow(known: Known): boolean {
+  mayBeRefused(known: ReturnedBookmark): boolean {
     return REFUSALS.some((code) => this.#mayRefuse(known, code));
   }
 
@@ -301,7 +301,7 @@ export class History {
    * Returns whether a restore may be refused with this code. Pruned history is CORRUPT if a power failure has undone
    * the removal of some of its files, because such a gap looks like damage.
    */
-  #mayRefuse(known: Known, code: string): boolean {
+  #mayRefuse(known: ReturnedBookmark, code: string): boolean {
     if (!known.isDurable) return code === 'BOOKMARK_INVALID' || code === 'BOOKMARK_UNAVAILABLE';
     const isPruned =
       this.#isOld(known.timeMs) || known.mayBePruned || (this.#isBounded && !this.#isRecent(known));

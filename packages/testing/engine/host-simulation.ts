@@ -17,16 +17,16 @@ import { CrashMedium } from '../simulate/world/crash-medium.ts';
 import { DrivenTime } from '../simulate/world/driven-time.ts';
 import { Random } from '../simulate/world/random.ts';
 import { SettleChecker, TURNS_MAX, turnOfEventLoop } from '../simulate/world/settle.ts';
-import { inStep, SimulationFailure } from './history.ts';
+import { SimulationFailure, withStep } from './history.ts';
 import { kindsOf, LATER_SEEDS } from './plan.ts';
-import { type Probe, SimulatedClass, UNDONE } from './simulated-class.ts';
+import { type Probe, SimulatedClass, UNDO_MESSAGE } from './simulated-class.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
 const IDLE_MS = 300;
 const NAMES = ['a', 'b', 'c'];
 const CLASSES = { Simulated: SimulatedClass };
 /** This time is longer than every limit, so that transactions and constructors have ended by themselves. */
-const LONG_MS = 120_000;
+const BEYOND_ALL_LIMITS_MS = 120_000;
 /** The number of turns of the event loop after each step and each timer. */
 const TURNS = 3;
 
@@ -48,7 +48,7 @@ interface Expected {
 }
 
 /** A call that rejected because its instance had ended. */
-interface Ended {
+interface RejectedCall {
   readonly label: string;
   readonly of: Expected;
   /** The value of `aborts` when the call was made. */
@@ -103,7 +103,7 @@ class SimulatedHost {
   readonly catalog = new MemoryCatalog();
   readonly violations: string[] = [];
   /** Rejected calls that only an abort can explain. */
-  ended: Ended[] = [];
+  ended: RejectedCall[] = [];
   /** True while its disks may fail or it is ending, so that any call may reject. */
   isDisturbed = false;
   medium: CrashMedium;
@@ -138,7 +138,9 @@ class SimulatedHost {
       await turns();
       await this.time.advance(durationMs / TURNS_MAX, turns);
     }
-    await this.checker.settled('advance', () => this.time.advance(LONG_MS / TURNS_MAX, turns));
+    await this.checker.settled('advance', () =>
+      this.time.advance(BEYOND_ALL_LIMITS_MS / TURNS_MAX, turns),
+    );
     this.#nowMs = this.#endMs;
   }
 
@@ -226,7 +228,7 @@ export class HostSimulation {
       await turns();
       this.#check();
     } catch (error) {
-      throw inStep(error, index, step.kind);
+      throw withStep(error, index, step.kind);
     }
   }
 
@@ -252,7 +254,12 @@ export class HostSimulation {
       case 'hold':
         return this.#call(host, name, kind, (stub) => stub.hold(delayMs));
       case 'noteNever':
-        return this.#never(host, name, operation, random.pick(['throws', 'returns'] as const));
+        return this.#callStoringNothing(
+          host,
+          name,
+          operation,
+          random.pick(['throws', 'returns'] as const),
+        );
       case 'abort':
         return this.#abort(host, name, (stub) => stub.abort());
       case 'noted':
@@ -296,11 +303,16 @@ export class HostSimulation {
   }
 
   /** Makes a call that must store nothing. */
-  #never(host: SimulatedHost, name: string, operation: string, how: 'throws' | 'returns'): void {
+  #callStoringNothing(
+    host: SimulatedHost,
+    name: string,
+    operation: string,
+    how: 'throws' | 'returns',
+  ): void {
     const delayMs = this.#random.pick([0, 10, IDLE_MS, 5000]);
     const call = (stub: Calls) => stub.noteNever(operation, how, delayMs);
     const undone = (error: unknown) => {
-      if (!(error instanceof Error && error.message === UNDONE)) throw error;
+      if (!(error instanceof Error && error.message === UNDO_MESSAGE)) throw error;
     };
     if (how === 'returns') this.#abort(host, name, call);
     else this.#call(host, name, 'noteNever', (stub) => call(stub).catch(undone));
@@ -352,7 +364,7 @@ export class HostSimulation {
 
   async #delete(host: SimulatedHost, name: string): Promise<void> {
     // Operations that are still running could be stored before the deletion or after it.
-    await this.#settle(host, LONG_MS);
+    await this.#settle(host, BEYOND_ALL_LIMITS_MS);
     this.#check();
     const refused = onlyStorageErrors(host, 'delete');
     const deleted = host.delete(name).then(
@@ -399,14 +411,14 @@ export class HostSimulation {
   async #end(): Promise<void> {
     for (const host of this.#hosts) {
       for (const disk of host.medium.disks) disk.heal();
-      await this.#settle(host, LONG_MS);
+      await this.#settle(host, BEYOND_ALL_LIMITS_MS);
       for (const name of NAMES) this.#read(host, name);
-      await this.#settle(host, LONG_MS);
+      await this.#settle(host, BEYOND_ALL_LIMITS_MS);
     }
     for (const host of this.#hosts) {
       host.checker.watch('close', host.close());
       await host.checker.allSettled();
-      await host.time.advance(LONG_MS, turns);
+      await host.time.advance(BEYOND_ALL_LIMITS_MS, turns);
     }
     this.#check();
   }

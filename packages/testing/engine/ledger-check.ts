@@ -12,8 +12,8 @@ import type {
 import { SimulationFailure } from './history.ts';
 
 /** The number of rows, or of keys with the same value, that an operation of a tab writes at once. */
-export const ROWS_OF_PAGE = 3;
-export const KEYS_OF_PAGE = ['page a', 'page b'];
+export const ROWS_PER_TAB_WRITE = 3;
+export const KEYS_PER_TAB_WRITE = ['page a', 'page b'];
 
 /** The largest number of commits that are read at one rest, the newest ones. */
 const COMMITS_MAX = 200;
@@ -93,7 +93,7 @@ async function entriesIn(
     .exec<Record<string, number | string | null>>(
       `SELECT coalesce(max(n), 0) AS n, count(*) AS count, (SELECT count(*) FROM second) AS second,
          (SELECT count(*) FROM told) AS told, who, alarm,
-         (SELECT id FROM page GROUP BY id HAVING count(*) <> ${ROWS_OF_PAGE}) AS torn,
+         (SELECT id FROM page GROUP BY id HAVING count(*) <> ${ROWS_PER_TAB_WRITE}) AS torn,
          (SELECT coalesce(max(rowid), 0) FROM page) AS pageRow
        FROM entry`,
     )
@@ -109,7 +109,7 @@ async function entriesIn(
     fail(`the keys ${named.join()} of ${n} entries`);
   }
   if (torn !== null) fail(`the operation ${torn} of a page has some of its rows`);
-  const [a, b] = KEYS_OF_PAGE.map((name) => keys.get(name));
+  const [a, b] = KEYS_PER_TAB_WRITE.map((name) => keys.get(name));
   if (a !== b) fail(`the keys of a page are ${String(a)} and ${String(b)}`);
   const entries = { n: n as number, pageRow: pageRow as number, alarmMs };
   const isBack = commit.isRestore || commit.by?.kind === 'revert';

@@ -12,11 +12,11 @@ import { isStorageError, storageError } from '../../../src/shared/contract/error
 import { CrashDisk, type SimulatedDisk } from '../simulate/world/crash-disk.ts';
 import { Random } from '../simulate/world/random.ts';
 import { HISTORY_TURNS_MAX, promised } from '../simulate/world/settle.ts';
-import { AuthoredTurns, type Cut } from './authored-turns.ts';
+import { AuthoredTurns, type StateEnd } from './authored-turns.ts';
 import { checkCommits, checkNewest } from './commit-check.ts';
 import { type Contents, difference, EMPTY, MARK } from './contents.ts';
 import { checkDamages } from './damage-check.ts';
-import { History, inStep, SimulationFailure } from './history.ts';
+import { History, SimulationFailure, withStep } from './history.ts';
 import { type Found, type FoundRestored, identify } from './identify.ts';
 import type { Plan, Step } from './plan.ts';
 import type { RequestedRestores, RestoreRequest } from './requested-restores.ts';
@@ -33,7 +33,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** The largest number of possible disks that are examined after a power failure. */
-const SURVIVORS = 8;
+const SURVIVORS_MAX = 8;
 
 export class ObjectSimulation {
   readonly totals: Totals = { ...NO_TOTALS };
@@ -52,7 +52,7 @@ export class ObjectSimulation {
   readonly #restores = new Restores();
   #image: { readonly bytes: Uint8Array; readonly contents: Contents } | null = null;
   /** True if the object was opened since its commits were last read. */
-  #mustLook = false;
+  #wasReopened = false;
   /** The number of calls on files that had failed before the object was opened. */
   #failedCalls = 0;
 
@@ -73,7 +73,7 @@ export class ObjectSimulation {
       history: this.#history,
       world: this.#world,
       elapsedMs: () => this.#clock.elapsedMs,
-      cut: (what) => this.#cut(what),
+      endState: (what) => this.#endState(what),
     });
   }
 
@@ -83,7 +83,7 @@ export class ObjectSimulation {
     try {
       await this.#open();
       for (const [index, step] of this.#plan.steps.entries()) await this.#run(step, index);
-      if (this.#isThinned) await this.#compareKnown();
+      if (this.#isThinned) await this.#checkThinnedBookmarks();
       await this.#damage();
     } finally {
       this.#disk.powerOff();
@@ -98,18 +98,18 @@ export class ObjectSimulation {
     this.#clock.elapsedMs += 1 + this.#random.below(90_000);
     const { mayBeFull } = this.#disk;
     if (mayBeFull) this.#history.mayBePruned();
-    if (this.#plan.isAuthored) this.#turns.anybody();
+    if (this.#plan.isAuthored) this.#turns.beginEventOfAnybody();
     try {
-      if (this.#mustLook) await this.#look(2);
+      if (this.#wasReopened) await this.#checkNewestCommits(2);
       await this.#perform(step);
       if (mayBeFull) this.#history.mayBePruned(); // also of this step
       if (this.#object.isBroken || this.#disk.isOff) await this.#recover();
     } catch (error) {
-      if (!this.#isExpected(error)) throw inStep(error, index, step.kind);
+      if (!this.#isExpected(error)) throw withStep(error, index, step.kind);
       try {
         await this.#recover();
       } catch (failure) {
-        throw inStep(failure, index, step.kind);
+        throw withStep(failure, index, step.kind);
       }
     }
     this.#checkViolations(index, step);
@@ -126,7 +126,7 @@ export class ObjectSimulation {
 
   #checkViolations(index: number, step: Step): void {
     const found = [...this.#disk.violations, ...this.#world.sqlite.takeViolations()];
-    if (found.length > 0) throw inStep(new SimulationFailure(found.join('; ')), index, step.kind);
+    if (found.length > 0) throw withStep(new SimulationFailure(found.join('; ')), index, step.kind);
   }
 
   async #perform({ kind, seed }: Step): Promise<void> {
@@ -138,7 +138,7 @@ export class ObjectSimulation {
         if (this.#isBounded) this.#bookmark();
         this.#write((draft) => this.#changes(draft));
         await this.#acknowledge();
-        return this.#isBounded ? this.#lookBack() : undefined;
+        return this.#isBounded ? this.#checkStateBeforeLast() : undefined;
       case 'bulk':
         return this.#write((draft) => this.#work.bulk(this.#object, draft, random.pick([10, 50])));
       case 'clear':
@@ -221,7 +221,7 @@ export class ObjectSimulation {
   #write(work: (draft: Draft) => void): void {
     if (this.#object.isBroken) return; // by the previous commit, which is the attempt
     const draft = new Draft(this.#history.last.contents);
-    this.#history.attempts(draft, this.#clock.elapsedMs);
+    this.#history.beginCommit(draft, this.#clock.elapsedMs);
     try {
       work(draft);
     } finally {
@@ -261,7 +261,7 @@ export class ObjectSimulation {
 
   async #transaction(kind: 'transaction' | 'noMemory'): Promise<void> {
     const draft = new Draft(this.#history.last.contents);
-    this.#history.attempts(draft, this.#clock.elapsedMs);
+    this.#history.beginCommit(draft, this.#clock.elapsedMs);
     try {
       await this.#object.outcome(kind, this.#work[kind](this.#object, draft));
     } finally {
@@ -288,7 +288,7 @@ export class ObjectSimulation {
   }
 
   /** Ends the state of the running event by an operation such as a bookmark. */
-  #cut(what: Cut): void {
+  #endState(what: StateEnd): void {
     this.#history.committed();
     if (what === 'restore') this.#requestRestore();
     else if (what === 'export') this.#export();
@@ -296,16 +296,16 @@ export class ObjectSimulation {
   }
 
   /** Checks that each of the newest commits is a whole state. */
-  async #look(count: number): Promise<void> {
+  async #checkNewestCommits(count: number): Promise<void> {
     const { states, mayBeShort } = this.#history;
     const kept = mayBeShort ? 'perhaps' : 'all';
-    this.#mustLook = false;
+    this.#wasReopened = false;
     this.totals.looks += await checkNewest(this.#object, count, states, kept);
   }
 
   async #deleteAll(): Promise<void> {
     const { alarm } = this.#history.last.contents;
-    this.#history.attempts({ ...EMPTY, alarm }, this.#clock.elapsedMs);
+    this.#history.beginCommit({ ...EMPTY, alarm }, this.#clock.elapsedMs);
     this.#object.storage.deleteAll();
     this.#committed();
     this.#clock.elapsedMs++;
@@ -333,7 +333,7 @@ export class ObjectSimulation {
   async #import(): Promise<void> {
     if (this.#image === null) return;
     const { bytes, contents } = this.#image;
-    this.#history.attempts(contents, this.#clock.elapsedMs);
+    this.#history.beginCommit(contents, this.#clock.elapsedMs);
     this.#restores.requested().mayBeCancelled(); // [MOVE3], once the import is durable
     await this.#object.replace(bytes);
     this.#committed();
@@ -347,11 +347,11 @@ export class ObjectSimulation {
 
   #bookmark(): void {
     const text = this.#object.storage.currentBookmark();
-    this.#history.hand(text, this.#history.last, this.#object.isDurable);
+    this.#history.recordBookmark(text, this.#history.last, this.#object.isDurable);
   }
 
   /** Checks that the state before the last commit can be read, however few bytes of history are kept. */
-  async #lookBack(): Promise<void> {
+  async #checkStateBeforeLast(): Promise<void> {
     const { files, isBroken } = this.#object;
     const recent = this.#history.recent;
     if (isBroken || recent === undefined) return;
@@ -365,7 +365,7 @@ export class ObjectSimulation {
   }
 
   /** Checks that each bookmark of a thinned history gives one of its possible states, or is refused. */
-  async #compareKnown(): Promise<void> {
+  async #checkThinnedBookmarks(): Promise<void> {
     this.#disk.heal();
     await this.#object.reset().catch(() => {});
     await this.#open();
@@ -408,7 +408,7 @@ export class ObjectSimulation {
       if (isPruned && !this.#history.mustName(shownMs)) return;
       throw error;
     }
-    this.#history.named(text, shownMs, isDurable);
+    this.#history.recordBookmarkOfTime(text, shownMs, isDurable);
   }
 
   async #restore(): Promise<void> {
@@ -453,18 +453,18 @@ export class ObjectSimulation {
       }
     }
     if (crashed.violations.length > 0) throw new SimulationFailure(crashed.violations.join('; '));
-    for (let i = 1; i < SURVIVORS; i++) {
-      const looked = await this.#survive(crashed, requested.copy());
+    for (let i = 1; i < SURVIVORS_MAX; i++) {
+      const looked = await this.#openAfterPowerLoss(crashed, requested.copy());
       this.#disk.powerOff();
       await looked.object.reset().catch(() => {});
     }
-    const { object, found } = await this.#survive(crashed, requested);
+    const { object, found } = await this.#openAfterPowerLoss(crashed, requested);
     this.#object = object;
     this.#settleOn(found);
   }
 
   /** Opens the files that a power failure left, with more failures during the recovery. */
-  async #survive(crashed: SimulatedDisk, requested: RequestedRestores): Promise<Opened> {
+  async #openAfterPowerLoss(crashed: SimulatedDisk, requested: RequestedRestores): Promise<Opened> {
     let disk = crashed;
     for (let losses = 0; ; losses++) {
       this.#totals('crashes');
@@ -472,7 +472,7 @@ export class ObjectSimulation {
       this.#disk = disk;
       if (losses < 4 && this.#random.onceIn(3)) disk.powerOffAfter(this.#random.below(40));
       try {
-        const opened = await this.#opened(requested);
+        const opened = await this.#openEventually(requested);
         if (!disk.isOff) return opened;
         await opened.object.reset().catch(() => {});
       } catch (error) {
@@ -482,7 +482,7 @@ export class ObjectSimulation {
   }
 
   async #open(requested = this.#restores.requested()): Promise<void> {
-    const { object, found } = await this.#opened(requested);
+    const { object, found } = await this.#openEventually(requested);
     this.#object = object;
     this.#settleOn(found);
   }
@@ -490,7 +490,7 @@ export class ObjectSimulation {
   /**
    * Opens the object, which must succeed once faults have ended, there is space, or an impossible restore was refused.
    */
-  async #opened(requested: RequestedRestores): Promise<Opened> {
+  async #openEventually(requested: RequestedRestores): Promise<Opened> {
     for (let attempts = 0; ; attempts++) {
       if (attempts > 3) throw new SimulationFailure('it does not open again');
       this.#failedCalls = this.#disk.failedCalls;
@@ -498,7 +498,7 @@ export class ObjectSimulation {
       try {
         object = await SimulatedObject.open(this.#disk, this.#world);
       } catch (error) {
-        this.#failedToOpen(requested, error);
+        this.#acceptFailedOpening(requested, error);
         continue;
       }
       try {
@@ -512,11 +512,11 @@ export class ObjectSimulation {
   }
 
   /** Accepts a failed opening that something explains. @throws the error, if nothing does or power is off */
-  #failedToOpen(requested: RequestedRestores, error: unknown): void {
+  #acceptFailedOpening(requested: RequestedRestores, error: unknown): void {
     const isFailing = this.#disk.failedCalls > this.#failedCalls;
     if (isFailing) requested.mayBeCancelled();
     if (this.#disk.isOff) {
-      requested.interrupted((known) => this.#history.mayRefuseSomehow(known));
+      requested.interrupted((known) => this.#history.mayBeRefused(known));
       throw error;
     }
     if (this.#isExpected(error)) {
@@ -538,11 +538,11 @@ export class ObjectSimulation {
 
   #settleOn(found: Found): void {
     this.#history.keepsTimeline = false;
-    this.#mustLook = this.#plan.isAuthored && this.#random.onceIn(2);
+    this.#wasReopened = this.#plan.isAuthored && this.#random.onceIn(2);
     this.#restores.settle();
     if (found.kind === 'state') this.#history.found(found.state);
     else this.#settleOnRestored(found);
-    if (this.#object.files.showsRestore) this.#history.madeAt(this.#clock.elapsedMs);
+    if (this.#object.files.showsRestore) this.#history.setTimeOfRestore(this.#clock.elapsedMs);
     else this.#history.checkOrder(this.#object.storage.currentBookmark());
   }
 
@@ -569,7 +569,7 @@ export class ObjectSimulation {
     this.#disk.heal();
     await this.#object.reset();
     if (!(this.#disk instanceof CrashDisk)) return; // bytes are damaged alike, whatever holds them
-    const restored = this.#restores.ofDamaged.flatMap(({ known }) => known.contents);
+    const restored = this.#restores.restoresOfDamagedObject.flatMap(({ known }) => known.contents);
     const made = [...this.#history.states, ...this.#history.candidates()];
     const possible = [...made.map(({ contents }) => contents), ...restored];
     this.totals.damages += await checkDamages(

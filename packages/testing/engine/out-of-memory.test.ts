@@ -2,9 +2,9 @@
 // takes most of a minute.
 
 import { beforeAll, describe, test } from 'vitest';
-import { fill, REFUSALS } from './out-of-memory.ts';
+import { makeDisk, REFUSALS } from './out-of-memory.ts';
 
 describe('an allocator that refuses a request', () => {
-  beforeAll(fill);
+  beforeAll(makeDisk);
   test.each(REFUSALS)('[SIM5] %s', (_, refuse) => refuse({ first: 3, step: 40 }));
 });

@@ -23,7 +23,7 @@ let world: World;
 let filled: CrashDisk;
 
 /** Makes the disk that each test copies. */
-export async function fill(): Promise<void> {
+export async function makeDisk(): Promise<void> {
   refusing = startRefusingSqlite();
   const sqlite = { ...refusing, takeViolations: () => [] };
   const random = new Random(1);
@@ -80,7 +80,7 @@ type Operation = (storage: PublicStorage) => unknown;
 const REQUESTS_MAX = 3000;
 
 /** Which requests are refused: every one, or a share of them to save time. */
-export interface Every {
+export interface RefusedRequests {
   readonly first: number;
   readonly step: number;
 }
@@ -110,7 +110,11 @@ async function attempt({ object, storage }: Opened, operation: Operation): Promi
 }
 
 /** Runs the operation many times. In each run, one request is refused, or that one and all later ones. */
-async function refuseEach(operation: Operation, count: number, every: Every): Promise<number> {
+async function refuseEach(
+  operation: Operation,
+  count: number,
+  every: RefusedRequests,
+): Promise<number> {
   const before = await open(filled.afterLoss());
   const contentsBefore = contentsOf(before);
   const expected = await attempt(before, operation);
@@ -269,10 +273,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 };
 
 /** Tests for each operation, and for the opening: one request is refused, or one and all that follow. */
-export const REFUSALS: readonly (readonly [string, (every: Every) => Promise<void>])[] = [
+export const REFUSALS: readonly (readonly [string, (every: RefusedRequests) => Promise<void>])[] = [
   ...Object.entries(OPERATIONS).flatMap(([title, operation]) =>
     ([1, Number.POSITIVE_INFINITY] as const).map((count) => {
-      const refuse = async (every: Every) => {
+      const refuse = async (every: RefusedRequests) => {
         expect(await refuseEach(operation, count, every)).toBeLessThan(REQUESTS_MAX);
       };
       return [count === 1 ? title : `and all that follow: ${title}`, refuse] as const;
@@ -281,7 +285,7 @@ export const REFUSALS: readonly (readonly [string, (every: Every) => Promise<voi
   ['the opening of an object', refuseOpenings],
 ];
 
-async function refuseOpenings(every: Every): Promise<void> {
+async function refuseOpenings(every: RefusedRequests): Promise<void> {
   const disk = filled.afterLoss();
   const sound = await open(disk);
   const contents = contentsOf(sound);

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Known } from './history.ts';
+import type { ReturnedBookmark } from './history.ts';
 import { RequestedRestores, type RestoreRequest } from './requested-restores.ts';
 import { Restores } from './restores.ts';
 
-const known = { text: 'bookmark' } as Known;
+const known = { text: 'bookmark' } as ReturnedBookmark;
 const acknowledged: RestoreRequest = { known, undo: null, isAcknowledged: true };
 
 test('[SIM1] an acknowledged restore must be made, unless an opening has refused it', () => {

@@ -6,11 +6,11 @@
 //
 // Invariant: a restore that was acknowledged and is possible never counts as cancelled.
 
-import type { Known } from './history.ts';
+import type { ReturnedBookmark } from './history.ts';
 
 /** A restore that was requested. */
 export interface RestoreRequest {
-  readonly known: Known;
+  readonly known: ReturnedBookmark;
   /** The bookmark that undoes the restore; null if the request failed. */
   undo: string | null;
   isAcknowledged: boolean;
@@ -56,7 +56,7 @@ export class RequestedRestores {
   }
 
   /** Records that an opening failed before it reported anything. */
-  interrupted(mayBeRefused: (known: Known) => boolean): void {
+  interrupted(mayBeRefused: (known: ReturnedBookmark) => boolean): void {
     const isPending = this.#status === 'pending';
     if (isPending && this.#requests.some(({ known }) => mayBeRefused(known))) {
       this.#status = 'perhapsCancelled';

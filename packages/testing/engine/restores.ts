@@ -50,7 +50,7 @@ export class Restores {
   }
 
   /** Returns the restores that a damaged object may make or refuse. */
-  get ofDamaged(): readonly RestoreRequest[] {
+  get restoresOfDamagedObject(): readonly RestoreRequest[] {
     return this.#flushesToProof > 0 ? [...this.#requests, ...this.#settled] : this.#requests;
   }
 

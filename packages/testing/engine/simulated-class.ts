@@ -12,7 +12,7 @@ export interface Probe {
 }
 
 /** The message of the error that undoes a transaction. */
-export const UNDONE = 'The simulation undoes a transaction.';
+export const UNDO_MESSAGE = 'The simulation undoes a transaction.';
 
 export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
   /** Stores the name of an operation. */
@@ -61,7 +61,7 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
           await new Promise<void>((ended) => this.#after(delayMs, ended));
         });
       });
-      if (how === 'throws') throw new Error(UNDONE);
+      if (how === 'throws') throw new Error(UNDO_MESSAGE);
       this.env.probe.ended(this);
     });
   }

@@ -38,7 +38,7 @@ export class Draft {
   }
 
   /** Replaces these contents by those of another draft. */
-  become({ keys, rows, second, alarm }: Draft): void {
+  replaceBy({ keys, rows, second, alarm }: Draft): void {
     this.keys = keys;
     this.rows = rows;
     this.second = second;
@@ -129,7 +129,7 @@ export class Workload {
         if (!isUndone) {
           // The draft is updated inside the transaction, because a commit that a power failure interrupts may still
           // have been made.
-          draft.become(inner);
+          draft.replaceBy(inner);
           return;
         }
         if (this.#random.onceIn(2)) throw new Undo();
@@ -180,7 +180,7 @@ export class Workload {
     else if (kind < 15) this.upsert(storage, draft);
     else if (kind < 17) this.#deleteRows(storage, draft);
     else if (kind < 18) this.setAlarm(storage, draft);
-    else this.#together(storage, draft, kind === 18);
+    else this.#changeInTransaction(storage, draft, kind === 18);
   }
 
   /** Inserts or updates a row. */
@@ -197,14 +197,14 @@ export class Workload {
   }
 
   /** Makes changes in a synchronous transaction, which may be undone. */
-  #together(storage: SimulatedObject['storage'], draft: Draft, isUndone: boolean): void {
+  #changeInTransaction(storage: SimulatedObject['storage'], draft: Draft, isUndone: boolean): void {
     const inner = new Draft(draft);
     try {
       storage.transactionSync(() => {
         for (let i = 0; i < 3; i++) this.change(storage, inner);
         if (isUndone) throw new Undo();
       });
-      draft.become(inner);
+      draft.replaceBy(inner);
     } catch (error) {
       if (!(error instanceof Undo)) throw error;
     }

@@ -18,7 +18,7 @@ export class MessageGenerator {
     const draws = this.#draws;
     switch (draws.below(8)) {
       case 0:
-        return odd(draws);
+        return oddValue(draws);
       case 1:
         return this.#request(id);
       case 2:
@@ -27,7 +27,7 @@ export class MessageGenerator {
       case 3:
         return {
           type: draws.pick(['accepted', 'leads', 'connect', 7, null]),
-          worker: odd(draws),
+          worker: oddValue(draws),
         };
       default:
         return this.#mutatedCall(id);
@@ -39,9 +39,9 @@ export class MessageGenerator {
     const draws = this.#draws;
     return [
       draws.pick<() => unknown>([() => id, () => id + 0.5, () => `${id}`, () => null])(),
-      draws.pick([() => this.#path(), () => odd(draws), () => 'constructor', () => 'open'])(),
-      draws.pick([() => odd(draws), () => [odd(draws)], () => new Array(100_000)])(),
-      ...(draws.chance(0.1) ? [odd(draws)] : []),
+      draws.pick([() => this.#path(), () => oddValue(draws), () => 'constructor', () => 'open'])(),
+      draws.pick([() => oddValue(draws), () => [oddValue(draws)], () => new Array(100_000)])(),
+      ...(draws.chance(0.1) ? [oddValue(draws)] : []),
     ];
   }
 
@@ -63,7 +63,7 @@ export class MessageGenerator {
       () => [['open']],
       () => new Array(100_000),
       () => 'open',
-      () => odd(this.#draws),
+      () => oddValue(this.#draws),
     ])();
   }
 
@@ -73,12 +73,14 @@ export class MessageGenerator {
       argumentList: draws.pick<() => unknown>([
         () => [],
         () => [{ type: 'RAW', value: 'return globalThis' }],
-        () => [{ type: 'HANDLER', name: 'proxy', value: odd(draws) }],
-        () => [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: odd(draws) } }],
+        () => [{ type: 'HANDLER', name: 'proxy', value: oddValue(draws) }],
+        () => [
+          { type: 'HANDLER', name: 'throw', value: { isError: false, value: oddValue(draws) } },
+        ],
         () => new Array(100_000),
-        () => odd(draws),
+        () => oddValue(draws),
       ])(),
-      value: { type: 'RAW', value: odd(draws) },
+      value: { type: 'RAW', value: oddValue(draws) },
     };
   }
 
@@ -108,10 +110,10 @@ const BYTES = new Uint8Array([0xff, 0x0f, 0x30]);
  * An object that is only deleted, and repeatedly. No message calls it, because deletions during calls are not tested
  * here.
  */
-const NOBODY = { className: null, id: 'f'.repeat(64) };
+const DELETED_OBJECT = { className: null, id: 'f'.repeat(64) };
 
 /** The flag of a call that was made long ago, so that the worker checks whether it was cancelled. */
-const FLAG = { url: 'blob:flag', madeMs: 0 };
+const OLD_CALL_FLAG = { url: 'blob:flag', madeMs: 0 };
 
 const SAMPLES: Readonly<Record<string, Sample>> = {
   open: (_session, address, { pick }) => [pick([address, 'hostile', 'other'])],
@@ -119,7 +121,9 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     session,
     Array.from({ length: 1 + draws.below(3) }, () => draws.pick(CALLS)),
   ],
-  cancel: (_session, _address, { pick }) => [pick([[FLAG.url], [FLAG.url, 'blob:other'], []])],
+  cancel: (_session, _address, { pick }) => [
+    pick([[OLD_CALL_FLAG.url], [OLD_CALL_FLAG.url, 'blob:other'], []]),
+  ],
   close: (_session, _address, { below }) => [1_000_000 + below(10)],
   classes: () => [],
   call: (_session, address, { pick }) => [
@@ -127,14 +131,14 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     pick([
       { op: 'call', path: ['echo'], payload: BYTES },
       { op: 'get', path: ['echo', 'deep'] },
-      { op: 'get', path: ['echo'], flag: FLAG },
+      { op: 'get', path: ['echo'], flag: OLD_CALL_FLAG },
       { op: 'fetch', payload: BYTES },
     ]),
   ],
   manage: (_session, _address, { pick }) => [
     pick([
       { op: 'list', className: 'Room', after: null, limit: 10 },
-      { op: 'delete', address: NOBODY },
+      { op: 'delete', address: DELETED_OBJECT },
       { op: 'now' },
       { op: 'resume' },
     ]),
@@ -169,7 +173,7 @@ const RANGE = { start: new Uint8Array(0), end: null, reverse: false, limit: null
 
 const CALLS: readonly object[] = [
   { op: 'get', keys: ['a', 'b'] },
-  { op: 'get', keys: ['a'], flag: FLAG },
+  { op: 'get', keys: ['a'], flag: OLD_CALL_FLAG },
   { op: 'put', entries: [['a', BYTES]], unconfirmed: false },
   { op: 'delete', keys: ['a'], unconfirmed: true },
   { op: 'list', range: RANGE },
@@ -198,7 +202,7 @@ const CALLS: readonly object[] = [
 /** Replaces a random part of the value, or inserts one. */
 function mutate(value: unknown, draws: Draws): unknown {
   const isBranch = typeof value === 'object' && value !== null && !ArrayBuffer.isView(value);
-  if (!isBranch || draws.chance(0.2)) return odd(draws);
+  if (!isBranch || draws.chance(0.2)) return oddValue(draws);
   const keys = Object.keys(value);
   const key = keys.length === 0 || draws.chance(0.1) ? 'extra' : draws.pick(keys);
   if (draws.chance(0.15)) Reflect.deleteProperty(value, key);
@@ -207,7 +211,7 @@ function mutate(value: unknown, draws: Draws): unknown {
 }
 
 /** Returns a value that structured clone accepts, in a shape that no call has. */
-function odd(draws: Draws): unknown {
+function oddValue(draws: Draws): unknown {
   return draws.pick<() => unknown>([
     () => null,
     () => undefined,

@@ -37,7 +37,7 @@ const { setTimeout } = globalThis;
 const FIRST_NUMBER = 1000;
 
 /** The number of messages that are sent before their replies are awaited. */
-const CHUNK = 50;
+const MESSAGES_PER_CHUNK = 50;
 
 const ANSWERED = 'It was answered, and is no request.';
 
@@ -52,23 +52,23 @@ export async function sendHostileMessages(
   const violations: Violation[] = [];
   const unwatch = watch((error) => violations.push({ message: null, fact: `Uncaught: ${error}` }));
   const peer = new Peer(host);
-  const before = prototypes();
+  const before = describePrototypes();
   const session = await peer.open();
   const messages = fc
     .sample(fc.gen(), { seed, numRuns: count, unbiased: true })
     .map((choices) => new MessageGenerator(new Draws(choices), session, addresses))
     .map((generator, i) => generator.next(FIRST_NUMBER + i));
-  for (let sent = 0; sent < count; sent += CHUNK) {
-    const chunk = messages.slice(sent, sent + CHUNK);
+  for (let sent = 0; sent < count; sent += MESSAGES_PER_CHUNK) {
+    const chunk = messages.slice(sent, sent + MESSAGES_PER_CHUNK);
     for (const { message, fact } of await peer.send(chunk)) {
       violations.push({ message: inWords(message), fact });
     }
-    if (prototypes() !== before) {
+    if (describePrototypes() !== before) {
       violations.push({ message: null, fact: 'A prototype of the language was changed.' });
       break;
     }
   }
-  const fact = await peer.serves(session);
+  const fact = await peer.whyNotServing(session);
   if (fact !== null) violations.push({ message: null, fact });
   peer.close();
   unwatch();
@@ -94,7 +94,7 @@ class Peer {
   /** Opens a session. @throws Error when a well-formed call gets no result */
   async open(): Promise<unknown> {
     const id = 1;
-    await this.#arrived([call(id, 'open', ['hostile'])]);
+    await this.#waitForReplies([call(id, 'open', ['hostile'])]);
     const [reply] = this.#to(id);
     const result = field(field(reply, '1'), 'ok');
     if (result === undefined) throw new Error('The host does not open an object.');
@@ -103,7 +103,7 @@ class Peer {
 
   /** Sends the messages, and returns the faults of the replies. */
   async send(messages: readonly unknown[]): Promise<{ message: unknown; fact: string }[]> {
-    await this.#arrived(messages);
+    await this.#waitForReplies(messages);
     return messages.flatMap((message) => {
       const id = field(message, '0');
       if (!isRequest(message))
@@ -116,11 +116,13 @@ class Peer {
   }
 
   /** Returns why the connection no longer serves a page, or null if it does. */
-  async serves(session: unknown): Promise<string | null> {
+  async whyNotServing(session: unknown): Promise<string | null> {
     const id = 2;
     const entries = [['after', new Uint8Array([0xff, 0x0f, 0x30])]];
     const put = { op: 'put', entries, unconfirmed: false };
-    await this.#arrived([call(id, 'execute', [session, [put, { op: 'get', keys: ['after'] }]])]);
+    await this.#waitForReplies([
+      call(id, 'execute', [session, [put, { op: 'get', keys: ['after'] }]]),
+    ]);
     const outcomes = field(this.#to(id)[0], '1');
     const kept = Array.isArray(outcomes) ? field(field(outcomes[1], 'ok'), '0') : undefined;
     return kept instanceof Uint8Array && kept.length === 3
@@ -138,7 +140,7 @@ class Peer {
   }
 
   // Waits for the replies, which come in any order, and one more turn, in which a second reply would show.
-  async #arrived(messages: readonly unknown[]): Promise<void> {
+  async #waitForReplies(messages: readonly unknown[]): Promise<void> {
     const ids = messages.filter(isRequest).map((message) => field(message, '0'));
     for (const message of messages) this.#port.postMessage(message);
     for (let turns = 0; turns < TURNS_MAX; turns++) {
@@ -158,7 +160,7 @@ function wrong(message: unknown, replies: readonly unknown[]): string | null {
   const name = field(message, '1');
   if (WITHOUT_RESULT.has(name) && value === undefined) return null;
   const outcomes = name === 'execute' && Array.isArray(value) ? value : [value];
-  const bad = outcomes.find((outcome) => !isOutcome(outcome, isOfObject(name)));
+  const bad = outcomes.find((outcome) => !isOutcome(outcome, runsObjectCode(name)));
   return bad === undefined && !outcomes.includes(undefined)
     ? null
     : `The reply is not an outcome with a code: ${inWords(value)}`;
@@ -167,16 +169,16 @@ function wrong(message: unknown, replies: readonly unknown[]): string | null {
 const WITHOUT_RESULT: ReadonlySet<unknown> = new Set(['cancel', 'close', 'release', 'closeLive']);
 
 // Returns whether the operation runs an object's own code, whose errors have no error code.
-function isOfObject(name: unknown): boolean {
+function runsObjectCode(name: unknown): boolean {
   return name === 'call' || name === 'ask';
 }
 
 /** The members that the outcome of a call of an object has in addition. */
-const OF_CALLS: ReadonlySet<string> = new Set(['incarnation', 'isBroken', 'reset']);
+const EXTRA_OUTCOME_MEMBERS: ReadonlySet<string> = new Set(['incarnation', 'isBroken', 'reset']);
 
 function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
   const all = typeof outcome === 'object' && outcome !== null ? Object.keys(outcome) : [];
-  const keys = all.filter((key) => !(mayBeForeign && OF_CALLS.has(key)));
+  const keys = all.filter((key) => !(mayBeForeign && EXTRA_OUTCOME_MEMBERS.has(key)));
   if (keys.length !== 1) return false;
   if (keys[0] === 'ok') return field(outcome, 'ok') !== undefined;
   const error = field(outcome, 'error');
@@ -185,7 +187,7 @@ function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
 }
 
 /** Describes the prototypes in words, so that a pollution changes the text. */
-function prototypes(): string {
+function describePrototypes(): string {
   return [Object, Function, Array, Promise, Map, Error, Uint8Array, String, Number]
     .map(({ prototype }) => Reflect.ownKeys(prototype).map(String).join())
     .join(';');

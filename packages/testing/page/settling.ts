@@ -8,7 +8,7 @@
 const TURNS_MAX = 200;
 
 // Objects with one of these members are watched, too: handles, `sql`, `kv`, cursors and iterators, but no data.
-const MEMBERS = ['put', 'exec', 'next'] as const;
+const WATCHED_MEMBERS = ['put', 'exec', 'next'] as const;
 
 export class Settling {
   readonly #pending = new Map<Promise<unknown>, string>();
@@ -47,7 +47,7 @@ export class Settling {
     if (value instanceof Promise) return this.add(name, value);
     if (typeof value === 'function') {
       return (...parameters: unknown[]) => {
-        const given = parameters.map((parameter) => this.#closure(parameter));
+        const given = parameters.map((parameter) => this.#wrapClosure(parameter));
         return this.#result(name, Reflect.apply(value, owner, given), owner);
       };
     }
@@ -55,7 +55,7 @@ export class Settling {
   }
 
   /** Wraps a closure, so that the objects that it is given, such as the `txn` of a transaction, are watched. */
-  #closure(parameter: unknown): unknown {
+  #wrapClosure(parameter: unknown): unknown {
     if (typeof parameter !== 'function') return parameter;
     return (...given: unknown[]) =>
       parameter(...given.map((object) => (isWatchable(object) ? this.watch(object) : object)));
@@ -64,5 +64,5 @@ export class Settling {
 
 function isWatchable(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
-  return MEMBERS.some((member) => typeof Reflect.get(value, member) === 'function');
+  return WATCHED_MEMBERS.some((member) => typeof Reflect.get(value, member) === 'function');
 }

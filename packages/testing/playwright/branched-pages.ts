@@ -7,7 +7,7 @@ import type { WireAddress } from '@ctx-storage/core/wire';
 import type { BrowserContext } from '@playwright/test';
 import { HELPER_PATH } from './page/helper-protocol.ts';
 
-interface Branched {
+interface BranchRedirection {
   /** The script with the highest round counts, because Playwright runs its scripts in any order. */
   readonly round: number;
   readonly branches: readonly WireAddress[];
@@ -15,7 +15,7 @@ interface Branched {
 
 export class BranchedPages {
   readonly #context: BrowserContext;
-  #last: Branched = { round: 0, branches: [] };
+  #last: BranchRedirection = { round: 0, branches: [] };
 
   constructor(context: BrowserContext) {
     this.#context = context;
@@ -51,10 +51,10 @@ export function reachBranches({
   helperPath,
   round,
   branches,
-}: Branched & { readonly name: string; readonly helperPath: string }): void {
+}: BranchRedirection & { readonly name: string; readonly helperPath: string }): void {
   type Message = readonly unknown[] | { readonly type?: unknown; readonly messages?: unknown };
   if (location.pathname.startsWith(helperPath)) return;
-  const scope = globalThis as unknown as Record<string, Branched | undefined>;
+  const scope = globalThis as unknown as Record<string, BranchRedirection | undefined>;
   const known = scope[name];
   if (known === undefined || known.round < round) scope[name] = { round, branches };
   if (known !== undefined) return; // the page's messages are rewritten already

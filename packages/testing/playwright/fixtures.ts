@@ -63,22 +63,22 @@ export const test: TestType<
     await objects.verify();
     await objects.dropForks(); // those of a test that failed are in its report
   },
-  seed: ({ objects }, use) => use(own(objects).seed),
-  snapshot: ({ objects }, use) => use(own(objects).snapshot),
-  restore: ({ objects }, use) => use(own(objects).restore),
-  fork: ({ objects }, use) => use(own(objects).fork),
+  seed: ({ objects }, use) => use(requireOwnObjects(objects).seed),
+  snapshot: ({ objects }, use) => use(requireOwnObjects(objects).snapshot),
+  restore: ({ objects }, use) => use(requireOwnObjects(objects).restore),
+  fork: ({ objects }, use) => use(requireOwnObjects(objects).fork),
   clock: async ({ objects }, use) => {
-    const clock = new TestClock(own(objects).origin);
+    const clock = new TestClock(requireOwnObjects(objects).origin);
     await clock.arm();
     await use(clock);
   },
   tabs: async ({ objects }, use) => {
-    const tabs = new TestTabs(own(objects).origin);
+    const tabs = new TestTabs(requireOwnObjects(objects).origin);
     await tabs.watch();
     await use(tabs);
   },
   faults: async ({ objects }, use) => {
-    const faults = new TestFaults(own(objects).origin);
+    const faults = new TestFaults(requireOwnObjects(objects).origin);
     await faults.arm();
     await use(faults);
   },
@@ -88,7 +88,7 @@ export const test: TestType<
  * Returns this package's own fixture, on which the others depend. @throws INVALID_ARGUMENT if a merged test has another
  * fixture of this name
  */
-function own(objects: unknown): TestObjects {
+function requireOwnObjects(objects: unknown): TestObjects {
   if (objects instanceof TestObjects) return objects;
   throw storageError(
     'INVALID_ARGUMENT',

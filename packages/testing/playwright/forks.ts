@@ -21,7 +21,7 @@ export interface TestForkOptions {
   readonly fetch?: 'allow' | 'refuse';
 }
 
-interface Made {
+interface ForkedBranch {
   readonly object: ObjectName;
   readonly address: WireAddress;
 }
@@ -30,7 +30,7 @@ export class Forks {
   readonly #objects: OriginObjects;
   readonly #pages: BranchedPages;
   /** The branches of the test, by their description. */
-  readonly #made = new Map<string, Made>();
+  readonly #forked = new Map<string, ForkedBranch>();
   #lastNumber = 0;
 
   constructor(objects: OriginObjects) {
@@ -55,7 +55,7 @@ export class Forks {
     const asked = { op: 'fork', object: origin, name, at: at ?? null, fetch } as const;
     const address = (await this.#objects.ask(asked)) as WireAddress;
     const object = { ...origin, branch: name };
-    this.#made.set(wordsOfObject(object), { object, address });
+    this.#forked.set(wordsOfObject(object), { object, address });
     this.#objects.touch(object);
     if (forPages) await this.#pages.begin(address);
     return new TestStorage(this.#objects, object);
@@ -68,7 +68,7 @@ export class Forks {
   async drop(made: ObjectName): Promise<boolean> {
     const words = wordsOfObject(made);
     const { branch, ...object } = made;
-    const known = this.#made.get(words);
+    const known = this.#forked.get(words);
     if (branch === undefined || known === undefined) {
       throw storageError(
         'INVALID_ARGUMENT',
@@ -76,7 +76,7 @@ export class Forks {
           'deleteObject.',
       );
     }
-    this.#made.delete(words);
+    this.#forked.delete(words);
     await this.#pages.end(known.address);
     return (await this.#objects.ask(
       { op: 'storage', object, method: 'deleteBranch', parameters: [branch], need: 'storage' },
@@ -86,6 +86,6 @@ export class Forks {
 
   /** Drops all branches, including those that have ended with their object. */
   async dropAll(): Promise<void> {
-    for (const { object } of [...this.#made.values()]) await this.drop(object);
+    for (const { object } of [...this.#forked.values()]) await this.drop(object);
   }
 }

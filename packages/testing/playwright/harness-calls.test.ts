@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { BranchedPages, reachBranches } from './branched-pages.ts';
 import { harnessOptions } from './options.ts';
-import { type Asked, OriginObjects } from './origin-objects.ts';
+import { type ContextRequest, OriginObjects } from './origin-objects.ts';
 import { TestClock } from './test-clock.ts';
 import { TestFaults } from './test-faults.ts';
 import { defineObjects, TestObjects } from './test-objects.ts';
@@ -11,11 +11,11 @@ import { TestTabs } from './test-tabs.ts';
 const baseURL = 'http://localhost:5173/app/';
 
 /** Makes the objects of a context whose helper page gives the answers of `answer`. */
-function objectsOn(answer: (asked: Asked) => unknown, context: object = {}) {
-  const asked: Asked[] = [];
+function objectsOn(answer: (asked: ContextRequest) => unknown, context: object = {}) {
+  const asked: ContextRequest[] = [];
   const objects = new OriginObjects(context as BrowserContext, harnessOptions({}), baseURL);
   Object.assign(objects, {
-    ask: async (one: Asked) => {
+    ask: async (one: ContextRequest) => {
       asked.push(one);
       return answer(one);
     },
@@ -165,7 +165,7 @@ describe('pages on a branch', () => {
 describe('data of openStorage', () => {
   const id = 'a'.repeat(64);
   const bookmarks: Record<string, string> = { [id]: 'now' };
-  const answer = (one: Asked) => {
+  const answer = (one: ContextRequest) => {
     if (one.op === 'classNames') return [];
     if (one.op === 'storageIds') return Object.keys(bookmarks);
     if (one.op === 'storage' && one.method === 'getCurrentBookmark') {
@@ -173,7 +173,7 @@ describe('data of openStorage', () => {
     }
     return undefined;
   };
-  const writes = (asked: readonly Asked[]) =>
+  const writes = (asked: readonly ContextRequest[]) =>
     asked.flatMap((one) =>
       one.op === 'storage' && !one.method.startsWith('get') ? [[one.object, one.method]] : [],
     );

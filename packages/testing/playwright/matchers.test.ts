@@ -1,15 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { type ExpectedChange, expect as playwrightExpect } from './matchers.ts';
-import type { Asked, OriginObjects } from './origin-objects.ts';
+import type { ContextRequest, OriginObjects } from './origin-objects.ts';
 import { seedsOf, storeSeeds, tableIn } from './seed.ts';
 import { TestStorage } from './test-storage.ts';
 
 const timeout = 60;
 
 /** Makes the storage of an object whose helper page gives the answers of `answer`. */
-function storageOn(answer: (asked: Asked) => unknown): TestStorage {
-  const objects = { ask: async (asked: Asked) => answer(asked) } as unknown as OriginObjects;
+function storageOn(answer: (asked: ContextRequest) => unknown): TestStorage {
+  const objects = {
+    ask: async (asked: ContextRequest) => answer(asked),
+  } as unknown as OriginObjects;
   return new TestStorage(objects, { className: 'Counter', name: 'visits' });
 }
 
@@ -263,8 +265,10 @@ describe('seeds', () => {
     ['a missing file', { file: 'no.sqlite' }, /"no\.sqlite".*ENOENT.*the folder .* runs in/],
     ['an alarm without a time', { alarm: Number.NaN }, /the alarm of Counter 'visits'/],
   ] as const)('[HARN4] %s is refused before anything is stored', async ([, content, message]) => {
-    const asked: Asked[] = [];
-    const objects = { ask: async (one: Asked) => void asked.push(one) } as unknown as OriginObjects;
+    const asked: ContextRequest[] = [];
+    const objects = {
+      ask: async (one: ContextRequest) => void asked.push(one),
+    } as unknown as OriginObjects;
     const seeds = seedsOf({ Counter: { first: { entries: { a: 1 } }, visits: content as object } });
     await expect(storeSeeds(objects, seeds)).rejects.toThrow(message);
     expect(asked).toEqual([]);

@@ -247,7 +247,7 @@ async function compare(
       failure = undefined;
       pass = matches(actual);
     } catch (error) {
-      if (!isPassing(error)) throw error;
+      if (!mayPass(error)) throw error;
       failure = error;
       pass = state.isNot;
     }
@@ -285,12 +285,12 @@ async function compare(
 }
 
 // These errors may pass: the app may still create the table, load its worker, or start another one.
-function isPassing(error: unknown): boolean {
+function mayPass(error: unknown): boolean {
   if (!isStorageError(error)) return false;
-  return error.retryable === true || PASSING.has(error.code);
+  return error.retryable === true || PASSING_ERROR_CODES.has(error.code);
 }
 
-const PASSING: ReadonlySet<string> = new Set(['SQL', 'WORKER_FAILED', 'UNKNOWN_CLASS']);
+const PASSING_ERROR_CODES: ReadonlySet<string> = new Set(['SQL', 'WORKER_FAILED', 'UNKNOWN_CLASS']);
 
 function timeText(timeMs: number | null): string {
   return timeMs === null ? 'none' : new Date(timeMs).toISOString();

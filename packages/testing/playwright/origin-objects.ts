@@ -19,12 +19,12 @@ const MARKED = new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`);
 type WithoutFacts<Request> = Request extends unknown ? Omit<Request, 'facts' | 'waitMs'> : never;
 
 /** A request as callers write it; the facts that the context knows are added. */
-export type Asked = WithoutFacts<HelperRequest>;
+export type ContextRequest = WithoutFacts<HelperRequest>;
 
 export class OriginObjects {
   readonly context: BrowserContext;
   readonly options: HarnessOptions;
-  readonly fronts: WorkerFronts;
+  readonly fronts: WorkerPreludes;
   readonly #baseUrl: string | undefined;
   readonly #tabs = new Map<string, HelperTab>();
   readonly #touched = new Map<string, ObjectName>();
@@ -32,12 +32,15 @@ export class OriginObjects {
   constructor(context: BrowserContext, options: HarnessOptions, baseUrl: string | undefined) {
     this.context = context;
     this.options = options;
-    this.fronts = new WorkerFronts(context);
+    this.fronts = new WorkerPreludes(context);
     this.#baseUrl = baseUrl;
   }
 
   /** Sends a request to the helper page. @throws the page's error, or an error if the origin is not known */
-  async ask(asked: Asked, { waitMs = this.options.waitMs, touches = true } = {}): Promise<unknown> {
+  async ask(
+    asked: ContextRequest,
+    { waitMs = this.options.waitMs, touches = true } = {},
+  ): Promise<unknown> {
     const facts = this.#factsOf(asked);
     if ('object' in asked && touches) this.touch(asked.object);
     const request = { ...asked, facts, waitMs } as HelperRequest;
@@ -90,7 +93,7 @@ export class OriginObjects {
     return tab;
   }
 
-  #factsOf(asked: Asked): DirectoryFacts {
+  #factsOf(asked: ContextRequest): DirectoryFacts {
     const isStorage =
       asked.op === 'storageIds' || ('object' in asked && asked.object.className === null);
     return isStorage ? this.options.storages : this.options.objects;
@@ -101,7 +104,7 @@ export class OriginObjects {
  * Prepends scripts to the workers of a context's pages, without a change of the app's files. There is one for all
  * scripts, because of two routes for an address only one would answer.
  */
-class WorkerFronts {
+class WorkerPreludes {
   readonly #context: BrowserContext;
   readonly #scripts: (() => string)[] = [];
   #armed: Promise<void> | null = null;

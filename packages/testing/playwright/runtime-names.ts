@@ -2,7 +2,7 @@
 // the storage of an object, which names the object and can call it.
 
 import { storageError } from '@ctx-storage/core/errors';
-import { inStep } from './steps.ts';
+import { runAsStep } from './steps.ts';
 import type { TestObjects } from './test-objects.ts';
 import { TestStorage } from './test-storage.ts';
 
@@ -29,7 +29,7 @@ export async function runInDurableObject<T>(
         ? undefined
         : (...parameters: unknown[]) => checked.call(name, ...parameters),
   });
-  return await inStep(`${checked}: runInDurableObject`, async () =>
+  return await runAsStep(`${checked}: runInDurableObject`, async () =>
     callback(instance, { storage: checked }),
   );
 }

@@ -15,7 +15,7 @@ export interface ObjectsSnapshot {
 
 export async function takeSnapshot(objects: OriginObjects): Promise<ObjectsSnapshot> {
   const bookmarks = new Map<string, string>();
-  const found = await existing(objects);
+  const found = await existingObjects(objects);
   await Promise.all(
     found.map(async (object) => {
       bookmarks.set(keyOf(object), await bookmarkOf(objects, object));
@@ -40,7 +40,7 @@ export async function restoreSnapshot(
         "write objects.storage('Room', 'lobby').restore(bookmark).",
     );
   }
-  const found = await existing(objects);
+  const found = await existingObjects(objects);
   const keys = new Set(found.map(keyOf));
   const gone = [...bookmarks.keys()].filter((key) => !keys.has(key));
   if (gone.length > 0) {
@@ -64,12 +64,12 @@ export async function restoreSnapshot(
 
 /** Deletes every object. */
 export async function deleteAllObjects(objects: OriginObjects): Promise<void> {
-  const found = await existing(objects);
+  const found = await existingObjects(objects);
   await Promise.all(found.map((object) => remove(objects, object)));
 }
 
 /** Returns the existing objects of all classes and of `openStorage`. */
-async function existing(objects: OriginObjects): Promise<ObjectName[]> {
+async function existingObjects(objects: OriginObjects): Promise<ObjectName[]> {
   const names = (await objects.ask({ op: 'classNames' })) as string[];
   const lists = names.map((className) => objects.ask({ op: 'list', className }));
   const listed = ((await Promise.all(lists)) as ListedByHelper[][]).flat();

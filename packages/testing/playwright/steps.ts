@@ -4,7 +4,7 @@ import { test } from '@playwright/test';
 import { type CallSite, callSite, thrownAt } from './call-site.ts';
 
 /** Runs the action as a step of the running test. Outside of a test, it only runs the action. */
-export async function inStep<T>(title: string, action: () => Promise<T>): Promise<T> {
+export async function runAsStep<T>(title: string, action: () => Promise<T>): Promise<T> {
   const site = callSite();
   const located = () => at(site, action);
   if (!isInTest()) return await located();

@@ -9,7 +9,7 @@ import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext } from '@playwright/test';
 import type { OriginObjects } from './origin-objects.ts';
 import { TIME_CHANNEL } from './page/helper-protocol.ts';
-import { inStep } from './steps.ts';
+import { runAsStep } from './steps.ts';
 import { mustBeDuration } from './test-arguments.ts';
 import { holdTime } from './worker-scripts.ts';
 
@@ -48,12 +48,12 @@ export class TestClock {
 
   /** Returns the objects' time, in milliseconds since the epoch. */
   now(): Promise<number> {
-    return inStep('clock: now', () => this.#now());
+    return runAsStep('clock: now', () => this.#now());
   }
 
   /** Stops the time of objects and pages at this moment, and runs overdue tasks. */
   set(time: number | Date | string): Promise<void> {
-    return inStep('clock: set', async () => {
+    return runAsStep('clock: set', async () => {
       const timeMs = new Date(time).getTime();
       if (Number.isNaN(timeMs)) {
         throw storageError('INVALID_ARGUMENT', `clock.set: ${String(time)} is not a time.`);
@@ -68,7 +68,7 @@ export class TestClock {
    * real time that has passed until now counts, too.
    */
   advance(durationMs: number): Promise<void> {
-    return inStep(`clock: advance ${durationMs} ms`, async () => {
+    return runAsStep(`clock: advance ${durationMs} ms`, async () => {
       mustBeDuration('clock.advance', durationMs);
       await this.#objects.ask({ op: 'advance', durationMs });
       await this.#follow();
@@ -77,7 +77,7 @@ export class TestClock {
 
   /** Advances the time to the next alarm and runs it. Returns null if none is set. */
   runNextAlarm(): Promise<RanObjectAlarm | null> {
-    return inStep('clock: run the next alarm', async () => {
+    return runAsStep('clock: run the next alarm', async () => {
       const ran = (await this.#objects.ask({ op: 'runNextAlarm' })) as RanByHelper | null;
       await this.#follow();
       if (ran === null) return null;
@@ -88,7 +88,7 @@ export class TestClock {
 
   /** Returns to the system's time. */
   resume(): Promise<void> {
-    return inStep('clock: resume', async () => {
+    return runAsStep('clock: resume', async () => {
       this.#heldMs = null;
       await this.#objects.ask({ op: 'resume' });
       await this.#pages.setSystemTime(Date.now());

@@ -4,7 +4,7 @@
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { OriginObjects } from './origin-objects.ts';
-import { inStep } from './steps.ts';
+import { runAsStep } from './steps.ts';
 import { mustBeCount, mustBeDuration } from './test-arguments.ts';
 import { TestTabs } from './test-tabs.ts';
 import {
@@ -72,7 +72,7 @@ export class TestFaults {
 
   /** Terminates the worker that leads in the middle of its work, and that of `openStorage`, if there is one. */
   crashWorker(): Promise<void> {
-    return inStep('faults: crash the worker', async () => {
+    return runAsStep('faults: crash the worker', async () => {
       for (const { page, worker } of await this.#tabs.findAll('faults.crashWorker')) {
         await page.evaluate(
           ([list, name]) => {
@@ -86,7 +86,7 @@ export class TestFaults {
   }
 
   #tell(title: string, faults: WorkerFaults, check = () => {}): Promise<void> {
-    return inStep(`faults: ${title}`, async () => {
+    return runAsStep(`faults: ${title}`, async () => {
       check();
       const leaders = await this.#tabs.findAll('faults');
       const { isFull = this.#lasting.isFull, delayMs = this.#lasting.delayMs } = faults;

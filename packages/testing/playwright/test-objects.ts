@@ -16,7 +16,7 @@ import {
   restoreSnapshot,
   takeSnapshot,
 } from './snapshots.ts';
-import { at, inStep } from './steps.ts';
+import { at, runAsStep } from './steps.ts';
 import { TestStorage } from './test-storage.ts';
 
 /** An existing object. */
@@ -66,7 +66,7 @@ export class TestObjects {
 
   /** Returns the existing objects of a class, in order of their ids. */
   list(className: string): Promise<StoredObject[]> {
-    return inStep(`objects: list ${className}`, async () => {
+    return runAsStep(`objects: list ${className}`, async () => {
       const found = (await this.#objects.ask({ op: 'list', className })) as ListedByHelper[];
       return found.map(({ name, error, ...listed }) => ({
         ...listed,
@@ -78,7 +78,7 @@ export class TestObjects {
 
   /** Returns the classes that the app serves, and those of stored objects. */
   classNames(): Promise<string[]> {
-    return inStep('objects: class names', async () => {
+    return runAsStep('objects: class names', async () => {
       return (await this.#objects.ask({ op: 'classNames' })) as string[];
     });
   }
@@ -86,7 +86,7 @@ export class TestObjects {
   /** Removes an object and everything that it stored. */
   deleteObject(className: string, name: string | ById): Promise<void> {
     const object = objectName('objects.deleteObject', className, name);
-    return inStep(`objects: delete ${className}`, async () => {
+    return runAsStep(`objects: delete ${className}`, async () => {
       await this.#objects.ask({ op: 'delete', object });
     });
   }
@@ -99,7 +99,7 @@ export class TestObjects {
   ) => {
     this.#seeded = callSite();
     const words = given.length === 3 ? `${given[0]} '${given[1]}'` : '';
-    return inStep(
+    return runAsStep(
       `seed ${words || (typeof given[0] === 'string' ? `'${given[0]}'` : '')}`.trim(),
       async () => {
         if (given.length === 3) {
@@ -124,11 +124,11 @@ export class TestObjects {
 
   /** Marks the present state of all objects. */
   readonly snapshot = (): Promise<ObjectsSnapshot> =>
-    inStep('snapshot', () => takeSnapshot(this.#objects));
+    runAsStep('snapshot', () => takeSnapshot(this.#objects));
 
   /** Restores all objects to the snapshot. Newer objects are deleted. */
   readonly restore = (snapshot: ObjectsSnapshot): Promise<void> =>
-    inStep('restore', () => restoreSnapshot(this.#objects, snapshot));
+    runAsStep('restore', () => restoreSnapshot(this.#objects, snapshot));
 
   /**
    * Forks an object into a branch with all that the object stores; nothing is copied. `call` runs the class on the
@@ -144,12 +144,12 @@ export class TestObjects {
         "fork: takes the storage of an object, fork(objects.storage('Room', 'lobby')), as of now or { at }.",
       );
     }
-    return inStep(`fork ${storage}`, () => this.#forks.fork(storage.object, options));
+    return runAsStep(`fork ${storage}`, () => this.#forks.fork(storage.object, options));
   };
 
   /** Deletes a branch that `fork` has made. Returns false if it no longer exists. */
   readonly drop = (branch: TestStorage): Promise<boolean> =>
-    inStep(`drop ${branch}`, () => this.#forks.drop(branch.object));
+    runAsStep(`drop ${branch}`, () => this.#forks.drop(branch.object));
 
   /** Deletes all branches that `fork` has made. */
   async dropForks(): Promise<void> {
@@ -157,7 +157,7 @@ export class TestObjects {
   }
 
   /** Deletes all objects. */
-  readonly reset = (): Promise<void> => inStep('reset', () => deleteAllObjects(this.#objects));
+  readonly reset = (): Promise<void> => runAsStep('reset', () => deleteAllObjects(this.#objects));
 
   /** Checks that the seeded classes are the app's. @throws INVALID_ARGUMENT if they differ */
   async verify(): Promise<void> {

@@ -8,7 +8,7 @@ import type { ListOptions, SqlRow, StorageChange } from '@ctx-storage/core/stora
 import { wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ListedByHelper, Need, ObjectName } from './page/helper-protocol.ts';
-import { inStep } from './steps.ts';
+import { runAsStep } from './steps.ts';
 
 /** Reads for matchers and reports, which do not appear as steps in the report. */
 export interface QuietReads {
@@ -72,7 +72,7 @@ export class TestStorage {
   sql<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Promise<T[]> {
     // A write may be made before the app runs, while a read waits for it. The statement shows which of the two it is.
     const need = READS.test(query) ? 'stored' : 'storage';
-    return inStep(`${this}: sql ${shortened(query)}`, () =>
+    return runAsStep(`${this}: sql ${shortened(query)}`, () =>
       this.#sql(query, bindings, need),
     ) as Promise<T[]>;
   }
@@ -108,7 +108,7 @@ export class TestStorage {
    */
   diff(from: string | Date, to: string | Date | null = null): Promise<StorageChange[]> {
     const request = { op: 'diff', object: this.#object, from, to, need: 'stored' } as const;
-    return inStep(`${this}: diff`, () => this.#objects.ask(request)) as Promise<StorageChange[]>;
+    return runAsStep(`${this}: diff`, () => this.#objects.ask(request)) as Promise<StorageChange[]>;
   }
 
   /** Returns the database as a SQLite file. */
@@ -118,7 +118,7 @@ export class TestStorage {
 
   /** Replaces everything by a SQLite file, given as its path or its bytes. */
   importDatabase(file: string | Uint8Array): Promise<string> {
-    return inStep(`${this}: importDatabase`, async () => {
+    return runAsStep(`${this}: importDatabase`, async () => {
       const bytes = typeof file === 'string' ? new Uint8Array(await readFile(file)) : file;
       const parameters = [new Uint8Array(bytes)];
       return (await this.#ask('importDatabase', parameters, 'storage')) as string;
@@ -132,21 +132,21 @@ export class TestStorage {
 
   /** Calls a method of the object, in the app's worker. */
   call<T = unknown>(method: string, ...parameters: unknown[]): Promise<T> {
-    return inStep(`${this}: ${method}()`, () =>
+    return runAsStep(`${this}: ${method}()`, () =>
       this.#objects.ask({ op: 'call', object: this.#object, method, parameters }),
     ) as Promise<T>;
   }
 
   /** Runs the alarm's handler now, and removes the alarm. Returns false if none is set. */
   runAlarm(): Promise<boolean> {
-    return inStep(`${this}: run the alarm`, () =>
+    return runAsStep(`${this}: run the alarm`, () =>
       this.#objects.ask({ op: 'runAlarm', object: this.#object }),
     ) as Promise<boolean>;
   }
 
   /** Ends the object's instance in order. The next call constructs it again. */
   evict(): Promise<void> {
-    return inStep(`${this}: evict`, async () => {
+    return runAsStep(`${this}: evict`, async () => {
       await this.#objects.ask({ op: 'evict', object: this.#object });
     });
   }
@@ -208,7 +208,7 @@ export class TestStorage {
   }
 
   #step(title: string, method: string, parameters: unknown[], need: Need): Promise<unknown> {
-    return inStep(`${this}: ${title}`, () => this.#ask(method, parameters, need));
+    return runAsStep(`${this}: ${title}`, () => this.#ask(method, parameters, need));
   }
 
   #ask(method: string, parameters: readonly unknown[], need: Need): Promise<unknown> {

@@ -4,7 +4,7 @@ import { storageError } from '@ctx-storage/core/errors';
 import type { BrowserContext, Page } from '@playwright/test';
 import type { OriginObjects } from './origin-objects.ts';
 import { HELPER_PATH, type LeaderNames } from './page/helper-protocol.ts';
-import { inStep } from './steps.ts';
+import { runAsStep } from './steps.ts';
 import { type KnownWorker, WORKERS_LIST, watchWorkers } from './worker-scripts.ts';
 
 /** The page whose worker leads, and that worker's name. */
@@ -29,7 +29,7 @@ export class TestTabs {
 
   /** Opens another tab of the app, at a path as `page.goto` takes it. @default that of `baseURL` */
   open(path = ''): Promise<Page> {
-    return inStep(`tabs: open ${path || 'the app'}`, async () => {
+    return runAsStep(`tabs: open ${path || 'the app'}`, async () => {
       const address = this.#objects.address('tabs.open', path);
       const page = await this.#context.newPage();
       await page.goto(address);
@@ -44,12 +44,12 @@ export class TestTabs {
 
   /** Returns the tab whose worker leads: the leader of the app's classes, or else that of `openStorage`. */
   leader(): Promise<Page> {
-    return inStep('tabs: leader', async () => (await this.find('tabs.leader')).page);
+    return runAsStep('tabs: leader', async () => (await this.find('tabs.leader')).page);
   }
 
   /** Closes the tab that leads, without asking its page, and resolves once it is closed. */
   killLeader(): Promise<void> {
-    return inStep('tabs: kill the leader', async () => {
+    return runAsStep('tabs: kill the leader', async () => {
       const { page } = await this.find('tabs.killLeader');
       await page.close({ runBeforeUnload: false });
     });

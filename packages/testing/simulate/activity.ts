@@ -77,7 +77,7 @@ export class Activity {
   }
 
   /** Records that an object of the run is used. */
-  see({ className, id, name }: Omit<SeenObject, 'label'>): SeenObject {
+  noteObject({ className, id, name }: Omit<SeenObject, 'label'>): SeenObject {
     // After a crash, the host may know only the object's id, and not its name.
     const known = this.objects.get(id);
     if (known !== undefined && (known.name !== undefined || name === undefined)) return known;
@@ -96,7 +96,7 @@ export class Activity {
 
   #constructed(className: string, ctx: Ctx, instance: object): void {
     const id = ctx.id.toString();
-    const { label } = this.see({ className, id, name: ctx.id.name });
+    const { label } = this.noteObject({ className, id, name: ctx.id.name });
     this.objectEnded(label);
     this.#labels.set(instance, label);
     this.#contexts.set(instance, ctx);

@@ -34,7 +34,7 @@ export type CallOutcome =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /** The host that a call reaches. */
-interface Reached {
+interface ReachedHost {
   readonly env: Record<string, object>;
   readonly isLost: boolean;
 }
@@ -47,21 +47,21 @@ export class ClientCalls {
   /** The sockets that clients have opened. */
   readonly sockets: object[] = [];
   readonly #world: World;
-  readonly #host: () => Reached;
+  readonly #host: () => ReachedHost;
   /** Errors with which calls have rejected, as opposed to errors of the caller's own code. */
-  readonly #brought = new WeakSet<object>();
+  readonly #errorsOfCalls = new WeakSet<object>();
   /** The original stub for each stub that records its calls. */
   readonly #stubs = new WeakMap<object, object>();
   #order = 0;
 
-  constructor(world: World, host: () => Reached) {
+  constructor(world: World, host: () => ReachedHost) {
     this.#world = world;
     this.#host = host;
   }
 
   /** Returns whether a call has rejected with this error. */
-  hasBrought(error: unknown): boolean {
-    return typeof error === 'object' && error !== null && this.#brought.has(error);
+  isErrorOfCall(error: unknown): boolean {
+    return typeof error === 'object' && error !== null && this.#errorsOfCalls.has(error);
   }
 
   /** Makes the `env` for clients. Its stubs record their calls for the present attempt. */
@@ -77,7 +77,7 @@ export class ClientCalls {
     );
   }
 
-  #namespace(name: string, host: Reached, attempt: () => Attempt | undefined): object {
+  #namespace(name: string, host: ReachedHost, attempt: () => Attempt | undefined): object {
     return new Proxy(host.env[name]!, {
       get: (namespace, member) => {
         const value = Reflect.get(namespace, member, namespace) as unknown;
@@ -94,7 +94,7 @@ export class ClientCalls {
   #stub(
     className: string,
     stub: object,
-    host: Reached,
+    host: ReachedHost,
     attempt: () => Attempt | undefined,
   ): object {
     const { id } = stub as { id: { name?: string } };
@@ -123,7 +123,7 @@ export class ClientCalls {
   }
 
   #record(
-    host: Reached,
+    host: ReachedHost,
     made: Pick<ClientCall, 'object' | 'method' | 'args'>,
     of: Attempt,
     begin: () => unknown,
@@ -163,7 +163,7 @@ export class ClientCalls {
     const failed = (error: unknown) => {
       if (host.isLost) throw lose('The simulation has ended the host.');
       // The event may have run before its object was reset.
-      const isUnknown = isStorageError(error) && ENDS.has(error.code);
+      const isUnknown = isStorageError(error) && UNCERTAIN_ERROR_CODES.has(error.code);
       end(isUnknown ? { kind: 'unknown' } : { kind: 'failed', error });
       throw this.#bring(error);
     };
@@ -182,13 +182,13 @@ export class ClientCalls {
   }
 
   #bring(error: unknown): unknown {
-    if (typeof error === 'object' && error !== null) this.#brought.add(error);
+    if (typeof error === 'object' && error !== null) this.#errorsOfCalls.add(error);
     return error;
   }
 }
 
 /** Codes of errors after which a call may have been performed. */
-const ENDS: ReadonlySet<string> = new Set([
+const UNCERTAIN_ERROR_CODES: ReadonlySet<string> = new Set([
   'OBJECT_RESET',
   'CONNECTION_CLOSED',
   'IO',

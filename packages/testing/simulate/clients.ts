@@ -66,7 +66,7 @@ export class Clients {
         });
         return;
       } catch (error) {
-        if (!this.#calls.hasBrought(error)) throw error;
+        if (!this.#calls.isErrorOfCall(error)) throw error;
         const isRetryable = (error as { retryable?: boolean }).retryable === true;
         if (!isRetryable || attempt >= this.#retries) return;
       } finally {

@@ -135,7 +135,7 @@ export class FaultsOfRun {
   }
 
   /** Cancels all faults that wait. */
-  forget(host: HostOfRun): void {
+  cancelWaiting(host: HostOfRun): void {
     host.lateMs = 0;
     this.#activity.repeatsAlarm = false;
     this.#calls.losesReply = false;

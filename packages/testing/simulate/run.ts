@@ -62,7 +62,7 @@ export interface RunFailure {
 }
 
 /** An error of the test's own code: of an invariant, of a call, or of the setup. */
-class Found extends Error {
+class TestCodeError extends Error {
   readonly found: RunFailure;
 
   constructor(found: RunFailure) {
@@ -112,7 +112,7 @@ export class SimulatedRun {
         await this.#start(newFiles(world));
         await this.#perform();
       } catch (error) {
-        this.#found ??= error instanceof Found ? error.found : { error, when: 'in a step' };
+        this.#found ??= error instanceof TestCodeError ? error.found : { error, when: 'in a step' };
         world.note(`fails ${this.#found.when}`);
       }
       const digest = world.digest();
@@ -142,12 +142,12 @@ export class SimulatedRun {
     const tools = this.#tools();
     if (setup !== undefined) {
       const attempt = { step: -1, attempt: 0, keys: [] };
-      await this.#own('in the setup', () => setup(tools), attempt);
+      await this.#runTestCode('in the setup', () => setup(tools), attempt);
     }
     await this.#check('before the first step');
     const entries = weighted(calls(tools));
     for (const [index, step] of this.#steps.entries()) {
-      await this.#pass(step.gap);
+      await this.#waitGap(step.gap);
       this.#world.random.reseed(step.seed);
       const line: ScriptLine = { ms: this.#world.ms, text: step.kind, notes: [] };
       this.#script.push(line);
@@ -161,7 +161,7 @@ export class SimulatedRun {
 
   // ---- Time.
 
-  async #pass(gap: Gap): Promise<void> {
+  async #waitGap(gap: Gap): Promise<void> {
     const isOver = () => this.#isOver;
     if (gap.kind === 'turns') await this.#world.takeTurns(gap.count, isOver);
     else if (gap.kind === 'time') await this.#world.pass(gap.durationMs, isOver);
@@ -191,7 +191,7 @@ export class SimulatedRun {
     await this.#until(() => this.#found !== undefined || this.#clients.pendingCount === 0);
     this.#faults.correctClock();
     await this.#world.pass(this.#options.restMs, () => this.#found !== undefined);
-    this.#faults.forget(this.#host);
+    this.#faults.cancelWaiting(this.#host);
     this.#throwFound();
     await this.#check(when);
   }
@@ -199,12 +199,12 @@ export class SimulatedRun {
   async #check(when: string): Promise<void> {
     const tools = this.#invariantTools();
     for (const check of this.#options.invariants) {
-      await this.#own(when, () => check(tools));
+      await this.#runTestCode(when, () => check(tools));
     }
   }
 
   /** Runs code of the test to its end. @throws Found, with its error */
-  async #own(when: string, code: () => unknown, attempt?: Attempt): Promise<void> {
+  async #runTestCode(when: string, code: () => unknown, attempt?: Attempt): Promise<void> {
     const store = { ...scope.getStore()!, ...(attempt && { attempt }) };
     try {
       await this.#world.finish(
@@ -212,14 +212,14 @@ export class SimulatedRun {
         scope.run(store, async () => code()),
       );
     } catch (error) {
-      throw new Found({ error, when });
+      throw new TestCodeError({ error, when });
     }
   }
 
   #throwFound(): void {
     const [error] = this.#world.unhandled;
     if (error !== undefined) this.#found ??= { error, when: 'with an error that nothing handles' };
-    if (this.#found !== undefined) throw new Found(this.#found);
+    if (this.#found !== undefined) throw new TestCodeError(this.#found);
   }
 
   async #startCall(

@@ -223,7 +223,7 @@ class WorkerdHost implements HostOfRun {
           if (member === 'id') return id;
           if (member === 'name') return name;
           if (typeof member === 'symbol' || member === 'then') return undefined;
-          this.#host.activity.see(target);
+          this.#host.activity.noteObject(target);
           if (member === 'fetch') {
             return (...given: ConstructorParameters<typeof Request>) =>
               this.#fetch(target, new Request(...given));

@@ -13,7 +13,7 @@ import { turnOfEventLoop } from './world/settle.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
 /** The longest time that a call may take in the world, which is longer than every limit of the platform. */
-const HANG_MS = 60 * 60_000;
+const CALL_MS_MAX = 60 * 60_000;
 /** The number of turns of the platform's event loop in which something outside may end unnoticed. */
 const OUTSIDE_TURNS = 20;
 /** The largest number of turns of a run; a usual run has some thousands. */
@@ -118,7 +118,7 @@ export class World {
    * @throws NeverEnds, with the text
    */
   async until(isMet: () => boolean, waiting: () => string): Promise<void> {
-    const endMs = this.time.elapsed() + HANG_MS;
+    const endMs = this.time.elapsed() + CALL_MS_MAX;
     while (!isMet()) {
       if (await this.#takeTurn()) continue;
       const { nextMs } = this.time;

@@ -21,10 +21,10 @@ import { storedClasses, storedDirectories, storedStorageIds } from './stored-cla
 const POLL_MS = 20;
 
 /** How long a living worker of the app may take to report its classes. */
-const SERVED_MS = 10_000;
+const CLASSES_WAIT_MS = 10_000;
 
 /** An object, as the worker that leads now knows it. */
-export interface Found {
+export interface KnownObject {
   readonly link: Link;
   readonly address: WireAddress;
 }
@@ -36,7 +36,7 @@ export class Directory {
   readonly #names: ReturnType<typeof namesOf>;
   #link: Link | null = null;
   /** The unique keys of classes that were assumed before a worker of the app reported its own. */
-  readonly #assumed = new Map<string, string>();
+  readonly #assumedUniqueKeys = new Map<string, string>();
 
   constructor(facts: DirectoryFacts, environment: PageEnvironment, timers: RealTimers) {
     this.#facts = facts;
@@ -57,7 +57,7 @@ export class Directory {
   }
 
   /** Finds the object of this name or id. @throws UNKNOWN_CLASS, INVALID_ARGUMENT */
-  async find(what: string, object: ObjectName, need: Need, waitMs: number): Promise<Found> {
+  async find(what: string, object: ObjectName, need: Need, waitMs: number): Promise<KnownObject> {
     const link = await this.link(what, need, waitMs, object.className);
     const address = await this.#address(what, link, object);
     const { branch } = object;
@@ -130,7 +130,7 @@ export class Directory {
       await link.connect();
     } catch (error) {
       link.end();
-      const isSoon = isStorageError(error) && RETRIED.has(error.code);
+      const isSoon = isStorageError(error) && RETRIED_ERROR_CODES.has(error.code);
       if (!isSoon || this.#now() > untilMs) throw error;
       return null;
     }
@@ -170,17 +170,17 @@ export class Directory {
     }
     const { uniqueKeys, scriptName } = this.#facts;
     const uniqueKey = uniqueKeys[className] ?? `${scriptName}-${className}`;
-    this.#assumed.set(className, uniqueKey);
+    this.#assumedUniqueKeys.set(className, uniqueKey);
     return { name: className, uniqueKey };
   }
 
   async #served(): Promise<ClassList | null> {
     if ((await countAppCandidates(this.#names)) === 0) return null;
-    return await (await this.link('classes', 'app', SERVED_MS)).classes();
+    return await (await this.link('classes', 'app', CLASSES_WAIT_MS)).classes();
   }
 
   #compare({ classes, bindings }: ClassList): void {
-    for (const [className, uniqueKey] of this.#assumed) {
+    for (const [className, uniqueKey] of this.#assumedUniqueKeys) {
       const served = classes.find(({ name }) => name === className);
       if (served?.uniqueKey === uniqueKey) continue;
       throw storageError('INVALID_ARGUMENT', wrongKey(className, uniqueKey, served, bindings));
@@ -224,7 +224,7 @@ export class Directory {
 }
 
 /** Errors that pass once the app's worker has loaded. */
-const RETRIED: ReadonlySet<string> = new Set([
+const RETRIED_ERROR_CODES: ReadonlySet<string> = new Set([
   'WORKER_FAILED',
   'CONNECTION_CLOSED',
   'WORKER_BUSY',

@@ -75,7 +75,7 @@ export class CrashDisk implements FileDirectory {
   readonly #random: Random;
   readonly #options: DiskOptions;
   /** The directory as programs see it. `#stored` is the directory that a power failure leaves. */
-  readonly #seen = new Map<string, DiskFile>();
+  readonly #visible = new Map<string, DiskFile>();
   readonly #stored = new Map<string, DiskFile>();
   readonly #held = new Map<string, Space>();
   readonly #power: Power;
@@ -126,7 +126,7 @@ export class CrashDisk implements FileDirectory {
 
   usedBytes(): number {
     let used = 0;
-    for (const [name, file] of this.#seen) {
+    for (const [name, file] of this.#visible) {
       used += Math.max(file.sizeBytes, this.#held.get(name)?.bytes ?? 0);
     }
     return used;
@@ -134,23 +134,23 @@ export class CrashDisk implements FileDirectory {
 
   /** Returns the files that are not empty, so that one can be damaged. */
   contents(): Map<string, DiskFile> {
-    return new Map([...this.#seen].filter(([, file]) => file.sizeBytes > 0));
+    return new Map([...this.#visible].filter(([, file]) => file.sizeBytes > 0));
   }
 
   /** Damages the disk by losing a file. */
   lose(name: string): void {
-    this.#seen.delete(name);
+    this.#visible.delete(name);
     this.#stored.delete(name);
   }
 
   /** Returns the disk as it may be when power is back. Each call returns another one of the many possibilities. */
-  afterLoss(options = this.#optionsOfOne()): CrashDisk {
+  afterLoss(options = this.#optionsWithOwnPower()): CrashDisk {
     const next = new CrashDisk(this.#random, options);
     const names = this.#survivingNames();
     const fateOf = this.#fates(names);
     for (const [name, file] of names) {
       const survivor = file.survivor(fateOf(name), this.#random);
-      next.#seen.set(name, survivor);
+      next.#visible.set(name, survivor);
       next.#stored.set(name, survivor);
     }
     return next;
@@ -160,10 +160,10 @@ export class CrashDisk implements FileDirectory {
     await this.#sometimesLater();
     this.#call('open');
     if (this.#held.has(name)) throw storageError('STORAGE_LOCKED', `open("${name}"): held.`);
-    let file = this.#seen.get(name);
+    let file = this.#visible.get(name);
     if (file === undefined) {
       file = new DiskFile();
-      this.#seen.set(name, file);
+      this.#visible.set(name, file);
     }
     const space = { bytes: file.sizeBytes, isEmptied: false };
     this.#held.set(name, space);
@@ -173,7 +173,7 @@ export class CrashDisk implements FileDirectory {
   async names(): Promise<string[]> {
     await this.#sometimesLater();
     this.#call('names');
-    return [...this.#seen.keys()];
+    return [...this.#visible.keys()];
   }
 
   async remove(name: string): Promise<void> {
@@ -182,8 +182,8 @@ export class CrashDisk implements FileDirectory {
       this.violations.push(`remove("${name}") while it is open`);
       throw removeOpenError(name);
     }
-    this.#call('remove', () => void (this.#random.onceIn(2) && this.#seen.delete(name)));
-    this.#seen.delete(name);
+    this.#call('remove', () => void (this.#random.onceIn(2) && this.#visible.delete(name)));
+    this.#visible.delete(name);
   }
 
   #handle(name: string, file: DiskFile, space: Space): SyncFile {
@@ -253,7 +253,7 @@ export class CrashDisk implements FileDirectory {
     const covered = file.covered();
     const end = () => {
       file.flushed(covered);
-      if (this.#seen.get(name) === file) this.#stored.set(name, file);
+      if (this.#visible.get(name) === file) this.#stored.set(name, file);
     };
     // A flush that fails, or that a power failure interrupts, may have stored or dropped the writes it covers.
     use('flush', () => {
@@ -290,7 +290,7 @@ export class CrashDisk implements FileDirectory {
   }
 
   /** Returns the options of a new disk with a power supply of its own. */
-  #optionsOfOne(): DiskOptions {
+  #optionsWithOwnPower(): DiskOptions {
     const { flush, turn } = this.#options;
     return { flush, ...(turn && { turn }) };
   }
@@ -298,9 +298,9 @@ export class CrashDisk implements FileDirectory {
   #survivingNames(): Map<string, DiskFile> {
     const fate = this.#random.pick(['made', 'undone', 'each', 'each'] as const);
     const names = new Map<string, DiskFile>();
-    for (const name of new Set([...this.#stored.keys(), ...this.#seen.keys()])) {
+    for (const name of new Set([...this.#stored.keys(), ...this.#visible.keys()])) {
       const isMade = fate === 'made' || (fate === 'each' && this.#random.onceIn(2));
-      const file = (isMade ? this.#seen : this.#stored).get(name);
+      const file = (isMade ? this.#visible : this.#stored).get(name);
       if (file !== undefined) names.set(name, file);
     }
     return names;

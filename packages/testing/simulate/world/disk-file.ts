@@ -129,7 +129,7 @@ export class DiskFile {
   }
 
   /** Damages stored bytes, which no flush or undo changes. */
-  spoil(change: (bytes: Uint8Array) => void): void {
+  damage(change: (bytes: Uint8Array) => void): void {
     this.#own(this.#size);
     change(this.#bytes.subarray(0, this.#size));
   }
