@@ -15,8 +15,10 @@ beforeAll(async () => {
 });
 
 test('[SIM1] every acknowledged commit survives whole, and every object opens again', async () => {
-  const { failures } = await rounds.run(SEEDS, { shrinks: false });
+  const { counts, failures } = await rounds.run(SEEDS, { shrinks: false });
   expect(failures.map(({ seed, fact }) => `seed ${seed}: ${fact}`)).toEqual([]);
+  expect(counts.commits).toBeGreaterThan(20);
+  expect(counts.crashes).toBeGreaterThan(100);
 });
 
 test('[SIM8] each commit of a turn has whole events of one author, whichever of them wrote first', {

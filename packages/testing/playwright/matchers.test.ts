@@ -81,6 +81,14 @@ describe('matchers', () => {
     await playwrightExpect(storage).toHaveStored('count', 4);
     expect(count).toBe(4);
     await playwrightExpect(storage).not.toHaveStored('count', 4);
+    let tries = 0;
+    const never = storageOn(() => {
+      tries += 1;
+      return 0;
+    });
+    const failed = playwrightExpect(never).toHaveStored('count', 4, { timeout: 200 });
+    expect(await messageOf(failed)).toContain('Received: 0');
+    expect(tries).toBeGreaterThan(1);
   });
 
   test('[HARN4] unreadable data is reported, negated or not', async () => {

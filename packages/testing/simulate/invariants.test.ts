@@ -73,6 +73,8 @@ test('[SIMU13] noAlarmLost finds alarms that are overdue, or were given up', asy
   const alarm = (lateMs: number) =>
     tools({ alarms: async () => [{ object: 'Cell/c', dueMs: 5, lateMs }] });
   await noAlarmLost()(alarm(100));
+  await noAlarmLost(500)(alarm(500));
+  await expect(noAlarmLost(500)(alarm(501))).rejects.toThrow('is 501 ms late.');
   await expect(noAlarmLost()(alarm(200_000))).rejects.toThrow(
     'The alarm of Cell/c is 200000 ms late.',
   );
@@ -105,4 +107,28 @@ test('[SIMU14] linearizable refuses answers that no order explains', () => {
   refused(write(0, 5, 5), read(1, 2, 5), read(3, 4, 0));
   refused(read(0, 1, 5), write(2, 3, 5));
   refused(write(0, 1, 5, FAILED), read(2, 3, 5));
+  refused(write(0, 1, 5, UNKNOWN), read(2, 3, 5), read(4, 5, 0)); // what has happened stays
+});
+
+test('[SIMU14] linearizable orders each object for itself, and only calls and objects of its model', () => {
+  const on = (object: string, one: ClientCall): ClientCall => ({ ...one, object });
+  const [a, b] = ['Cell/a', 'Cell/b'];
+  cell(tools({ calls: [on(a, write(0, 1, 5)), on(b, read(2, 3, 0)), on(a, read(4, 5, 5))] }));
+  expect(() => cell(tools({ calls: [on(a, write(0, 1, 5)), on(b, read(2, 3, 5))] }))).toThrow(
+    /No order of the calls of Cell\/b explains/,
+  );
+  const model = linearizable<number>({
+    initial: 0,
+    concerns: (object) => object === a,
+    apply: (state, { method, args }) => {
+      if (method === 'other') return undefined;
+      return method === 'write'
+        ? { state: args[0] as number, answer: undefined }
+        : { state, answer: state };
+    },
+  });
+  const other = call(2, 3, { method: 'other', outcome: { kind: 'answered', value: 'anything' } });
+  const wrong = [write(0, 1, 5), other, read(4, 5, 0)];
+  model(tools({ calls: [...wrong.map((one) => on(b, one)), on(a, other)] }));
+  expect(() => model(tools({ calls: wrong.map((one) => on(a, one)) }))).toThrow(/No order/);
 });

@@ -158,6 +158,7 @@ test('[SIMU2] time, timers and random numbers of classes and tests are of the se
   expect(first.length).toBeGreaterThan(0);
   expect(drawn).toEqual(first);
   expect(first[0]![0]).toBeGreaterThanOrEqual(3000);
+  expect((first[0]![2] as number[])[1]).toBeGreaterThanOrEqual(40_000);
   drawn.splice(0);
   await run('c');
   // Every random number must differ: that of the test, and those of the class, including SQL's.
@@ -342,8 +343,16 @@ test('[SIMU8] the file of a failure has the whole run, with the databases', asyn
     expect(run).toMatchObject({ seed: failure.seed, script: failure.script });
     expect(run.calls.length).toBeGreaterThanOrEqual(3);
     expect(run.events.map(({ text }: { text: string }) => text)).toContain('step 0: call');
-    const [database] = Object.values(run.databases) as string[];
-    expect(Buffer.from(database!, 'base64').subarray(0, 15).toString()).toBe('SQLite format 3');
+    type WrittenCall = { object: string; method: string; args: string[]; outcome: string };
+    const stored = (run.calls as WrittenCall[]).filter(
+      ({ method, outcome }) => method !== 'wake' && outcome === 'answered',
+    );
+    expect(stored.length).toBeGreaterThan(0);
+    for (const { object, args } of stored) {
+      const database = Buffer.from(run.databases[object], 'base64');
+      expect(database.subarray(0, 15).toString()).toBe('SQLite format 3');
+      expect(database.includes(args[0]!.replaceAll("'", ''))).toBe(true);
+    }
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -389,11 +398,22 @@ test('[SIMU10] a client repeats a retryable call with the same draws, and hears 
 }, async () => {
   const seen = new Map<number, Set<string>>();
   let repeated = 0;
+  const attempts = new Set<number>();
+  const heard = new Set<string>();
   const options: Options = {
     runs: 12,
-    calls,
+    calls: ({ env, pick, unique }) => [
+      () =>
+        env.Notes.getByName(pick(['a', 'b']))
+          .slowly(unique())
+          .catch((error: { code: string; retryable: boolean }) => {
+            heard.add(`${error.code} ${error.retryable}`);
+            throw error;
+          }),
+    ],
     invariant: ({ calls: made }) => {
-      for (const { outcome, step, keys } of made) {
+      for (const { outcome, step, keys, attempt } of made) {
+        attempts.add(attempt);
         expect(outcome.kind).not.toBe('pending');
         if (seen.has(step)) repeated += 1;
         seen.set(step, (seen.get(step) ?? new Set()).add(keys.join()));
@@ -406,14 +426,22 @@ test('[SIMU10] a client repeats a retryable call with the same draws, and hears 
   expect(coverage.retried).toBeGreaterThan(5);
   expect(repeated).toBeGreaterThan(5);
   expect(coverage.unknown).toBeGreaterThanOrEqual(coverage.retried);
+  expect([...attempts].sort()).toEqual([0, 1, 2]);
+  expect(heard).toContain('CONNECTION_CLOSED true');
+  attempts.clear();
+  await simulate({ Notes }, { ...options, retries: 1 });
+  expect([...attempts].sort()).toEqual([0, 1]);
+  attempts.clear();
   const { coverage: once } = await simulate({ Notes }, { ...options, retries: 0 });
   expect(once.retried).toBe(0);
+  expect([...attempts]).toEqual([0]);
 });
 
 class Pays extends DurableObject {
   async pay(id: string): Promise<string> {
+    const begunMs = Date.now();
     const response = await fetch('https://bank.example/pay', { method: 'POST', body: id });
-    return response.text();
+    return `${await response.text()} after ${Date.now() - begunMs} ms`;
   }
 }
 
@@ -422,11 +450,12 @@ test('[SIMU11] requests are answered by the option fetch, late, and fail before 
 }, async () => {
   const outcomes = new Set<string>();
   const bank = new Set<string>();
+  let latestMs = 0;
   const { coverage } = await simulate(
     { Pays },
     {
       runs: 15,
-      faults: { crash: 0, powerLoss: 0 },
+      faults: { crash: 0, powerLoss: 0, clockBack: 0 },
       fetch: async (request, { draw }) => {
         bank.add(await request.text());
         return new Response(`paid ${draw.int(1, 6)}`);
@@ -434,7 +463,10 @@ test('[SIMU11] requests are answered by the option fetch, late, and fail before 
       calls: ({ env, unique }) => [() => env.Pays.getByName('p').pay(unique())],
       invariant: ({ calls: made }) => {
         for (const { outcome, args } of made) {
-          if (outcome.kind === 'answered') expect(String(outcome.value)).toMatch(/^paid [1-6]$/);
+          if (outcome.kind === 'answered') {
+            const [, ms] = /^paid [1-6] after (\d+) ms$/.exec(String(outcome.value))!;
+            latestMs = Math.max(latestMs, Number(ms));
+          }
           if (outcome.kind !== 'failed') continue;
           expect(String(outcome.error)).toMatch(/fetch failed/);
           outcomes.add(bank.has(String(args[0])) ? 'after' : 'before');
@@ -443,6 +475,7 @@ test('[SIMU11] requests are answered by the option fetch, late, and fail before 
     },
   );
   expect([...outcomes].sort()).toEqual(['after', 'before']);
+  expect(latestMs).toBeGreaterThanOrEqual(300);
   expect(coverage.faults.get('fetchFails')).toBeGreaterThan(1);
   const refused = simulate(
     { Pays },
@@ -474,13 +507,14 @@ test('[SIMU12] a deployment changes the version of a class, both ways, on the sa
       faults: { deploy: 20 },
       calls: ({ env, unique }) => [() => env.Notes.getByName('a').add(unique())],
       invariant: ({ calls: made }) => {
-        let stored = 0;
-        for (const { outcome } of made) {
-          if (outcome.kind !== 'answered') continue;
-          versions.add(Number(outcome.value) > 1000);
-          stored = Math.max(stored, Number(outcome.value) % 1000);
+        const answered = made.filter(({ outcome }) => outcome.kind === 'answered');
+        for (const { outcome, begin } of answered) {
+          const value = outcome.kind === 'answered' ? Number(outcome.value) : Number.NaN;
+          versions.add(value > 1000);
+          const before = answered.filter(({ end }) => end! < begin);
+          expect(value % 1000).toBeGreaterThan(before.length);
+          expect(value % 1000).toBeLessThanOrEqual(made.length);
         }
-        expect(stored).toBeLessThanOrEqual(made.length);
       },
     },
   );
