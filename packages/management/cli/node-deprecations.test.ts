@@ -47,6 +47,13 @@ const FILES: Readonly<Record<string, string>> = {
       },
     },
   ]),
+  'bodies.har': har(
+    [{ mimeType: 'application/json', text: '{"type":"SRV","data":{"name":"x"}}' }, undefined].map(
+      (postData) => ({
+        request: { method: 'POST', url: `${BASE}/zones/z/dns_records`, bodySize: 34, postData },
+      }),
+    ),
+  ),
   'empty.har': har([
     {
       request: {
@@ -122,6 +129,14 @@ describe('scan', () => {
       code: 0,
       printed: expect.stringContaining('nothing deprecated'),
     });
+  });
+
+  test('[REP2] a body that was sent is read; without one, a call that may have a body is unknown', async () => {
+    const { printed } = await run('scan bodies.har --at 2025-06-15 --format json');
+    expect(JSON.parse(printed).findings).toMatchObject([
+      { level: 'error', field: 'data.name', first: { where: 'bodies.har#log.entries[0]' } },
+      { level: 'note', isGuess: true, first: { where: 'bodies.har#log.entries[1]' } },
+    ]);
   });
 
   test('[REP11] the name of a product in the place of <legacy_connector> is found', async () => {

@@ -160,6 +160,43 @@ describe('the sentence of a finding', () => {
   });
 });
 
+describe('the place of a call', () => {
+  const gone = (where?: string) => ({
+    method: 'GET',
+    url: '/zones/z/filters',
+    ...(where && { where }),
+  });
+  const at = '2025-06-15';
+
+  test('[REP8] the text says how often a finding was seen, and where, if that is known', () => {
+    const lines = (...calls: RecordedCall[]) =>
+      formatReport(reportOf(calls, { at }), 'text').split('\n').slice(2);
+    expect(lines(gone())).toEqual(['      once, first: GET /zones/z/filters', '']);
+    expect(lines(gone('a test'), gone())).toEqual([
+      '      2 times, first: a test: GET /zones/z/filters',
+      '',
+    ]);
+  });
+
+  test.each([
+    [undefined, undefined],
+    ['a test', undefined],
+    ['a b.har#log', [{ uri: 'a%20b.har' }, 'log']],
+    ['folder\\a#1.har#log.entries[0]', [{ uri: 'folder/a#1.har' }, 'log.entries[0]']],
+  ])('[REP8] SARIF has the place %j as %j', (where, expected) => {
+    const log = JSON.parse(formatReport(reportOf([gone(where)], { at }), 'sarif'));
+    const [{ locations }] = log.runs[0].results;
+    expect(
+      locations?.flatMap(
+        (one: {
+          physicalLocation: { artifactLocation: object };
+          logicalLocations: { fullyQualifiedName: string }[];
+        }) => [one.physicalLocation.artifactLocation, one.logicalLocations[0]!.fullyQualifiedName],
+      ),
+    ).toEqual(expected);
+  });
+});
+
 describe('fields', () => {
   const srv = { type: 'SRV', data: { service: '_sip', port: 5060 } };
 

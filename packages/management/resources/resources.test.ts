@@ -162,6 +162,87 @@ describe('DNS records', () => {
   });
 });
 
+describe('groups that end', () => {
+  const at = '2023-03-18';
+  async function send(operation: string, body?: unknown) {
+    const got = await provider.call(operation, { at, body });
+    expect(got, operation).toMatchObject({ status: 200, body: { errors: [] } });
+    return got.body.result;
+  }
+
+  test('[MG20] until their date, rules are created, patched, replaced and deleted, one and several at once', async () => {
+    const rules = `/zones/${(await provider.newZone()).id}/firewall/rules`;
+    const form = (action: string) => ({ filter: {}, action, note: 'kept' });
+    const forms = ['a', 'b', 'c'].map(form);
+    const created: { id: string }[] = await send(
+      `POST ${rules}`,
+      forms.map((one) => ({ ...one, id: 'ignored' })),
+    );
+    expect(created).toMatchObject(forms);
+    const ids = created.map(({ id }) => id);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/);
+    const stored = async () =>
+      (await send(`GET ${rules}`)).map((rule: { id: string; action: string; note?: string }) => [
+        ids.indexOf(rule.id),
+        rule.action,
+        rule.note,
+      ]);
+    await send(`PATCH ${rules}`, [
+      { id: ids[0], action: 'd' },
+      { id: ids[2], action: 'e' },
+    ]);
+    expect(await stored()).toEqual([
+      [0, 'd', 'kept'],
+      [1, 'b', 'kept'],
+      [2, 'e', 'kept'],
+    ]);
+    await send(`PUT ${rules}`, [{ id: ids[1], filter: {}, action: 'f' }]);
+    const patched = await send(`PATCH ${rules}/${ids[0]}`, { action: 'g' });
+    expect(patched).toMatchObject([{ id: ids[0], action: 'g', note: 'kept' }]);
+    const replaced = await send(`PUT ${rules}/${ids[2]}`, { filter: {}, action: 'h' });
+    expect(replaced).toMatchObject({ id: ids[2], action: 'h' });
+    expect(await stored()).toEqual([
+      [0, 'g', 'kept'],
+      [1, 'f', undefined],
+      [2, 'h', undefined],
+    ]);
+    const deleted = await send(`DELETE ${rules}?id=${ids[0]}&id=${ids[2]}`);
+    expect(deleted).toEqual([{ id: ids[0] }, { id: ids[2] }]);
+    expect(await stored()).toEqual([[1, 'f', undefined]]);
+    expect(await send(`DELETE ${rules}/${ids[1]}`)).toEqual({ id: ids[1] });
+    expect(await stored()).toEqual([]);
+  });
+
+  test('[MG20] until its date, a bookmark is created at the id of its path, once', async () => {
+    const path = `/accounts/${ACCOUNT_ID}/access/bookmarks`;
+    const created = await send(`POST ${path}/b1`, { name: 'first', id: 'ignored' });
+    expect(created).toMatchObject({ id: 'b1', name: 'first' });
+    const again = await provider.call(`POST ${path}/b1`, { at, body: { name: 'second' } });
+    expect(again).toMatchObject({ status: 400, body: { errors: [{ code: 1409 }] } });
+    expect(await send(`GET ${path}`)).toEqual([created]);
+    await send(`PUT ${path}/b1`, { name: 'third' });
+    expect(await send(`GET ${path}/b1`)).toMatchObject({ id: 'b1', name: 'third' });
+    await send(`DELETE ${path}/b1`);
+    expect(await send(`GET ${path}`)).toEqual([]);
+  });
+
+  test('[MG20] groups and rules belong to their package, which exists from the start', async () => {
+    const packages = `/zones/${(await provider.newZone()).id}/firewall/waf/packages`;
+    const [{ id }] = await send(`GET ${packages}`);
+    const [group] = await send(`GET ${packages}/${id}/groups`);
+    expect(group).toMatchObject({ package_id: id, mode: 'on' });
+    await send(`PATCH ${packages}/${id}/groups/${group.id}`, { mode: 'off' });
+    expect(await send(`GET ${packages}/${id}/groups`)).toMatchObject([
+      { id: group.id, mode: 'off' },
+    ]);
+    expect(await send(`GET ${packages}/${id}/rules`)).toMatchObject([
+      { package_id: id, mode: 'on' },
+    ]);
+    const other = await provider.call(`GET ${packages}/${'e'.repeat(32)}/groups`, { at });
+    expect(other).toMatchObject({ status: 404, body: { errors: [{ code: 1404 }] } });
+  });
+});
+
 describe('settings and other resources', () => {
   test('[MG14] a patch changes the DNS settings of a zone that it names, and no others', async () => {
     const zone = await provider.newZone();

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { SCHEDULE } from './data.ts';
 import { defineSchedule } from './define-schedule.ts';
 import { deprecationHeaders } from './headers.ts';
-import { type DateLike, dayFrom, deprecations, lookup } from './lookup.ts';
+import { type DateLike, datesOf, dayFrom, deprecations, lookup } from './lookup.ts';
 import { fillPath, matchPath, normalPath } from './paths.ts';
 
 const RULE = {
@@ -171,6 +171,12 @@ describe('deprecations()', () => {
     expect(deprecations({ at: '2025-01-06', schedule })).toHaveLength(1);
     expect(lookup('GET', '/zones/z/pagerules', '2025-01-05', { schedule }).state).toBe('live');
   });
+});
+
+test('[SCHED6] the dates of a schedule are each listed once, the earliest first', () => {
+  const on = (date: string) => ({ ...RULE, date });
+  const dates = datesOf([on('2026-02-01'), on('2025-01-01'), on('2026-02-01')]);
+  expect(dates).toEqual(['2025-01-01', '2026-02-01']);
 });
 
 describe('defineSchedule()', () => {

@@ -4,7 +4,7 @@ import { Rounds } from './rounds.ts';
 // Other seeds have found defects: 3 a branch that began a segment before the slot of its checkpoint was durable, 6 the
 // branches of an object that was never written, 40 a page that an interrupted checkpoint had not changed, 48 the name
 // of an interrupted deletion, 1073 a fork that had failed.
-const SEEDS = [1, 700_001]; // the last one keeps few bytes of history
+const SEEDS = [1, 700_001]; // 700,001 keeps only few bytes of history
 const FURTHER_SEEDS = [2, 3, 6, 40, 48, 1073];
 
 async function expectPromises(seeds: readonly number[], least: { forks: number }): Promise<void> {

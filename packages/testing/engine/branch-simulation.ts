@@ -169,7 +169,7 @@ export class BranchSimulation {
         const node = this.#pick();
         const handle = await this.#durableHandle(node);
         const bookmark = await this.#call('bookmark', () => handle.getCurrentBookmark());
-        if (node === this.#origin && node.last.size === 0) return; // it may not exist
+        if (node === this.#origin && node.last.size === 0) return; // the object may not exist
         return node.mark({ bookmark, keys: node.last, timeMs: this.#time.now() });
       }
       case 'look':
@@ -201,7 +201,7 @@ export class BranchSimulation {
         const node = this.#pick();
         const mark = random.pick([...node.marks, undefined]);
         if (mark === undefined) return;
-        if (this.#time.now() - mark.timeMs >= WINDOW_MS) return; // it may be pruned before the restore
+        if (this.#time.now() - mark.timeMs >= WINDOW_MS) return; // the state may be pruned before the restore
         this.totals.restores++;
         return this.#replace(node, mark.keys, async (handle) => {
           try {
@@ -279,7 +279,7 @@ export class BranchSimulation {
 
   /** Makes one to four writes at once; each is acknowledged separately. */
   async #write(node: Node): Promise<void> {
-    const handle = await this.#durableHandle(node); // an unconfirmed write may be lost, and nobody told
+    const handle = await this.#durableHandle(node); // an unconfirmed write may be lost without an error
     const count = this.#random.pick([1, 1, 2, 4]);
     const writes = Array.from({ length: count }, () => {
       const [key, value] = this.#entry();

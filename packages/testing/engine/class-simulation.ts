@@ -63,7 +63,7 @@ export class ClassSimulation {
   async run(): Promise<Record<string, number>> {
     const undo = [installGlobals(), followAwaits()];
     const { sqlite } = this.#sqlite;
-    sqlite.exports.sqlite3_randomness(0, 0); // its random numbers are from the seed, too
+    sqlite.exports.sqlite3_randomness(0, 0); // SQLite's random numbers come from the seed, too
     const options = {
       sqlite,
       versions: [{ Ledger: Ledger as never }],

@@ -96,7 +96,7 @@ async function checkCommit(
     const reasons = [...new Set(wrong)].slice(0, 5).join('; ');
     throw new SimulationFailure(`the commit of ${textOf(by)} is no whole state: ${reasons}`);
   } catch (error) {
-    if (isStorageError(error) && object.isBroken) return 0; // the moment has ended with it
+    if (isStorageError(error) && object.isBroken) return 0; // the moment has ended with the object
     throw error;
   } finally {
     storage.close();

@@ -173,7 +173,7 @@ export class History {
   at(shownMs: number): State[] {
     const moments = this.#clock.momentsOf(shownMs);
     const possible = moments.flatMap((momentMs) => this.#atMoment(momentMs));
-    const found = moments.length > 0 ? possible : [this.states[0]!]; // before everything
+    const found = moments.length > 0 ? possible : [this.states[0]!]; // the time is before the first state
     return [...new Set(found)].toReversed();
   }
 

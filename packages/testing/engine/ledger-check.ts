@@ -52,7 +52,7 @@ export class LedgerCheck {
       const key = `${object} ${commit.bookmark}`;
       const known = this.#read.get(key);
       const entries = known ?? (await this.#entriesAt(handle, commit, before));
-      if (entries === null) continue; // pruned
+      if (entries === null) continue; // the state was pruned
       if (i === 0 && commits.length < COMMITS_MAX) before = NOTHING;
       this.#read.set(key, entries);
       before = entries;
@@ -119,7 +119,7 @@ async function entriesIn(
   ) {
     fail(`the alarm ${alarmMs} of an entry with ${alarm}`);
   }
-  if (before === undefined || isBack) return entries; // entries come back with their authors
+  if (before === undefined || isBack) return entries; // restored entries keep their authors
   if (n === before.n && alarmMs !== before.alarmMs) {
     fail(`the alarm ${alarmMs} without an entry, after ${before.alarmMs}`);
   }

@@ -102,7 +102,7 @@ export class ObjectSimulation {
     try {
       if (this.#wasReopened) await this.#checkNewestCommits(2);
       await this.#perform(step);
-      if (mayBeFull) this.#history.mayBePruned(); // also of this step
+      if (mayBeFull) this.#history.mayBePruned(); // the history of this step may be pruned, too
       if (this.#object.isBroken || this.#disk.isOff) await this.#recover();
     } catch (error) {
       if (!this.#isExpected(error)) throw withStep(error, index, step.kind);
@@ -173,7 +173,7 @@ export class ObjectSimulation {
         return this.#object.outcome('maintain', this.#object.files.maintain(), HISTORY_TURNS_MAX);
       case 'close':
         await this.#object.close();
-        if (this.#object.isBroken) return; // by a flush that had been put off
+        if (this.#object.isBroken) return; // a delayed flush has broken it
         this.#acknowledged();
         return this.#open();
       case 'reset':
@@ -219,7 +219,7 @@ export class ObjectSimulation {
 
   /** Makes one turn that writes, and commits it. */
   #write(work: (draft: Draft) => void): void {
-    if (this.#object.isBroken) return; // by the previous commit, which is the attempt
+    if (this.#object.isBroken) return; // the previous commit has broken it, and is the attempt
     const draft = new Draft(this.#history.last.contents);
     this.#history.beginCommit(draft, this.#clock.elapsedMs);
     try {
@@ -334,7 +334,7 @@ export class ObjectSimulation {
     if (this.#image === null) return;
     const { bytes, contents } = this.#image;
     this.#history.beginCommit(contents, this.#clock.elapsedMs);
-    this.#restores.requested().mayBeCancelled(); // [MOVE3], once the import is durable
+    this.#restores.requested().mayBeCancelled(); // by [MOVE3], once the import is durable
     await this.#object.replace(bytes);
     this.#committed();
     await this.#acknowledge();
@@ -568,7 +568,7 @@ export class ObjectSimulation {
     this.#random.reseed(this.#plan.seed);
     this.#disk.heal();
     await this.#object.reset();
-    if (!(this.#disk instanceof CrashDisk)) return; // bytes are damaged alike, whatever holds them
+    if (!(this.#disk instanceof CrashDisk)) return; // damage does not depend on the medium
     const restored = this.#restores.restoresOfDamagedObject.flatMap(({ known }) => known.contents);
     const made = [...this.#history.states, ...this.#history.candidates()];
     const possible = [...made.map(({ contents }) => contents), ...restored];

@@ -75,7 +75,7 @@ export interface Plan {
   /** `bytes` is a disk of files; `rows` is the database of a browser without synchronous files. */
   readonly medium: 'bytes' | 'rows';
   readonly steps: readonly Step[];
-  /** Whether the writes have authors. */
+  /** Whether the writes are events of several authors. */
   readonly isAuthored: boolean;
 }
 

@@ -32,7 +32,7 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
   noteBehind(operation: string, delayMs: number): void {
     this.#enter('noteBehind');
     this.#after(delayMs, () => {
-      this.ctx.storage.put(operation, 1).catch(() => {}); // a disk that fails ends the instance as well
+      this.ctx.storage.put(operation, 1).catch(() => {}); // a failing disk ends the instance as well
     });
   }
 

@@ -177,7 +177,7 @@ export class SimulatedObject {
     const ended = this.storage.break(reason);
     // A violated assertion fails the simulation, even if the object recovers from it.
     this.#ended = isDefect(error) ? ended.then(() => Promise.reject(reason)) : ended;
-    this.#ended.catch(() => {}); // the reset that follows reports it
+    this.#ended.catch(() => {}); // the reset that follows reports the error
   }
 }
 

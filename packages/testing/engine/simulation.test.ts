@@ -2,7 +2,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { Rounds } from './rounds.ts';
 
 /** `npm run sim` runs more seeds, and `simulation.long.test.ts` the seeds of known defects. */
-const SEEDS = [1, 700_001]; // the last one keeps few bytes of history
+const SEEDS = [1, 700_001]; // 700,001 keeps only few bytes of history
 /** In these seeds, events of several authors take turns. */
 const AUTHORED_SEEDS = [900_001, 900_002, 900_003];
 

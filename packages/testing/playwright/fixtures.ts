@@ -61,7 +61,7 @@ export const test: TestType<
       return;
     }
     await objects.verify();
-    await objects.dropForks(); // those of a test that failed are in its report
+    await objects.dropForks(); // the branches of a failed test are in its report
   },
   seed: ({ objects }, use) => use(requireOwnObjects(objects).seed),
   snapshot: ({ objects }, use) => use(requireOwnObjects(objects).snapshot),

@@ -26,6 +26,6 @@ function isInTest(): boolean {
     test.info();
     return true;
   } catch {
-    return false; // Playwright throws outside of tests
+    return false; // outside of a test, Playwright throws
   }
 }

@@ -95,7 +95,7 @@ test('[SIMU14] linearizable accepts answers that some order explains', () => {
   cell(tools({ calls: [] }));
   cell(tools({ calls: [write(0, 1, 5), read(2, 3, 5)] }));
   cell(tools({ calls: [write(0, 5, 5), read(1, 2, 0), read(3, 4, 5)] })); // the write lies between
-  cell(tools({ calls: [write(0, 1, 5, UNKNOWN), read(2, 3, 0), read(4, 5, 5)] })); // it may come late
+  cell(tools({ calls: [write(0, 1, 5, UNKNOWN), read(2, 3, 0), read(4, 5, 5)] })); // the write may happen late
   cell(tools({ calls: [write(0, 1, 5, UNKNOWN), read(2, 3, 0)] })); // or never
   cell(tools({ calls: [write(0, 1, 5, FAILED), read(2, 3, 0)] }));
 });
@@ -107,7 +107,7 @@ test('[SIMU14] linearizable refuses answers that no order explains', () => {
   refused(write(0, 5, 5), read(1, 2, 5), read(3, 4, 0));
   refused(read(0, 1, 5), write(2, 3, 5));
   refused(write(0, 1, 5, FAILED), read(2, 3, 5));
-  refused(write(0, 1, 5, UNKNOWN), read(2, 3, 5), read(4, 5, 0)); // what has happened stays
+  refused(write(0, 1, 5, UNKNOWN), read(2, 3, 5), read(4, 5, 0)); // a write that was read is not undone
 });
 
 test('[SIMU14] linearizable orders each object for itself, and only calls and objects of its model', () => {

@@ -90,7 +90,7 @@ export async function simulate<Table extends ClassTable>(
 }
 
 function runOnce(options: RunOptions, seed: number, steps: readonly Step[]): Promise<RunOutcome> {
-  beginRandomness(options.sqlite); // the random numbers of SQL are from the seed, too
+  beginRandomness(options.sqlite); // SQL's random numbers come from the seed, too
   return new SimulatedRun(options, seed, steps).run();
 }
 

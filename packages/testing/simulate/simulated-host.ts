@@ -144,7 +144,7 @@ export class SimulatedHost implements HostOfRun {
   }
 
   async close(): Promise<void> {
-    await this.running.close().catch(() => {}); // a flush that fails has no caller to tell
+    await this.running.close().catch(() => {}); // no caller waits for a flush that fails
   }
 
   async lose(): Promise<Files> {

@@ -109,7 +109,7 @@ export interface HeldTime {
 /** The names of the app's workers that lead: first that of its classes, then that of `openStorage`. */
 export type LeaderNames = readonly string[];
 
-/** Describes an existing object. */
+/** An existing object, as the helper lists it. */
 export interface ListedByHelper {
   readonly className: string;
   readonly id: string;

@@ -37,7 +37,7 @@ class Helper {
     ...browserEnvironment('objects'),
     startedMs: HELPER_STARTED_MS,
     after: this.#timers.after,
-    persistence: new Persistence({}), // the app's page asks its user, or does not
+    persistence: new Persistence({}), // only the app's own page asks for persistence
   };
   readonly #directories = new Map<string, Directory>();
 
@@ -148,7 +148,7 @@ class Helper {
       if ((await client.manage({ op: 'now' })) !== heldMs) break;
       await this.#timers.sleep(POLL_MS);
     }
-    await client.manage({ op: 'resume' }); // its timers follow the time that it has now
+    await client.manage({ op: 'resume' }); // its timers follow its present time
   }
 
   #tellTime(heldMs: number | null): void {

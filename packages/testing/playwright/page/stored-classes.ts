@@ -25,7 +25,7 @@ export async function storedClasses(directory: string): Promise<string[]> {
     });
     return names;
   } finally {
-    database.close(); // a connection that stays would block who removes the database
+    database.close(); // an open connection would block whoever deletes the database
   }
 }
 
@@ -41,7 +41,7 @@ async function foldersIn(directory: string): Promise<string[]> {
     const root = await navigator.storage.getDirectory();
     return await Array.fromAsync((await root.getDirectoryHandle(directory)).keys());
   } catch {
-    return []; // It does not exist, or this browser has no such files.
+    return []; // the folder does not exist, or the browser has no private file system
   }
 }
 

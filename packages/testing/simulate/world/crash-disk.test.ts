@@ -129,7 +129,7 @@ describe('a simulated disk', () => {
     disk.capacityBytes = 100;
     emptied.truncate(0);
     expect(disk.usedBytes()).toBe(100);
-    emptied.write(new Uint8Array(100), 0); // its own space
+    emptied.write(new Uint8Array(100), 0); // the write uses the space of its own file
     expect(() => growing.write(bytes(1), 0)).toThrow(
       expect.objectContaining({ code: 'DISK_FULL' }),
     );
