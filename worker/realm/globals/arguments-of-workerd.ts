@@ -1,44 +1,47 @@
-// `Request` and `Response` take what they take in workerd: a stream without `duplex`, a method in any case, and a body
-// without a byte for a status that has none. An address must be absolute: object code has no page. A request keeps its
-// `cf`.
+// Makes the constructors of `Request` and `Response` accept the same arguments as in workerd: a stream without `duplex`,
+// a method in any case, and an empty body for a status that allows no body. URLs must be absolute, because object code
+// has no page to resolve them against. A request keeps its `cf` properties.
 
 import { cfOf, withCf } from '../../../src/shared/calls/http/request-parts.ts';
 import { noteEncoded } from '../../../src/shared/calls/http/response-parts.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
-import { noteSource } from './body-lengths.ts';
+import { rememberSource } from './body-lengths.ts';
 
-/** Modes that workerd takes (1.20261117.1). */
-const CACHE_MODES: readonly string[] = ['no-store', 'no-cache'];
+/** The cache modes that workerd 1.20261117.1 accepts. */
+const SUPPORTED_CACHE_MODES: readonly string[] = ['no-store', 'no-cache'];
 
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
 
-/** Statuses without a body (Fetch standard). */
-const BODILESS: ReadonlySet<unknown> = new Set([204, 205, 304]);
+/** The statuses for which the Fetch standard forbids a body. */
+const STATUSES_WITHOUT_BODY: ReadonlySet<unknown> = new Set([204, 205, 304]);
 
-/** For object code; other code gets the classes of the scope. The result undoes it. */
-export function installArguments(scope: Scope, isObjectCode: () => boolean): () => void {
+/** Replaces both constructors. Code outside of objects still gets the native behaviour. Call the result to restore them. */
+export function installWorkerdArguments(scope: Scope, isObjectCode: () => boolean): () => void {
   const undo = [
     replaceGlobal(
       scope,
       'Request',
-      taking(
+      wrapConstructor(
         scope.Request,
-        ([input, init]) => (isObjectCode() ? [absolute(input), requestInit(init)] : [input, init]),
+        ([input, init]) =>
+          isObjectCode() ? [requireAbsoluteUrl(input), convertRequestInit(init)] : [input, init],
         ([, init]) => (init as RequestInit | undefined)?.body,
         (request: Request, [input, init]) =>
-          isObjectCode() ? withCf(request, cfOf(objectOf(init)) ?? cfOf(objectOf(input))) : request,
+          isObjectCode()
+            ? withCf(request, cfOf(objectOrNull(init)) ?? cfOf(objectOrNull(input)))
+            : request,
       ),
     ),
     replaceGlobal(
       scope,
       'Response',
       withJson(
-        taking(
+        wrapConstructor(
           scope.Response,
           ([body, init]) =>
             isObjectCode() &&
             isEmpty(body) &&
-            BODILESS.has((init as ResponseInit | undefined)?.status)
+            STATUSES_WITHOUT_BODY.has((init as ResponseInit | undefined)?.status)
               ? [null, init]
               : [body, init],
           ([body]) => body as BodyInit | null | undefined,
@@ -53,12 +56,12 @@ export function installArguments(scope: Scope, isObjectCode: () => boolean): () 
   return () => undoAll(undo);
 }
 
-/** The class, whose `json` makes a response of a known text. */
+/** Wraps the class so that `Response.json` builds its response from a string, whose length is known. */
 function withJson(Native: typeof Response): typeof Response {
   const json = (...given: [data?: unknown, init?: ResponseInit]) => {
     const [data, init] = given;
     if (given.length === 0) throw new TypeError('Response.json: 1 argument needed, 0 given.');
-    const text = `${JSON.stringify(data)}`; // "undefined" for a value that JSON lacks, as in workerd
+    const text = `${JSON.stringify(data)}`; // workerd, too, writes "undefined" for a value that JSON cannot represent
     const headers = new Headers(init?.headers);
     if (!headers.has('content-type')) headers.set('content-type', 'application/json');
     const { status = 200, statusText = '' } = init ?? {};
@@ -69,29 +72,34 @@ function withJson(Native: typeof Response): typeof Response {
   });
 }
 
-/** The class, whose constructor is called with changed arguments, and whose messages are finished afterwards. */
-function taking<Message extends Request | Response, Class extends new (...given: never) => Message>(
+/** Wraps the class: `changeArguments` edits the constructor's arguments, `finish` edits each new message. */
+function wrapConstructor<
+  Message extends Request | Response,
+  Class extends new (
+    ...given: never
+  ) => Message,
+>(
   Native: Class,
-  change: (given: unknown[]) => unknown[],
-  bodyIn: (given: unknown[]) => BodyInit | null | undefined,
+  changeArguments: (given: unknown[]) => unknown[],
+  findBody: (given: unknown[]) => BodyInit | null | undefined,
   finish: (message: Message, given: unknown[]) => Message,
 ): Class {
-  const Taking: Class = new Proxy(Native, {
+  const Wrapped: Class = new Proxy(Native, {
     construct(target, given, newTarget) {
-      const maker = newTarget === Taking ? target : newTarget;
-      const message: Message = Reflect.construct(target, change(given), maker);
-      return finish(noteSource(message, bodyIn(given)), given);
+      const constructed = newTarget === Wrapped ? target : newTarget;
+      const message: Message = Reflect.construct(target, changeArguments(given), constructed);
+      return finish(rememberSource(message, findBody(given)), given);
     },
   });
-  return Taking;
+  return Wrapped;
 }
 
-function objectOf(given: unknown): object | null {
+function objectOrNull(given: unknown): object | null {
   return typeof given === 'object' ? given : null;
 }
 
 /** @throws TypeError */
-function absolute(input: unknown): unknown {
+function requireAbsoluteUrl(input: unknown): unknown {
   if (typeof input === 'string') {
     try {
       new URL(input);
@@ -102,7 +110,7 @@ function absolute(input: unknown): unknown {
   return input;
 }
 
-function requestInit(init: unknown): unknown {
+function convertRequestInit(init: unknown): unknown {
   if (typeof init !== 'object' || init === null || init instanceof Request) return init;
   const { method, body, redirect, cache, integrity }: RequestInit = init;
   if (redirect === 'error') {
@@ -110,7 +118,7 @@ function requestInit(init: unknown): unknown {
       'Invalid redirect value "error": workerd knows "follow" and "manual". Use "manual" and look at the status.',
     );
   }
-  if (cache !== undefined && !CACHE_MODES.includes(cache)) {
+  if (cache !== undefined && !SUPPORTED_CACHE_MODES.includes(cache)) {
     throw new TypeError(`Unsupported cache mode: ${cache}`);
   }
   if (integrity)
@@ -119,7 +127,7 @@ function requestInit(init: unknown): unknown {
     ...(typeof method === 'string' && { method: method.toUpperCase() }),
     ...(body instanceof ReadableStream && { duplex: 'half' }),
   };
-  // Its members may be inherited.
+  // `init` may be a class instance with inherited members, which a spread would lose.
   return Object.assign(Object.create(init) as object, changed);
 }
 

@@ -11,6 +11,7 @@ const streamOf = (...chunks: unknown[]) =>
 const read = async (body: Request | Response) => [...new Uint8Array(await body.arrayBuffer())];
 const CHUNKS: Readonly<Record<string, () => unknown[]>> = {
   texts: () => ['tè', 'xt'],
+  json: () => ['{"a":', '"è"}'],
   buffers: () => [new Uint8Array([1, 2]).buffer, new ArrayBuffer(0), new Uint8Array([3]).buffer],
   views: () => [
     new Uint16Array([0x0201]),
@@ -69,7 +70,12 @@ test('[STUB48] a body reads texts of a received stream, and buffers and views of
     const answer = object.fetch(`http://source/${kind}`);
     await expect(answer.then((body) => body.text())).rejects.toThrow(noBytes);
   }
-  // A program's own stream is the engine's.
+  const { buffer } = new Uint8Array(bytes.texts);
+  expect(await (await given('texts')).arrayBuffer()).toEqual(buffer);
+  expect(await (await given('texts')).bytes()).toEqual(new Uint8Array(buffer));
+  expect(await (await (await given('texts')).blob()).arrayBuffer()).toEqual(buffer);
+  expect(await (await given('json')).json()).toEqual({ a: 'è' });
+  // A stream of a program outside of objects is read by the engine alone.
   await expect(new Response(streamOf(new ArrayBuffer(1))).text()).rejects.toThrow(TypeError);
   await close();
 });

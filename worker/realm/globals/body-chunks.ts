@@ -1,38 +1,42 @@
-// Bodies made of streams whose chunks the engine does not read: it wants a `Uint8Array` each.
+// Lets the methods that read a body accept a stream whose chunks are not `Uint8Array`s, which the engine would refuse.
 //
-// In workerd, a body may be a stream of buffers and views, and a stream that came in a call gives bytes even if it was
-// written as text. A stream is not touched before its body is read, so `body` stays the stream itself.
+// In workerd, a body may be a stream of buffers and views, and a stream received in a call gives bytes even if its
+// sender wrote text. The stream is converted only when its body is read, so `body` stays the stream itself.
 
 import { bytesOf, holderOf, isReceived } from '../../../src/shared/calls/http/body.ts';
 import { READERS } from '../../../src/shared/calls/http/overlay.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
-import { bodySource, noteSource, replaceMember } from './body-lengths.ts';
+import { bodySource, rememberSource, replaceMember } from './body-lengths.ts';
 
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
 type Message = Request | Response;
 
-/** Of streams that were received, any code's messages read such chunks; of others, object code's. The result undoes it. */
+/**
+ * Replaces the reading methods of both classes. A stream received in a call is converted for all code, any other stream
+ * only for object code. Call the result to restore the methods.
+ */
 export function installBodyChunks(
   { Request, Response }: Scope,
   isObjectCode: () => boolean,
 ): () => void {
-  const chunksOf = (message: Message, prototype: Message): ReadableStream | undefined => {
+  const convertedBody = (message: Message, prototype: Message): ReadableStream | undefined => {
     const source = bodySource(message);
     if (!(source instanceof ReadableStream && (isReceived(source) || isObjectCode()))) {
       return undefined;
     }
-    // Not the message's own member, which may read through a gate. Firefox has no body of a request.
+    // The prototype's getter is called because the message's own `body` may pass an input gate. Firefox has no
+    // `Request.body`.
     const body = Reflect.get(prototype, 'body', message) as ReadableStream | null | undefined;
-    return !body || message.bodyUsed || body.locked || givesBytes(body)
+    return !body || message.bodyUsed || body.locked || isByteStream(body)
       ? undefined
-      : body.pipeThrough(inBytes(isReceived(source)));
+      : body.pipeThrough(toByteChunks(isReceived(source)));
   };
-  // The holder of other chunks reads as the engine does.
-  const natives = Object.fromEntries(READERS.map((name) => [name, Response.prototype[name]]));
+  // The converted stream is wrapped in a new Response, which is read with the engine's own methods.
+  const nativeReaders = Object.fromEntries(READERS.map((name) => [name, Response.prototype[name]]));
   const undo = [Request.prototype, Response.prototype].flatMap((prototype: Message) => {
     const replaceMethod = (name: string, make: (native: Function) => Function) => {
       const native: unknown = Reflect.get(prototype, name);
-      // Older browsers have no bytes().
+      // Older browsers lack `bytes()`.
       if (typeof native !== 'function') return () => {};
       return replaceMember(prototype, name, { value: make(native) });
     };
@@ -41,11 +45,11 @@ export function installBodyChunks(
         replaceMethod(
           name,
           (native) =>
-            // Async: a call on anything else rejects, as the engine's own does.
+            // The function is async so that a call with a wrong `this` rejects, as the native method does.
             async function (this: Message) {
-              const chunks = chunksOf(this, prototype);
-              if (chunks === undefined) return native.call(this);
-              return natives[name]!.call(holderOf(chunks, this.headers));
+              const converted = convertedBody(this, prototype);
+              if (converted === undefined) return native.call(this);
+              return nativeReaders[name]!.call(holderOf(converted, this.headers));
             },
         ),
       ),
@@ -55,7 +59,7 @@ export function installBodyChunks(
           function (this: Message) {
             const copy: Message = native.call(this);
             const source = bodySource(this);
-            return source instanceof ReadableStream ? noteSource(copy, source) : copy;
+            return source instanceof ReadableStream ? rememberSource(copy, source) : copy;
           },
       ),
     ];
@@ -63,8 +67,8 @@ export function installBodyChunks(
   return () => undoAll(undo);
 }
 
-/** Only streams of bytes lend such a reader. */
-function givesBytes(stream: ReadableStream): boolean {
+/** Tests for a byte stream by asking for a BYOB reader, which no other stream has. */
+function isByteStream(stream: ReadableStream): boolean {
   try {
     stream.getReader({ mode: 'byob' }).releaseLock();
     return true;
@@ -73,10 +77,10 @@ function givesBytes(stream: ReadableStream): boolean {
   }
 }
 
-function inBytes(takesText: boolean): TransformStream<unknown, Uint8Array<ArrayBuffer>> {
+function toByteChunks(acceptsText: boolean): TransformStream<unknown, Uint8Array<ArrayBuffer>> {
   return new TransformStream({
     transform(chunk, controller) {
-      if (typeof chunk === 'string' && !takesText) {
+      if (typeof chunk === 'string' && !acceptsText) {
         throw new TypeError('This ReadableStream did not return bytes. Encode texts of a body.');
       }
       controller.enqueue(bytesOf(chunk));

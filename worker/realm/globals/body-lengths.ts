@@ -1,7 +1,8 @@
-// How many bytes the streams of bodies and blobs give: in workerd they know it, and a put into a bucket asks.
+// Records the lengths of the streams of bodies and blobs. In workerd such a stream knows its length, which the `put` of
+// an R2 bucket requires.
 //
-// A body knows its length if it was made of text, bytes or a blob, or came with a `content-length`. Nothing is computed
-// before code reads `body`.
+// A length is known if the body was made from text, bytes or a blob, or arrived with a `content-length`. It is computed
+// only when code reads `body`.
 
 import { byteLengthOf, noteContent } from '../../../src/shared/calls/http/body.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
@@ -10,25 +11,28 @@ import { notedLength, noteLength } from '../../../src/shared/contract/stream-len
 type Scope = Pick<typeof globalThis, 'Request' | 'Response' | 'Blob'>;
 type Message = Request | Response;
 
-/** What messages were made of. */
-const sources = new WeakMap<Message, BodyInit>();
+/** The body argument that each message was constructed with. */
+const bodyArguments = new WeakMap<Message, BodyInit>();
 
-/** Remembers what a new message is made of. */
-export function noteSource<M extends Message>(message: M, body: BodyInit | null | undefined): M {
-  if (body !== null && body !== undefined) sources.set(message, body);
+/** Remembers the body argument of a new message. */
+export function rememberSource<M extends Message>(
+  message: M,
+  body: BodyInit | null | undefined,
+): M {
+  if (body !== null && body !== undefined) bodyArguments.set(message, body);
   if (typeof body === 'string') noteContent(message, body);
   return message;
 }
 
-/** Undefined if it has no body, or is not a message of this scope. */
+/** Returns the body argument of a message; undefined if there was none, or if the message was made outside this scope. */
 export function bodySource(message: Message): BodyInit | undefined {
-  return sources.get(message);
+  return bodyArguments.get(message);
 }
 
-/** Notes the lengths of the scope's streams; the result undoes it. */
+/** Replaces `body` of messages and `stream` of blobs, to record lengths. Call the result to restore them. */
 export function installBodyLengths({ Request, Response, Blob }: Scope): () => void {
   const { stream } = Blob.prototype;
-  const noted = function (this: Blob): ReturnType<Blob['stream']> {
+  const streamWithLength = function (this: Blob): ReturnType<Blob['stream']> {
     const made = stream.call(this) as ReturnType<Blob['stream']>;
     noteLength(made, this.size);
     return made;
@@ -36,12 +40,12 @@ export function installBodyLengths({ Request, Response, Blob }: Scope): () => vo
   const undo = [
     replaceBody(Request.prototype),
     replaceBody(Response.prototype),
-    replaceMember(Blob.prototype, 'stream', { value: noted }),
+    replaceMember(Blob.prototype, 'stream', { value: streamWithLength }),
   ];
   return () => undoAll(undo);
 }
 
-/** Firefox has no `body` of a request. */
+/** Replaces the getter `body`. Does nothing for requests in Firefox, which have no `body`. */
 function replaceBody(prototype: Message): () => void {
   const native = Object.getOwnPropertyDescriptor(prototype, 'body')?.get;
   if (native === undefined) return () => {};
@@ -57,18 +61,18 @@ function replaceBody(prototype: Message): () => void {
 }
 
 function lengthOf(message: Message): number | undefined {
-  const source = sources.get(message);
+  const source = bodyArguments.get(message);
   const byteCount = source === undefined ? undefined : byteLengthOf(source);
   if (byteCount !== undefined) return byteCount;
   const { headers } = message;
-  // The header counts the bytes before they are unpacked.
-  const told = headers.has('content-encoding') ? null : headers.get('content-length');
-  return told === null ? undefined : Number(told);
+  // With a content encoding, `content-length` counts compressed bytes, and the stream gives decompressed ones.
+  const contentLength = headers.has('content-encoding') ? null : headers.get('content-length');
+  return contentLength === null ? undefined : Number(contentLength);
 }
 
 /**
- * Keeps the other attributes; restores the member, unless other code has replaced it since. Bun's members cannot be
- * replaced: there, these streams have no known length.
+ * Changes some attributes of a property. Call the result to restore the property, unless other code has replaced it
+ * since. Does nothing in Bun, whose properties cannot be redefined: streams have no known length there.
  */
 export function replaceMember(
   holder: object,

@@ -1,14 +1,14 @@
-// The two ends of a stream that passes bytes unchanged. A write resolves when its bytes were read.
+// Connects a writable and a readable stream that pass bytes unchanged. A write resolves when its bytes were read.
 //
-// Invariant: a chunk is sent as it was when `write` was called. With an expected number of bytes, the
-// reader gets exactly so many, or an error; as in workerd, the call that breaks it resolves.
+// Invariant: a chunk is sent with the content it had when `write` was called. If a number of bytes is expected, the
+// reader gets exactly that number or an error. The write or close that breaks this rule resolves, as in workerd.
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A write that is under way. */
-interface Written {
-  /** The bytes that the reader has not received yet. */
-  rest: Bytes;
+/** A write whose bytes the reader has not fully received. */
+interface PendingWrite {
+  /** The bytes that are still to be read. */
+  unread: Bytes;
   readonly onRead: () => void;
   readonly onFailed: (reason: unknown) => void;
 }
@@ -16,32 +16,32 @@ interface Written {
 export class ByteChannel {
   readonly readable: ReadableStream<Bytes>;
   readonly writable: WritableStream;
-  #reading!: ReadableByteStreamController | ReadableStreamDefaultController<Bytes>;
-  #writing!: WritableStreamDefaultController;
-  /** Copies of the chunks that the writable has queued, in its order. */
+  #readableController!: ReadableByteStreamController | ReadableStreamDefaultController<Bytes>;
+  #writableController!: WritableStreamDefaultController;
+  /** Copies of the chunks in the writable's queue, in the same order. */
   readonly #copies: Bytes[] = [];
-  #written: Written | undefined;
-  /** Ends the wait of a reader that asks while nothing is written. */
-  #wake = () => {};
-  /** How many bytes the reader still has to get; undefined when any number will do. */
-  #missing: number | undefined;
+  #pendingWrite: PendingWrite | undefined;
+  /** Resumes a reader that waits for the next write. */
+  #wakeReader = () => {};
+  /** The number of bytes still expected; undefined if any number is accepted. */
+  #expectedBytesLeft: number | undefined;
 
   constructor(highWaterMark = 1, expectedByteCount?: number) {
-    this.#missing = expectedByteCount;
+    this.#expectedBytesLeft = expectedByteCount;
     this.readable = this.#makeReadable();
     this.writable = new WritableStream(
       {
         start: (controller) => {
-          this.#writing = controller;
+          this.#writableController = controller;
         },
         write: () => this.#write(this.#copies.shift()!),
         close: () => this.#close(),
       },
-      // `size` is the only code of the sink that runs inside `write`: it takes the copy.
+      // `size` copies the chunk, because no other callback of a sink runs synchronously inside `write`.
       { highWaterMark, size: (chunk) => this.#keepCopy(chunk) },
     );
-    // The sink's own `abort` waits for the write that is under way, which waits for a reader.
-    const { signal } = this.#writing;
+    // The sink's `abort` callback would come too late: it waits for the pending write, which waits for a reader.
+    const { signal } = this.#writableController;
     signal.addEventListener('abort', () => this.#fail(signal.reason));
   }
 
@@ -50,20 +50,20 @@ export class ByteChannel {
       start: (
         controller: ReadableByteStreamController | ReadableStreamDefaultController<Bytes>,
       ) => {
-        this.#reading = controller;
+        this.#readableController = controller;
       },
       pull: () => this.#pull(),
       cancel: (reason: unknown) => {
-        this.#writing.error(reason);
-        this.#written?.onFailed(reason);
-        this.#written = undefined;
+        this.#writableController.error(reason);
+        this.#pendingWrite?.onFailed(reason);
+        this.#pendingWrite = undefined;
       },
     };
     const strategy = { highWaterMark: 0 };
     try {
       return new ReadableStream({ ...source, type: 'bytes' }, strategy) as ReadableStream<Bytes>;
     } catch {
-      return new ReadableStream<Bytes>(source, strategy); // WebKit may have no byte streams
+      return new ReadableStream<Bytes>(source, strategy); // WebKit may lack byte streams
     }
   }
 
@@ -78,64 +78,65 @@ export class ByteChannel {
     }
   }
 
-  #write(rest: Bytes): Promise<void> | undefined {
-    if (rest.byteLength === 0) return undefined;
+  #write(unread: Bytes): Promise<void> | undefined {
+    if (unread.byteLength === 0) return undefined;
     return new Promise((onRead, onFailed) => {
-      this.#written = { rest, onRead, onFailed };
-      this.#wake();
+      this.#pendingWrite = { unread, onRead, onFailed };
+      this.#wakeReader();
     });
   }
 
   async #pull(): Promise<void> {
-    if (this.#written === undefined) {
+    if (this.#pendingWrite === undefined) {
       await new Promise<void>((wake) => {
-        this.#wake = wake;
+        this.#wakeReader = wake;
       });
     }
-    if (this.#written !== undefined) this.#hand(this.#written); // else the stream has ended
+    if (this.#pendingWrite !== undefined) this.#deliver(this.#pendingWrite); // else the stream has ended
   }
 
-  #hand(written: Written): void {
-    const request = 'byobRequest' in this.#reading ? this.#reading.byobRequest : null;
+  #deliver(written: PendingWrite): void {
+    const request =
+      'byobRequest' in this.#readableController ? this.#readableController.byobRequest : null;
     const view = request?.view ?? null;
-    const part = view === null ? written.rest : written.rest.subarray(0, view.byteLength);
-    if (this.#missing !== undefined && part.byteLength > this.#missing) {
+    const part = view === null ? written.unread : written.unread.subarray(0, view.byteLength);
+    if (this.#expectedBytesLeft !== undefined && part.byteLength > this.#expectedBytesLeft) {
       const error = new TypeError('Attempt to write too many bytes through a FixedLengthStream.');
-      this.#reading.error(error);
-      this.#writing.error(error);
-      this.#taken(written);
+      this.#readableController.error(error);
+      this.#writableController.error(error);
+      this.#finishWrite(written);
       return;
     }
-    if (this.#missing !== undefined) this.#missing -= part.byteLength;
-    written.rest = written.rest.subarray(part.byteLength);
-    if (written.rest.byteLength === 0) this.#taken(written);
-    if (view === null) this.#reading.enqueue(part);
+    if (this.#expectedBytesLeft !== undefined) this.#expectedBytesLeft -= part.byteLength;
+    written.unread = written.unread.subarray(part.byteLength);
+    if (written.unread.byteLength === 0) this.#finishWrite(written);
+    if (view === null) this.#readableController.enqueue(part);
     else {
       new Uint8Array(view.buffer, view.byteOffset).set(part);
       request!.respond(part.byteLength);
     }
   }
 
-  #taken({ onRead }: Written): void {
-    this.#written = undefined;
+  #finishWrite({ onRead }: PendingWrite): void {
+    this.#pendingWrite = undefined;
     onRead();
   }
 
   #close(): void {
-    if (this.#missing !== undefined && this.#missing > 0) {
+    if (this.#expectedBytesLeft !== undefined && this.#expectedBytesLeft > 0) {
       this.#fail(new TypeError('FixedLengthStream did not see all expected bytes before close().'));
       return;
     }
-    this.#reading.close();
-    if ('byobRequest' in this.#reading) this.#reading.byobRequest?.respond(0);
-    this.#wake();
+    this.#readableController.close();
+    if ('byobRequest' in this.#readableController) this.#readableController.byobRequest?.respond(0);
+    this.#wakeReader();
   }
 
   #fail(reason: unknown): void {
-    this.#reading.error(reason);
-    this.#written?.onFailed(reason);
-    this.#written = undefined;
-    this.#wake();
+    this.#readableController.error(reason);
+    this.#pendingWrite?.onFailed(reason);
+    this.#pendingWrite = undefined;
+    this.#wakeReader();
   }
 }
 

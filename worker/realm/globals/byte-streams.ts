@@ -1,10 +1,10 @@
-// `IdentityTransformStream` and `FixedLengthStream`, which workerd has beside the standard streams.
+// Defines `IdentityTransformStream` and `FixedLengthStream`, which workerd adds to the standard streams.
 
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import { noteLength } from '../../../src/shared/contract/stream-length.ts';
 import { ByteChannel } from './byte-channel.ts';
 
-/** Puts the classes into the scope; the result undoes it. */
+/** Adds the classes to the scope, and `readAtLeast` to BYOB readers. Call the result to remove them. */
 export function installByteStreams(scope: Scope): () => void {
   const classes = { IdentityTransformStream, FixedLengthStream };
   const undo = Object.entries(classes).map(([name, value]) => replaceGlobal(scope, name, value));
@@ -13,10 +13,10 @@ export function installByteStreams(scope: Scope): () => void {
   return () => undoAll(undo);
 }
 
-/** WebKit may have no byte streams. */
+/** The part of the global scope that is used. WebKit may lack byte streams and their reader. */
 type Scope = Partial<Pick<typeof globalThis, 'ReadableStreamBYOBReader'>>;
 
-/** Not `read` with `min`, which older engines do not know. */
+/** Implements workerd's `readAtLeast` by repeated reads, because older engines ignore the option `min` of `read`. */
 async function readAtLeast(
   this: ReadableStreamBYOBReader,
   byteCount: number,
@@ -44,20 +44,20 @@ async function readAtLeast(
   return { done: filled === 0, value: new Uint8Array(buffer, byteOffset, filled) } as never;
 }
 
-/** How a FixedLengthStream tells its base class; no caller has the symbol. */
-const EXPECTED = Symbol();
+/** The key under which a FixedLengthStream passes its length to the base class. User code cannot get this symbol. */
+const EXPECTED_BYTES = Symbol();
 
 interface IdentityOptions {
-  /** How many bytes a writer may be ahead before `desiredSize` is 0. */
+  /** The number of unread bytes at which the writer's `desiredSize` becomes 0. */
   readonly highWaterMark?: number;
-  readonly [EXPECTED]?: number;
+  readonly [EXPECTED_BYTES]?: number;
 }
 
 class IdentityTransformStream extends TransformStream<Uint8Array, Uint8Array> {
   readonly #channel: ByteChannel;
 
-  constructor({ highWaterMark, [EXPECTED]: expected }: IdentityOptions = {}) {
-    super(); // its own two ends stay unused
+  constructor({ highWaterMark, [EXPECTED_BYTES]: expected }: IdentityOptions = {}) {
+    super(); // the streams of the base class stay unused
     this.#channel = new ByteChannel(highWaterMark, expected);
   }
 
@@ -77,7 +77,7 @@ class IdentityTransformStream extends TransformStream<Uint8Array, Uint8Array> {
 class FixedLengthStream extends IdentityTransformStream {
   constructor(...[length, options]: [length?: unknown, options?: IdentityOptions]) {
     const expected = byteCountOf(length);
-    super({ ...options, [EXPECTED]: expected });
+    super({ ...options, [EXPECTED_BYTES]: expected });
     noteLength(this.readable, expected);
   }
 
@@ -88,16 +88,16 @@ class FixedLengthStream extends IdentityTransformStream {
 
 /** @throws TypeError */
 function byteCountOf(given: unknown): number {
-  if (given === undefined) throw refused('takes the number of bytes');
+  if (given === undefined) throw constructorError('takes the number of bytes');
   const count = typeof given === 'bigint' ? Number(given) : Math.trunc(Number(given));
-  if (!Number.isFinite(count)) throw refused(`takes an integer, not ${String(given)}`);
-  if (count < 0) throw refused(`takes a positive number of bytes, not ${given}`);
+  if (!Number.isFinite(count)) throw constructorError(`takes an integer, not ${String(given)}`);
+  if (count < 0) throw constructorError(`takes a positive number of bytes, not ${given}`);
   if (!Number.isSafeInteger(count)) {
     throw new TypeError('FixedLengthStream requires an integer expected length less than 2^53.');
   }
   return count;
 }
 
-function refused(fact: string): TypeError {
+function constructorError(fact: string): TypeError {
   return new TypeError(`Failed to construct 'FixedLengthStream': ${fact}.`);
 }

@@ -1,52 +1,58 @@
-// The answers of a cache from a stored response: the whole, a range of it, or 304 (RFC 9110).
+// Answers a request from a stored response: with the whole response, a range of its bytes, or status 304 (RFC 9110).
 
-/** A response that is kept. */
-export interface Kept {
+/** A response as a cache stores it. */
+export interface StoredResponse {
   readonly status: number;
   readonly statusText: string;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Makes the response to the request's conditions and range. */
-export function answer(asked: Headers, kept: Kept, ageSeconds: number): Response {
-  const headers = new Headers(kept.headers);
+/** Applies the request's conditions (`if-none-match`, `if-modified-since`) and its range to the stored response. */
+export function answerFromCache(
+  requestHeaders: Headers,
+  stored: StoredResponse,
+  ageSeconds: number,
+): Response {
+  const headers = new Headers(stored.headers);
   headers.set('age', String(ageSeconds));
   headers.set('cf-cache-status', 'HIT');
-  if (isUnchanged(asked, headers)) return frozen(new Response(null, { status: 304, headers }));
-  const { status, statusText, bytes } = kept;
-  const range = status === 200 ? rangeOf(asked.get('range'), bytes.length) : undefined;
+  if (isNotModified(requestHeaders, headers))
+    return withImmutableHeaders(new Response(null, { status: 304, headers }));
+  const { status, statusText, bytes } = stored;
+  const range = status === 200 ? rangeOf(requestHeaders.get('range'), bytes.length) : undefined;
   if (range === undefined) {
     headers.set('content-length', String(bytes.length));
-    return frozen(new Response(bytes, { status, statusText, headers }));
+    return withImmutableHeaders(new Response(bytes, { status, statusText, headers }));
   }
   if (range === 'unsatisfiable') {
     headers.set('content-range', `bytes */${bytes.length}`);
     headers.delete('content-length');
-    return frozen(new Response(null, { status: 416, headers }));
+    return withImmutableHeaders(new Response(null, { status: 416, headers }));
   }
   const [start, end] = range;
   headers.set('content-range', `bytes ${start}-${end - 1}/${bytes.length}`);
   headers.set('content-length', String(end - start));
-  return frozen(new Response(bytes.subarray(start, end), { status: 206, headers }));
+  return withImmutableHeaders(new Response(bytes.subarray(start, end), { status: 206, headers }));
 }
 
-function isUnchanged(asked: Headers, kept: Headers): boolean {
-  const etags = asked.get('if-none-match');
-  const etag = kept.get('etag');
+function isNotModified(requestHeaders: Headers, stored: Headers): boolean {
+  const etags = requestHeaders.get('if-none-match');
+  const etag = stored.get('etag');
   if (etags !== null) {
-    const strong = (tag: string) => tag.trim().replace(/^W\//, '');
+    const withoutWeakPrefix = (tag: string) => tag.trim().replace(/^W\//, '');
     return (
-      etags.trim() === '*' || (etag !== null && etags.split(',').map(strong).includes(strong(etag)))
+      etags.trim() === '*' ||
+      (etag !== null && etags.split(',').map(withoutWeakPrefix).includes(withoutWeakPrefix(etag)))
     );
   }
-  const since = Date.parse(asked.get('if-modified-since') ?? '');
-  return Date.parse(kept.get('last-modified') ?? '') <= since;
+  const since = Date.parse(requestHeaders.get('if-modified-since') ?? '');
+  return Date.parse(stored.get('last-modified') ?? '') <= since;
 }
 
 type Range = readonly [start: number, end: number] | 'unsatisfiable';
 
-/** Undefined when the whole is the answer: no range, several, or one of another unit. */
+/** Parses the header `range`. Undefined if there is no single range of bytes: then the whole response is the answer. */
 function rangeOf(header: string | null, byteCount: number): Range | undefined {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? [];
   if (first === undefined || last === undefined || first + last === '') return undefined;
@@ -61,8 +67,8 @@ function rangeOf(header: string | null, byteCount: number): Range | undefined {
   return start < byteCount ? [start, end] : 'unsatisfiable';
 }
 
-/** The response, whose headers cannot be changed: a program copies it first, as in workerd. */
-function frozen(response: Response): Response {
+/** Makes the headers read-only, as in workerd: a program must copy the response to change them. */
+function withImmutableHeaders(response: Response): Response {
   const refuse = () => {
     throw new TypeError("Can't modify immutable headers.");
   };

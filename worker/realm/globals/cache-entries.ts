@@ -1,15 +1,15 @@
-// The responses that the caches of one host keep, in memory.
+// Stores the responses of all caches of one host, in memory.
 //
-// Invariant: all of them together take at most `bytesMax`; the least recently used go first.
+// Invariant: the entries together take at most `bytesMax`. The least recently used entries are removed first.
 
-import type { Kept } from './cache-answer.ts';
+import type { StoredResponse } from './cache-answer.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** About the memory of an entry in addition to its texts and its body. */
+/** The estimated memory of an entry beside its key, headers and body. */
 const ENTRY_BYTES = 512;
 
-export interface CacheEntry extends Kept {
+export interface CacheEntry extends StoredResponse {
   readonly storedMs: number;
   readonly freshUntilMs: number;
 }
@@ -31,11 +31,11 @@ export class CacheEntries {
       return undefined;
     }
     this.#entries.delete(key);
-    this.#entries.set(key, entry); // the order of the map is the order of use
+    this.#entries.set(key, entry); // reinserted, so that the map is ordered by last use
     return entry;
   }
 
-  /** Keeps the entry in place of the key's other one, unless it alone is too large. */
+  /** Stores the entry, and removes the key's previous one. An entry larger than `bytesMax` is not stored. */
   set(key: string, entry: CacheEntry): void {
     this.delete(key);
     const byteCount = sizeOf(key, entry);

@@ -1,23 +1,23 @@
-// `caches` of object code: `caches.default` and named caches, as workerd has them, in memory.
+// Implements workerd's `caches` for object code, in memory: `caches.default` and named caches.
 //
-// A cache may forget at any time, so nothing is written to the browser's own CacheStorage, which pages
-// and service workers of the origin share. Time is the host's. The caches of a host end with it.
+// Nothing is written to the browser's CacheStorage, because pages and service workers of the origin share it, and
+// programs must expect that a cache loses entries. Freshness follows the host's clock. Entries are lost with the host.
 
 import type { CurrentContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { replaceRead, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
-import { answer } from './cache-answer.ts';
+import { answerFromCache } from './cache-answer.ts';
 import { CacheEntries, type CacheEntry } from './cache-entries.ts';
 
 interface MatchOptions {
   readonly ignoreMethod?: boolean;
 }
 
-/** The cache's view of its host. */
+/** The functions and entries that a cache needs from its host. */
 interface CacheHost {
   readonly entries: CacheEntries;
   now(): number;
-  /** Runs work that leaves the running object, and its result comes back to it. */
+  /** Runs work outside the running object; its result returns to the object through the input gate. */
   send<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -41,8 +41,8 @@ class Cache {
       );
     }
     checkStorable(request, response);
-    const read = this.#read(request, response); // now: code that makes the body runs as its object
-    read.catch(() => {}); // reported below
+    const read = this.#readEntry(request, response); // started now, so that code that produces the body runs as part of its object
+    read.catch(() => {}); // the error is thrown by `await read` below
     await this.#host.send(async () => {
       const entry = await read;
       if (entry !== undefined) this.#host.entries.set(this.#key(request), entry);
@@ -54,12 +54,12 @@ class Cache {
   ): Promise<Response | undefined> {
     const request = requestOf('match', input);
     return this.#host.send(async () => {
-      if (!isAsked(request, options)) return undefined;
+      if (!isRequestServed(request, options)) return undefined;
       const nowMs = this.#host.now();
       const entry = this.#host.entries.get(this.#key(request), nowMs);
       if (entry === undefined) return undefined;
       const age = ageSeconds(entry.headers) + Math.floor((nowMs - entry.storedMs) / 1000);
-      return answer(request.headers, entry, age);
+      return answerFromCache(request.headers, entry, age);
     });
   }
 
@@ -68,7 +68,7 @@ class Cache {
     return this.#host.send(async () => {
       const key = this.#key(request);
       const { entries } = this.#host;
-      if (!isAsked(request, options) || !entries.get(key, this.#host.now())) return false;
+      if (!isRequestServed(request, options) || !entries.get(key, this.#host.now())) return false;
       entries.delete(key);
       return true;
     });
@@ -78,13 +78,13 @@ class Cache {
     return 'Cache';
   }
 
-  /** Uses the body up; undefined when the response is not to be kept. */
-  async #read(request: Request, response: Response): Promise<CacheEntry | undefined> {
+  /** Reads the body to its end. Undefined if the response must not be cached, or is too large. */
+  async #readEntry(request: Request, response: Response): Promise<CacheEntry | undefined> {
     const nowMs = this.#host.now();
     const freshMs = freshForMs(request, response, nowMs);
     const { status, statusText } = response;
     const headers = new Headers(response.headers);
-    if (isCookiePrivate(headers)) headers.delete('set-cookie');
+    if (onlyCookiesArePrivate(headers)) headers.delete('set-cookie');
     const bytes = await readAtMost(response.body, freshMs > 0 ? this.#host.entries.bytesMax : 0);
     if (freshMs === 0 || bytes === undefined) return undefined;
     const times = { storedMs: nowMs, freshUntilMs: nowMs + freshMs };
@@ -123,12 +123,12 @@ class CacheStorage {
 
 refuseToClone(Cache, CacheStorage);
 
-/** workerd has these names too, and refuses them. */
-const REFUSED = [
+/** The methods that exist in workerd only to throw an error. */
+const UNSUPPORTED_METHODS = [
   [Cache, ['add', 'addAll', 'matchAll', 'keys']],
   [CacheStorage, ['match', 'has', 'delete', 'keys']],
 ] as const;
-for (const [type, names] of REFUSED) {
+for (const [type, names] of UNSUPPORTED_METHODS) {
   for (const name of names) {
     const value = () => {
       throw new Error(
@@ -139,7 +139,7 @@ for (const [type, names] of REFUSED) {
   }
 }
 
-/** Shows `caches` to object code, of the host that `ownHost` gives; the result undoes it. */
+/** Gives object code the caches of its host, which `ownHost` returns. Call the result to restore the platform's `caches`. */
 export function installCaches(
   scope: object,
   current: CurrentContext,
@@ -147,8 +147,8 @@ export function installCaches(
 ): () => void {
   const storages = new WeakMap<IoHost, CacheStorage>();
   const storageOf = (host: IoHost) => {
-    const known = storages.get(host);
-    const storage = known ?? new CacheStorage(INTERNAL, cacheHost(host, current));
+    const existing = storages.get(host);
+    const storage = existing ?? new CacheStorage(INTERNAL, cacheHost(host, current));
     storages.set(host, storage);
     return storage;
   };
@@ -183,7 +183,7 @@ function requestOf(method: string, input: unknown): Request {
   return new Request(absoluteUrl(String(input)));
 }
 
-/** An address on its own, not one relative to the page's. */
+/** Parses an absolute URL. A relative one is refused, because object code has no page. @throws TypeError */
 function absoluteUrl(address: string): URL {
   try {
     return new URL(address);
@@ -208,11 +208,11 @@ function checkStorable({ method }: Request, { status, headers, bodyUsed }: Respo
   }
 }
 
-function isAsked({ method }: Request, options: MatchOptions | undefined): boolean {
+function isRequestServed({ method }: Request, options: MatchOptions | undefined): boolean {
   return method === 'GET' || options?.ignoreMethod === true;
 }
 
-/** The whole body; undefined when it is longer. */
+/** Reads the whole body. Cancels it and returns undefined if it has more bytes than allowed. */
 async function readAtMost(
   body: ReadableStream<Uint8Array> | null,
   byteCountMax: number,
@@ -233,21 +233,22 @@ async function readAtMost(
   }
 }
 
-// Which responses are kept, and for how long: as a shared cache may by RFC 9111, without guesses. A response
-// that does not say how long it is fresh is not kept.
+// The functions below decide whether and how long a response is stored, by the rules of RFC 9111 for shared caches. A
+// response without an explicit lifetime is not stored, although the RFC would allow a heuristic one.
 
-/** Cacheable by RFC 9110, as far as a whole response is. */
-const KEPT_STATUSES: ReadonlySet<number> = new Set([
+/** The statuses that RFC 9110 calls cacheable, without 206 (partial content). */
+const CACHEABLE_STATUSES: ReadonlySet<number> = new Set([
   ...[200, 203, 300, 301, 302, 303, 307, 308],
   ...[404, 405, 410, 414, 501],
 ]);
 
-/** How long the response may be kept from now on, in milliseconds; 0: not at all. */
+/** Returns for how many milliseconds from now the response may be stored; 0 if it must not be stored. */
 export function freshForMs(request: Request, { status, headers }: Response, nowMs: number): number {
   const control = directivesOf(headers);
-  if (!KEPT_STATUSES.has(status) || control.has('no-store') || control.has('no-cache')) return 0;
-  if (control.has('private') && !isCookiePrivate(headers)) return 0;
-  if (headers.has('set-cookie') && !isCookiePrivate(headers)) return 0;
+  if (!CACHEABLE_STATUSES.has(status) || control.has('no-store') || control.has('no-cache'))
+    return 0;
+  if (control.has('private') && !onlyCookiesArePrivate(headers)) return 0;
+  if (headers.has('set-cookie') && !onlyCookiesArePrivate(headers)) return 0;
   const isShared = ['public', 's-maxage', 'must-revalidate'].some((name) => control.has(name));
   if (request.headers.has('authorization') && !isShared) return 0;
   const lifetime = control.get('s-maxage') ?? control.get('max-age');
@@ -258,17 +259,17 @@ export function freshForMs(request: Request, { status, headers }: Response, nowM
   return Math.max(totalMs - ageSeconds(headers) * 1000, 0) || 0;
 }
 
-/** True when the response is kept for everybody, except for its cookies. */
-export function isCookiePrivate(headers: Headers): boolean {
+/** True for `private=set-cookie`: the response may be stored without its cookies. */
+export function onlyCookiesArePrivate(headers: Headers): boolean {
   return directivesOf(headers).get('private')?.toLowerCase() === 'set-cookie';
 }
 
-/** How old the response was when it arrived. */
+/** Returns the age of the response on arrival, from its header `age`. */
 export function ageSeconds(headers: Headers): number {
   return Number.parseInt(headers.get('age') ?? '0', 10) || 0;
 }
 
-/** The directives of Cache-Control by their names in lower case; the argument is '' for none. */
+/** Parses Cache-Control into a map from lower-case directive to its argument, which is '' if there is none. */
 function directivesOf(headers: Headers): ReadonlyMap<string, string> {
   const found = (headers.get('cache-control') ?? '').matchAll(
     /([^\s,=]+)(?:\s*=\s*(?:"([^"]*)"|([^\s,]*)))?/g,

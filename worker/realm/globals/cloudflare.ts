@@ -1,8 +1,8 @@
-// Names that object code has on workerd beside the web platform: `Cloudflare.compatibilityFlags`, the facts
-// of `navigator`, `crypto.subtle.timingSafeEqual` and `Headers.getAll`.
+// Gives object code workerd's additions to the web platform: `Cloudflare.compatibilityFlags`, the properties of
+// `navigator`, `crypto.subtle.timingSafeEqual` and `Headers.getAll`.
 //
-// The flags name only changes that objects can observe here; every other flag is absent, and so falsy. Where
-// there is a navigator, only its facts change: its other members (`locks`, `storage`) stay.
+// Only flags whose change objects can observe in this package are listed; any other flag reads as undefined. If the
+// platform has a navigator, its other members (`locks`, `storage`) stay.
 
 import type { CurrentContext } from '../../../src/shared/calls/io/io-context.ts';
 import {
@@ -12,8 +12,8 @@ import {
 } from '../../../src/shared/calls/io/replace-global.ts';
 import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 
-/** Hold whatever date the class has. */
-const UNDATED = [
+/** The flags that are on for every compatibility date. */
+const FLAGS_ALWAYS_ON = [
   'enable_ctx_exports',
   'enable_navigator_language',
   'enable_weak_ref',
@@ -30,22 +30,24 @@ const UNDATED = [
   'urlsearchparams_delete_has_value_arg',
 ];
 
-/** Hold for classes of this compatibility date and later ones, which the code that reads the date checks. */
-const DATED = {
+/** The flags that are on from this compatibility date on. They report behaviour that other code derives from the date. */
+const FLAGS_BY_DATE = {
   delete_all_deletes_alarm: '2026-02-24',
   websocket_standard_binary_type: '2026-03-17',
 };
 
 type Flags = Readonly<Record<string, boolean>>;
 
-/** Puts `Cloudflare` into the scope of object code; the result undoes it. */
+/** Makes `Cloudflare` visible to object code. Call the result to remove it. */
 export function installCloudflare(
   scope: object,
   current: CurrentContext,
   isObjectCode: () => boolean,
 ): () => void {
-  const shown = new Cloudflare(() => flagsOn(current()?.compatibilityDate ?? ''));
-  return replaceRead(scope, 'Cloudflare', (original) => (isObjectCode() ? shown : original()));
+  const replacement = new Cloudflare(() => flagsForDate(current()?.compatibilityDate ?? ''));
+  return replaceRead(scope, 'Cloudflare', (original) =>
+    isObjectCode() ? replacement : original(),
+  );
 }
 
 class Cloudflare {
@@ -60,15 +62,15 @@ class Cloudflare {
   }
 }
 
-function flagsOn(date: string): Flags {
+function flagsForDate(date: string): Flags {
   const flags: Record<string, boolean> = Object.create(null);
-  for (const flag of UNDATED) flags[flag] = true;
-  for (const [flag, since] of Object.entries(DATED)) flags[flag] = date >= since;
+  for (const flag of FLAGS_ALWAYS_ON) flags[flag] = true;
+  for (const [flag, since] of Object.entries(FLAGS_BY_DATE)) flags[flag] = date >= since;
   return Object.freeze(flags);
 }
 
-/** Facts of workerd's navigator, so that libraries take the same path. */
-const FACTS = {
+/** The properties of workerd's navigator. Libraries read them to choose the code path for workers. */
+const NAVIGATOR_PROPERTIES = {
   userAgent: 'Cloudflare-Workers',
   language: 'en',
   languages: Object.freeze(['en']),
@@ -76,22 +78,24 @@ const FACTS = {
   hardwareConcurrency: 1,
 };
 
-/** Shows the facts of `navigator` to object code; the result undoes it. */
+/** Makes `navigator` look like workerd's to object code. Call the result to undo this. */
 export function installNavigator(scope: object, isObjectCode: () => boolean): () => void {
   const native = Reflect.get(scope, 'navigator') as object | undefined;
   if (native === undefined) {
-    const shown = new Navigator();
-    return replaceRead(scope, 'navigator', (original) => (isObjectCode() ? shown : original()));
+    const replacement = new Navigator();
+    return replaceRead(scope, 'navigator', (original) =>
+      isObjectCode() ? replacement : original(),
+    );
   }
-  const undo = Object.entries(FACTS).map(([name, fact]) =>
-    replaceRead(native, name, (original) => (isObjectCode() ? fact : original())),
+  const undo = Object.entries(NAVIGATOR_PROPERTIES).map(([name, property]) =>
+    replaceRead(native, name, (original) => (isObjectCode() ? property : original())),
   );
   return () => undoAll(undo);
 }
 
 class Navigator {
   constructor() {
-    Object.assign(this, FACTS);
+    Object.assign(this, NAVIGATOR_PROPERTIES);
   }
 
   get [Symbol.toStringTag](): string {
@@ -119,14 +123,14 @@ export function installAddedMethods({ Headers, SubtleCrypto }: Scope): () => voi
     throw new TypeError('getAll() can only be used with the header name "Set-Cookie".');
   }
   const undo = [replaceGlobal(Headers.prototype, 'getAll', getAll)];
-  // Missing outside a secure context.
+  // `SubtleCrypto` is missing outside a secure context.
   if (SubtleCrypto !== undefined) {
     undo.push(replaceGlobal(SubtleCrypto.prototype, 'timingSafeEqual', timingSafeEqual));
   }
   return () => undoAll(undo);
 }
 
-/** Takes the same time, whichever bytes differ. */
+/** Compares all bytes, so that the time taken does not reveal which of them differ. */
 function areEqual(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) throw new TypeError('Input buffers must have the same byte length.');
   let difference = 0;

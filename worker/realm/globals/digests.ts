@@ -1,21 +1,20 @@
-// Digests that workerd has beside the web platform's: MD5, and `crypto.DigestStream`.
+// Adds workerd's digests to the web platform: MD5 in `crypto.subtle.digest`, and `crypto.DigestStream`.
 //
-// `crypto.subtle` takes all bytes at once, so a DigestStream keeps its bytes until its end, as a Blob, which browsers
-// may keep on disk.
+// `crypto.subtle` needs all bytes at once. A DigestStream therefore collects its bytes until it is closed.
 
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import { lateCode } from '../../engine/storage/load-late.ts';
 
-/** Missing outside a secure context: then there is none of it. */
+/** The part of the global scope that is used. `SubtleCrypto` is missing outside a secure context. */
 type Scope = { readonly crypto: Crypto } & Partial<Pick<typeof globalThis, 'SubtleCrypto'>>;
 
-/** Adds them to the scope; the result undoes it. */
+/** Adds the digests to the scope; does nothing without `SubtleCrypto`. Call the result to remove them. */
 export function installDigests({ crypto, SubtleCrypto }: Scope): () => void {
   if (SubtleCrypto === undefined) return () => {};
   const { digest: native } = SubtleCrypto.prototype;
   async function digest(this: SubtleCrypto, algorithm: AlgorithmIdentifier, data: BufferSource) {
-    if (nameOf(algorithm) !== 'MD5') return native.call(this, algorithm, data);
+    if (algorithmName(algorithm) !== 'MD5') return native.call(this, algorithm, data);
     const bytes = copyOf(data);
     const { md5 } = await lateCode.load('crypto.subtle.digest("MD5")');
     return (md5(bytes) as Uint8Array<ArrayBuffer>).buffer;
@@ -34,7 +33,7 @@ class DigestStream extends WritableStream {
   #byteCount = 0;
 
   constructor(...[algorithm]: [AlgorithmIdentifier]) {
-    const name = nameOf(algorithm);
+    const name = algorithmName(algorithm);
     if (!ALGORITHMS.has(name)) {
       throw new DOMException(
         'Unrecognized or unimplemented digest algorithm requested.',
@@ -47,7 +46,7 @@ class DigestStream extends WritableStream {
     const digest = new Promise<ArrayBuffer>((...settle) => {
       [resolve, reject] = settle;
     });
-    digest.catch(() => {}); // nobody may ask for it
+    digest.catch(() => {}); // a program that never reads `digest` gets no unhandled rejection
     super({
       write: (chunk) => {
         const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : copyOf(chunk);
@@ -78,7 +77,7 @@ class DigestStream extends WritableStream {
 
 refuseToClone(DigestStream);
 
-function nameOf(algorithm: AlgorithmIdentifier): string {
+function algorithmName(algorithm: AlgorithmIdentifier): string {
   return String(typeof algorithm === 'string' ? algorithm : algorithm?.name).toUpperCase();
 }
 

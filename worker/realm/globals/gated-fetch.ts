@@ -1,17 +1,16 @@
-// `fetch` of object code: a request leaves behind the output gate, its answer and the answer's body
-// come back through the input gate of the object that asked.
+// Connects the global `fetch` to the gates of the object that calls it: the request waits at the output gate until
+// earlier writes are durable, and the response and its body return through the input gate.
 //
-// Replaces the global function, because object code calls that. A request from outside an object's task
-// goes to the original unchanged. Chunks of a body that is read as a stream do not pass the gate;
-// docs/compatibility.md says so.
+// A request from code outside of objects goes to the native `fetch` unchanged. Chunks of a body that is read as a
+// stream do not pass the gate (docs/compatibility.md).
 
 import type { CurrentContext, IoContext } from '../../../src/shared/calls/io/io-context.ts';
 import { replaceGlobal } from '../../../src/shared/calls/io/replace-global.ts';
 
 const BODY_METHODS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
 
-/** Headers that the engine sets for its own connection and for the bytes of the body; Node refuses most of them. */
-const OF_CONNECTION = [
+/** The headers that the engine computes itself. Node's `fetch` throws if a request has one of most of them. */
+const CONNECTION_HEADERS = [
   'connection',
   'content-length',
   'expect',
@@ -23,30 +22,31 @@ const OF_CONNECTION = [
   'transfer-encoding',
 ] as const;
 
-/** Routes the scope's requests through the gates of their object; the result undoes it. */
+/** Replaces `fetch` of the scope. Call the result to restore it. */
 export function installFetch(
   scope: Pick<typeof globalThis, 'fetch'>,
   current: CurrentContext,
 ): () => void {
   const original = scope.fetch;
-  const gated = (input: RequestInfo | URL, init: RequestInit | undefined) => {
+  const fetchOfCaller = (input: RequestInfo | URL, init: RequestInit | undefined) => {
     const context = current();
-    return context === undefined ? original(input, init) : send(context, input, init);
+    return context === undefined ? original(input, init) : fetchThroughGates(context, input, init);
   };
-  const send = async (
+  const fetchThroughGates = async (
     context: IoContext,
     input: RequestInfo | URL,
     init: RequestInit | undefined,
   ): Promise<Response> => {
     context.checkSends?.('fetch');
-    // Wrong arguments are refused at once, and right ones are read before the caller changes them.
+    // The Request is built now: wrong arguments throw at once, and later changes to them have no effect.
     const request = new Request(input, init);
-    // They may come from a request that is passed on.
-    for (const name of OF_CONNECTION) request.headers.delete(name);
-    const start = async () => original(context.host.sendsStreams ? request : await whole(request));
-    return gatedBody(await context.send(start), context);
+    // A program that forwards an incoming request also forwards these headers.
+    for (const name of CONNECTION_HEADERS) request.headers.delete(name);
+    const start = async () =>
+      original(context.host.sendsStreams ? request : await withBufferedBody(request));
+    return gateBody(await context.send(start), context);
   };
-  // Not an arrow: in an object, it refuses to be a method of something else, as on workerd.
+  // This is not an arrow function, because object code that calls it with another `this` must get workerd's error.
   function fetch(this: unknown, input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
     const isDetached = this !== undefined && this !== scope && this !== globalThis;
     if (isDetached && current() !== undefined) {
@@ -54,19 +54,19 @@ export function installFetch(
         'Illegal invocation: function called with incorrect `this` reference. Call fetch() as a global function.',
       );
     }
-    return gated(input, init);
+    return fetchOfCaller(input, init);
   }
   return replaceGlobal(scope, 'fetch', fetch);
 }
 
-/** The request with its body in one piece. */
-async function whole(request: Request): Promise<Request> {
+/** Reads the request's body into memory, for a host that cannot send streams. */
+async function withBufferedBody(request: Request): Promise<Request> {
   const { body } = request as { body?: ReadableStream | null }; // missing in Firefox
   if (body === null || body === undefined) return request;
   return new Request(request, { body: await request.arrayBuffer() });
 }
 
-function gatedBody(response: Response, context: IoContext): Response {
+function gateBody(response: Response, context: IoContext): Response {
   const replace = (name: string, value: () => unknown) =>
     Object.defineProperty(response, name, { value, configurable: true, writable: true });
   for (const name of BODY_METHODS) {
@@ -75,6 +75,6 @@ function gatedBody(response: Response, context: IoContext): Response {
     replace(name, () => context.receive(() => read.call(response)));
   }
   const { clone } = response;
-  replace('clone', () => gatedBody(clone.call(response), context));
+  replace('clone', () => gateBody(clone.call(response), context));
   return response;
 }

@@ -1,37 +1,37 @@
-// Digests, keys and contents of Blobs come back through the input gate of the object that asked, like its requests.
+// Returns the results of `Blob` and `crypto.subtle` methods through the input gate of the object that called them.
 //
-// A browser does not follow code across these promises, so without this, the code after them would belong to no object:
-// calls by `env`, which all objects share, would neither wait for its writes nor return to it.
+// In a browser, the code after `await` of such a native promise could not be assigned to its object: calls through
+// `env`, which all objects share, would neither wait for the object's writes nor return to it.
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import type { CurrentContext } from '../../../src/shared/calls/io/io-context.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 
-/** `SubtleCrypto` is missing outside a secure context. */
+/** The part of the global scope that is used. `SubtleCrypto` is missing outside a secure context. */
 type Scope = Pick<typeof globalThis, 'Blob'> & Partial<Pick<typeof globalThis, 'SubtleCrypto'>>;
 
-/** Gates the promises of the scope, where the platform does not follow them; the result undoes it. */
-export function installPromises(
+/** Replaces these methods, except where the platform tracks tasks exactly (Node). Call the result to restore them. */
+export function installGatedPromises(
   { Blob, SubtleCrypto }: Scope,
   current: CurrentContext,
 ): () => void {
   const undo: (() => void)[] = [];
-  for (const given of isTaskExact ? [] : [Blob, SubtleCrypto]) {
-    for (const [name, { value }] of Object.entries(membersOf(given))) {
+  for (const owner of isTaskExact ? [] : [Blob, SubtleCrypto]) {
+    for (const [name, { value }] of Object.entries(descriptorsOf(owner))) {
       if (name === 'constructor' || typeof value !== 'function') continue;
-      undo.push(replaceGlobal(given!.prototype, name, gated(value, current)));
+      undo.push(replaceGlobal(owner!.prototype, name, gateResult(value, current)));
     }
   }
   return () => undoAll(undo);
 }
 
-function membersOf(given: { readonly prototype: object } | undefined): PropertyDescriptorMap {
-  return given === undefined ? {} : Object.getOwnPropertyDescriptors(given.prototype);
+function descriptorsOf(owner: { readonly prototype: object } | undefined): PropertyDescriptorMap {
+  return owner === undefined ? {} : Object.getOwnPropertyDescriptors(owner.prototype);
 }
 
-function gated(method: (...given: unknown[]) => unknown, current: CurrentContext) {
-  return function (this: unknown, ...given: unknown[]): unknown {
-    const result = Reflect.apply(method, this, given);
+function gateResult(method: (...owner: unknown[]) => unknown, current: CurrentContext) {
+  return function (this: unknown, ...owner: unknown[]): unknown {
+    const result = Reflect.apply(method, this, owner);
     const context = result instanceof Promise ? current() : undefined;
     return context === undefined ? result : context.receive(() => result as Promise<unknown>);
   };

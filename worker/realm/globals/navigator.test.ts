@@ -55,7 +55,7 @@ describe("object code's view of its runtime", () => {
 
   test('[OBJ19] flags follow the compatibility date of the class', async () => {
     const at = (compatibilityDate: string) => ({ class: Asked, compatibilityDate });
-    const objects = await createObjects({ Old: at('2024-01-01'), New: at('2026-02-24'), Asked });
+    const objects = await createObjects({ Old: at('2026-02-23'), New: at('2026-02-24'), Asked });
     const names = ['rpc', 'delete_all_deletes_alarm', 'nodejs_compat'];
     const { Old, New, Asked: Undated } = objects.env;
     expect(await Old.getByName('a').flags(...names)).toEqual([true, false, undefined]);

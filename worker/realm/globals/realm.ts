@@ -1,35 +1,35 @@
-// The global scope of a thread, and the hosts that share it.
+// Replaces globals of a thread while at least one host of objects runs in it.
 //
-// Object code calls globals, so some are replaced: once for all hosts, while any of them runs. On each call, the
-// running task decides which object and which host it concerns.
+// All hosts of a thread share each replacement. On each call, the replacement finds the object and the host from the
+// running task.
 //
-// Invariant: nothing is replaced while no host is registered and nobody holds the realm; code that belongs to no
-// object gets the platform's own behaviour. Does not know which globals are replaced.
+// Invariant: the globals are the platform's while no host is registered and nobody holds the realm. Code that belongs
+// to no object gets the platform's behaviour. This file does not know which globals are replaced.
 
 import { currentContext } from '../../../src/shared/calls/io/current-context.ts';
 import type { CurrentContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 import { installDate } from './timers.ts';
 
-/** A host whose objects run in the scope. */
+/** A host whose objects run in this thread. */
 export interface RealmHost {
   readonly host: IoHost;
-  /** True when all code of the scope belongs to its objects, and sees their clock. */
+  /** True if all code of the thread belongs to this host, and sees its clock. */
   readonly isDedicated: boolean;
 }
 
-/** Code that runs in the scope, as the replacements ask for it on each call. */
+/** Tells a replacement, on each call, which code is running. */
 export interface RealmCode {
-  /** The context of the running task; undefined outside of objects. */
+  /** Returns the context of the running task; undefined outside of objects. */
   readonly current: CurrentContext;
-  /** The host whose code runs, or which all code of the scope belongs to. */
+  /** Returns the host of the running code, or else the dedicated host. */
   readonly ownHost: () => IoHost | undefined;
 }
 
-/** Replaces a part of the scope; the result undoes it. */
+/** Replaces one or more globals. Call the result to restore them. */
 export type Replace = (scope: typeof globalThis, code: RealmCode) => () => void;
 
-/** The replaced parts of a scope that has users. */
+/** The replacements that are in effect while the realm has users. */
 interface Installed {
   add(replace: Replace): void;
   undo(): void;
@@ -37,36 +37,33 @@ interface Installed {
 
 export class Realm {
   readonly #scope: typeof globalThis;
-  readonly #replaced: Set<Replace>;
+  readonly #replacements: Set<Replace>;
   readonly #users = new Set<Partial<RealmHost>>();
   #installed: Installed | undefined;
 
   constructor(scope: typeof globalThis, replaced: readonly Replace[]) {
     this.#scope = scope;
-    this.#replaced = new Set(replaced);
+    this.#replacements = new Set(replaced);
   }
 
-  /**
-   * Replaces one more part of the scope: the core does not know the globals that packages provide. A part that is replaced
-   * already stays as it is.
-   */
+  /** Adds a replacement, for globals that packages provide and the core does not know. A second call with it does nothing. */
   extend(replace: Replace): void {
-    if (this.#replaced.has(replace)) return;
-    this.#replaced.add(replace);
+    if (this.#replacements.has(replace)) return;
+    this.#replacements.add(replace);
     this.#installed?.add(replace);
   }
 
-  /** Registers a host that starts; the result removes it. */
+  /** Registers a host that starts. Call the result when the host ends. */
   register(entry: RealmHost): () => void {
-    return this.#add(entry);
+    return this.#addUser(entry);
   }
 
-  /** Replaces the globals before a host starts, for code that uses them while it is evaluated; the result ends that. */
+  /** Replaces the globals before a host starts, for modules that use them during evaluation. Call the result to stop. */
   hold(): () => void {
-    return this.#add({});
+    return this.#addUser({});
   }
 
-  #add(user: Partial<RealmHost>): () => void {
+  #addUser(user: Partial<RealmHost>): () => void {
     this.#installed ??= this.#install();
     this.#users.add(user);
     return () => {
@@ -78,14 +75,14 @@ export class Realm {
 
   #install(): Installed {
     let isInstalled = true;
-    // A replacement that code has kept behaves like the original after the last host.
+    // Code may keep a replaced function. After the last host has ended, the function behaves like the original.
     const current = () => (isInstalled ? currentContext() : undefined);
-    const ownHost = () => current()?.host ?? (isInstalled ? this.#dedicated() : undefined);
+    const ownHost = () => current()?.host ?? (isInstalled ? this.#dedicatedHost() : undefined);
     const undo: (() => void)[] = [];
     const add = (replace: Replace) => {
       undo.push(replace(this.#scope, { current, ownHost }));
     };
-    for (const replace of this.#replaced) add(replace);
+    for (const replace of this.#replacements) add(replace);
     return {
       add,
       undo() {
@@ -95,18 +92,18 @@ export class Realm {
     };
   }
 
-  #dedicated(): IoHost | undefined {
+  #dedicatedHost(): IoHost | undefined {
     for (const { host, isDedicated } of this.#users) if (isDedicated) return host;
     return undefined;
   }
 }
 
-/** The host's time, if it is not the system's. */
+/** Makes `Date` show the time of a host whose clock is controlled. */
 export const replaceDate: Replace = (scope, { ownHost }) =>
   installDate(scope, () => {
     const host = ownHost();
     return host?.isTimeControlled ? host.now() : undefined;
   });
 
-/** For a worker that runs no object code: SQLite reads the time. */
+/** The realm of a worker without object code. It replaces `Date` only, which SQLite reads. */
 export const storageRealm = new Realm(globalThis, [replaceDate]);

@@ -1,4 +1,4 @@
-// Timers as Node's, where the script asks for them; `npm run test:release` compares them with workerd's.
+// Tests when timers are Node's objects. `npm run test:release` compares their methods with workerd's.
 
 import { expect, test } from 'vitest';
 import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
@@ -11,7 +11,7 @@ class Timers extends DurableObject {
   }
 }
 
-// Seen on workerd 1.20261117.1.
+// workerd 1.20261117.1 gives these types.
 test.for<[kind: string, date: string, flags: string[]]>([
   ['number', '2026-02-09', ['nodejs_compat']],
   ['object', '2026-02-10', ['nodejs_compat']],

@@ -1,5 +1,5 @@
-// The result of `setTimeout` and `setInterval` where the script asks for Node's timers, as many packages for Node do, which
-// call `unref()` on it.
+// Defines the object that `setTimeout` and `setInterval` return if the script enables Node's timers. Many packages for
+// Node call `unref()` on it.
 
 import type { IoContext } from '../../../src/shared/calls/io/io-context.ts';
 import { DISPOSE } from '../../../src/shared/calls/stubs/rpc-promise.ts';
@@ -7,7 +7,7 @@ import { DISPOSE } from '../../../src/shared/calls/stubs/rpc-promise.ts';
 /** From this date on, `nodejs_compat` includes Node's timers (workerd 1.20261117.1). */
 const NODE_TIMERS_DATE = '2026-02-10';
 
-/** Whether a timer is an object, and not a number. */
+/** True if timers of this context are objects, false if they are numbers. */
 export function hasNodeTimers({ host, compatibilityDate = '' }: IoContext): boolean {
   const flags = host.compatibilityFlags;
   if (flags.includes('no_nodejs_global_timers')) return false;
@@ -15,11 +15,11 @@ export function hasNodeTimers({ host, compatibilityDate = '' }: IoContext): bool
   return flags.includes('nodejs_compat') && compatibilityDate >= NODE_TIMERS_DATE;
 }
 
-/** How a timer is changed. */
+/** The operations of a timer on its underlying clock. */
 interface TimerControl {
   clear(): void;
-  /** Waits for the whole delay again, also if the timer has fired or was cleared. */
-  again(): void;
+  /** Starts the whole delay again, even if the timer has fired or was cleared. */
+  restart(): void;
 }
 
 export class Timeout {
@@ -33,11 +33,11 @@ export class Timeout {
   }
 
   refresh(): this {
-    this.#control.again();
+    this.#control.restart();
     return this;
   }
 
-  /** Changes only what `hasRef` says, as on workerd: an object that waits stays in memory. */
+  /** Changes only the result of `hasRef`, as in workerd: the timer still keeps its object in memory. */
   unref(): this {
     this.#hasRef = false;
     return this;

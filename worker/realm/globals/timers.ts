@@ -1,10 +1,10 @@
-// Time as object code sees it: timers, `scheduler.wait` and `Date`. A timer belongs to the object whose event set it, runs on its host's clock,
-// and fires through the object's input gate. Without this, a timer would run in the middle of
-// another event's transaction.
+// Replaces timers, `scheduler.wait` and `Date` for object code. A timer belongs to the object that set it, follows the
+// clock of its host, and fires through the object's input gate, so that it never runs inside another event's
+// transaction.
 //
-// Replaces the global functions, because object code calls those. A timer set outside an object's task
-// goes to the original function unchanged. A timer ends with its object's instance, or with its event of an entry point.
-// Not a timeout that may be somebody else's, whose code would wait for it for ever; an interval would never end.
+// A timer set by code outside of objects goes to the native function. A timer is cleared when its object's instance or
+// its event of an entry point ends. One exception: where tasks are not tracked exactly, a timeout may have been assigned
+// to the wrong event, and its real owner would wait for ever. It therefore outlives the event, and runs outside of it.
 
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
 import { isContextSure, runOutside } from '../../../src/shared/calls/io/current-context.ts';
@@ -18,36 +18,36 @@ type Scope = Pick<
   'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval'
 >;
 
-/** Like Node's: under control, a timer that sets itself again would otherwise keep time from moving. */
+/** The minimum delay, as in Node. With 0, a timer that sets itself again would stop a controlled clock from advancing. */
 const DELAY_MS_MIN = 1;
 type Callback = (...args: unknown[]) => unknown;
 
-/** Ids of these timers begin where no engine's ids do. */
+/** The first id of a timer. It is larger than any id of a native timer, so that both kinds can be told apart. */
 const FIRST_ID = 2 ** 40;
 
-/** Routes the scope's timers through the gate of the object that sets them; the result undoes it. */
+/** Replaces the timer functions of the scope. Call the result to restore them. */
 export function installTimers(scope: Scope, current: CurrentContext): () => void {
-  // Called by name: browsers refuse them as methods of anything but the scope.
+  // They are kept in variables, because browsers refuse a call with another `this` than the scope.
   const { setTimeout, setInterval, clearTimeout, clearInterval } = scope;
   const timers = new ObjectTimers();
 
   const set = (callback: unknown, delayMs: unknown, args: unknown[], repeats: boolean) => {
     const context = current();
     if (context === undefined) return undefined;
-    // A browser would run a text as code.
+    // A string is refused, as in workerd; a browser would evaluate it.
     if (typeof callback !== 'function') {
       throw new TypeError(
         `Failed to execute '${repeats ? 'setInterval' : 'setTimeout'}' on 'ServiceWorkerGlobalScope': parameter 1 ` +
           "is not of type 'function'.",
       );
     }
-    const run = bindToFrame(() => report(callback as Callback, args));
+    const run = bindToFrame(() => runAndReportError(callback as Callback, args));
     const waitMs = Math.max(Number(delayMs) || 0, DELAY_MS_MIN);
     const id = timers.set(context, run, waitMs, repeats);
     if (!hasNodeTimers(context)) return id;
     return new Timeout(id, {
       clear: () => timers.clear(id),
-      again: () => {
+      restart: () => {
         timers.clear(id);
         timers.set(context, run, waitMs, repeats, id);
       },
@@ -81,8 +81,8 @@ class ObjectTimers {
     id = this.#nextId++,
   ): number {
     let reenter = context.reentry();
-    let cancel = NOTHING;
-    let release = NOTHING;
+    let cancel = doNothing;
+    let release = doNothing;
     const clear = () => {
       this.#clears.delete(id);
       cancel();
@@ -103,20 +103,20 @@ class ObjectTimers {
       reenter(enter);
     };
     this.#clears.set(id, clear);
-    // The gate lets nothing in any more, nor a timer that waits at it.
-    const outlive = () => {
+    // After the event's end its gate admits nothing, so a timer that waits at the gate has to run outside.
+    const continueOutside = () => {
       reenter = runOutside;
       if (isDue) context.host.beforeNextTurn(() => runOutside(enter));
     };
-    // As in workerd, an object that waits stays in memory, and an event does not wait.
+    // As in workerd, a timer keeps its object in memory, but does not prolong an event of an entry point.
     release = context.endsWithEvent
-      ? context.onEnd(repeats || isContextSure() ? clear : outlive)
+      ? context.onEnd(repeats || isContextSure() ? clear : continueOutside)
       : context.retain(clear);
     if (this.#clears.has(id)) wait();
     return id;
   }
 
-  /** False when it is not the timer of an object. */
+  /** Returns false if the id belongs to no timer of an object. */
   clear(given: unknown): boolean {
     const id = given instanceof Timeout ? Number(given) : given;
     const clear = this.#clears.get(id);
@@ -125,10 +125,10 @@ class ObjectTimers {
   }
 }
 
-const NOTHING = () => {};
+const doNothing = () => {};
 
-// Nobody waits for a timer, and its failure concerns no other object.
-function report(callback: Callback, args: unknown[]): void {
+/** Runs the callback. An error is reported globally: no caller waits for a timer, and other objects must not fail. */
+function runAndReportError(callback: Callback, args: unknown[]): void {
   try {
     Reflect.apply(callback, globalThis, args);
   } catch (error) {
@@ -138,16 +138,15 @@ function report(callback: Callback, args: unknown[]): void {
 }
 
 /**
- * Makes the scope's Date show the controlled time, if there is one; the result undoes it. In every other way
- * it is the same class: instances, `instanceof`, subclasses and structured clones are the engine's own.
- * `performance.now` stays real time, because it measures.
+ * Makes `Date` show the controlled time, if there is one. Call the result to restore it. Instances, `instanceof`,
+ * subclasses and structured clones stay the engine's. `performance.now` stays real, because it measures durations.
  */
 export function installDate(
   scope: { Date: DateConstructor },
   controlledNow: () => number | undefined,
 ): () => void {
   const Original = scope.Date;
-  // A member, so that it is called `now` in bundles too.
+  // `now` is a member, because bundlers may rename a variable but not a member: code can read `Date.now.name`.
   const clock = { now: () => controlledNow() ?? Original.now() };
   const controlled: DateConstructor = new Proxy(Original, {
     construct: (target, args, newTarget) =>
@@ -160,7 +159,7 @@ export function installDate(
     get: (target, name) => (name === 'now' ? clock.now : Reflect.get(target, name)),
   });
   const undo = replaceGlobal(scope, 'Date', controlled);
-  // `new Date().constructor` is the Date that code knows.
+  // This keeps `new Date().constructor === Date`.
   Original.prototype.constructor = controlled;
   return () => {
     undo();
@@ -175,13 +174,13 @@ interface WaitOptions {
 type WaitScope = Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'> & { scheduler?: object };
 
 /**
- * Gives the scope `scheduler.wait`, which browsers lack: a timer as a promise. If the scope has a `scheduler`, its
- * other methods stay. The scope's timers must be installed; the result undoes it.
+ * Adds `scheduler.wait`, a timer as a promise, which browsers lack. If the scope has a `scheduler`, its other methods
+ * stay. Install the timers first. Call the result to remove `wait`.
  *
- * Invariant: a wait that ended, or whose object ended, has no listener at its signal.
+ * Invariant: after a wait or its object has ended, the signal has no listener of it.
  */
 export function installSchedulerWait(scope: WaitScope, current: CurrentContext): () => void {
-  // Async: wrong arguments reject, as on workerd.
+  // The function is async so that wrong arguments reject, as in workerd.
   const wait = async (...args: [delayMs?: number, options?: WaitOptions | null]): Promise<void> => {
     if (args.length === 0) throw new TypeError('scheduler.wait: takes a delay in milliseconds.');
     const [delayMs, options] = args;
@@ -196,7 +195,7 @@ export function installSchedulerWait(scope: WaitScope, current: CurrentContext):
     }
     signal?.throwIfAborted();
     const context = current();
-    const reenter = context?.reentry() ?? atOnce;
+    const reenter = context?.reentry() ?? runNow;
     await new Promise<void>((resolve, reject) => {
       const stopListening = onAbort(signal, context, () => {
         scope.clearTimeout(id);
@@ -214,7 +213,7 @@ export function installSchedulerWait(scope: WaitScope, current: CurrentContext):
     : replaceGlobal(scheduler, 'wait', wait);
 }
 
-/** Calls `aborted` when the signal aborts, unless the context ends or the result is called before. */
+/** Calls `aborted` when the signal aborts. Call the result to stop listening; the end of the context also stops it. */
 function onAbort(
   signal: AbortSignal | undefined,
   context: IoContext | undefined,
@@ -235,4 +234,4 @@ function onAbort(
   return stopListening;
 }
 
-const atOnce = (end: () => void) => end();
+const runNow = (end: () => void) => end();

@@ -1,25 +1,25 @@
-// The base classes of object code.
+// Defines the base classes that object code extends.
 //
-// A module of its own, with next to nothing below it, so that a file of classes is small wherever it is bundled.
+// This module imports almost nothing, so that a bundle with a class of objects stays small.
 
 import { checkState } from '../../../src/shared/contract/constructed-state.ts';
 import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
 import { CALLABLE, ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
 import type { ExecutionContext } from '../../../src/shared/contract/service.ts';
 
-/** `ctx` as the types of this package or of another runtime describe it. */
+/** The `ctx` of an object, as this package's types or those of another runtime describe it. */
 interface AnyState {
   readonly id: { toString(): string };
   readonly storage: object;
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** The same, of an entry point. */
+/** The `ctx` of an entry point, as this package's types or those of another runtime describe it. */
 interface AnyExecution {
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** Base of a Durable Object class; keeps `ctx` and `env` as the constructor received them. */
+/** The base of Durable Object classes. It stores the constructor's `ctx` and `env` unchanged. */
 export class DurableObject<Env = unknown, Props = unknown> {
   protected readonly ctx: DurableObjectState<Props>;
   protected readonly env: Env;
@@ -36,7 +36,7 @@ export class DurableObject<Env = unknown, Props = unknown> {
   }
 }
 
-/** Base of entry points, constructed again for each event; keeps `ctx` and `env` as the constructor received them. */
+/** The base of entry points, which are constructed again for each event. It stores `ctx` and `env` unchanged. */
 export class WorkerEntrypoint<Env = unknown, Props = unknown> {
   protected readonly ctx: ExecutionContext<Props>;
   protected readonly env: Env;
@@ -51,7 +51,7 @@ export class WorkerEntrypoint<Env = unknown, Props = unknown> {
   }
 }
 
-/** Base of workflows. It exists so that a file with one can be imported unchanged; nothing here runs it. */
+/** The base of workflows. This package does not run them; with this class, files that define one can be imported. */
 export class WorkflowEntrypoint<Env = unknown, Props = unknown> {
   protected readonly ctx: ExecutionContext<Props>;
   protected readonly env: Env;

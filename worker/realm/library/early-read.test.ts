@@ -1,10 +1,11 @@
-// A member of `env` that is read before it exists: only before the first host of a process, so each case is a file's first.
+// Tests the reading of members of `env` that do not exist yet. This is recorded only before the first host of a process,
+// so each test loads the modules anew.
 
 import { expect, test, vi } from 'vitest';
 
 test.beforeEach(() => vi.resetModules());
 
-/** The library as a process has it that has started no host. */
+/** Loads the library as if in a new process, which has started no host. */
 const library = () => import('../../start/entries/node-objects.ts');
 
 test('[NODE15] a member that code read before a host had it fails the start, by its name', async () => {

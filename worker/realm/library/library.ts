@@ -1,9 +1,9 @@
-// The exports of `cloudflare:workers` and `ctx-storage/worker` for object code: the base classes, and
-// access to the object whose code is running.
+// Exports the names of `cloudflare:workers` and `ctx-storage/worker`: the base classes, and functions that concern the
+// object whose code is running.
 //
-// Separate from the host, because it is bundled with user code wherever that runs.
+// It does not import the host, because every bundle of user code contains this module.
 //
-// Invariant: importing it has no effect, and nothing here acts before a host runs.
+// Invariant: importing it has no side effects, and nothing here acts before a host runs.
 
 export type {
   AlarmInvocationInfo,

@@ -11,7 +11,7 @@ import {
   WorkerEntrypoint,
 } from '../../start/entries/node-objects.ts';
 
-/** Of user code, without types. */
+/** A value of user code, whose types this file does not know. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 
@@ -33,7 +33,7 @@ async function start(classes: ClassTable, options?: NodeOptions) {
   return objects.env as unknown as { Keeper: Namespace; KEEPER: Namespace };
 }
 
-// In a function, for that is when a module is evaluated.
+/** Does what a module of user code does while it is evaluated: reads `env`, and defines a class. */
 function evaluate() {
   const KEEP_MS = env.KEEP_MS;
   const namespace = env.KEEPER as Namespace;
@@ -70,11 +70,12 @@ describe('env while modules are evaluated', () => {
     await expect((async () => call())()).rejects.toThrow(/no host of objects runs/);
   });
 
-  test("[NODE15] a host's own options come first", async () => {
+  test("[NODE15] a host's own option replaces the provided one, and the other provided options stay", async () => {
     provideEnv({ KEEP_MS: 5, OTHER: 1 }, NAMES);
     const { Keeper } = evaluate();
     const objects = await start({ Keeper }, { env: { KEEP_MS: 6 } });
-    expect(await objects.Keeper.getByName('a').hi()).toEqual([5, 5, 6, 6, 'a']);
+    expect(Object.keys(env).sort()).toEqual(['KEEPER', 'KEEP_MS', 'Keeper']);
+    expect(await objects.KEEPER.getByName('a').hi()).toEqual([5, 5, 6, 6, 'a']);
   });
 
   test('[NODE15] a class whose ids are made otherwise than was provided is refused', async () => {
@@ -105,7 +106,7 @@ describe('one env', () => {
       return 'hi';
     }
   }
-  /** Its answer comes from code of the worker. */
+  /** Calls `see` with `env` inside an event of the worker, and returns its result. */
   const inside = async (
     see: (env: Record<string, never>) => unknown,
     options: NodeOptions = {},
@@ -230,7 +231,7 @@ describe('one env', () => {
     expect(await ask()).toEqual(['spied', 'set', 'spied', 'set', 'spied']);
     expect(get).toHaveBeenCalledTimes(3);
     get.mockRestore();
-    // Its stubs can be read live, which those of the code cannot.
+    // The stubs of `objects.env` can be read live, unlike the stubs that code in objects gets.
     expect(given.BOX).not.toBe(env.BOX);
     const getByName = vi.spyOn(env.BOX as Untyped, 'getByName');
     given.KV = { get: async () => 'fake' };

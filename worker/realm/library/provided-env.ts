@@ -1,7 +1,7 @@
-// `env` before a host runs: its content while modules are evaluated.
+// Implements `provideEnv`, which fills `env` before a host runs, so that modules can read it during evaluation.
 //
-// Invariant: the provided `env` is the default of every host that starts later. An id made by a
-// provided namespace is an id of the host's class; otherwise the host does not start.
+// Invariant: the provided `env` is the default of every host that starts later. An id made by a provided namespace is
+// valid for the host's class; a host whose class has other ids does not start.
 
 import { addressOf } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
@@ -29,26 +29,32 @@ import {
   type ClassTable,
   uniqueKeyOf,
 } from '../../objects/instance/object-class.ts';
-import { type AppOptions, type EnvNames, provide, provided, takeMissed } from './provided.ts';
+import {
+  type AppOptions,
+  type EnvNames,
+  provide,
+  provided,
+  takeNamesReadTooEarly,
+} from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
 export type { EnvNames } from './provided.ts';
 
-/** `env` of a running host, and how it gives it up. */
+/** The `env` of a running host. The host calls `leave` when it ends. */
 export interface HostEnv {
   readonly env: Record<string, unknown>;
   readonly leave: () => void;
 }
 
-/** The code of a host: the classes, the entry points and the `env` of one script. */
+/** One script as a host runs it: its classes, entry points and `env`. */
 export interface App {
   readonly classes: ClassRegistry;
-  /** The app's own `env`. */
+  /** The members of `env` from the app's options, without namespaces and services. */
   readonly env: object;
   readonly compatibilityFlags?: readonly string[];
   readonly entryTexts?: readonly string[];
   readonly entryPoints?: (...parts: EntryPointsParts) => EntryPoints;
-  /** The whole `env`, from its members as the host has made them. */
+  /** Makes the complete `env` from the members that the host has created. */
   readonly share?: (made: Record<string, unknown>) => HostEnv;
   readonly follow?: StartFollowing;
 }
@@ -62,35 +68,35 @@ export interface App {
  * host runs.
  */
 export function provideEnv(env: object, names: EnvNames = {}): void {
-  const members = { ...env, ...membersOf(names) };
+  const members = { ...env, ...makeEnvMembers(names) };
   const sources: Record<string, unknown> = { ...env, ...names.bindings, ...names.services };
   provide({
     options: { env, ...names },
     env: members,
     sources: new Map(Object.keys(members).map((name) => [name, sources[name]])),
-    isTaken: false,
+    isInUse: false,
   });
 }
 
-/** Adds to the provided `env`, before the modules that read these members are evaluated. */
+/** Adds bindings to the provided `env`. Call it before the modules that read them are evaluated. */
 export function provideMore(bindings: GivenBindings): void {
   const { options, ...rest } = provided();
   const { env, sources } = rest;
   const { scriptName } = options;
-  Object.assign(env, membersOf({ bindings, ...(scriptName !== undefined && { scriptName }) }));
+  Object.assign(env, makeEnvMembers({ bindings, ...(scriptName !== undefined && { scriptName }) }));
   for (const [name, given] of Object.entries(bindings)) sources.set(name, given);
   provide({ ...rest, options: { ...options, bindings: { ...options.bindings, ...bindings } } });
 }
 
-/** Props of a provided service, until a host writes them. */
-const UNWRITTEN = Object.freeze(new Uint8Array());
+/** Stands for the props of a provided service until a host has serialized them. */
+const UNSERIALIZED_PROPS = Object.freeze(new Uint8Array());
 
 function propsOf(member: unknown): EntryAddress['props'] {
   return (addressOf(member as object) as EntryAddress | undefined)?.props;
 }
 
-/** Members of `env` that reach objects and entry points while a host runs. @throws CLASS_INVALID */
-function membersOf(names: EnvNames): Record<string, unknown> {
+/** Makes the provided namespaces, bindings and services, which call whichever host runs. @throws CLASS_INVALID */
+function makeEnvMembers(names: EnvNames): Record<string, unknown> {
   const { bindings = {}, services = {}, scriptName, compatibilityFlags = [] } = names;
   const namespaceOf = (className: string) => {
     const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
@@ -108,56 +114,57 @@ function membersOf(names: EnvNames): Record<string, unknown> {
       typeof to === 'string' ? { service: to } : to;
     const worker = service === (scriptName ?? OWN_NAME) ? undefined : service;
     const sendsEvents = compatibilityFlags.includes(EXTRA_HANDLERS);
-    const address = entryAddress(worker, entrypoint, props && UNWRITTEN);
+    const address = entryAddress(worker, entrypoint, props && UNSERIALIZED_PROPS);
     members[name] = serviceStub(address, runningHost, sendsEvents);
   }
   return members;
 }
 
 /**
- * `env` of a host that starts, from the members that it has made: the provided `env`, which code may hold since modules
- * were evaluated, with the host's own members in place of those that its options make otherwise.
+ * Makes the `env` of a host that starts. It is the provided `env` object, because modules may have kept members of it;
+ * members that the host's options define differently are replaced by the host's own.
  *
  * @throws CLASS_INVALID if a member was read before it existed
  */
-function shared(
+function takeProvidedEnv(
   made: Record<string, unknown>,
   sources: Readonly<Record<string, unknown>>,
 ): HostEnv {
-  const early = [...takeMissed()].find((name) => Object.hasOwn(made, name));
-  if (early !== undefined) {
+  const readTooEarly = [...takeNamesReadTooEarly()].find((name) => Object.hasOwn(made, name));
+  if (readTooEarly !== undefined) {
     throw storageError(
       'CLASS_INVALID',
-      `env.${early} was read while modules were evaluated, before it existed. Give it to provideEnv(), in a module that ` +
+      `env.${readTooEarly} was read while modules were evaluated, before it existed. Give it to provideEnv(), in a module that ` +
         'is imported before the code that reads it, or read it in a handler.',
     );
   }
   const given = provided();
-  if (given.isTaken) return { env: made, leave: () => {} };
+  if (given.isInUse) return { env: made, leave: () => {} };
   const { env } = given;
-  const provides = new Map(Object.entries(env));
+  const membersBefore = new Map(Object.entries(env));
   for (const name of given.sources.keys()) if (!Object.hasOwn(made, name)) delete env[name];
   for (const [name, member] of Object.entries(made)) {
-    const isSame = given.sources.has(name) && given.sources.get(name) === sources[name];
-    if (!isSame) env[name] = member;
-    else if (propsOf(env[name]) === UNWRITTEN) {
+    const hasSameSource = given.sources.has(name) && given.sources.get(name) === sources[name];
+    if (!hasSameSource) env[name] = member;
+    else if (propsOf(env[name]) === UNSERIALIZED_PROPS) {
       Object.assign(addressOf(env[name] as object)!, addressOf(member as object));
     }
   }
-  given.isTaken = true;
+  given.isInUse = true;
   return {
     env,
     leave: () => {
-      // Members of a host that has ended reject every call: the next one has others. Code that holds its `env` keeps them.
+      // The host's members reject every call from now on, so the next host starts without them. Code that still holds
+      // this host's `env` keeps them.
       const kept = Object.entries(env).filter(([name, member]) => member !== made[name]);
-      given.env = { ...Object.fromEntries(provides), ...Object.fromEntries(kept) };
-      given.isTaken = false;
+      given.env = { ...Object.fromEntries(membersBefore), ...Object.fromEntries(kept) };
+      given.isInUse = false;
     },
   };
 }
 
 /**
- * The app of a host that starts: its options, with the provided values for missing options.
+ * Makes the app of a host that starts. Options that are missing come from `provideEnv`.
  *
  * @throws CLASS_INVALID
  */
@@ -191,17 +198,17 @@ export function appOf(table: ClassTable, options: AppOptions): App {
     classes,
     env: complete.env ?? {},
     compatibilityFlags: complete.compatibilityFlags ?? [],
-    share: (made) => shared(made, sources),
+    share: (made) => takeProvidedEnv(made, sources),
     entryTexts: workers.texts,
     ...(options.follow && { follow: options.follow }),
-    // Without, a call runs through none of their code.
+    // A script without entry points skips their code in every call.
     ...(!workers.isEmpty && {
       entryPoints: (...parts: EntryPointsParts) => new EntryPoints(workers, ...parts),
     }),
   };
 }
 
-/** Calls objects of the running host. */
+/** Forwards each call to the host that runs at that moment. */
 export const runningHost: ObjectCaller = currentCaller(runningCaller);
 
 function runningCaller(): ObjectCaller {

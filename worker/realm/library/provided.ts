@@ -1,38 +1,38 @@
-// The values provided before a host ran (provided-env.ts), for their readers.
+// Stores the values given to `provideEnv` (provided-env.ts), without its many imports, for modules that only read them.
 
 import { isRemote } from '../../../src/shared/calls/stubs/remote-name.ts';
 import type { EntryOptions } from '../../objects/entries/workers.ts';
 import type { StartFollowing } from '../../objects/host/object-host.ts';
 import type { ClassTableOptions } from '../../objects/instance/object-class.ts';
 
-/** Options of a host that members of `env` are made from. */
+/** The options of a host that define members of `env`. */
 export type EnvNames = Pick<
   AppOptions,
   'bindings' | 'scriptName' | 'services' | 'compatibilityFlags'
 >;
 
-/** Options of a host that concern its app. */
+/** The options of a host that describe its script. */
 export interface AppOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
   readonly env?: object;
   readonly follow?: StartFollowing;
 }
 
 export interface Provided {
-  /** Defaults of hosts that start later. */
+  /** The default options of hosts that start later. */
   readonly options: AppOptions;
-  /** The content of `env` while no host runs, and of the host that takes it. */
+  /** The content of `env` while no host runs. The first host that starts uses this object as its own `env`. */
   env: Record<string, unknown>;
-  /** The value that each member was made from, by name. */
+  /** The option that each member was made from, by name of the member. */
   readonly sources: Map<string, unknown>;
-  /** True while a host has it as its own, and if nothing was provided. */
-  isTaken: boolean;
+  /** True while a host uses `env` as its own; also true if `provideEnv` was never called. */
+  isInUse: boolean;
 }
 
-// Of the module, since modules that read `env` import it before anything could be passed to them.
-let latest: Provided = { options: {}, env: Object.freeze({}), sources: new Map(), isTaken: true };
+// This is module state, because modules that read `env` import it before anything could be passed to them.
+let latest: Provided = { options: {}, env: Object.freeze({}), sources: new Map(), isInUse: true };
 
-/** Names that code has read before there was a host, and that were not provided; undefined once a host has run. */
-let missed: Set<string> | undefined = new Set();
+/** The missing members that code has read before the first host. Undefined once a host has started. */
+let namesReadTooEarly: Set<string> | undefined = new Set();
 
 export function provided(): Provided {
   return latest;
@@ -42,15 +42,15 @@ export function provide(given: Provided): void {
   latest = given;
 }
 
-/** The provided `env`, whose reader asks for a member. */
-export function providedFor(name: string | symbol): Record<string, unknown> {
-  if (isRemote(name) && !(name in latest.env)) missed?.add(name);
+/** Returns the provided `env` to code that reads one member, and records the name if that member is missing. */
+export function providedEnvForReader(name: string | symbol): Record<string, unknown> {
+  if (isRemote(name) && !(name in latest.env)) namesReadTooEarly?.add(name);
   return latest.env;
 }
 
-/** The names that were read too early. There are none after the first host. */
-export function takeMissed(): ReadonlySet<string> {
-  const names = missed ?? new Set<string>();
-  missed = undefined;
+/** Returns the recorded names, and stops recording: only code before the first host can read too early. */
+export function takeNamesReadTooEarly(): ReadonlySet<string> {
+  const names = namesReadTooEarly ?? new Set<string>();
+  namesReadTooEarly = undefined;
   return names;
 }

@@ -1,6 +1,6 @@
-// `RpcStub`: a stub of a value on this side.
+// Defines the constructor `RpcStub`, which makes a stub of a local value.
 //
-// A module of its own: it imports the code of calls between objects, which few files of classes use.
+// This is a module of its own, because it imports the code of calls between objects, which few programs need.
 
 import { pairOfReferences } from '../../../src/shared/calls/membrane/references.ts';
 import { OWN, Party } from '../../../src/shared/calls/stubs/party.ts';
@@ -9,8 +9,8 @@ import type { RpcStub as RpcStubOf } from '../../../src/shared/contract/object.t
 import { runningHostBindings } from './running-hosts.ts';
 
 /**
- * Makes a stub of a function or RpcTarget on this side, like the stub another side would receive. Pass
- * it to several receivers, each of which disposes of its own. `instanceof` recognizes every such stub.
+ * Makes a stub of a local function or RpcTarget, equal to the stub that the receiver of a call would get. It can be
+ * passed to several receivers, each of which disposes of its own copy. `instanceof` recognizes every such stub.
  */
 export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = new Proxy(
   RpcStubClass,

@@ -1,60 +1,57 @@
-// The imports of code that concern its own object: its `env`, the namespaces, and `waitUntil`.
+// Defines the imports that concern the running object: `env`, `exports`, `waitUntil`, and `withEnv` and its relatives.
 //
-// Invariant: an `env` given for a call is seen by the call and everything that it awaits, and by nothing else.
+// Invariant: the call given to `withEnv`, and everything that it awaits, sees the given `env`. No other code sees it.
 
 import { AsyncLocalStorage } from '../modules/async-hooks.ts';
-import { providedFor } from './provided.ts';
+import { providedEnvForReader } from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
 /**
- * The app's `env`, and the namespaces of its classes, as an import instead of a constructor's
- * parameter: the members of `this.env`, which code may replace. While modules are evaluated, it shows the argument of
- * `provideEnv`.
+ * The app's `env` as an import: it has the same members as `this.env` of an object, and code may replace them. While
+ * modules are evaluated, it has the members given to `provideEnv`.
  */
-export const env: Record<string, unknown> = mirror(
-  (name) => given?.getStore()?.env ?? runningHostBindings()?.env ?? providedFor(name),
+export const env: Record<string, unknown> = lazyProxy(
+  (name) => overrides?.getStore()?.env ?? runningHostBindings()?.env ?? providedEnvForReader(name),
   () => true,
 );
 
-/** The namespaces of all classes, by name of the class. */
-export const exports: Readonly<Record<string, unknown>> = mirror(
-  () => given?.getStore()?.exports ?? runningHostBindings()?.exports ?? {},
-  () => given?.getStore()?.exports !== undefined,
+/** The namespaces of all classes, by class name. */
+export const exports: Readonly<Record<string, unknown>> = lazyProxy(
+  () => overrides?.getStore()?.exports ?? runningHostBindings()?.exports ?? {},
+  () => overrides?.getStore()?.exports !== undefined,
 );
 
-/** Objects that the imports show for the length of a call. */
-interface Given {
+/** Replaces `env` or `exports` during one call. */
+interface Overrides {
   readonly env?: object;
   readonly exports?: object;
 }
 
-interface GivenStore {
-  getStore(): Given | undefined;
-  run<T>(store: Given, call: () => T): T;
+interface OverridesStore {
+  getStore(): Overrides | undefined;
+  run<T>(store: Overrides, call: () => T): T;
 }
 
-// Of the module, as the imports are; undefined until the first use: following code across `await` costs browsers time.
-let given: GivenStore | undefined;
+// This is module state, as the imports are. It is created on first use, because tracking code across `await` takes time
+// in browsers.
+let overrides: OverridesStore | undefined;
 
-/**
- * The function's result. For it, and everything that it awaits, the import `env` shows this object; anything else than an
- * object changes nothing.
- */
+/** Calls the function, for which the import `env` is the given object. A value that is not an object has no effect. */
 export function withEnv<T>(env: unknown, call: () => T): T {
-  return withGiven('withEnv', { env }, call, 2);
+  return withOverrides('withEnv', { env }, call, 2);
 }
 
-/** The same for `exports`. */
+/** Calls the function, for which the import `exports` is the given object. */
 export function withExports<T>(exports: unknown, call: () => T): T {
-  return withGiven('withExports', { exports }, call, 2);
+  return withOverrides('withExports', { exports }, call, 2);
 }
 
-/** The same for both. */
+/** Calls the function, for which the imports `env` and `exports` are the given objects. */
 export function withEnvAndExports<T>(env: unknown, exports: unknown, call: () => T): T {
-  return withGiven('withEnvAndExports', { env, exports }, call, 3);
+  return withOverrides('withEnvAndExports', { env, exports }, call, 3);
 }
 
-function withGiven<T>(
+function withOverrides<T>(
   operation: string,
   members: Readonly<Record<string, unknown>>,
   call: () => T,
@@ -65,22 +62,22 @@ function withGiven<T>(
       `Failed to execute '${operation}' on 'EnvModule': parameter ${position} is not of type 'function'.`,
     );
   }
-  given ??= new (asyncHooks().AsyncLocalStorage)();
+  overrides ??= new (asyncHooks().AsyncLocalStorage)();
   const objects = Object.entries(members).filter(
     ([, value]) => typeof value === 'object' && value !== null,
   );
-  return given.run({ ...given.getStore(), ...Object.fromEntries(objects) }, () => call());
+  return overrides.run({ ...overrides.getStore(), ...Object.fromEntries(objects) }, () => call());
 }
 
-/** Node's own follow code exactly; other runtimes have this package's. */
-function asyncHooks(): { readonly AsyncLocalStorage: new () => GivenStore } {
+/** Returns Node's own module, which tracks tasks exactly, or else this package's replacement. */
+function asyncHooks(): { readonly AsyncLocalStorage: new () => OverridesStore } {
   const { process } = globalThis as {
     process?: { getBuiltinModule?(name: string): { AsyncLocalStorage: never } | undefined };
   };
   return process?.getBuiltinModule?.('node:async_hooks') ?? ({ AsyncLocalStorage } as never);
 }
 
-/** `ctx.waitUntil` of the object whose code is running. */
+/** Calls `ctx.waitUntil` of the object whose code is running. */
 export function waitUntil(...work: [Promise<unknown>]): void {
   if ((work as unknown[]).length === 0) {
     throw new TypeError(
@@ -90,9 +87,11 @@ export function waitUntil(...work: [Promise<unknown>]): void {
   runningHostBindings()?.waitUntil(Promise.resolve(work[0]));
 }
 
-// Imported before serve() runs, so it looks its target up on each use.
-// `canChange`: whether code may change the target.
-function mirror(
+/**
+ * Makes a proxy that looks its target up on each use, because programs import it before a host runs. While `canChange`
+ * returns false, assignments and deletions fail.
+ */
+function lazyProxy(
   target: (name: string | symbol) => object,
   canChange: () => boolean,
 ): Record<string, unknown> {

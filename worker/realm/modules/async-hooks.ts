@@ -1,7 +1,6 @@
-// `node:async_hooks` in a browser: the members that workerd implements.
+// Implements `node:async_hooks` for browsers, with the members that workerd has. Programs in Node get Node's own module.
 //
-// In Node the module is Node's own. Like workerd, stores can be entered only for the length of a
-// call: `enterWith` and `disable` throw.
+// As in workerd, a store can be entered only for the duration of a call: `enterWith` and `disable` throw.
 
 import {
   type AsyncFrame,
@@ -19,18 +18,18 @@ interface AsyncLocalStorageOptions<T> {
   readonly name?: string;
 }
 
-/** A value that follows the code it was given to, across everything that the code awaits. */
+/** Holds a value that a call and everything that it awaits can read with `getStore`. */
 export class AsyncLocalStorage<T> {
   readonly name: string;
   readonly #defaultValue: T | undefined;
 
-  /** The function, called with the stores of the code that binds it. */
+  /** Returns a function that runs with the stores that are current now. */
   static bind<F extends Callable>(fn: F): F {
     checkFunction('AsyncLocalStorage.bind', fn);
     return bindToFrame(fn as never) as never as F;
   }
 
-  /** Calls functions with the stores of the code that takes the snapshot. */
+  /** Returns a function that calls others with the stores that are current now. */
   static snapshot(): <R, Args extends unknown[]>(fn: (...args: Args) => R, ...args: Args) => R {
     const frame = currentFrame();
     return (fn, ...args) => runInFrame(frame, () => fn(...args));
@@ -75,7 +74,7 @@ export class AsyncLocalStorage<T> {
   }
 }
 
-/** The stores of the code that creates it, for functions that are called later. */
+/** Remembers the stores of the code that creates it, for functions that are called later. */
 export class AsyncResource {
   readonly type: string;
   readonly #frame: AsyncFrame = currentFrame();
@@ -104,7 +103,7 @@ export class AsyncResource {
     return runInFrame(this.#frame, () => Reflect.apply(fn, thisArg, args) as R);
   }
 
-  /** 0, as in workerd, where resources have no numbers. */
+  /** Returns 0, as in workerd, where resources have no ids. */
   asyncId(): number {
     return 0;
   }

@@ -1,7 +1,8 @@
-// `node:diagnostics_channel` in a browser: named channels, and channels that trace a call.
+// Implements `node:diagnostics_channel` for browsers: named channels, and channels that trace a call. Programs in Node
+// get Node's own module.
 //
-// In Node the module is Node's own. Invariant: a channel is the same object for everybody who names it,
-// and a subscriber that throws disturbs neither the publisher nor other subscribers.
+// Invariant: there is one channel per name. A subscriber that throws affects neither the publisher nor other
+// subscribers.
 
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
 import type { AsyncLocalStorage } from './async-hooks.ts';
@@ -47,7 +48,7 @@ export class Channel {
     }
   }
 
-  /** `runStores` enters the store with the transform's result for the message. */
+  /** Makes `runStores` run the store with the transformed message as its value. */
   bindStore(store: AsyncLocalStorage<unknown>, transform: Transform = (message) => message): void {
     this.#stores.set(store, transform);
   }
@@ -56,7 +57,7 @@ export class Channel {
     return this.#stores.delete(store);
   }
 
-  /** Publishes the message and calls the function, within the stores that are bound. */
+  /** Publishes the message and calls the function, both inside the bound stores. */
   runStores(message: unknown, call: Call, thisArg?: unknown, ...args: unknown[]): unknown {
     let run = () => {
       this.publish(message);
@@ -70,8 +71,8 @@ export class Channel {
   }
 }
 
-const TRACED = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
-type TracedEvent = (typeof TRACED)[number];
+const TRACED_EVENTS = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
+type TracedEvent = (typeof TRACED_EVENTS)[number];
 type TraceSubscribers = Partial<Record<TracedEvent, Subscriber>>;
 type TraceChannels = Readonly<Record<TracedEvent, Channel>>;
 /** The state that the subscribers of one traced call share. */
@@ -93,18 +94,18 @@ export class TracingChannel implements TraceChannels {
   }
 
   get hasSubscribers(): boolean {
-    return TRACED.some((event) => this[event].hasSubscribers);
+    return TRACED_EVENTS.some((event) => this[event].hasSubscribers);
   }
 
   subscribe(subscribers: TraceSubscribers): void {
-    for (const event of TRACED) {
+    for (const event of TRACED_EVENTS) {
       const subscriber = subscribers[event];
       if (subscriber !== undefined) this[event].subscribe(subscriber);
     }
   }
 
   unsubscribe(subscribers: TraceSubscribers): boolean {
-    const found = TRACED.filter((event) => subscribers[event] !== undefined).map((event) =>
+    const found = TRACED_EVENTS.filter((event) => subscribers[event] !== undefined).map((event) =>
       this[event].unsubscribe(subscribers[event]!),
     );
     return found.every(Boolean);
@@ -158,7 +159,7 @@ export class TracingChannel implements TraceChannels {
     }) as Promise<unknown>;
   }
 
-  /** Traces a call whose callback is its argument at `position`, counted from the end if negative. */
+  /** Traces a call that takes a callback as its argument at `position`, which counts from the end if negative. */
   traceCallback(
     call: Call,
     position = -1,
@@ -200,7 +201,7 @@ export class TracingChannel implements TraceChannels {
   }
 }
 
-/** The channel of this name. */
+/** Returns the channel of this name; creates it on first use. */
 export function channel(name: ChannelName): Channel {
   if (typeof name !== 'string' && typeof name !== 'symbol') {
     throw new TypeError('diagnostics_channel: the name of a channel is a string or a symbol.');
@@ -222,7 +223,7 @@ export function unsubscribe(name: ChannelName, subscriber: Subscriber): boolean 
   return channels.get(name)?.unsubscribe(subscriber) ?? false;
 }
 
-/** The five channels of a name, or the given channels, as one. */
+/** Makes a tracing channel from the five channels of a name, or from five given channels. */
 export function tracingChannel(nameOrChannels: string | TraceChannels): TracingChannel {
   return new TracingChannel((event) =>
     typeof nameOrChannels === 'string'

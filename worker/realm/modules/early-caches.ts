@@ -1,23 +1,23 @@
-// `caches` where the platform has none: outside of objects and events, as while modules are evaluated. SDKs wrap it there,
-// so that what they hold must work in events.
+// Gives code outside of objects a `caches` on platforms that have none, such as Node. SDKs wrap `caches` while modules
+// are evaluated, and use the wrapped object later, inside events.
 
 import { replaceRead } from '../../../src/shared/calls/io/replace-global.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 
-/** The members of workerd's classes. */
-interface Caching {
+/** The part of workerd's `CacheStorage` that is forwarded. */
+interface ForwardedCaches {
   readonly default: Pick<Cache, 'put' | 'match' | 'delete'>;
-  open(name: string): Promise<Caching['default']>;
+  open(name: string): Promise<ForwardedCaches['default']>;
 }
 
-/** Installed after the `caches` of hosts, to which each call goes. The result undoes it. */
+/** Adds `caches`, whose calls go to the caches of the running host. Install it after those. Call the result to remove it. */
 export function installEarlyCaches(scope: object): () => void {
   return replaceRead(scope, 'caches', (ofHost) => ofHost() ?? earlyCaches(ofHost));
 }
 
-function earlyCaches(ofHost: () => unknown): Caching {
+function earlyCaches(ofHost: () => unknown): ForwardedCaches {
   const caches = () => {
-    const found = ofHost() as Caching | undefined;
+    const found = ofHost() as ForwardedCaches | undefined;
     if (found !== undefined) return found;
     throw storageError(
       'CONNECTION_CLOSED',

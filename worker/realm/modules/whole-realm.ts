@@ -1,9 +1,9 @@
-// The globals that object code sees where nobody waits for a download: those of a page's worker, and those by which an
-// entry extends this realm. Where the platform has no `caches`, code has them early.
+// Defines the realm of processes in Node. It has more globals than the realm of a page's worker, which must be small to
+// download: packages extend it (`HTMLRewriter`), and code outside of objects has `caches`.
 
 import { OBJECT_GLOBALS } from '../globals/object-realm.ts';
 import { Realm } from '../globals/realm.ts';
 import { installEarlyCaches } from './early-caches.ts';
 
-/** Of a process, or a thread with objects in it. */
+/** The realm of a Node process, or of a thread in it that runs objects. */
 export const wholeRealm = new Realm(globalThis, [...OBJECT_GLOBALS, installEarlyCaches]);

@@ -1,7 +1,7 @@
-// Sends object code's console output to a page.
+// Copies the console output of object code to a page.
 //
-// Invariant: the console of the worker prints everything as before; of endless output, a bounded part is sent,
-// with a notice that some was left out.
+// Invariant: the worker's own console still prints everything. At most 500 entries a second are sent to the page; a
+// notice replaces the rest.
 
 import type { ConsoleEntry, ConsoleLevel } from '../../../src/shared/contract/source.ts';
 
@@ -9,16 +9,16 @@ const LEVELS: readonly ConsoleLevel[] = ['debug', 'log', 'info', 'warn', 'error'
 
 const TEXT_CHARS_MAX = 4000;
 
-/** Most entries of one second. */
+/** The most entries sent in one second, including the notice that entries were left out. */
 export const ENTRIES_PER_SECOND_MAX = 500;
 
 type Write = (...values: unknown[]) => void;
 
-/** Wraps the console's methods. `now`: milliseconds since the epoch, by the system's clock. */
+/** Wraps the console's methods. `now` returns the system's time, in milliseconds since the epoch. */
 export function relayConsole(
   target: Record<ConsoleLevel, Write>,
   now: () => number,
-  tell: (entry: ConsoleEntry) => void,
+  sendEntry: (entry: ConsoleEntry) => void,
 ): void {
   let second = 0;
   let count = 0;
@@ -32,33 +32,33 @@ export function relayConsole(
         count = 0;
       }
       count += 1;
-      if (count < ENTRIES_PER_SECOND_MAX) tell({ level, text: textOf(values), timeMs });
+      if (count < ENTRIES_PER_SECOND_MAX) sendEntry({ level, text: formatValues(values), timeMs });
       if (count === ENTRIES_PER_SECOND_MAX) {
         const text = `More than ${count - 1} entries in one second: the rest of them is left out.`;
-        tell({ level: 'warn', text, timeMs });
+        sendEntry({ level: 'warn', text, timeMs });
       }
     };
   }
 }
 
-function textOf(values: readonly unknown[]): string {
-  const text = values.map(wordOf).join(' ');
+function formatValues(values: readonly unknown[]): string {
+  const text = values.map(formatValue).join(' ');
   return text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX - 1)}…` : text;
 }
 
-function wordOf(value: unknown): string {
+function formatValue(value: unknown): string {
   try {
     if (typeof value === 'string') return value;
     if (value instanceof Error)
       return value.stack?.includes(value.message) ? value.stack : `${value}`;
     if (typeof value !== 'object' || value === null) return String(value);
-    return JSON.stringify(value, plain) ?? String(value);
+    return JSON.stringify(value, toJsonValue) ?? String(value);
   } catch {
-    return Object.prototype.toString.call(value); // it refers to itself, or one of its getters throws
+    return Object.prototype.toString.call(value); // the value is circular, or one of its getters throws
   }
 }
 
-function plain(_: string, value: unknown): unknown {
+function toJsonValue(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`;
   if (value instanceof Map) return { Map: [...value] };
   if (value instanceof Set) return { Set: [...value] };

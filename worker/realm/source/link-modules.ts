@@ -1,17 +1,17 @@
-// Modules given as texts, in the order in which they can be loaded, with the places where each imports another.
+// Sorts modules given as text into the order in which they can be loaded, and finds the import specifiers in each text.
 //
-// Invariant: a module comes after all that it imports, because its text names their addresses. Modules that
-// import each other have no such order and are refused.
+// Invariant: a module comes after all its imports, because their addresses are written into its text. Circular imports
+// have no such order and are refused.
 
 import { init, parse } from 'es-module-lexer/minimal';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { resolveModule, type SourceFiles } from '../../../src/shared/contract/source.ts';
 
-/** The text of the module between `start` and `end` is replaced by the address of `target`. */
+/** An import specifier, at `start` to `end` of the module's text. The loader replaces it by the address of `target`. */
 export interface ModuleImport {
   readonly start: number;
   readonly end: number;
-  /** Quotation marks stand in the place too. */
+  /** True for a dynamic import, whose range includes the quotation marks. */
   readonly isQuoted: boolean;
   readonly target: { readonly kind: 'file'; readonly path: string } | { readonly kind: 'library' };
 }
@@ -22,15 +22,15 @@ export interface LinkedModule {
   readonly imports: readonly ModuleImport[];
 }
 
-/** The names that resolve to the base classes. */
+/** The module names that resolve to this package's library of base classes. */
 const LIBRARY_NAMES = ['cloudflare:workers', 'ctx-storage/worker'];
 
-/** The main module and all its imports, in the order of loading. @throws SOURCE_INVALID */
+/** Returns the main module and everything that it imports, in the order of loading. @throws SOURCE_INVALID */
 export async function linkModules(files: SourceFiles, main: string): Promise<LinkedModule[]> {
   await init();
   const linked = new Map<string, LinkedModule>();
   const visit = (path: string, importers: readonly string[]): void => {
-    if (importers.includes(path)) throw circular([...importers, path]);
+    if (importers.includes(path)) throw circularImportError([...importers, path]);
     if (linked.has(path)) return;
     const module = linkedModule(files, path);
     for (const { target } of module.imports) {
@@ -58,14 +58,14 @@ function importsOf(path: string, text: string) {
     return parse(text, path)[0];
   } catch (cause) {
     const { idx } = cause as { readonly idx?: number };
-    const place = idx === undefined ? path : placeOf(path, text, idx);
+    const place = idx === undefined ? path : lineAndColumnOf(path, text, idx);
     throw storageError('SOURCE_INVALID', `${place}: the text is not a JavaScript module.`, {
       cause,
     });
   }
 }
 
-/** Null: the address stays as it is written. */
+/** Resolves a specifier. Null for a URL, which stays as it is. @throws SOURCE_INVALID */
 function targetOf(
   files: SourceFiles,
   from: string,
@@ -88,16 +88,16 @@ function targetOf(
   );
 }
 
-function circular(paths: readonly string[]): Error {
-  const round = paths.slice(paths.indexOf(paths.at(-1)!));
+function circularImportError(paths: readonly string[]): Error {
+  const cycle = paths.slice(paths.indexOf(paths.at(-1)!));
   return storageError(
     'SOURCE_INVALID',
-    `${round.join(' imports ')}: source cannot be loaded while files import each other; move the ` +
+    `${cycle.join(' imports ')}: source cannot be loaded while files import each other; move the ` +
       'shared code into another file.',
   );
 }
 
-function placeOf(path: string, text: string, index: number): string {
+function lineAndColumnOf(path: string, text: string, index: number): string {
   const lines = text.slice(0, index).split('\n');
   return `${path}:${lines.length}:${lines.at(-1)!.length + 1}`;
 }

@@ -1,8 +1,8 @@
-// Loads modules given as texts into this thread, and finds the classes that the main one exports.
+// Loads modules given as text into this thread, and finds the classes that the main module exports.
 //
-// Invariant: each module is loaded by itself after its imports, so an error names the file that caused it. Lines and
-// columns of the text stay as they are: an inserted address only makes its own line longer, and engines name the
-// file by its path.
+// Invariant: modules are loaded one at a time, each after its imports, so an error names the file that caused it. An
+// inserted address changes only its own line, so line numbers in errors match the source. `sourceURL` makes engines
+// show the path of the file.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { CheckedSource } from '../../../src/shared/contract/source.ts';
@@ -13,19 +13,19 @@ import { type LinkedModule, linkModules } from './link-modules.ts';
 export interface LoadedSource {
   /** The exported classes that extend `DurableObject`, by name. */
   readonly classes: Readonly<Record<string, UserClass>>;
-  /** All that the main module exports. */
+  /** All exports of the main module. */
   readonly exports: Readonly<Record<string, unknown>>;
 }
 
-/** How a thread loads a text as a module. */
+/** Loads a text as a module of this thread. */
 export interface ModuleLoader {
-  /** An address of the text. */
+  /** Returns an address from which the text can be imported. */
   addressOf(text: string): string;
   load(address: string): Promise<Record<string, unknown>>;
 }
 
-/** By which the text that replaces `cloudflare:workers` finds the base classes of this bundle. */
-const LIBRARY = Symbol.for('ctx-storage.library-of-source');
+/** The key in `globalThis` under which the module text that replaces `cloudflare:workers` finds this bundle's library. */
+const LIBRARY_KEY = Symbol.for('ctx-storage.library-of-source');
 
 /** @throws SOURCE_INVALID */
 export async function loadModules(
@@ -33,39 +33,39 @@ export async function loadModules(
   loader: ModuleLoader,
 ): Promise<LoadedSource> {
   const modules = await linkModules(files, main);
-  Reflect.set(globalThis, LIBRARY, library);
-  const libraryAddress = loader.addressOf(libraryText());
+  Reflect.set(globalThis, LIBRARY_KEY, library);
+  const libraryAddress = loader.addressOf(libraryModuleText());
   const addresses = new Map<string, string>();
   let exports: Record<string, unknown> = {};
   for (const module of modules) {
-    const address = loader.addressOf(textOf(module, addresses, libraryAddress));
+    const address = loader.addressOf(linkedText(module, addresses, libraryAddress));
     addresses.set(module.path, address);
     exports = await loader.load(address).catch((cause) => {
       throw loadError(module.path, Object.keys(files), cause);
     });
   }
   const classes = classesIn(exports);
-  if (Object.keys(classes).length === 0) throw withoutClass(main, Object.keys(exports));
+  if (Object.keys(classes).length === 0) throw noClassError(main, Object.keys(exports));
   return { classes, exports: { ...exports } };
 }
 
-function libraryText(): string {
+function libraryModuleText(): string {
   const names = Object.keys(library).join(', ');
-  return `export const { ${names} } = globalThis[Symbol.for(${JSON.stringify(LIBRARY.description)})];`;
+  return `export const { ${names} } = globalThis[Symbol.for(${JSON.stringify(LIBRARY_KEY.description)})];`;
 }
 
-function textOf(
+function linkedText(
   { path, text, imports }: LinkedModule,
   addresses: ReadonlyMap<string, string>,
   libraryAddress: string,
 ): string {
   let result = '';
   let end = 0;
-  for (const place of imports) {
-    const { target, isQuoted } = place;
+  for (const specifier of imports) {
+    const { target, isQuoted } = specifier;
     const address = target.kind === 'library' ? libraryAddress : addresses.get(target.path)!;
-    result += text.slice(end, place.start) + (isQuoted ? JSON.stringify(address) : address);
-    end = place.end;
+    result += text.slice(end, specifier.start) + (isQuoted ? JSON.stringify(address) : address);
+    end = specifier.end;
   }
   return `${result}${text.slice(end)}\n//# sourceURL=${encodeURI(path)}`;
 }
@@ -82,21 +82,21 @@ function classesIn(exports: Readonly<Record<string, unknown>>): Record<string, U
 
 function loadError(path: string, paths: readonly string[], cause: unknown): Error {
   const fact = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
-  const place = cause instanceof Error ? placeIn(cause.stack ?? '', paths) : undefined;
-  return storageError('SOURCE_INVALID', `${place ?? path} failed while it was loaded: ${fact}`, {
+  const found = cause instanceof Error ? firstPlaceIn(cause.stack ?? '', paths) : undefined;
+  return storageError('SOURCE_INVALID', `${found ?? path} failed while it was loaded: ${fact}`, {
     cause,
   });
 }
 
-/** The first place of a stack that is in one of the files, as `path:line:column`. */
-function placeIn(stack: string, paths: readonly string[]): string | undefined {
+/** Finds the first frame of a stack that is in one of the files, as `path:line:column`. */
+function firstPlaceIn(stack: string, paths: readonly string[]): string | undefined {
   for (const [, path, line, column] of stack.matchAll(/(?<![^\s()@])([^\s()@]+):(\d+):(\d+)/g)) {
     if (paths.includes(decodeURI(path!))) return `${decodeURI(path!)}:${line}:${column}`;
   }
   return undefined;
 }
 
-function withoutClass(main: string, names: readonly string[]): Error {
+function noClassError(main: string, names: readonly string[]): Error {
   return storageError(
     'SOURCE_INVALID',
     `${main} exports no class of objects; it exports: ${names.join(', ') || 'nothing'}. ` +
@@ -104,7 +104,7 @@ function withoutClass(main: string, names: readonly string[]): Error {
   );
 }
 
-/** Loads texts as modules in a browser's thread. */
+/** Loads texts by means of Blob URLs, which browsers can import. */
 export const browserLoader: ModuleLoader = {
   addressOf: (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
   load: (address) => import(/* @vite-ignore */ /* webpackIgnore: true */ address),

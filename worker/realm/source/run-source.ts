@@ -1,6 +1,4 @@
-// Runs source in this worker: waits for it, loads it, and serves its classes.
-//
-// Does not know how classes are served.
+// Waits for a message with source code, loads the code into this worker, and passes its classes to `serve`.
 
 import { compareSourceBuilds } from '../../../src/shared/contract/source-build.ts';
 import type {
@@ -13,7 +11,7 @@ import type { ClassTable } from '../../objects/instance/object-class.ts';
 import { relayConsole } from './console-relay.ts';
 import { loadModules, type ModuleLoader } from './load-source.ts';
 
-/** The part of a worker's global scope that is used. */
+/** The part of a worker's global scope that this file uses. */
 export interface SourceScope {
   postMessage(message: SourceAnswer | ConsoleMessage): void;
   addEventListener(
@@ -23,7 +21,7 @@ export interface SourceScope {
   readonly console: Parameters<typeof relayConsole>[0];
 }
 
-/** `serve` of this package. */
+/** The function `serve` of this package, which serves classes of objects to pages. */
 export type Serve = (
   classes: ClassTable,
   options: SourceMessage['options'] & {
@@ -34,13 +32,13 @@ export type Serve = (
 ) => void;
 
 export function runSource(scope: SourceScope, loader: ModuleLoader, serve: Serve): void {
-  let isGiven = false;
-  // Kept, because object code may replace the method.
+  let hasSource = false;
+  // These are kept now, because object code may replace `postMessage` and `Date.now` later.
   const post = scope.postMessage.bind(scope);
   const { now } = Date;
   scope.addEventListener('message', ({ data }) => {
-    if (data?.type !== 'source' || isGiven) return;
-    isGiven = true;
+    if (data?.type !== 'source' || hasSource) return;
+    hasSource = true;
     if (data.tellsConsole) {
       relayConsole(scope.console, now, (entry) => post({ type: 'console', entry }));
     }

@@ -1,4 +1,4 @@
-// Source that is linked and loaded into Node, from addresses that hold the text itself.
+// Tests source code that is linked and loaded into Node. A data URL, which contains the text, replaces the Blob URL.
 
 import { describe, expect, test } from 'vitest';
 import { checkSource, type SourceFiles } from '../../../src/shared/contract/source.ts';
@@ -17,7 +17,10 @@ const load = (files: SourceFiles, main?: string) =>
 
 const COUNTER = `import { DurableObject } from 'cloudflare:workers';
 import { step } from './lib/step.js';
-export class Counter extends DurableObject { step() { return step; } }
+export class Counter extends DurableObject {
+  step() { return step; }
+  async later() { return (await import('./lib/later.js')).later; }
+}
 export const words = ['a'];
 export class Plain {}
 `;
@@ -26,12 +29,13 @@ test('[SRC1] the exported classes that extend DurableObject are served; files im
   const { classes, exports } = await load({
     'lib/step.ts': "export { step } from '../numbers';",
     'numbers.js': 'export const step = 7;',
+    'lib/later.js': "export const later = import.meta.url.length > 0 && 'later';",
     'main.js': COUNTER,
   });
   expect(Object.keys(classes)).toEqual(['Counter']);
   expect(Object.keys(exports).sort()).toEqual(['Counter', 'Plain', 'words']);
-  const { step } = classes.Counter!.prototype as { step(): number };
-  expect(step()).toBe(7);
+  const counter = classes.Counter!.prototype as { step(): number; later(): Promise<string> };
+  expect([counter.step(), await counter.later()]).toEqual([7, 'later']);
 });
 
 test("[SRC1] a module's imports come before it, once; dynamic imports too", async () => {
