@@ -1,16 +1,14 @@
-// The arguments of the storage interface: converted where the method is called, and checked again as fields of a message
-// when it arrives.
+// Converts the arguments of the storage interface when a method is called, and checks them again when they arrive as
+// fields of a message.
 //
 // Conversion (`convert…`) follows the order and the leniency of WebIDL, as workerd does: a number is converted to a key,
 // `null` means no options, and a Set is one key named "[object Set]". It is used on both sides, so that a page and the
 // worker report the same errors. Exceptions of user code (in a toString or a getter) propagate unchanged.
 //
 // A message can have any shape that structured clone allows, and a tab with other code than this package's can send
-// anything. Invariant: a field that passes its check has its exact type, for nothing is converted, and is within the
-// limits that the sender has checked too. The length of an array is checked before its elements, because an array can
+// anything. Invariant: a field that passes its check has its exact type, because checks convert nothing, and is within the
+// limits that the sender has checked, too. The length of an array is checked before its elements, because an array can
 // claim four billion elements and contain none.
-//
-// Pure.
 
 import { storageError } from './errors.ts';
 import { fileBytes } from './file-bytes.ts';
@@ -29,7 +27,7 @@ import {
 } from './limits.ts';
 import { utf8Bytes } from './utf8.ts';
 
-/** One key or many: the difference decides the shape of the result. */
+/** One key or several, which determines the type of the result: a value, or a Map. */
 export type Keys =
   | { readonly kind: 'one'; readonly key: string }
   | { readonly kind: 'many'; readonly keys: readonly string[] };
@@ -39,7 +37,7 @@ export interface ConvertedWriteOptions {
   readonly allowUnconfirmed: boolean;
 }
 
-/** A string argument, by ToString. @throws INVALID_ARGUMENT for a symbol. */
+/** Converts an argument to a string, as `String()` does. @throws INVALID_ARGUMENT for a symbol. */
 export function convertString(operation: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'symbol') {
@@ -48,7 +46,7 @@ export function convertString(operation: string, value: unknown): string {
   return String(value);
 }
 
-/** The name of a branch. @throws INVALID_ARGUMENT */
+/** Converts the name of a branch. @throws INVALID_ARGUMENT */
 export function convertBranchName(operation: string, value: unknown): string {
   const name = convertString(operation, value);
   const sizeBytes = utf8Bytes(name);
@@ -59,7 +57,7 @@ export function convertBranchName(operation: string, value: unknown): string {
   );
 }
 
-/** The bookmarks of the commits to be taken back. @throws INVALID_ARGUMENT */
+/** Converts the bookmarks of the commits that `revert` undoes. @throws INVALID_ARGUMENT */
 export function convertReverted(operation: string, value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [convertString(operation, value)];
   if (value.length > 0 && value.length <= REVERTED_COMMITS_MAX) {
@@ -71,7 +69,7 @@ export function convertReverted(operation: string, value: unknown): readonly str
   );
 }
 
-/** The label of commits. @throws INVALID_ARGUMENT */
+/** Checks the label of commits. @throws INVALID_ARGUMENT */
 export function checkLabel(name: string, value: unknown, operation = 'labelled'): string {
   if (typeof value !== 'string') {
     throw storageError('INVALID_ARGUMENT', `${operation}: the ${name} is not a string.`);
@@ -84,7 +82,7 @@ export function checkLabel(name: string, value: unknown, operation = 'labelled')
   );
 }
 
-/** What `fork` is told: a moment, as `at` takes it, or now. @throws INVALID_ARGUMENT */
+/** Converts the options of `fork`. @throws INVALID_ARGUMENT */
 export function convertForkOptions(operation: string, value: unknown) {
   const { at, name, keep, fetch } = convertOptions(operation, value);
   const isTime = at instanceof Date;
@@ -103,7 +101,7 @@ export function convertForkOptions(operation: string, value: unknown) {
   };
 }
 
-/** Bytes of a file, copied. @throws INVALID_ARGUMENT, INPUT_CHANGED */
+/** Copies the bytes of a file. @throws INVALID_ARGUMENT, INPUT_CHANGED */
 export function convertBinary(
   operation: string,
   value: unknown,
@@ -119,7 +117,7 @@ export function convertBinary(
   );
 }
 
-/** A key. @throws INVALID_ARGUMENT, KEY_TOO_LARGE */
+/** Converts a key. @throws INVALID_ARGUMENT, KEY_TOO_LARGE */
 export function convertKey(operation: string, value: unknown): string {
   const key = convertString(operation, value);
   // A key of n UTF-16 units has n to 3n bytes, so most keys need no counting.
@@ -136,7 +134,7 @@ export function convertKey(operation: string, value: unknown): string {
 }
 
 /**
- * A key or an array of keys; only a real array is `many`. @throws TOO_MANY_KEYS and as convertKey
+ * Converts a key or an array of keys. Any value but a real array is one key. @throws TOO_MANY_KEYS and as convertKey
  */
 export function convertKeys(operation: string, value: unknown): Keys {
   if (!Array.isArray(value)) return { kind: 'one', key: convertKey(operation, value) };
@@ -144,7 +142,7 @@ export function convertKeys(operation: string, value: unknown): Keys {
   return { kind: 'many', keys: Array.from(value, (key) => convertKey(operation, key)) };
 }
 
-/** The first argument of put as a dictionary: own enumerable members, except undefined ones. */
+/** Converts the first argument of `put(entries)`: its own enumerable members, except undefined ones. */
 export function convertEntries(operation: string, value: object): [string, unknown][] {
   const pairs: [string, unknown][] = [];
   for (const key of Object.keys(value)) {
@@ -155,7 +153,7 @@ export function convertEntries(operation: string, value: object): [string, unkno
   return pairs;
 }
 
-/** True if the first argument of put is a dictionary of entries: any object except an array. */
+/** Returns true if the first argument of `put` contains entries: for any object except an array. */
 export function isEntries(value: unknown): value is object {
   return (
     (typeof value === 'object' && value !== null && !Array.isArray(value)) ||
@@ -175,15 +173,15 @@ export function convertOptions(operation: string, value: unknown): Record<string
   return value as Record<string, unknown>;
 }
 
-/** Read options are only checked, because both members are hints without an observable effect. */
+/** Checks read options. They are not converted, because both members are hints without an observable effect. */
 export function convertReadOptions(operation: string, value: unknown): void {
   const options = convertOptions(operation, value);
-  // Each member is read once, so that an error of a getter reaches the caller.
+  // Each member is read, so that an error of a getter reaches the caller.
   void options.allowConcurrency;
   void options.noCache;
 }
 
-/** Write options. */
+/** Converts write options. */
 export function convertWriteOptions(operation: string, value: unknown): ConvertedWriteOptions {
   const options = convertOptions(operation, value);
   void options.allowConcurrency;
@@ -192,7 +190,7 @@ export function convertWriteOptions(operation: string, value: unknown): Converte
   return { allowUnconfirmed };
 }
 
-/** List options, compiled. @throws INVALID_ARGUMENT, KEY_TOO_LARGE */
+/** Converts list options to a range of keys. @throws INVALID_ARGUMENT, KEY_TOO_LARGE */
 export function convertListOptions(operation: string, value: unknown): KeyRange {
   const options = convertOptions(operation, value);
   void options.allowConcurrency;
@@ -214,7 +212,7 @@ export function convertListOptions(operation: string, value: unknown): KeyRange 
   return compileRange(converted);
 }
 
-/** An alarm time, in whole milliseconds. @throws INVALID_ARGUMENT */
+/** Converts an alarm time to whole milliseconds. @throws INVALID_ARGUMENT */
 export function convertAlarmTime(operation: string, value: unknown): number {
   const timeMs =
     typeof value === 'number' ? value : value instanceof Date ? value.getTime() : Number.NaN;
@@ -229,7 +227,7 @@ export function convertAlarmTime(operation: string, value: unknown): number {
   return whole;
 }
 
-/** A point in time for a bookmark, as by `new Date(value)`. @throws INVALID_ARGUMENT */
+/** Converts a time as `new Date(value)` does, to milliseconds. @throws INVALID_ARGUMENT */
 export function convertTimestamp(operation: string, value: unknown): number {
   const timeMs =
     typeof value === 'number' ? value : value instanceof Date ? value.getTime() : Number.NaN;
@@ -242,7 +240,7 @@ export function convertTimestamp(operation: string, value: unknown): number {
   return timeMs;
 }
 
-/** Which commits `history` lists; null: no bound. */
+/** The converted options of `history`. Null means no bound. */
 export interface ConvertedHistoryOptions {
   readonly fromMs: number | null;
   readonly toMs: number | null;
@@ -250,7 +248,7 @@ export interface ConvertedHistoryOptions {
   readonly limit: number;
 }
 
-/** Options of `history`. @throws INVALID_ARGUMENT */
+/** Converts the options of `history`. @throws INVALID_ARGUMENT */
 export function convertHistoryOptions(operation: string, value: unknown): ConvertedHistoryOptions {
   const { from, to, before, limit } = convertOptions(operation, value);
   const time = (bound: unknown) => (bound == null ? null : convertTimestamp(operation, bound));
@@ -271,14 +269,14 @@ function convertCommitCount(operation: string, limit: unknown): number {
   );
 }
 
-/** A callback argument. @throws INVALID_ARGUMENT */
+/** Checks that an argument is a function. @throws INVALID_ARGUMENT */
 export function checkCallback(operation: string, value: unknown): asserts value is Function {
   if (typeof value !== 'function') {
     throw storageError('INVALID_ARGUMENT', `${operation}: the first argument must be a function.`);
   }
 }
 
-/** The number of arguments. @throws INVALID_ARGUMENT */
+/** Checks the number of arguments. @throws INVALID_ARGUMENT */
 export function checkArgumentCount(operation: string, given: number, needed: number): void {
   if (given < needed) {
     throw storageError(
@@ -292,8 +290,8 @@ function optionalKey(operation: string, value: unknown): string | undefined {
   return value === undefined ? undefined : convertKey(operation, value);
 }
 
-// ToNumber, truncation, range check, as for WebIDL's [EnforceRange] long, except that null and
-// other values that convert to less than one are refused.
+// Converts a limit as WebIDL converts an [EnforceRange] long: to a number, truncated and checked. Null and other values
+// that convert to less than 1 are refused.
 function convertLimit(operation: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const limit = typeof value === 'bigint' ? Number.NaN : Math.trunc(Number(value));
@@ -312,15 +310,15 @@ function checkCount(operation: string, count: number, noun: string): void {
   }
 }
 
-// ---- Fields of messages: their types, and the check of each.
+// ---- The types of fields of messages, and the check of each.
 
-/** A stored value, serialized. */
+/** A serialized value. */
 export type ValueBytes = Uint8Array;
 
 /** An entry to store. */
 export type Entry = readonly [key: string, value: ValueBytes];
 
-/** A binding of `sql.exec`, converted. */
+/** A converted binding of `sql.exec`. */
 export type SqlBinding = string | number | null | ArrayBuffer | ArrayBufferView;
 
 /** One statement of `batch`. */
@@ -329,20 +327,20 @@ export interface SqlStatement {
   readonly bindings: readonly SqlBinding[];
 }
 
-/** Most statements of one `batch`, which runs without a pause. */
+/** The most statements of one `batch`, which runs without a pause. */
 export const BATCH_STATEMENTS_MAX = 10_000;
 
-/** Most rows of one batch of a cursor. */
+/** The most rows that a cursor fetches at once. */
 export const BATCH_ROWS_MAX = 10_000;
 
-/** Most conflicts of a merge that are listed and decided one by one. */
+/** The most conflicts of a merge that are listed and decided one by one. */
 export const CONFLICTS_MAX = 10_000;
 
-/** Most bindings of one statement: SQLite's own limit (SQLITE_MAX_VARIABLE_NUMBER). */
+/** The most bindings of one statement, which is SQLite's limit (SQLITE_MAX_VARIABLE_NUMBER). */
 const BINDINGS_MAX = 32_766;
 
 /**
- * Returns the field's value if it may be one. `operation` is for the message of an error.
+ * Returns the value if it is valid for the field. `operation` is used in error messages.
  *
  * @throws INVALID_ARGUMENT, and the errors of limits
  */
@@ -354,14 +352,14 @@ export const number: FieldCheck<number> = checkNumber;
 export const bytes: FieldCheck<Uint8Array> = checkBytes;
 export const numberOf: FieldCheck<number> = checkNumberOf;
 
-/** The id of a branch: it becomes part of a file path. */
+/** Checks the id of a branch, which becomes part of a file path. */
 export const checkBranchId: FieldCheck<string> = (name, value) => {
   const id = checkString(name, value);
   if (/^[0-9a-f]{32}$/.test(id)) return id;
   throw malformed(name, 'made of 32 hexadecimal digits');
 };
 
-/** The name of a branch. */
+/** Checks the name of a branch. */
 export const branchName: FieldCheck<string> = (name, value) => {
   const text = checkString(name, value);
   const sizeBytes = utf8Bytes(text);
@@ -387,7 +385,7 @@ export const entries: FieldCheck<readonly Entry[]> = (name, value, operation) =>
   });
 };
 
-// A bound may be longer than a key, because an imported database may contain such keys.
+// Checks a range of keys. A bound may be longer than the limit of keys, because an imported database may have such keys.
 export const range: FieldCheck<KeyRange> = (name, value) => {
   const { start, end, reverse, limit } = checkFields(name, value);
   return {
@@ -425,17 +423,17 @@ export const stringOrNull: FieldCheck<string | null> = (name, value) =>
 export const timeOrNull: FieldCheck<number | null> = (name, value) =>
   value === null ? null : checkNumber(name, value);
 
-/** A moment: a bookmark, or a time in milliseconds. */
+/** Checks a moment: a bookmark, or a time in milliseconds. */
 export const moment: FieldCheck<string | number> = (name, value) =>
   typeof value === 'string' ? value : checkNumber(name, value);
 
-/** A state of a branch: of a bookmark of its own, or of now. */
+/** A state of a branch: at one of its own bookmarks, or now. */
 export interface BranchState {
   readonly branch: string;
   readonly bookmark: string | null;
 }
 
-/** A state of an object, or of one of its branches; null: the one that is not named. */
+/** A state of an object or of one of its branches: a bookmark, a time or a branch; null for the default state. */
 export type StateName = string | number | BranchState | null;
 
 export const stateName: FieldCheck<StateName> = (name, value, operation) => {
@@ -448,7 +446,7 @@ export const stateName: FieldCheck<StateName> = (name, value, operation) => {
   };
 };
 
-/** How conflicts are decided: all alike, or each as it was listed in the state of a bookmark; null: not. */
+/** The decisions about conflicts: one for all of them, or one for each as listed in the state of a bookmark. */
 export interface Decisions {
   readonly at: string | null;
   readonly each: readonly ('ours' | 'theirs')[];
@@ -500,15 +498,15 @@ function checkBinding(value: unknown): SqlBinding {
   throw malformed('binding', 'a string, a number, null, or bytes');
 }
 
-/** Fields of a message that are not checked yet. */
+/** The fields of a message before they are checked. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The error of a malformed message. */
+/** Makes the error of a malformed message. */
 export function malformed(what: string, expected: string): Error {
   return storageError('INVALID_ARGUMENT', `Malformed message: ${what} is not ${expected}.`);
 }
 
-/** Any object: only its fields are read. @throws INVALID_ARGUMENT */
+/** Checks that a value is an object, whose fields can then be read. @throws INVALID_ARGUMENT */
 export function checkFields(what: string, value: unknown): Fields {
   if (typeof value === 'object' && value !== null) return value as Fields;
   throw malformed(what, 'an object');
@@ -536,7 +534,7 @@ export function checkInteger(what: string, value: unknown, min: number, max: num
   throw malformed(what, `a whole number from ${min} to ${max}`);
 }
 
-/** The number of a session, cursor, transaction or reference; it need not exist. */
+/** Checks the number of a session, cursor, transaction or reference, which need not exist. */
 export function checkNumberOf(what: string, value: unknown): number {
   return checkInteger(what, value, 0, Number.MAX_SAFE_INTEGER);
 }
@@ -546,7 +544,7 @@ export function checkBytes(what: string, value: unknown): Uint8Array<ArrayBuffer
   throw malformed(what, 'a Uint8Array');
 }
 
-/** An array of at most `countMax` elements; holes become undefined. */
+/** Checks an array of at most `countMax` elements. Holes become undefined. */
 export function checkArray(what: string, value: unknown, countMax: number): readonly unknown[] {
   if (!Array.isArray(value)) throw malformed(what, 'an array');
   if (value.length > countMax) {
@@ -556,11 +554,11 @@ export function checkArray(what: string, value: unknown, countMax: number): read
 }
 
 /**
- * The result of `make` for each element, holes included: for lists of calls and answers, instead of `map` and
- * `Array.from`.
+ * Returns the result of `make` for each element, including holes. Use it for lists of calls and answers instead of `map`
+ * and `Array.from`.
  *
- * In V8, `map` gives an array of one shape while its caller is interpreted, and of another once it is compiled, and
- * compiled code that the array passes through is thrown away then. `Array.from` asks the array for an iterator.
+ * In V8, `map` returns arrays with another internal shape after its caller was compiled, so that V8 discards compiled code
+ * which has seen the first shape. `Array.from` has to create an iterator.
  */
 export function eachOf<V, T>(values: readonly V[], make: (value: V, index: number) => T): T[] {
   const made: T[] = [];

@@ -9,7 +9,7 @@ import { storageError } from './errors.ts';
 /** A converted binding. */
 export type Binding = string | number | null | ArrayBuffer | ArrayBufferView;
 
-/** The value to bind. @throws INVALID_ARGUMENT for a bigint and a symbol */
+/** Converts a binding. @throws INVALID_ARGUMENT for a bigint and a symbol */
 export function convertBinding(value: unknown): Binding {
   switch (typeof value) {
     case 'string':
@@ -33,7 +33,7 @@ export function convertBinding(value: unknown): Binding {
 
 function bytes(value: object): ArrayBuffer | ArrayBufferView | undefined {
   if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return value;
-  // Shared memory exists only where the page is isolated.
+  // SharedArrayBuffer exists only if the page is cross-origin isolated.
   if (typeof SharedArrayBuffer !== 'undefined' && value instanceof SharedArrayBuffer) {
     return new Uint8Array(value);
   }
@@ -41,13 +41,13 @@ function bytes(value: object): ArrayBuffer | ArrayBufferView | undefined {
 }
 
 /**
- * The binding with bytes of its own: a call may leave later, and the caller may write to the buffer until then.
- * Structured clone would also send the whole buffer behind a view.
+ * Copies the bytes of a binding, because the call may be sent later, and the caller may write to the buffer until then.
+ * Without the copy, structured clone would also send the whole buffer behind a view.
  */
 export function ownBytes(binding: Binding): Binding {
   const isView = ArrayBuffer.isView(binding);
   if (!isView && !(binding instanceof ArrayBuffer)) return binding;
-  if (binding.byteLength === 0) return new Uint8Array(0); // a detached buffer as well
+  if (binding.byteLength === 0) return new Uint8Array(0); // also for a detached buffer
   const bytes = isView
     ? new Uint8Array(binding.buffer, binding.byteOffset, binding.byteLength)
     : new Uint8Array(binding);

@@ -1,17 +1,17 @@
-// Many rows or entries in one call, as types: the same on a page and in the process that runs the objects.
+// Defines the types of bulk calls, which store many rows or entries at once. Pages and processes with objects share them.
 
 /** The source of a bulk call's rows or entries. It is read once, in order. */
 export type BulkSource<T> = Iterable<T> | AsyncIterable<T>;
 
 /** Options of bulk calls. */
 export interface BulkOptions {
-  /** Called with the number of rows or entries that were taken so far, after each slice. Nothing is stored yet. */
+  /** Called after each slice with the number of rows or entries that were read so far. Nothing is stored yet. */
   onProgress?: (taken: number) => void;
 }
 
 /** The result of `sql.execMany`. */
 export interface BulkResult {
-  /** How many rows of bindings the statement ran with. */
+  /** The number of rows of bindings that the statement ran with. */
   readonly count: number;
   readonly rowsRead: number;
   readonly rowsWritten: number;

@@ -1,34 +1,34 @@
-// The flag of a call that can be cancelled: a blob URL of the page that makes the call. The page revokes it to
-// cancel the call. A busy thread reads no messages, but it can look whether a blob URL still exists.
+// Defines the flag by which a page cancels a call: a blob URL, which the page revokes. A busy worker reads no messages,
+// but it can test whether a blob URL still exists.
 //
-// Does not know who makes flags (storage/flags.ts) and who looks (boot/browser-host.ts).
+// The page makes flags in page/leader/flags.ts, and the worker tests them in boot/browser-host.ts.
 
 import { checkFields, checkNumber, checkString, malformed } from './arguments.ts';
 
 export interface CallFlag {
-  /** The same for all calls of one signal that are under way together. */
+  /** The blob URL. All pending calls with the same signal share it. */
   readonly url: string;
-  /** When the call was made, in milliseconds since the epoch. */
+  /** The time of the call, in milliseconds since the epoch. */
   readonly madeMs: number;
 }
 
-/** A call under way that can be cancelled. */
+/** A pending call that can be cancelled. */
 export interface FlaggedCall {
   readonly flag: CallFlag;
-  /** The call is over: nothing is told any more. */
+  /** Ends the watch for the signal, because the call has settled. */
   end(): void;
 }
 
-/** The flags of a page. */
+/** Makes the flags of a page. */
 export interface CallFlags {
-  /** A call begins whose signal is not aborted; `aborted` is called when it is. */
+  /** Makes the flag of a call whose signal has not aborted yet. `aborted` is called when it does. */
   begin(signal: AbortSignal, aborted: () => void): FlaggedCall;
 }
 
-/** Longer than any blob URL, which is an origin and an id. */
+/** The most characters of a blob URL, which consists of an origin and an id. */
 const URL_LENGTH_MAX = 512;
 
-/** A peer cannot make the worker load any other address. @throws INVALID_ARGUMENT */
+/** Checks a flag, so that a peer cannot make the worker load any other address. @throws INVALID_ARGUMENT */
 export function checkFlag(value: unknown): CallFlag {
   const { url, madeMs } = checkFields('flag', value);
   return { url: checkFlagUrl(url), madeMs: checkNumber('madeMs', madeMs) };

@@ -1,9 +1,9 @@
-// The differences between two states of an object, as programs see them.
+// Defines the types of the differences between two states of an object, for programs and for messages.
 
 /** The columns of a row by name, as a query gives them. */
 export type RowValues = Record<string, ArrayBuffer | string | number | null>;
 
-/** A change of the schema: the SQL text of the schema object, or null where it does not exist. */
+/** A change of the schema: the SQL texts of a table, index, trigger or view; null in the state where it does not exist. */
 export interface SchemaChange {
   readonly kind: 'schema';
   readonly type: 'table' | 'index' | 'view' | 'trigger';
@@ -14,14 +14,14 @@ export interface SchemaChange {
   readonly after: string | null;
 }
 
-/** The alarm's time in milliseconds; null: no alarm. */
+/** A change of the alarm: its times in milliseconds; null for no alarm. */
 export interface AlarmChange {
   readonly kind: 'alarm';
   readonly before: number | null;
   readonly after: number | null;
 }
 
-/** A key and its values; undefined where it does not exist. */
+/** A change of a key: its values; undefined in the state where it does not exist. */
 export interface KeyChange {
   readonly kind: 'key';
   readonly key: string;
@@ -29,7 +29,7 @@ export interface KeyChange {
   readonly after: unknown;
 }
 
-/** A row of a table; null where it does not exist. */
+/** A change of a row; null in the state where it does not exist. */
 export interface RowChange {
   readonly kind: 'row';
   readonly table: string;
@@ -39,7 +39,7 @@ export interface RowChange {
   readonly after: RowValues | null;
 }
 
-/** Something changed in a table whose rows cannot be named: a full-text index without content, for example. */
+/** A change of a table whose rows cannot be identified, such as a full-text index without content. */
 export interface TableChange {
   readonly kind: 'table';
   readonly table: string;
@@ -57,24 +57,24 @@ export interface ChangeCounts {
   readonly schema: number;
   readonly alarm: number;
   readonly keys: ChangeCount;
-  /** Tables with changes of rows. */
+  /** The numbers of changed rows, by table. */
   readonly tables: Readonly<Record<string, ChangeCount>>;
-  /** Tables that have changed, and whose rows cannot be named. */
+  /** The changed tables whose rows cannot be identified. */
   readonly unnamed: readonly string[];
 }
 
 /**
- * The changes from one state to another one. Each walk over it begins again, and gives them in the same order: schema,
+ * The changes from one state to another one. Each iteration begins anew, and gives them in the same order: schema,
  * keys, alarm, then the tables by name and the rows of each by key.
  */
 export interface StorageDiff extends AsyncIterable<StorageChange> {
-  /** How many there are, without bringing them here. */
+  /** Counts the changes without transferring them. */
   count(): Promise<ChangeCounts>;
 }
 
 /**
- * A change that was not made. `changed`: the object has something else there by now. `rows`: a table was to be removed or
- * made again, and its rows have changed. `unnamed`: the rows of the table cannot be named. `constraint`: a unique index,
+ * A change that was not made. `changed`: the object has another value or row there by now. `rows`: a table was to be
+ * removed or recreated, and its rows have changed. `unnamed`: the rows of the table cannot be identified. `constraint`: a unique index,
  * a foreign key or a check refuses the changes together, or a definition does not fit the object; `change` names its table
  * or the definition.
  */
@@ -88,7 +88,7 @@ export interface StorageConflict {
 /** The error of code CONFLICT. */
 export interface ConflictError extends Error {
   readonly code: 'CONFLICT';
-  /** The first 100 of them. */
+  /** The first 100 conflicts. */
   readonly conflicts: readonly StorageConflict[];
 }
 
@@ -112,9 +112,9 @@ export interface MergedMoments {
   to: string | Date;
 }
 
-// ---- The same between page and worker.
+// ---- The types of the messages between page and worker.
 
-/** A change as it crosses: the values of keys are serialized, and null where the key does not exist. */
+/** A change in a message: the values of keys are serialized, and null where the key does not exist. */
 export type WireChange =
   | SchemaChange
   | AlarmChange
@@ -127,24 +127,24 @@ export type WireChange =
       readonly after: Uint8Array | null;
     };
 
-/** A change that was not made. */
+/** A change that was not made, in a message. */
 export interface WireConflict {
   readonly reason: 'changed' | 'rows' | 'unnamed' | 'constraint';
   readonly change: WireChange;
-  /** The row as the object has it, or the value of a key, serialized. */
+  /** The object's current row, or its current value of the key, serialized. */
   readonly now: unknown;
 }
 
-/** Conflicts: nothing was changed. */
+/** The result of a merge. If there are conflicts, nothing was changed. */
 export interface MergeResult {
-  /** Of the commit; with conflicts, of the state that they were found in; else null: there was nothing to change. */
+  /** The bookmark of the commit, or of the state in which conflicts were found; null if there was nothing to change. */
   readonly bookmark: string | null;
-  /** The first of them. */
+  /** The first conflicts. */
   readonly conflicts: readonly WireConflict[];
   readonly conflictCount: number;
 }
 
-/** The same, of a branch. */
+/** The result of merging a branch. */
 export interface BranchMergeResult extends MergeResult {
   /** The state of the branch that was merged. */
   readonly branchBookmark: string;

@@ -1,4 +1,4 @@
-// A page's facts about its connection and its writes: enough for an honest badge.
+// Defines what a page can show about its connection and its writes, such as “Connected” and “Saved”.
 
 import type { StorageMedium } from './medium.ts';
 import type { DurableObjectId } from './object-id.ts';
@@ -15,7 +15,7 @@ export type ConnectionState = 'connecting' | 'leading' | 'following' | 'lost';
 /**
  * Whether the browser may delete the site's data when it needs space (navigator.storage.persist()).
  *
- * - `unknown`: the page has not asked: nothing was written.
+ * - `unknown`: the page has not asked, because it has written nothing.
  * - `asked`: no answer yet. Firefox asks its user, who may never answer.
  * - `granted`: only the user deletes it.
  * - `refused`: the browser may delete it, all of the site at once.
@@ -23,7 +23,7 @@ export type ConnectionState = 'connecting' | 'leading' | 'following' | 'lost';
  */
 export type PersistedState = 'unknown' | 'asked' | 'granted' | 'refused' | 'unavailable';
 
-/** How much space the site uses, and how much the browser grants it, in bytes, as the browser estimates. */
+/** The browser's estimates of the bytes that the site uses and may use. */
 export interface StorageSpace {
   readonly usage: number;
   readonly quota: number;
@@ -36,37 +36,37 @@ export interface NamedObject {
   readonly id: DurableObjectId;
 }
 
-/** The notices of objects and their storage: sent to every handle and connection of their directory. */
+/** The events about objects and their storage. Every handle and connection of their directory fires them. */
 export interface StorageEvents {
   /**
-   * Less space is free, as the browser reports, than `limits.lowSpaceBytes` (32 MiB). Once, and again only
-   * after twice as much was free. Delete something, or ask the user for room, before writes are DISK_FULL.
-   * Chrome reports more than it grants, so there it does not come.
+   * Less space is free, by the browser's report, than `limits.lowSpaceBytes` (32 MiB). It fires once, and again only after
+   * twice as much was free. Delete data, or ask the user to free space, before writes fail with DISK_FULL. Chrome
+   * reports more space than it grants, so it does not fire there.
    */
   readonly storagelow: CustomEvent<StorageSpace>;
-  /** The disk was full, and the oldest history of an object was given up: bookmarks into it are unavailable. */
+  /** The disk was full, and the oldest history of an object was deleted: bookmarks into it are unavailable. */
   readonly historypruned: CustomEvent<NamedObject>;
   /** An object was stored, and its files are gone: calls of it are OBJECT_MISSING until it is deleted. */
   readonly objectmissing: CustomEvent<NamedObject>;
   /**
-   * Of a handle opened `early`: IndexedDB refused to keep or to give a result of a live read of this object, or the
-   * result could not be read. Nothing is shown early then, and all else goes on.
+   * IndexedDB could not store or read a result of a live read of this object, or the result could not be decoded. Only a
+   * handle opened `early` fires it. No early result is shown then; everything else works.
    */
   readonly keepfailed: CustomEvent<NamedObject>;
 }
 
 /** The events of a handle or connection. */
 export interface StatusEvents extends StorageEvents {
-  /** One of the properties has changed. At most one event a turn. */
+  /** One of the properties has changed. It fires at most once a turn. */
   readonly statechange: Event;
   /** `isOutdated` has become true. */
   readonly outdated: Event;
 }
 
-/** The state of a handle or connection; it changes, so read it when it is shown. */
+/** The state of a handle or connection. It changes, so read it each time you show it. */
 export interface ConnectionStatus {
   readonly state: ConnectionState;
-  /** Why it is `connecting` again, or `lost`; null while it is connected, or connects for the first time. */
+  /** The reason why the state is `connecting` again, or `lost`; null while it is connected or connects for the first time. */
   readonly stateReason: Error | null;
   /** Where the worker keeps its data; null before the first connection. */
   readonly medium: StorageMedium | null;
@@ -76,18 +76,18 @@ export interface ConnectionStatus {
    */
   readonly pendingWrites: number;
   /**
-   * When everything written through it was durable last, in milliseconds since the epoch; null before the
-   * first write. A write with `allowUnconfirmed` does not count until a later write or `sync()` is answered.
+   * The last time when all writes through this handle or connection were durable, in milliseconds since the epoch; null
+   * before the first write. A write with `allowUnconfirmed` counts only once a later write or `sync()` is answered.
    */
   readonly savedAt: number | null;
   /**
-   * True once a tab with a newer deployment of the worker leads: this page calls the code of that one from
-   * then on. Reload the page when it suits its user. It stays true, also when that tab is closed.
+   * True once a tab with a newer deployment of the worker leads. From then on, this page calls that deployment's code.
+   * Reload the page when it suits the user. It stays true even after that tab is closed.
    */
   readonly isOutdated: boolean;
-  /** Asked for when the first write of the page is durable; no write waits for the answer. */
+  /** The browser's answer. The page asks when its first write is durable; no write waits for the answer. */
   readonly persisted: PersistedState;
-  /** Asks the browser. @throws IO when it does not tell */
+  /** Asks the browser for its estimates. @throws IO if the browser does not answer */
   estimate(): Promise<StorageSpace>;
   addEventListener<Type extends keyof StatusEvents>(
     type: Type,

@@ -1,10 +1,10 @@
-// The migration files of a D1 database: their order, and the statements in them, as wrangler reads both.
+// Sorts the migration files of a D1 database, and splits them into statements, as wrangler does.
 //
 // Invariant: the time to split a text is linear in its length.
 
 import { storageError } from './errors.ts';
 
-/** By the numbers that the names of folders and files begin with, then by name. Names without a number come last. */
+/** Compares two paths by the numbers at the beginning of their names, then by name. Names without a number come last. */
 export function compareMigrations(one: string, other: string): number {
   const [ones, others] = [one.split('/'), other.split('/')];
   for (let at = 0; at < Math.min(ones.length, others.length); at++) {
@@ -15,7 +15,7 @@ export function compareMigrations(one: string, other: string): number {
 }
 
 function compareNames(one: string, other: string): number {
-  const order = numberOf(one) - numberOf(other); // of two infinities: NaN
+  const order = numberOf(one) - numberOf(other); // NaN if both are infinite
   if (order !== 0 && !Number.isNaN(order)) return order;
   if (one === other) return 0;
   return one < other ? -1 : 1;
@@ -27,7 +27,7 @@ function numberOf(name: string): number {
 }
 
 /**
- * The statements of a migration file. Its transaction is left out, because D1 runs each file in one.
+ * Splits a migration file into statements. BEGIN and COMMIT are left out, because D1 runs each file in a transaction.
  *
  * @throws INVALID_ARGUMENT for a file with several transactions
  */
@@ -51,11 +51,11 @@ function withoutTransaction(sql: string): string {
   );
 }
 
-/** Space and comments; texts in quotes; semicolons; words; anything else. Where an end is missing, the text ends. */
+/** Matches one token: space and comments, quoted text, a semicolon, a word, or another character. */
 const TOKENS =
   /(?<space>[ \r\t\n\f]+|--[^\n]*\n?|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?)|(?<end>;)|(?<word>[\w$\u0080-\uffff]+)|'[^']*'?|"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|[^ \r\t\n\f;\w$\u0080-\uffff'"`[/-]+|[/-]/g;
 
-/** What was read of a statement. */
+/** The kind of statement, as far as it was read. */
 type Phase =
   | 'nothing'
   /** `EXPLAIN`, and words that may come before `CREATE`. */
@@ -80,7 +80,7 @@ function split(sql: string): string[] {
     const { space, end, word } = groups!;
     if (space !== undefined) continue;
     if (end === undefined) {
-      phase = after(phase, word?.toLowerCase());
+      phase = phaseAfter(phase, word?.toLowerCase());
       continue;
     }
     if (phase === 'trigger' || phase === 'semicolon of a trigger') {
@@ -95,8 +95,8 @@ function split(sql: string): string[] {
   return statements;
 }
 
-/** `word` in small letters; undefined: a token that is no word. */
-function after(phase: Phase, word: string | undefined): Phase {
+/** Returns the phase after another token. `word` is in lower case; undefined for a token that is not a word. */
+function phaseAfter(phase: Phase, word: string | undefined): Phase {
   switch (phase) {
     case 'plain':
       return 'plain';

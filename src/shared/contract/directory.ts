@@ -1,5 +1,5 @@
-// The directories that callers need not name, and the lock of the worker that leads in one. Apart from other names,
-// because a page needs it before its client is loaded.
+// Defines the default directories, and the name of a directory's leader lock. They are separate from other names, because
+// a page needs them before its client is loaded.
 
 /** The directory of handles that name none. */
 export const DEFAULT_DIRECTORY = 'ctx-storage';
@@ -7,7 +7,7 @@ export const DEFAULT_DIRECTORY = 'ctx-storage';
 /** The directory of objects whose connection names none. */
 export const OBJECTS_DIRECTORY = 'ctx-storage-objects';
 
-/** Held by the worker that leads. */
+/** Makes the name of the lock that the leading worker of a directory holds. */
 export function leaderLockOf(directory: string): string {
   return `ctx-storage/${directory}/leader`;
 }

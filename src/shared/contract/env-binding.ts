@@ -1,33 +1,34 @@
-// A member of `env` with data of its own: objects of a class, and the client through which code uses them.
+// Defines bindings, such as KV and D1: members of `env` whose data is kept by objects of a class of this package, and which
+// code uses through a client.
 //
-// Known by a mark, because bindings are bundled apart from the host, which knows nothing else of them.
+// A symbol marks them, because bindings are bundled separately from the host.
 
 import type { DurableObjectNamespace } from './object.ts';
 import type { EntryHandle } from './service.ts';
 
-/** On each binding. */
+/** The key of the function by which a host reads the parts of a binding. */
 export const BINDING: unique symbol = Symbol.for('ctx-storage.binding') as never;
 
 export interface BindingParts {
-  /** The name of its class, which is hosted once for all bindings of the kind. */
+  /** The name of the class, which is hosted once for all bindings of the same kind. */
   readonly className: string;
   readonly class: new (ctx: never, env: never) => object;
-  /** Where its objects send events. An entry point that does not exist fails the start. */
+  /** The entry point that gets events of the objects. If it does not exist, the host does not start. */
   readonly entry?: { readonly service?: string; readonly entrypoint?: string };
-  /** The member of `env`, for the code whose calls the namespace makes. Absent: it has none. */
+  /** Makes the member of `env`, which calls the objects. Absent if `env` gets no member. */
   client?(objects: DurableObjectNamespace): object;
-  /** A member of the `env` of the class's own objects, which has nothing else. */
+  /** Makes the only member of the `env` that the class's own objects get. */
   inside?(objects: DurableObjectNamespace, entry: EntryHandle | undefined): object;
-  /** Runs when the host has started; a rejection fails the start. */
+  /** Runs after the host has started. If it rejects, the start fails. */
   start?(objects: DurableObjectNamespace): Promise<unknown>;
 }
 
 export interface EnvBinding {
-  /** Its parts, for its name. @throws CLASS_INVALID */
+  /** Returns the parts of the binding with this name. @throws CLASS_INVALID */
   readonly [BINDING]: (name: string) => BindingParts;
 }
 
-/** The parts of a binding; undefined for any other value. @throws CLASS_INVALID */
+/** Returns the parts of a binding; undefined for any other value. @throws CLASS_INVALID */
 export function bindingParts(value: unknown, name: string): BindingParts | undefined {
   return typeof value === 'object' && value !== null && BINDING in value
     ? (value as EnvBinding)[BINDING](name)

@@ -1,10 +1,10 @@
-// The errors of this package: one table of codes, each with its class and its meaning.
+// Defines the errors of this package, in one table of codes with their classes and meanings.
 //
 // Callers test `error.code`, not the class, because class identity is lost between threads. The
 // class is the same as on workerd (Error, TypeError or RangeError), so the same `catch` works there
 // and here.
 //
-// Does not know who throws. wire/errors-on-wire.ts converts errors for messages.
+// wire/errors-on-wire.ts converts errors for messages.
 
 type ErrorClass = 'Error' | 'TypeError' | 'RangeError';
 
@@ -278,7 +278,7 @@ export const ERROR_CODES = {
   INTERNAL: { class: 'Error', meaning: 'This package has a defect.' },
 } as const satisfies Record<string, Meaning>;
 
-/** Why an operation failed. Codes are stable; the table above explains each. */
+/** The code of an error. Codes are stable; the table above explains each. */
 export type StorageErrorCode = keyof typeof ERROR_CODES;
 
 /** An error of this package: a plain Error, TypeError or RangeError with a code. */
@@ -295,7 +295,7 @@ const CLASSES = { Error, TypeError, RangeError } as const;
 /**
  * Creates the error of a code. The message states the fact, the limit and the way out.
  *
- * `cause` is kept as the standard `cause` property.
+ * `cause` becomes the standard property `cause`.
  */
 export function storageError(
   code: StorageErrorCode,
@@ -304,7 +304,7 @@ export function storageError(
 ): StorageError {
   const meaning: Meaning = ERROR_CODES[code];
   const error = new CLASSES[meaning.class](message, options);
-  // Not enumerable, like `message`, so that listing or comparing errors works as for other errors.
+  // The code is not enumerable, like `message`, so that errors can be listed and compared like other errors.
   Object.defineProperty(error, 'code', { value: code, configurable: true });
   if (meaning.retryable) {
     Object.defineProperty(error, 'retryable', { value: true, configurable: true });
@@ -315,7 +315,7 @@ export function storageError(
   return error as StorageError;
 }
 
-/** True for an error that carries one of this package's codes. */
+/** Returns true for an error with one of this package's codes. */
 export function isStorageError(error: unknown): error is StorageError {
   return (
     error instanceof Error && 'code' in error && Object.hasOwn(ERROR_CODES, error.code as string)

@@ -1,4 +1,4 @@
-// The bytes of a file that a user has chosen, which other programs may change, move or delete until it is read.
+// Reads a file that a user has chosen. Other programs may change, move or delete the file before it is read.
 
 import { storageError } from './errors.ts';
 

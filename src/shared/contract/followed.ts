@@ -1,4 +1,4 @@
-// What an app sees of an object that follows an object on a server.
+// Defines the state of an object that follows an object on a server, for apps.
 
 export interface FollowState {
   /** `stopped`: this copy cannot go on until the app is loaded again; see `reason`. */
@@ -21,17 +21,17 @@ export interface FollowState {
     | 'TOO_MANY_FOLLOWERS'
     | 'OTHER_VERSION'
     | null;
-  /** How much of a whole copy has come, about, from 0 to 1; null: none is being received. */
+  /** The part of a whole copy that was received, roughly, from 0 to 1; null if no copy is being received. */
   readonly progress: number | null;
-  /** How many calls the server has not answered. */
+  /** The number of calls that the server has not answered. */
   readonly pending: number;
-  /** When the server was last heard of with something new, in milliseconds; null: not since the worker started. */
+  /** The time of the last update from the server, in milliseconds; null if there was none since the worker started. */
   readonly lastSyncAtMs: number | null;
-  /** How many refused calls nobody has dismissed. */
+  /** The number of refused calls that the app has not dismissed. */
   readonly refused: number;
 }
 
-/** A call that the server has refused, after it was forecast. */
+/** A call that the server has refused after its effect was already shown locally. */
 export interface FollowRefusal {
   readonly n: number;
   readonly method: string;
@@ -40,15 +40,15 @@ export interface FollowRefusal {
   readonly reason: unknown;
 }
 
-/** The state of an object that follows another one, kept up to date while somebody listens to `change`. */
+/** The state of an object that follows another one. It is kept up to date while `change` has a listener. */
 export interface FollowedStatus extends EventTarget, FollowState {
-  /** Asks for the state now. */
+  /** Reads the current state. */
   read(): Promise<FollowState>;
-  /** The refused calls that nobody has dismissed, the oldest first. */
+  /** Lists the refused calls that were not dismissed, the oldest first. */
   refusals(): Promise<readonly FollowRefusal[]>;
-  /** The app has shown a refusal: it is forgotten. */
+  /** Removes a refusal from the list, once the app has shown it. */
   dismiss(refusal: Pick<FollowRefusal, 'n'>): Promise<void>;
-  /** Makes the refused call again, as a new call, and forgets the refusal. */
+  /** Repeats the refused call as a new call, and removes the refusal. */
   retry(refusal: Pick<FollowRefusal, 'n'>): Promise<void>;
   /**
    * Removes the copy with its calls, for a sign-out; the next use begins with a new copy. Returns what was lost: calls that the
@@ -57,10 +57,10 @@ export interface FollowedStatus extends EventTarget, FollowState {
   forget(): Promise<readonly FollowRefusal[]>;
 }
 
-/** Marks a class that `followable` has made, whose objects have followers. A symbol of all builds of this package. */
+/** Marks a class that `followable` has made, whose objects can be followed. All builds of this package share the symbol. */
 export const FOLLOWABLE: unique symbol = Symbol.for('ctx-storage.followable') as never;
 
-/** Before anything is known. */
+/** The initial state, until the object's first answer arrives. */
 export const UNKNOWN_FOLLOW_STATE: FollowState = {
   state: 'offline',
   reason: null,

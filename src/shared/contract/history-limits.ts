@@ -1,27 +1,25 @@
-// How much history an object keeps: the option `history`, checked once where it is given.
-//
-// Pure.
+// Defines the option `history`, which limits the history that objects keep, and checks it.
 
 import { storageError } from './errors.ts';
 import { HISTORY_BYTES, RECOVERY_WINDOW_DAYS } from './limits.ts';
 
 /** How much history each object keeps. Whichever bound is reached first discards the oldest part. */
 export interface HistoryLimits {
-  /** For how many days, at most 30; fractions count. @default 30 */
+  /** The number of days, at most 30. Fractions are allowed. @default 30 */
   readonly days?: number;
   /**
-   * Bytes that the log may take on the disk, besides the segment that is being written; `Infinity`: no bound.
+   * The most bytes of the log on disk, without the segment that is being written. `Infinity` means no limit.
    * @default 256 MiB, or the size of the object's database if that is larger
    */
   readonly bytes?: number;
   /**
-   * Keeps of each object, after a day, the last state of each minute, and after a week that of each hour; earlier where
-   * the bytes would not suffice otherwise. Others are BOOKMARK_UNAVAILABLE then. @default false
+   * Thins old history: after a day, only the last state of each minute is kept, and after a week that of each hour; earlier
+   * if the bytes would not suffice otherwise. Other bookmarks are BOOKMARK_UNAVAILABLE then. @default false
    */
   readonly thin?: boolean;
 }
 
-/** The bytes of history that an object with a database of this size keeps. */
+/** Returns the bytes of history that an object with a database of this size keeps. */
 export function historyBytes({ bytes }: HistoryLimits, databaseBytes: number): number {
   return bytes ?? Math.max(HISTORY_BYTES, databaseBytes);
 }
@@ -39,7 +37,7 @@ export function checkHistoryLimits(operation: string, given: unknown): HistoryLi
   };
 }
 
-/** The mistake in an option `history`, in words; null: there is none. */
+/** Describes the mistake in an option `history`; null if there is none. */
 export function historyFault(given: unknown): string | null {
   if (typeof given !== 'object' || given === null) {
     return `history is an object, such as { days: 7, bytes: 64e6 }, not ${given === null ? 'null' : typeof given}.`;

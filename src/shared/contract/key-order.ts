@@ -1,7 +1,7 @@
-// The order of keys: by the bytes of their UTF-8 encoding, which is SQLite's BINARY collation. It
-// differs from JavaScript's own order of strings where surrogates meet U+E000..U+FFFF.
+// Compares keys by the bytes of their UTF-8 encoding, which is SQLite's BINARY collation. This differs from JavaScript's
+// order of strings if a surrogate is compared with a character from U+E000 to U+FFFF.
 
-/** Negative, zero or positive as `a` sorts before, with or after `b`. */
+/** Returns a negative number, zero or a positive number if `a` sorts before, with or after `b`. */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -12,7 +12,7 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** The same for encoded keys. */
+/** Compares encoded keys, with the same results as `compareKeys`. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -21,7 +21,7 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-// Surrogates encode code points above U+FFFF, so in UTF-8 they sort after all other units.
+// Ranks a UTF-16 unit. Surrogates encode code points above U+FFFF, so in UTF-8 they sort after all other units.
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -1,18 +1,18 @@
-// Which keys a list visits: the options a caller writes, compiled into one half-open range.
+// Converts the options of `list` into one half-open range of keys.
 //
-// Bounds are bytes of UTF-8, because keys are in that order and because the bound after a prefix may
-// be invalid text.
+// Bounds are bytes of UTF-8, because keys are sorted by these bytes, and because the bound after a prefix may be invalid as
+// text.
 
 import { compareBytes } from './key-order.ts';
 import { encodeText } from './utf8.ts';
 
-/** Keys in `start <= key < end`, at most `limit` of them. */
+/** The range of keys with `start <= key < end`, of which at most `limit` are listed. */
 export interface KeyRange {
   readonly start: Uint8Array;
-  /** Null: no upper bound. */
+  /** The first key after the range; null if there is no upper bound. */
   readonly end: Uint8Array | null;
   readonly reverse: boolean;
-  /** Null: no limit. */
+  /** The most keys to list; null if there is no limit. */
   readonly limit: number | null;
 }
 
@@ -28,10 +28,10 @@ export interface ConvertedListOptions {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** The range of converted options. */
+/** Computes the range of converted options. */
 export function compileRange(options: ConvertedListOptions): KeyRange {
   let start = options.start === undefined ? NO_BYTES : encodeText(options.start);
-  // The least key after `startAfter` is the same key with a NUL byte behind it.
+  // The smallest key after `startAfter` is `startAfter` followed by a NUL byte.
   if (options.startAfter !== undefined) start = encodeText(`${options.startAfter}\0`);
   let end = options.end === undefined ? null : encodeText(options.end);
 
@@ -44,12 +44,12 @@ export function compileRange(options: ConvertedListOptions): KeyRange {
   return { start, end, reverse: options.reverse, limit: options.limit ?? null };
 }
 
-/** True when no key can be in the range. */
+/** Returns true if no key can be in the range. */
 export function isEmptyRange({ start, end }: KeyRange): boolean {
   return end !== null && compareBytes(start, end) >= 0;
 }
 
-// The least byte string after all with this prefix. Does not overflow: UTF-8 has no 0xFF.
+// Returns the smallest byte string after all those with this prefix. It cannot overflow, because UTF-8 has no byte 0xFF.
 function successor(prefix: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(prefix);
   bytes[bytes.length - 1]! += 1;

@@ -1,10 +1,10 @@
-// The end of a file of SQL statements: `exec` takes a comment after the last statement for a statement that is missing.
+// Removes comments at the end of a file of SQL statements, which `exec` would treat as an empty last statement.
 
-/** Texts in quotes, comments, white space, words, and single characters. What is not closed goes on to the end. */
+/** Matches one token: quoted text, a comment, white space, a word or a character. Unclosed text reaches to the end. */
 const PARTS =
   /'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?|\s+|[^\s'"`[/;-]+|./gs;
 
-/** The text up to the end of its last statement; empty if it has comments only. */
+/** Returns the text up to the end of its last statement; empty if it contains only comments. */
 export function withoutLastComments(sql: string): string {
   let end = 0;
   for (const { 0: part, index } of sql.matchAll(PARTS)) {

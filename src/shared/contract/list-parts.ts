@@ -1,16 +1,16 @@
-// Lists of objects, gathered part by part: a message has a bound, however many objects there are.
+// Lists objects with several requests, because one message can only contain a limited number of them.
 
 import { storageError } from './errors.ts';
 import { LISTED_OBJECTS_MAX } from './limits.ts';
 import type { ListObjectsOptions } from './object-management.ts';
 
-/** The objects of a class after an id, at most `limit` of them. */
+/** A request for the objects of a class whose ids come after one id, at most `limit` of them. */
 export interface ListPart {
   readonly after: string | null;
   readonly limit: number;
 }
 
-/** Asks for part after part, until there are no more objects or the limit is reached. @throws INVALID_ARGUMENT */
+/** Sends requests until all objects are listed or the limit is reached. @throws INVALID_ARGUMENT */
 export async function listParts<T>(
   options: ListObjectsOptions | undefined,
   ask: (part: ListPart) => Promise<T[]>,

@@ -1,4 +1,4 @@
-// What `ctx-storage log` reports about the log of an object: the engine makes it, the command line prints it.
+// Defines the report of `ctx-storage log` about the log of an object, which the engine makes and the command line prints.
 
 import type { CommitAuthor } from './storage.ts';
 
@@ -9,31 +9,31 @@ export interface ReportedRecord {
   readonly sequence: number;
   readonly timeMs: number;
   readonly sizeBytes: number;
-  /** How many pages it changes. */
+  /** The number of pages that the record changes. */
   readonly pages: number;
-  /** Who made it, or requested the restore of a marker. */
+  /** The author of the commit, or of the requested restore if the record is a marker. */
   readonly by?: CommitAuthor;
 }
 
 export interface ReportedSegment {
   readonly name: string;
   readonly sizeBytes: number;
-  /** Empty: it was pruned on a full disk. */
+  /** True if the segment was emptied, because the disk was full. */
   readonly isEmpty: boolean;
   readonly records: readonly ReportedRecord[];
-  /** Where its last intact record ends. */
+  /** The position at which the segment's last intact record ends. */
   readonly end: number;
 }
 
-/** What the next opening does. */
+/** The steps of the next opening of the object. */
 export interface ReportedOpening {
-  /** Commits that are redone, because the main file does not contain them yet. */
+  /** The number of commits that are redone, because the main file does not contain them yet. */
   readonly redone: number;
   readonly sequence: number;
   readonly timeMs: number;
   readonly bookmark: string;
   readonly pageCount: number;
-  /** A restore that is pending: its last kept commit, and the reason it is refused; null if it is made. */
+  /** The pending restore: the last commit that it keeps, and why it is refused (null if it will be made). */
   readonly restore: { readonly sequence: number; readonly refused: string | null } | null;
 }
 
@@ -50,6 +50,6 @@ export interface LogReport {
   readonly oldestMs: number | null;
   /** Null if the files are too damaged to be opened. */
   readonly opening: ReportedOpening | null;
-  /** One line for each damage. Empty: the files are sound. */
+  /** One line for each damage; empty if the files are sound. */
   readonly damage: readonly string[];
 }

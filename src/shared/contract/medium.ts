@@ -1,20 +1,20 @@
-// The media on which a browser's worker keeps files, by their names.
+// Names the media on which a browser's worker can store files.
 
 /**
  * - `opfs`: the origin private file system, through synchronous access handles.
  * - `indexeddb`: IndexedDB, for browsers without such handles; the files of an object in use lie in memory.
- * - `memory`: nothing is kept. Its data ends with the worker that leads.
+ * - `memory`: nothing is persisted. The data is lost when the leading worker ends.
  */
 export type StorageMedium = 'opfs' | 'indexeddb' | 'memory';
 
 export const STORAGE_MEDIA: readonly StorageMedium[] = ['opfs', 'indexeddb', 'memory'];
 
-/** True if a page that asks for a medium (null: for any that keeps data) may use a worker on another. */
+/** Returns true if a page that wants one medium (null: any persistent one) may use a worker with the offered one. */
 export function acceptsMedium(wanted: StorageMedium | null, offered: StorageMedium): boolean {
   return wanted === null ? offered !== 'memory' : offered === wanted;
 }
 
-/** The medium in a message of any version; the versions that did not say knew only one. */
+/** Reads the medium from a message of any version. Old versions, which had only one medium, did not send it. */
 export function mediumIn(value: unknown): StorageMedium {
   return STORAGE_MEDIA.find((medium) => medium === value) ?? 'opfs';
 }

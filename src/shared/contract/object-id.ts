@@ -1,8 +1,8 @@
-// The id of an object: 64 hexadecimal digits, derived from its name or random, for one namespace.
+// Makes ids of objects: 64 hexadecimal digits, derived from a name or random, for one namespace.
 //
 // Ids are derived as on workerd, so a class with the same unique key has the same ids there, and a
-// database file keeps its name when it moves. The second half is a code over the first with the
-// namespace's key, so that an id of another namespace is recognized.
+// database file keeps its name when it moves. The second half authenticates the first half with the namespace's key, so
+// that an id of another namespace is recognized.
 //
 // Invariant: everything here is synchronous, as `idFromName` must be; page and worker get the same
 // ids.
@@ -18,35 +18,35 @@ const HALF_BYTES = 16;
 
 /** Identifies an object of a host. */
 export interface ObjectAddress {
-  /** Null for an object of `openStorage`, which has no class. */
+  /** The class; null for an object of `openStorage`. */
   readonly className: string | null;
   readonly id: DurableObjectId;
-  /** Of a branch of this object, the way to it: the branch of the object, the branch of that one, and so on. */
+  /** The ids that lead to a branch: the branch of the object, the branch of that branch, and so on. */
   readonly branch?: readonly string[];
-  /** Of a facet of this object, the way to it: a digest of each facet's name. */
+  /** The digests of the facets' names that lead to a facet. */
   readonly facet?: readonly string[];
 }
 
-/** A name for the object that is safe on every file system, and unique in a host. */
+/** Makes a key for the object that is a valid name on every file system, and unique in a host. */
 export function addressKey({ className, id, branch = [], facet = [] }: ObjectAddress): string {
   const own = className === null ? id.toString() : `${className}.${id}`;
   return [[own, ...branch].join(BRANCH_MARK), ...facet].join('.');
 }
 
-/** Before the id of a branch, in keys. */
+/** Precedes the id of a branch in keys. */
 const BRANCH_MARK = '~';
 
-/** The key of a branch of the object, or branch, with this key. */
+/** Makes the key of a branch of the object or branch with the key `origin`. */
 export function branchKey(origin: string, id: string): string {
   return `${origin}${BRANCH_MARK}${id}`;
 }
 
-/** The address of a branch of an object, or of another branch. */
+/** Makes the address of a branch of an object or of another branch. */
 export function branchAddress(origin: ObjectAddress, id: string): ObjectAddress {
   return { ...origin, branch: [...(origin.branch ?? []), id] };
 }
 
-/** The object, or branch, that a branch was forked from, and its id there; null: it is not a branch. */
+/** Returns the object or branch that a branch was forked from, and the branch's id there; null if it is not a branch. */
 export function branchOrigin(address: ObjectAddress): { origin: ObjectAddress; id: string } | null {
   const { branch = [], ...root } = address;
   const id = branch.at(-1);
@@ -54,12 +54,12 @@ export function branchOrigin(address: ObjectAddress): { origin: ObjectAddress; i
   return { origin: branch.length === 1 ? root : { ...root, branch: branch.slice(0, -1) }, id };
 }
 
-/** True for the key of a facet, however deep, of the object or facet with the other key. */
+/** Returns true if `key` is that of a facet, however deep, of the object or facet with the other key. */
 export function isBelow(key: string, other: string): boolean {
   return key.startsWith(`${other}.`);
 }
 
-/** The address of a facet of an object, or of another facet. */
+/** Makes the address of a facet of an object or of another facet. */
 export function facetAddress(parent: ObjectAddress, name: string): ObjectAddress {
   const digest = bytesToHex(sha256(encodeText(name)).slice(0, HALF_BYTES));
   return { ...parent, facet: [...(parent.facet ?? []), digest] };
@@ -67,7 +67,7 @@ export function facetAddress(parent: ObjectAddress, name: string): ObjectAddress
 
 export class DurableObjectId {
   /**
-   * The name it was derived from; undefined for other ids, and for names of more than 1,024 bytes.
+   * The name that the id was derived from; undefined for other ids, and for names of more than 1,024 bytes.
    */
   declare readonly name?: string;
   declare readonly jurisdiction?: string;
@@ -83,12 +83,12 @@ export class DurableObjectId {
     return this.#hex;
   }
 
-  /** True for an id of the same object, whether or not both know its name. @throws INVALID_ARGUMENT */
+  /** Returns true for an id of the same object, even if only one of them knows its name. @throws INVALID_ARGUMENT */
   equals(other: DurableObjectId): boolean {
     if (typeof other === 'object' && other !== null && #hex in other) {
       return other.#hex === this.#hex;
     }
-    // Begins with workerd's words.
+    // The message begins as in workerd.
     throw storageError(
       'INVALID_ARGUMENT',
       "Failed to execute 'equals' on 'DurableObjectId': parameter 1 is not of type 'DurableObjectId'. Make one of a " +
@@ -111,7 +111,7 @@ export class ObjectIdFactory {
     this.#randomBytes = randomBytes;
   }
 
-  /** The same name always has the same id. @throws INVALID_ARGUMENT for a lone surrogate */
+  /** Derives the id of a name. The same name always has the same id. @throws INVALID_ARGUMENT for a lone surrogate */
   fromName(name: string, jurisdiction?: string): DurableObjectId {
     const bytes = nameBytes(name);
     const base = hmac(sha256, this.#key, bytes).slice(0, HALF_BYTES);
@@ -148,13 +148,13 @@ export class ObjectIdFactory {
   }
 }
 
-/** The id of an object of `openStorage`. @throws INVALID_ARGUMENT for a lone surrogate */
+/** Derives the id of an object of `openStorage`. @throws INVALID_ARGUMENT for a lone surrogate */
 export function idOfStorage(name: string): DurableObjectId {
   return new DurableObjectId(bytesToHex(sha256(nameBytes(name))), name);
 }
 
 /**
- * UTF-8 would replace every lone surrogate by U+FFFD, so different names would share one object.
+ * Encodes a name. Lone surrogates are refused: UTF-8 replaces each by U+FFFD, so different names would share one object.
  */
 function nameBytes(name: string): Uint8Array {
   if (name.isWellFormed()) return utf8ToBytes(name);

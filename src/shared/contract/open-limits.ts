@@ -1,11 +1,9 @@
-// Limits that a page may set for the worker of its storage: the option `limits` of `openStorage`.
-//
-// Pure.
+// Defines the option `limits` of `openStorage`, by which a page limits the worker of its storage, and checks it.
 
 import { storageError } from './errors.ts';
 
 export interface OpenLimits {
-  /** Longest time that the checks of an imported file may take in total, in milliseconds. @default 10,000 */
+  /** The longest time that all checks of an imported file may take together, in milliseconds. @default 10,000 */
   readonly importMs?: number;
 }
 

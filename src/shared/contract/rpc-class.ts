@@ -1,15 +1,15 @@
-// Which objects may be called: those whose class extends DurableObject or WorkerEntrypoint, as in workerd.
-// Of any other class only the handlers are public.
+// Marks the classes whose methods may be called: those that extend DurableObject or WorkerEntrypoint, as in workerd. For
+// any other class, only the handlers are public.
 //
-// Known by a mark instead of the class itself: user code may be bundled apart from its host.
+// A symbol on the prototype marks them instead of `instanceof`, because user code may be bundled separately from its host.
 
-/** On the prototype of DurableObject. */
+/** Marks the prototype of DurableObject. */
 export const CALLABLE: unique symbol = Symbol.for('ctx-storage.callable') as never;
 
-/** On the prototypes of WorkerEntrypoint and WorkflowEntrypoint: which of both. */
+/** Marks the prototypes of WorkerEntrypoint ('worker') and WorkflowEntrypoint ('workflow'). */
 export const ENTRYPOINT: unique symbol = Symbol.for('ctx-storage.entrypoint') as never;
 
-/** @throws TypeError when the class of the object does not extend DurableObject */
+/** Checks that methods of the object may be called. @throws TypeError if its class does not extend DurableObject */
 export function mustBeCallable(object: object): void {
   if (CALLABLE in object || ENTRYPOINT in object) return;
   throw new TypeError(

@@ -1,12 +1,12 @@
-// A class whose instances are passed by reference: the other side gets a stub that calls methods.
+// Defines the base class of values that calls pass by reference: the other side gets a stub that calls their methods.
 
 declare const RPC_TARGET: unique symbol;
 
 /**
- * Base of targets that a call passes by reference: its prototype's methods and getters can be called
- * from the other side, its own properties cannot.
+ * The base class of values that a call passes by reference. The other side can call methods and getters of the prototype,
+ * but cannot reach own properties.
  */
 export class RpcTarget {
-  /** For types only: tells a target from an object that happens to have the same methods. */
+  /** Exists for types only. It distinguishes a target from an object that happens to have the same methods. */
   declare readonly [RPC_TARGET]: never;
 }

@@ -1,27 +1,27 @@
-// Entry points as types: `ctx` as their code has it, and their stubs.
+// Defines the types of entry points: the `ctx` of their code, and their stubs.
 
 import type { Brand, Callable, ObjectResponse } from './object.ts';
 
-/** `ctx` of an entry point, made for each event. */
+/** The `ctx` of an entry point. Each event gets a new one. */
 export interface ExecutionContext<Props = unknown> {
-  /** The props with which the entry point was called or bound; else an empty object. */
+  /** The props with which the entry point was bound or exported; an empty object without props. */
   readonly props: Props;
   /** The entry points and classes of the worker, by name. */
   // biome-ignore lint/suspicious/noExplicitAny: an export may have any members
   readonly exports: Readonly<Record<string, any>>;
-  /** The event goes on until the promise settles. A rejection is reported. */
+  /** Prolongs the event until the promise settles. A rejection is reported. */
   waitUntil(work: Promise<unknown>): void;
-  /** If the handler throws, the request goes to the network instead. */
+  /** Makes the request go to the network if the handler throws. */
   passThroughOnException(): void;
 }
 
-/** An entry point as its callers have it; a call constructs its class again. */
+/** The stub of an entry point. Each call constructs the entry point's class anew. */
 export type ServiceStub<T extends object = object> = Callable<T, ServiceMember> & {
   /** Delivers the request to `fetch` of the entry point. Bodies are streamed both ways. */
   fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse>;
 };
 
-/** An entry point from outside of the worker: its events can be sent, too. */
+/** The stub of an entry point for code outside of the worker, which can also send events. */
 export type EntryHandle<T extends object = object> = ServiceStub<T> & {
   /** Runs `scheduled`, and waits for its `waitUntil`. */
   scheduled(event?: ScheduledEvent): Promise<ScheduledResult>;
@@ -45,7 +45,7 @@ export interface ScheduledEvent {
 export interface ScheduledResult {
   /** `exception`: the handler, or a promise of its `waitUntil`, has failed; the error is reported. */
   readonly outcome: 'ok' | 'exception';
-  /** The handler has called `noRetry()`. */
+  /** True if the handler has called `noRetry()`. */
   readonly noRetry: boolean;
 }
 
@@ -53,28 +53,28 @@ export interface QueueMessage {
   readonly id: string;
   readonly timestamp: Date;
   readonly body: unknown;
-  /** How often it was delivered, this time included. @default 1 */
+  /** The number of deliveries, including this one. @default 1 */
   readonly attempts?: number;
 }
 
-/** The messages of a queue that wait. */
+/** The number and size of the waiting messages of a queue. */
 export interface QueueMetrics {
   readonly backlogCount: number;
   readonly backlogBytes: number;
   readonly oldestMessageTimestamp: Date | undefined;
 }
 
-/** Of a batch: the queue without it. @default an empty queue */
+/** The metadata of a batch: the queue without this batch. @default an empty queue */
 export interface QueueMetadata {
   readonly metrics: QueueMetrics;
 }
 
-/** The decisions of a consumer. */
+/** The consumer's decisions about the messages of a batch. */
 export interface QueueResult {
   readonly outcome: 'ok' | 'exception';
   readonly ackAll: boolean;
   readonly retryBatch: { readonly retry: boolean; readonly delaySeconds?: number };
-  /** Ids of acknowledged messages. */
+  /** The ids of acknowledged messages. */
   readonly explicitAcks: readonly string[];
   readonly retryMessages: readonly { readonly msgId: string; readonly delaySeconds?: number }[];
 }

@@ -1,6 +1,5 @@
-// Classes as source: a page's arguments of `connectSource`, and its notices of the running code.
-//
-// Does not know how modules are linked and loaded.
+// Defines and checks the arguments of `connectSource`, which runs classes given as source code, and the console entries that
+// this code sends to the page.
 
 import { storageError } from './errors.ts';
 
@@ -76,7 +75,7 @@ function isModulePath(path: string): boolean {
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
 
-/** The file that a module means by a relative specifier; undefined when there is none. */
+/** Returns the path of the file that a relative specifier in a module refers to; undefined if there is none. */
 export function resolveModule(
   files: SourceFiles,
   from: string,

@@ -1,16 +1,16 @@
-// How many bytes a stream will give, for streams that promise a number. A body made of such a stream
-// travels with its length.
+// Records the number of bytes that a stream will give, if it promises one. A body made of such a stream is sent with its
+// length.
 //
-// Noted on the stream, because bindings are bundled apart from the host.
+// The number is a property of the stream, because bindings are bundled separately from the host.
 
 const LENGTH: unique symbol = Symbol.for('ctx-storage.stream-length') as never;
 
-/** Notes how many bytes the stream gives before it ends. */
+/** Records the number of bytes that the stream gives before it ends. */
 export function noteLength(stream: ReadableStream, byteCount: number): void {
   Object.defineProperty(stream, LENGTH, { value: byteCount, configurable: true });
 }
 
-/** Undefined for a stream that ends at any time. */
+/** Returns the recorded number of bytes; undefined for a stream of unknown length. */
 export function notedLength(stream: ReadableStream): number | undefined {
   return (stream as { readonly [LENGTH]?: number })[LENGTH];
 }

@@ -1,9 +1,9 @@
-// Text as bytes: UTF-8, with a lone surrogate as three bytes (WTF-8), as workerd stores it.
-// TextEncoder would replace lone surrogates, so different keys would become the same.
+// Encodes text as UTF-8, with a lone surrogate as three bytes (WTF-8), as workerd stores it. TextEncoder would replace lone
+// surrogates, so that different keys would become equal.
 
 const encoder = new TextEncoder();
 
-/** Length of the text in bytes of UTF-8; a lone surrogate counts three, as it is stored. */
+/** Returns the number of bytes that the text takes in storage. A lone surrogate takes three. */
 export function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -19,7 +19,7 @@ export function utf8Bytes(text: string): number {
   return bytes;
 }
 
-/** The bytes of the text. */
+/** Encodes the text as it is stored. */
 export function encodeText(text: string): Uint8Array<ArrayBuffer> {
   if (text.isWellFormed()) return encoder.encode(text);
   const bytes = new Uint8Array(utf8Bytes(text));
@@ -27,7 +27,7 @@ export function encodeText(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Writes the text with lone surrogates as three bytes each; returns the bytes written. */
+/** Writes the text into `target`, with lone surrogates as three bytes each. Returns the number of bytes written. */
 export function writeWtf8(text: string, target: Uint8Array): number {
   let at = 0;
   for (const character of text) {

@@ -1,4 +1,4 @@
-// The page's messages to its worker about SQLite's WebAssembly, before and after it has loaded it.
+// Defines the messages by which a page gives its worker the WebAssembly module of SQLite.
 
 /**
  * Sent twice: without `module` when the page begins to load the file, then with it. A worker that hears neither loads
@@ -7,6 +7,6 @@
 export interface WasmMessage {
   readonly type: 'wasm';
   readonly url: string;
-  /** Null: the page could not load or compile it, or another worker leads. */
+  /** The compiled module; null if the page could not load or compile it, or if another worker leads. */
   readonly module?: WebAssembly.Module | null;
 }

@@ -1,16 +1,16 @@
-// Tells of every commit of an object, of whichever tab, as soon as it is durable.
+// Calls back after every commit of an object, whichever tab made it, as soon as the commit is durable.
 
 import { addressOf } from '../calls/stubs/known-stubs.ts';
 import { storageError } from '../contract/errors.ts';
 import type { StorageHandle } from '../contract/storage.ts';
 
 /**
- * A live query that depends on a counter of the connection runs after every commit, and after a reset or a
- * restore; a random number differs each time, so each run is told.
+ * A live query that runs after every commit, reset and restore, because it reads a counter of the SQLite connection. The
+ * random number makes each result differ from the last one, so that subscribers get all of them.
  */
 const EVERY_COMMIT = 'SELECT total_changes(), random()';
 
-/** Of a stub, every name is callable. @throws INVALID_ARGUMENT */
+/** Checks that a value is a handle. A stub is refused by its address, because it seems to have every name. @throws INVALID_ARGUMENT */
 export function mustBeHandle(caller: string, value: unknown): void {
   if (typeof value === 'object' && value !== null && 'history' in value && !addressOf(value)) {
     return;
@@ -20,8 +20,8 @@ export function mustBeHandle(caller: string, value: unknown): void {
 }
 
 /**
- * Calls back now, and after each commit. `onError` is told why none are heard; they are again once that is over. The
- * read is private: its result names no data, so none is kept for the next visit, and none of an earlier one is shown.
+ * Calls `onCommit` now, and after each commit. `onError` gets the reason when commits cannot be observed; calls resume
+ * once they can be again. The read is private: its result is not stored in the browser for the page's next visit.
  */
 export function followCommits(
   storage: Pick<StorageHandle, 'sql'>,
@@ -40,14 +40,14 @@ export function followCommits(
 }
 
 export interface CommitReading {
-  /** Reads something of the object. Its errors are told to `onError`, unless the reading is over. */
+  /** Reads something of the object. `onError` gets its errors, until the caller stops the readings. */
   readonly read: (isOver: () => boolean) => Promise<void>;
   readonly onError: (error: unknown) => void;
-  /** Follows each reading: an object may be busy. */
+  /** Waits after each reading, so that an object with many commits is not read all the time. */
   readonly pause: () => Promise<void>;
 }
 
-/** Reads now, and again after commits, one reading at a time. The last commit is never missed. */
+/** Reads now, and again after commits, one reading at a time. A reading always follows the last commit. */
 export function readAfterCommits(
   storage: Pick<StorageHandle, 'sql'>,
   { read, onError, pause }: CommitReading,

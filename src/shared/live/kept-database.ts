@@ -1,29 +1,27 @@
-// Where results of live reads are kept for a page's next visit: one IndexedDB database of the site, written by the
-// workers that lead and read by pages before a worker is there.
+// Stores results of live reads for a page's next visit, in one IndexedDB database per site. The leading workers write it,
+// and pages read it before a worker has started.
 //
-// Invariant: a result is found only by everything it depends on: the format, the directory, the object, the user, and
-// the read. Its database has one version for good, so that no build of this package locks another one out; the first
-// part of the key says how the rest is written.
-//
-// Does not know live reads, and not when a result is old.
+// Invariant: the key of a result contains all that it depends on: format, directory, object, user, and read. The
+// version of the IndexedDB database never changes, so that no build of this package locks another one out; the first part
+// of each key is the version of the format instead.
 
-/** Results that another version of this package wrote in another form are neither found nor changed, until they are old. */
+/** The version of the stored format. Results with another version are not read, and deleted only when they are too old. */
 const KEPT_FORMAT = 1;
 
 const DATABASE = 'ctx-storage-kept';
 const RESULTS = 'results';
-const FACTS = 'facts';
+const METADATA = 'facts';
 
-/** A result that was kept longer ago is not shown: as long as an object's history goes back. */
+/** The age at which a result is deleted: 30 days, like the default length of an object's history. */
 export const KEPT_MS_MAX = 30 * 24 * 60 * 60 * 1000;
 
-/** Characters of a read that is kept; bindings may be large. */
+/** The most characters of a read's description. The results of longer reads (with large bindings) are not stored. */
 export const KEPT_READ_MAX = 8192;
 
-/** Bytes of a result that is kept. */
+/** The most bytes of a stored result. */
 export const KEPT_RESULT_BYTES_MAX = 512 * 1024;
 
-/** Of all directories of the site. */
+/** The most results, and their most bytes, of all directories of the site together. */
 export const KEPT_RESULTS_MAX = 100;
 export const KEPT_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -35,12 +33,12 @@ export type KeptKey = readonly [
   read: string,
 ];
 
-/** What is known of a result without loading it. */
-interface Fact {
+/** The metadata of a result, which can be read without loading the result. */
+interface Metadata {
   readonly bytes: number;
-  /** When it was kept last, in milliseconds since the epoch. */
+  /** The time when the result was stored, in milliseconds since the epoch. */
   readonly keptMs: number;
-  /** Of the object when it was read: SQLite's number, which each change of the schema increases. */
+  /** SQLite's schema version of the object at the time of the read. Each change of the schema increases it. */
   readonly schema: number;
 }
 
@@ -49,36 +47,36 @@ export interface KeptResult {
   readonly keptMs: number;
 }
 
-/** A result to be kept in place of the one before; without bytes, none is. */
+/** A result that replaces the stored one. If `bytes` is null, the stored one is deleted. */
 export interface KeptChange {
   readonly key: KeptKey;
   readonly bytes: Uint8Array | null;
   readonly keptMs: number;
-  /** Null: unknown, because the read has failed. */
+  /** The schema version; null if it is unknown, because the read has failed. */
   readonly schema: number | null;
 }
 
-/** `user`: undefined: the app does not say who is signed in. */
+/** Makes the key of a result. `user` is undefined if the app does not say who is signed in. */
 export function keptKey(
   directory: string,
   object: string,
   user: string | undefined,
   read: string,
 ): KeptKey {
-  // A user without a name is not nobody.
+  // The prefix distinguishes a user with an empty name from no user.
   return [KEPT_FORMAT, directory, object, user === undefined ? '' : `=${user}`, read];
 }
 
-/** Which results are meant: those of a directory, of one of its objects, or of a user of the object. */
+/** Makes the range of the keys of a directory, or of one of its objects. */
 export function keptBelow(directory: string, object?: string): IDBKeyRange {
   const start = [KEPT_FORMAT, directory, ...(object === undefined ? [] : [object])];
   return IDBKeyRange.bound(start, [...start, []]);
 }
 
-/** One connection. It ends by itself when somebody deletes the database, so that the deletion does not wait. */
+/** One connection to the database. It closes itself when the database is being deleted, so that it does not block that. */
 export class KeptDatabase {
   readonly #database: IDBDatabase;
-  /** True when it cannot be used any more; another one can be opened. */
+  /** True if this connection can no longer be used. Another one can be opened. */
   isClosed = false;
 
   private constructor(database: IDBDatabase) {
@@ -90,18 +88,18 @@ export class KeptDatabase {
   }
 
   /**
-   * Opens the database; without `isMade`, null if there is none.
+   * Opens the database. Creates it if `mayCreate` is true; otherwise, returns null if it does not exist.
    *
-   * @throws DOMException, as the browser gives it: of a database that is blocked, full or newer
+   * @throws DOMException from the browser, for a database that is blocked, full or newer
    */
-  static open(factory: IDBFactory, isMade: boolean): Promise<KeptDatabase | null> {
+  static open(factory: IDBFactory, mayCreate: boolean): Promise<KeptDatabase | null> {
     return new Promise((resolve, reject) => {
       const opening = factory.open(DATABASE, 1);
       let isMissing = false;
       opening.onupgradeneeded = () => {
-        if (isMade) {
+        if (mayCreate) {
           opening.result.createObjectStore(RESULTS);
-          opening.result.createObjectStore(FACTS);
+          opening.result.createObjectStore(METADATA);
         } else {
           isMissing = true;
           opening.transaction!.abort();
@@ -116,7 +114,7 @@ export class KeptDatabase {
     });
   }
 
-  /** The result of this key. @throws DOMException */
+  /** Reads the result with this key. @throws DOMException */
   async find(key: KeptKey): Promise<KeptResult | undefined> {
     const transaction = this.#database.transaction(RESULTS);
     const request = transaction.objectStore(RESULTS).get(key as unknown as IDBValidKey);
@@ -125,27 +123,27 @@ export class KeptDatabase {
   }
 
   /**
-   * Keeps the changes, in order, and deletes what the bounds exclude, the least recently kept first. With a result of
-   * another schema, all results of its object before it are deleted. @throws DOMException
+   * Stores the changes, in order. A result with a new schema version deletes its object's earlier results. Then deletes
+   * the oldest results beyond the limits. @throws DOMException
    */
   async keep(changes: readonly KeptChange[], nowMs: number): Promise<void> {
-    const transaction = this.#database.transaction([RESULTS, FACTS], 'readwrite');
-    const facts = transaction.objectStore(FACTS);
+    const transaction = this.#database.transaction([RESULTS, METADATA], 'readwrite');
+    const facts = transaction.objectStore(METADATA);
     const results = transaction.objectStore(RESULTS);
     const keys = facts.getAllKeys();
     const all = facts.getAll();
     all.onsuccess = () => {
-      const known = new Map<string, readonly [KeptKey, Fact]>();
+      const metadataByKey = new Map<string, readonly [KeptKey, Metadata]>();
       for (const [i, key] of (keys.result as unknown as KeptKey[]).entries()) {
-        known.set(textOf(key), [key, all.result[i] as Fact]);
+        metadataByKey.set(keyText(key), [key, all.result[i] as Metadata]);
       }
       const forget = (key: KeptKey) => {
-        known.delete(textOf(key));
+        metadataByKey.delete(keyText(key));
         facts.delete(key as unknown as IDBValidKey);
         results.delete(key as unknown as IDBValidKey);
       };
       for (const { key, bytes, keptMs, schema } of changes) {
-        for (const [other, fact] of [...known.values()]) {
+        for (const [other, fact] of [...metadataByKey.values()]) {
           if (schema === null) break;
           if (isSameObject(other, key) && fact.schema !== schema) forget(other);
         }
@@ -153,27 +151,27 @@ export class KeptDatabase {
           forget(key);
           continue;
         }
-        const fact: Fact = { bytes: bytes.byteLength, keptMs, schema };
-        known.set(textOf(key), [key, fact]);
+        const fact: Metadata = { bytes: bytes.byteLength, keptMs, schema };
+        metadataByKey.set(keyText(key), [key, fact]);
         facts.put(fact, key as unknown as IDBValidKey);
         results.put({ bytes, keptMs } satisfies KeptResult, key as unknown as IDBValidKey);
       }
-      for (const key of excess([...known.values()], nowMs)) forget(key);
+      for (const key of excess([...metadataByKey.values()], nowMs)) forget(key);
     };
     await ended(transaction);
   }
 
-  /** Deletes results for good: also a loss of power does not bring them back. @throws DOMException */
+  /** Deletes results durably: they do not return after a loss of power. @throws DOMException */
   async drop(range: IDBKeyRange): Promise<void> {
-    const transaction = this.#changes();
-    for (const store of [RESULTS, FACTS]) transaction.objectStore(store).delete(range);
+    const transaction = this.#beginDurableWrite();
+    for (const store of [RESULTS, METADATA]) transaction.objectStore(store).delete(range);
     await ended(transaction);
   }
 
-  /** The same, of all users of the directory but this one. @throws DOMException */
+  /** Deletes, durably, the results of all users of the directory except this one. @throws DOMException */
   async dropOthers(directory: string, user: string | null): Promise<void> {
-    const transaction = this.#changes();
-    const facts = transaction.objectStore(FACTS);
+    const transaction = this.#beginDurableWrite();
+    const facts = transaction.objectStore(METADATA);
     const own = user === null ? null : keptKey(directory, '', user, '')[3];
     const keys = facts.getAllKeys(keptBelow(directory));
     keys.onsuccess = () => {
@@ -191,28 +189,31 @@ export class KeptDatabase {
     this.#database.close();
   }
 
-  #changes(): IDBTransaction {
-    return this.#database.transaction([RESULTS, FACTS], 'readwrite', { durability: 'strict' });
+  #beginDurableWrite(): IDBTransaction {
+    return this.#database.transaction([RESULTS, METADATA], 'readwrite', { durability: 'strict' });
   }
 }
 
-/** The keys that are too old, and those beyond the bounds of number and bytes. */
-export function excess(known: readonly (readonly [KeptKey, Fact])[], nowMs: number): KeptKey[] {
+/** Returns the keys of results that are too old, or beyond the limits of number and bytes. */
+export function excess(
+  metadataByKey: readonly (readonly [KeptKey, Metadata])[],
+  nowMs: number,
+): KeptKey[] {
   let count = 0;
   let bytes = 0;
-  const isExcluded = (fact: Fact) => {
+  const isExcluded = (fact: Metadata) => {
     count += 1;
     bytes += fact.bytes;
     const isOld = !(Math.abs(nowMs - fact.keptMs) <= KEPT_MS_MAX);
     return isOld || count > KEPT_RESULTS_MAX || bytes > KEPT_BYTES_MAX;
   };
-  return [...known]
+  return [...metadataByKey]
     .sort(([, one], [, other]) => other.keptMs - one.keptMs)
     .filter(([, fact]) => isExcluded(fact))
     .map(([key]) => key);
 }
 
-function textOf(key: KeptKey): string {
+function keyText(key: KeptKey): string {
   return JSON.stringify(key);
 }
 

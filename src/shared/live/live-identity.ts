@@ -1,5 +1,5 @@
-// Live values of an owner. Those whose reads have the same bytes are the same; calls of live methods, for stubs that
-// `live()` is given, are read again after every commit.
+// Gives live values an identity: two live values of the same owner whose reads serialize to the same bytes are equal. Also
+// makes the live calls of stubs for `live()`.
 
 import type { Path } from '../calls/stubs/invoke.ts';
 import type { CallLive } from '../calls/stubs/known-stubs.ts';
@@ -12,7 +12,7 @@ import { LiveValue } from './live-value.ts';
 import { type LivePeers, polledSource } from './polled-source.ts';
 
 /**
- * `owner` is an object that users may see; `read` is plain data that describes the read and the form of the result.
+ * Makes an identity. Users may see `owner`. `read` is plain data that describes the read and the form of its result.
  */
 export function liveIdentity(owner: object, read: unknown): LiveIdentity {
   return new ReadIdentity(owner, read);
@@ -28,14 +28,14 @@ class ReadIdentity implements LiveIdentity {
     this.#read = read;
   }
 
-  /** Made when it is asked for, because few ask. */
+  /** The bytes of the read, as a string. It is computed on first use, because few programs read it. */
   get key(): string {
     this.#key ??= Array.from(serialize(this.#read), (byte) => String.fromCharCode(byte)).join('');
     return this.#key;
   }
 }
 
-/** Who gives live values: they are the same only with the same signal. Gives nothing of itself away. */
+/** Makes owners for identities, one per signal, because live values with different signals differ. An owner is an empty object. */
 export class LiveOwner {
   readonly #own = {};
   readonly #bySignal = new WeakMap<AbortSignal, object>();
@@ -48,7 +48,7 @@ export class LiveOwner {
   }
 }
 
-/** Makes live calls of objects that these peers serve. */
+/** Returns a function that makes live calls of objects, which it reads from these peers. */
 export function liveCalls(
   peers: LivePeers,
 ): (address: WireAddress, signal?: AbortSignal) => CallLive {

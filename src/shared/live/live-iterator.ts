@@ -1,12 +1,12 @@
-// The values of a live read one after the other: the latest one at once, then each change. A value that
-// comes before the last one was taken replaces it.
+// Iterates over the values of a live read: first the latest one, then each change. If several changes come between two
+// calls of `next`, only the last value is returned.
 //
-// Invariant: the iterator listens from its first `next` to its end: an error, `return`, or the disposal of
-// the live value. After that it keeps nothing alive.
+// Invariant: the iterator is subscribed from its first `next` until an error, `return`, or the disposal of the live value.
+// After that it keeps nothing alive.
 
 import type { LiveState } from '../contract/live.ts';
 
-/** The part of a live value that is used. */
+/** The part of a live value that the iterator uses. */
 interface Watchable<T> {
   readonly getState: () => LiveState<T>;
   watch(watcher: {
@@ -28,7 +28,7 @@ const DONE = { done: true, value: undefined } as const;
 export class LiveIterator<T> implements AsyncIterableIterator<T> {
   readonly #live: Watchable<T>;
   readonly #waiting: Waiting<T>[] = [];
-  /** The step that `next` has not returned yet. */
+  /** The value or error that `next` has not returned yet. */
   #step: Step<T> | undefined;
   #stop: (() => void) | undefined;
   #isDone = false;

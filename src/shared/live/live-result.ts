@@ -1,4 +1,5 @@
-// A program's result of a live read: the same value as from the read that is not live.
+// Converts the arguments of live reads, and the bytes of a result to the value that the same read returns when it is not
+// live.
 
 import {
   checkArgumentCount,
@@ -14,15 +15,15 @@ import type { SqlRow, SqlStorageValue } from '../contract/storage.ts';
 import { deserialize } from '../values/decode.ts';
 import { decodeValue } from '../values/value.ts';
 
-/** A read, and how its result becomes the value. */
+/** A read, and the function that converts its result. */
 export interface LiveReading<Read extends StorageRead = StorageRead> {
   readonly read: Read;
-  /** The form of the value. Live values with equal read and form are the same. */
+  /** The form of the value. Live values with the same read and form are equal. */
   readonly form: 'value' | 'entries' | 'rows';
   readonly value: (bytes: Uint8Array) => unknown;
 }
 
-/** Rows of a query. */
+/** The rows of a query, as they cross the connection. */
 export interface LiveRows {
   readonly columnNames: readonly string[];
   readonly rows: readonly SqlStorageValue[][];
@@ -30,30 +31,30 @@ export interface LiveRows {
 
 type Values = readonly (Uint8Array | null)[];
 
-/** The arguments of `storage.live`. @throws INVALID_ARGUMENT, KEY_TOO_LARGE, TOO_MANY_KEYS */
+/** Converts the arguments of `storage.live`. @throws INVALID_ARGUMENT, KEY_TOO_LARGE, TOO_MANY_KEYS */
 export function liveKeys(args: readonly unknown[]): LiveReading {
   checkArgumentCount('live', args.length, 1);
   const [options] = args;
-  if (typeof options !== 'object' || options === null) throw noKeys();
+  if (typeof options !== 'object' || options === null) throw invalidKeysError();
   const { key, keys } = options as { key?: unknown; keys?: unknown };
   if (key !== undefined) {
     return { read: { op: 'get', keys: keysOf(key) }, form: 'value', value: oneValue };
   }
   if (keys === undefined) {
     const read = { op: 'list', range: convertListOptions('live', options) } as const;
-    return { read, form: 'entries', value: entries };
+    return { read, form: 'entries', value: listedEntries };
   }
-  if (!Array.isArray(keys)) throw noKeys();
+  if (!Array.isArray(keys)) throw invalidKeysError();
   const sorted = [...new Set(keysOf(keys))].sort(compareKeys);
-  const value = (bytes: Uint8Array) => found(sorted, deserialize(bytes) as Values);
+  const value = (bytes: Uint8Array) => toEntries(sorted, deserialize(bytes) as Values);
   return { read: { op: 'get', keys: sorted }, form: 'entries', value };
 }
 
-/** The arguments of `sql.live`. @throws INVALID_ARGUMENT */
+/** Converts the arguments of `sql.live`. @throws INVALID_ARGUMENT */
 export function liveQuery(args: readonly unknown[]): LiveReading {
   checkArgumentCount('live', args.length, 1);
   const query = convertString('live', args[0]);
-  // Copies, because the read is made again and again.
+  // The bindings are copied, because the read is repeated and the program may change them.
   const bindings = args.slice(1).map((value) => structuredClone(convertBinding(value)));
   return { read: { op: 'query', query, bindings }, form: 'rows', value: rowObjects };
 }
@@ -68,16 +69,16 @@ function oneValue(bytes: Uint8Array): unknown {
   return value ? decodeValue(value) : undefined;
 }
 
-function found(keys: readonly string[], values: Values): Map<string, unknown> {
-  const entries = new Map<string, unknown>();
+function toEntries(keys: readonly string[], values: Values): Map<string, unknown> {
+  const found = new Map<string, unknown>();
   for (const [i, key] of keys.entries()) {
     const value = values[i];
-    if (value) entries.set(key, decodeValue(value));
+    if (value) found.set(key, decodeValue(value));
   }
-  return entries;
+  return found;
 }
 
-function entries(bytes: Uint8Array): Map<string, unknown> {
+function listedEntries(bytes: Uint8Array): Map<string, unknown> {
   const listed = deserialize(bytes) as [string, Uint8Array][];
   return new Map(listed.map(([key, value]) => [key, decodeValue(value)]));
 }
@@ -86,7 +87,7 @@ function rowObjects(bytes: Uint8Array): SqlRow[] {
   return namedRows(deserialize(bytes) as LiveRows);
 }
 
-/** Rows as objects. As for a cursor, a column named __proto__ does not become a key. */
+/** Converts rows to objects. As for a cursor, a column named __proto__ is left out. */
 export function namedRows({ columnNames, rows }: LiveRows): SqlRow[] {
   return rows.map((row) => {
     const object: SqlRow = {};
@@ -97,7 +98,7 @@ export function namedRows({ columnNames, rows }: LiveRows): SqlRow[] {
   });
 }
 
-function noKeys(): Error {
+function invalidKeysError(): Error {
   return storageError(
     'INVALID_ARGUMENT',
     'live: takes { key }, { keys: [] }, or a range as list() does: { prefix, start, end, limit }.',

@@ -1,4 +1,4 @@
-// Live methods: a stub whose methods give live results.
+// Implements `live()`, which makes a stub whose methods return live results.
 
 import { liveCallsOf } from '../calls/stubs/known-stubs.ts';
 import { isRemote } from '../calls/stubs/remote-name.ts';
@@ -6,8 +6,8 @@ import { storageError } from '../contract/errors.ts';
 import type { LiveStub } from '../contract/live.ts';
 
 /**
- * The stub with live methods: each calls the method of the object, and gives its result again after every
- * commit that changed something the method has read.
+ * Returns a stub with live methods. Each calls the object's method, and calls it again after every commit that changed
+ * data which the method has read.
  *
  * The method runs as a critical section of the object: it may read and must not write (LIVE_READ_ONLY), and
  * holds up other calls while it runs. Arguments and results are plain data. Data that the object keeps in

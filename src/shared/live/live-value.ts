@@ -1,34 +1,34 @@
-// A live result: its last value, who listens, and whether a source is running for them.
+// Implements a live result: holds the latest value and the subscribers, and runs a source while there are subscribers.
 //
-// Invariant: the source runs exactly while somebody listens. Results that equal the last one, byte for byte,
-// change nothing, so a snapshot keeps its identity. There is one value, no queue: who is slow gets the latest.
+// Invariant: the source runs exactly while there are subscribers. A result with the same bytes as the last one changes
+// nothing, so that a snapshot stays the same object. There is no queue: a slow subscriber gets only the latest value.
 //
-// Does not know where results come from.
+// This file does not know where results come from.
 
 import { DISPOSE } from '../calls/stubs/rpc-promise.ts';
 import { compareBytes } from '../contract/key-order.ts';
 import type { Live, LiveIdentity, LiveOptions, LiveState } from '../contract/live.ts';
 import { LiveIterator } from './live-iterator.ts';
 
-/** The reports of a source. */
+/** Receives the reports of a source. */
 export interface LiveSink {
-  /** The result of an earlier visit; false if it cannot be read. Without effect after a result or an error. */
+  /** Takes the stored result of an earlier visit; ignored after a result or error. Returns false if it cannot be decoded. */
   kept?(bytes: Uint8Array): boolean;
   result(bytes: Uint8Array): void;
-  /** The read failed; a result may follow. */
+  /** Reports that the read failed. A result may still follow. */
   failed(error: unknown): void;
-  /** Nothing follows. */
+  /** Reports that the read has ended. Nothing follows. */
   ended(error: unknown): void;
 }
 
-/** Starts to report; the result stops it. */
+/** Starts reporting to the sink. Call the result to stop. */
 export type LiveSource = (sink: LiveSink) => () => void;
 
 export interface Watcher {
   changed(): void;
-  /** True if it handles the error. */
+  /** Reports an error. Returns true if the watcher handles it. */
   failed(error: unknown): boolean;
-  /** Somebody disposed of the live value. */
+  /** Reports that the live value was disposed of. */
   disposed?(): void;
 }
 
@@ -41,14 +41,14 @@ export class LiveValue<T> implements Live<T> {
   readonly #asPrivate: (() => Live<T>) | undefined;
   readonly #watchers = new Set<Watcher>();
   #state: LiveState<T> = PENDING;
-  /** The last result; it is kept when nobody listens any more. */
+  /** The last result. It stays when there are no subscribers. */
   #bytes: Uint8Array | undefined;
   #stop: (() => void) | undefined;
   #end: { readonly error: unknown } | undefined;
 
   /**
-   * `read` makes the value of a result. Without an identity, no other live value is the same. `asPrivate` makes the same
-   * one, of which nothing is kept; absent: nothing is kept of this one.
+   * `read` decodes a result. Without an identity, the live value equals no other one. `asPrivate` makes an equal live
+   * value whose results are not stored for the next visit; it is absent if those of this one are not stored either.
    */
   constructor(
     source: LiveSource,
@@ -63,7 +63,7 @@ export class LiveValue<T> implements Live<T> {
     Object.defineProperty(this, DISPOSE, { value: () => this.dispose(), configurable: true });
   }
 
-  /** Named, as a handle is, so that Vue makes no proxy of it. */
+  /** Has a tag of its own, as handles do, so that Vue does not wrap it in a proxy. */
   get [Symbol.toStringTag](): string {
     return 'Live';
   }
@@ -78,16 +78,16 @@ export class LiveValue<T> implements Live<T> {
   ): (() => void) => {
     // Svelte passes a function as the second argument; it has no `onError`.
     const onError = options?.onError;
-    let isCalled = false; // also by a source that reports as it starts
+    let isCalled = false; // a source may report already while it starts
     const call = () => {
       isCalled = true;
-      guarded(() => listener(this.#state.value));
+      runListener(() => listener(this.#state.value));
     };
     const watcher: Watcher = {
       changed: call,
       failed(error) {
         call();
-        if (onError !== undefined) guarded(() => onError(error));
+        if (onError !== undefined) runListener(() => onError(error));
         return onError !== undefined;
       },
     };
@@ -98,7 +98,7 @@ export class LiveValue<T> implements Live<T> {
     return stop;
   };
 
-  /** Tells the watcher of every change from now on, until the result is called. */
+  /** Notifies the watcher of every change from now on. Call the result to stop. */
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
     this.#start();
@@ -139,12 +139,12 @@ export class LiveValue<T> implements Live<T> {
       stopSource();
     };
     stopSource = this.#source({
-      kept: (bytes) => isStopped || this.#kept(bytes),
+      kept: (bytes) => isStopped || this.#showStored(bytes),
       result: unlessStopped((bytes) => this.#result(bytes)),
       failed: unlessStopped((error) => this.#failed(error)),
       ended: unlessStopped((error) => {
         this.#end = { error };
-        this.#tellFailure(error); // whoever closed it knows
+        this.#notifyFailure(error); // unhandled errors are dropped here: the code that ended the read knows the reason
       }),
     });
     if (isStopped) stopSource();
@@ -155,7 +155,7 @@ export class LiveValue<T> implements Live<T> {
     this.#stop = undefined;
     stop?.();
     if (this.#state.status !== 'failed' || this.#end !== undefined) return;
-    // Whoever listens next starts a new read, which has not failed.
+    // The next subscriber starts a new read, so the old error is cleared.
     const { value } = this.#state;
     this.#state =
       this.#bytes === undefined
@@ -163,7 +163,7 @@ export class LiveValue<T> implements Live<T> {
         : { status: 'ready', value: value as T, error: undefined };
   }
 
-  #kept(bytes: Uint8Array): boolean {
+  #showStored(bytes: Uint8Array): boolean {
     if (this.#state.status !== 'pending') return true;
     try {
       this.#state = { status: 'stale', value: this.#read(bytes), error: undefined };
@@ -171,11 +171,11 @@ export class LiveValue<T> implements Live<T> {
       return false;
     }
     this.#bytes = bytes;
-    this.#tellChange();
+    this.#notifyChange();
     return true;
   }
 
-  #tellChange(): void {
+  #notifyChange(): void {
     for (const watcher of [...this.#watchers]) watcher.changed();
   }
 
@@ -190,15 +190,15 @@ export class LiveValue<T> implements Live<T> {
       this.#failed(error);
       return;
     }
-    this.#tellChange();
+    this.#notifyChange();
   }
 
   #failed(error: unknown): void {
-    if (!this.#tellFailure(error)) void Promise.reject(error);
+    if (!this.#notifyFailure(error)) void Promise.reject(error);
   }
 
-  /** True if somebody handles the error. */
-  #tellFailure(error: unknown): boolean {
+  /** Notifies all watchers of the error. Returns true if one of them handles it. */
+  #notifyFailure(error: unknown): boolean {
     this.#state = { status: 'failed', value: this.#state.value, error };
     let isHandled = false;
     for (const watcher of [...this.#watchers]) isHandled = watcher.failed(error) || isHandled;
@@ -206,8 +206,8 @@ export class LiveValue<T> implements Live<T> {
   }
 }
 
-/** Errors of a listener are reported, and other listeners are called all the same. */
-function guarded(call: () => void): void {
+/** Runs a listener. An error is reported as an unhandled rejection, so that other listeners are still called. */
+function runListener(call: () => void): void {
   try {
     call();
   } catch (error) {

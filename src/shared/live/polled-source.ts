@@ -1,10 +1,9 @@
-// A live read of an object that lives elsewhere: opened there, asked for its next result again and again, and
-// opened again when its instance or its worker has ended.
+// Performs a live read of an object in another thread or tab: opens the read there, asks for its next result again and
+// again, and reopens it after the object's instance or worker has ended.
 //
-// Invariant: it reports a result, an error or its end, and never stays silent: a read that failed twice in a
-// row without a result in between is reported as an error, and is tried again, less and less often. Losses of the worker or
-// of the instance may follow each other, as tabs are closed: they are reported after half a minute without a result. A
-// branch that has ended is the end of its reads.
+// Invariant: a result, an error or the end is always reported. A read that fails twice in a row is reported as failed, and
+// retried with growing pauses. Losses of the worker or instance can follow each other while tabs are closed, so they are
+// reported only after half a minute without a result. The end of a branch ends its reads.
 
 import type { CallFlags } from '../contract/call-flag.ts';
 import type { StorageError } from '../contract/errors.ts';
@@ -12,30 +11,30 @@ import { fromWire } from '../wire/errors-on-wire.ts';
 import type { LiveNumber, LivePeer, LiveStart } from '../wire/protocol.ts';
 import type { LiveSink, LiveSource } from './live-value.ts';
 
-/** Where live reads are opened. */
+/** Finds the peer that serves the object, and tells when none ever will. */
 export interface LivePeers {
-  /** Absent where the objects run in the same thread. */
+  /** The flags that cancel reads in the worker. Absent if the objects run in this thread. */
   readonly flags?: CallFlags;
-  /** The one to ask now. */
+  /** Returns the peer that currently serves the object. */
   peer(): Promise<LivePeer>;
-  /** Why nothing can be asked any more; undefined: it can. */
+  /** The reason why the connection is closed for ever; undefined while it is not. */
   readonly end: Error | undefined;
-  /** Calls `told` when that comes, unless the result is called before. */
+  /** Calls `told` when `end` is set. Call the result to unsubscribe. */
   whenEnded(told: () => void): () => void;
   /** Runs the task after the delay. */
   after(delayMs: number, task: () => void): () => void;
 }
 
-/** The first pause between two attempts, which doubles, and the longest. */
+/** The first pause between two attempts. It doubles each time, up to the maximum below. */
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 5000;
 
-/** How many losses in a row are borne: the pauses between them add up to 31 s. */
+/** The number of losses in a row that are not reported. The pauses between them add up to 31 s. */
 const LOSSES_MAX = 13;
 
 const MOVED = Symbol('moved');
 
-/** `signal` ends it, with its reason. */
+/** Makes the source of a live read. Aborting the signal ends it with the reason. */
 export function polledSource(peers: LivePeers, start: LiveStart, signal?: AbortSignal): LiveSource {
   return (sink) => {
     if (signal?.aborted) {
@@ -53,12 +52,12 @@ class Poll {
   readonly #start: LiveStart;
   readonly #sink: LiveSink;
   #open: { readonly peer: LivePeer; readonly number: LiveNumber } | undefined;
-  /** The worker had opened the live read at the last attempt, before that failed. */
+  /** True if the worker had opened the read in the last attempt, before the attempt failed. */
   #wasOpened = false;
   #failures = 0;
   #isStopped = false;
   #forget: () => void = () => {};
-  /** Listens to the signal no more. */
+  /** Stops listening to the signal. */
   readonly #unwatch: () => void;
 
   constructor(peers: LivePeers, start: LiveStart, sink: LiveSink, signal?: AbortSignal) {
@@ -90,15 +89,15 @@ class Poll {
       if (this.#isStopped) return;
       if (this.#peers.end !== undefined || error === MOVED) continue;
       const { code, retryable } = Object(error) as Partial<StorageError>;
-      // No other branch ever has its address.
+      // The address of a branch is never used again, so retrying is useless.
       if (code === 'BRANCH_ENDED') return this.#end(error);
       this.#failures += 1;
       if (this.#failures === 1) continue;
-      // The read may be fine: who was asked is gone, and not by the object's own code.
+      // A loss says nothing about the read: the peer is gone, for a reason other than the object's code.
       const isLoss =
         code === 'CONNECTION_CLOSED' ||
         (code === 'OBJECT_RESET' && retryable === true) ||
-        (code === 'DISK_FULL' && this.#wasOpened); // a write was refused: reads need no room
+        (code === 'DISK_FULL' && this.#wasOpened); // a failed write closed the object, and reads need no space
       if (!isLoss || this.#failures > LOSSES_MAX) this.#sink.failed(error);
       await this.#pause();
     }
@@ -116,7 +115,7 @@ class Poll {
     this.#sink.ended(reason);
   }
 
-  /** Reports results until the live read has ended; returns why, or that it has moved. */
+  /** Reports results until the read ends. Returns the reason, or MOVED if the object has moved to another worker. */
   async #follow(): Promise<unknown> {
     this.#wasOpened = false;
     try {
@@ -151,7 +150,7 @@ class Poll {
   #close(): void {
     const open = this.#open;
     this.#open = undefined;
-    open?.peer.closeLive(open.number).catch(() => {}); // it ended with its connection
+    open?.peer.closeLive(open.number).catch(() => {}); // the connection has ended, and the read with it
   }
 
   #pause(): Promise<void> {

@@ -1,7 +1,7 @@
-// The bytes of a Blob without an await, because storage writes at once.
+// Reads the bytes of a Blob synchronously, because storage serializes a value during the call.
 //
-// Browsers have a reader for that in workers, and nothing on pages. In Node a thread reads, while the
-// caller's thread waits.
+// Workers of browsers have a synchronous reader; pages have none. In Node another thread reads, while the caller's thread
+// is blocked.
 
 interface SynchronousFileReader {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;
@@ -29,7 +29,7 @@ interface Globals {
   readonly process?: { getBuiltinModule?(name: string): unknown };
 }
 
-/** A bound for a thread that does not start. */
+/** The longest wait for the reading thread, in case it does not start. */
 const READ_MS_MAX = 10_000;
 
 const READING_THREAD = `
@@ -48,7 +48,7 @@ const READING_THREAD = `
 
 let thread: BlobThread | undefined;
 
-/** Null if the bytes cannot be had without an await. */
+/** Reads the bytes; null if they cannot be read synchronously. */
 export function blobBytes(blob: Blob): Uint8Array | null {
   const { FileReaderSync, process } = globalThis as Globals;
   if (FileReaderSync) return new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob));
@@ -58,11 +58,11 @@ export function blobBytes(blob: Blob): Uint8Array | null {
   return thread.read(blob);
 }
 
-/** It keeps no process alive. */
+/** The thread that reads Blobs in Node. It does not keep the process alive. */
 class BlobThread {
   readonly #threads: Threads;
   readonly #port: Port;
-  /** How many Blobs the thread has answered. */
+  /** The number of Blobs that the thread has read. */
   readonly #count = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(threads: Threads) {
@@ -79,7 +79,7 @@ class BlobThread {
     try {
       this.#port.postMessage(blob);
     } catch {
-      return null; // a Blob of a file
+      return null; // the Blob is a file, which the thread cannot read
     }
     if (Atomics.wait(this.#count, 0, before, READ_MS_MAX) === 'timed-out') {
       thread = undefined; // a late answer would be taken for the next one

@@ -1,14 +1,14 @@
 // Reads the bytes of one value from the front, and checks every read against the end.
 //
 // The bytes may be a view of memory that changes later (the heap of WebAssembly), so results are copies.
-// A claimed length allocates nothing before as many bytes are known to be there.
+// Memory for a claimed length is allocated only once that many bytes are known to follow.
 
 import { type StorageError, storageError } from '../contract/errors.ts';
 import { VALUE_BYTES_MAX } from '../contract/limits.ts';
 import { nodeBuffer } from './node-buffer.ts';
 import { TAG } from './wire.ts';
 
-/** Strings up to this length are looked up among those read before; most keys are shorter. */
+/** Strings up to this length are looked up in a cache of earlier strings. Most keys are shorter. */
 const CACHED_STRING_MAX = 24;
 const CACHE_SLOTS = 1024;
 
@@ -26,14 +26,14 @@ const windows1252Decoder = new TextDecoder('windows-1252');
 const utf16Decoder = new TextDecoder('utf-16le', { ignoreBOM: true });
 const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The error for bytes that are not a value. `fact` describes the bytes. */
+/** Makes the error for bytes that are not a value. `fact` describes the bytes. */
 export function corrupt(fact: string, options?: ErrorOptions): StorageError {
   return storageError('CORRUPT', `The stored value cannot be read: ${fact}.`, options);
 }
 
 export class ByteReader {
   readonly #bytes: Uint8Array;
-  /** Made for the first number that needs it: a view costs as much as a small value. */
+  /** Created for the first number that needs it, because creating a view takes as long as reading a small value. */
   #view: DataView | undefined;
   readonly #end: number;
   #at = 0;
@@ -52,7 +52,7 @@ export class ByteReader {
     return this.#bytes[this.#at++]!;
   }
 
-  /** The next byte that is not padding, left unread; undefined at the end. */
+  /** Skips padding and returns the next byte without consuming it; undefined at the end. */
   peekTag(): number | undefined {
     while (this.#at < this.#end && this.#bytes[this.#at] === TAG.padding) this.#at++;
     return this.#bytes[this.#at];
@@ -89,7 +89,7 @@ export class ByteReader {
   bigint(): bigint {
     const field = this.varint();
     const length = Math.floor(field / 2);
-    // Constructing one takes an engine much more memory than its bytes.
+    // A larger bigint is refused, because an engine needs much more memory to construct one than its bytes take.
     if (length > VALUE_BYTES_MAX) {
       throw corrupt(`a bigint of ${length} bytes, at most ${VALUE_BYTES_MAX}`);
     }
@@ -98,7 +98,7 @@ export class ByteReader {
     if (length === 8) {
       magnitude = this.#numbers().getBigUint64(at, true);
     } else {
-      // Through hexadecimal, which is linear in the length.
+      // Parsing hexadecimal digits is linear in the length; shifting would be quadratic.
       let hex = '0x0';
       for (let i = at + length - 1; i >= at; i--) {
         hex += this.#bytes[i]!.toString(16).padStart(2, '0');
@@ -108,7 +108,7 @@ export class ByteReader {
     return field % 2 === 1 ? -magnitude : magnitude;
   }
 
-  /** A string with its tag. */
+  /** Reads a string with its tag. */
   taggedString(): string {
     const tag = this.tag();
     switch (tag) {
@@ -138,11 +138,11 @@ export class ByteReader {
     const buffer = length < LONG_STRING ? undefined : nodeBuffer(this.#bytes, at, length);
     if (buffer !== undefined) return buffer.ucs2Slice(0, length);
     const text = utf16Decoder.decode(this.#bytes.subarray(at, at + length));
-    // The decoder replaces lone surrogates by U+FFFD; strings may hold them.
+    // Strings may contain lone surrogates, which the decoder replaces by U+FFFD.
     return text.includes('\ufffd') ? utf16(this.#bytes.slice(at, at + length)) : text;
   }
 
-  /** A length and UTF-8; wrong bytes are read as U+FFFD. */
+  /** Reads a length and UTF-8. Invalid bytes become U+FFFD. */
   utf8(): string {
     const length = this.varint();
     const at = this.#take(length);
@@ -170,7 +170,7 @@ export class ByteReader {
   }
 }
 
-/** Keys repeat, so a string of bytes that were read before is reused. */
+/** Returns a cached string if the same bytes were read before. Most keys repeat. */
 function cachedString(bytes: Uint8Array, at: number, length: number): string {
   if (length === 0) return '';
   let hash = length;
@@ -195,7 +195,7 @@ function latin1(bytes: Uint8Array, at: number, length: number): string {
   if (length >= LONG_STRING) {
     const buffer = nodeBuffer(bytes, at, length);
     if (buffer !== undefined) return buffer.latin1Slice(0, length);
-    // Windows-1252 is Latin-1 but for the controls 80 to 9F; most of those it maps to wider ones.
+    // Windows-1252 differs from Latin-1 only in the controls 80 to 9F, most of which it maps to wider characters.
     const text = windows1252Decoder.decode(part);
     if (!WIDE.test(text)) return text;
   }

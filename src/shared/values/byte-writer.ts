@@ -1,4 +1,4 @@
-// One growing buffer of bytes, and the scalars of the wire format.
+// Writes bytes, and the scalars of the wire format, into one growing buffer.
 //
 // The buffer is reused for the next value and never leaves this file: `take` copies the written bytes.
 
@@ -9,13 +9,13 @@ import { TAG } from './wire.ts';
 
 const INITIAL_BYTES = 16 * 1024;
 
-/** A buffer that has grown beyond this, for one large value, is not kept. */
+/** A buffer that has grown beyond this size, for one large value, is not reused. */
 const KEPT_BYTES_MAX = 1024 * 1024;
 
 /** From this length on, copying by TextEncoder beats a loop (measured in V8). */
 const LONG_STRING = 64;
 
-/** Integers of 31 bits are written as such, larger ones as doubles: V8's own bound. */
+/** Integers of 31 bits are written as integers, larger ones as doubles, as in V8. */
 const INT_MIN = -(2 ** 30);
 const INT_MAX = 2 ** 30 - 1;
 
@@ -29,7 +29,7 @@ export class ByteWriter {
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
 
-  /** A copy of the bytes written since the last `clear`. */
+  /** Returns a copy of the bytes written since the last `clear`. */
   take(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }
@@ -44,7 +44,7 @@ export class ByteWriter {
     this.#bytes[this.#length++] = value;
   }
 
-  /** A whole number from 0 to 2^53. */
+  /** Writes a whole number from 0 to 2^53. */
   varint(value: number): void {
     this.#reserve(8);
     const bytes = this.#bytes;
@@ -61,7 +61,7 @@ export class ByteWriter {
     this.#length += 8;
   }
 
-  /** A tagged number. */
+  /** Writes a number with its tag. */
   number(value: number): void {
     this.#reserve(9);
     const bytes = this.#bytes;
@@ -82,7 +82,7 @@ export class ByteWriter {
     }
   }
 
-  /** Sign and length, then the magnitude in whole 64-bit words, low first. */
+  /** Writes the sign and length, then the magnitude in whole 64-bit words, low word first. */
   bigint(value: bigint): void {
     const sign = value < 0n ? 1 : 0;
     const magnitude = sign ? -value : value;
@@ -94,7 +94,7 @@ export class ByteWriter {
       this.#view.setBigUint64(this.#length, magnitude, true);
       this.#length += 8;
     } else {
-      // Through hexadecimal: linear in the length, where shifting the value would be quadratic.
+      // Formatting as hexadecimal is linear in the length; shifting the value would be quadratic.
       const hex = magnitude.toString(16);
       const words = Math.ceil(hex.length / 16);
       if (words * 8 > VALUE_BYTES_MAX) {
@@ -114,12 +114,12 @@ export class ByteWriter {
     }
   }
 
-  /** A tagged string: a byte a character if all are Latin-1, else UTF-16. */
+  /** Writes a string with its tag: one byte per character if all are Latin-1, else UTF-16. */
   string(text: string): void {
     const length = text.length;
     this.#reserve(length + 8);
     if (length >= LONG_STRING) {
-      // First, because engines know of most strings that all their characters are Latin-1.
+      // This test comes first, because engines know for most strings that all characters are Latin-1.
       if (WIDE.test(text)) this.#twoByteString(text);
       else if (!this.#longAscii(text)) this.#longLatin1(text);
       return;
@@ -141,7 +141,7 @@ export class ByteWriter {
     this.#length = at;
   }
 
-  /** Length and UTF-8, as workerd writes the strings of its host objects. */
+  /** Writes a length and UTF-8, as workerd writes the strings of its host objects. */
   utf8(text: string): void {
     this.rawWithLength(encoder.encode(text));
   }
@@ -183,7 +183,7 @@ export class ByteWriter {
     }
     let at = this.#length;
     let i = 0;
-    // Four at a time: a long string takes 0.8 of the time of a plain loop.
+    // Four characters are written per step, which takes 0.8 of the time of a plain loop for a long string.
     for (const four = text.length - 3; i < four; i += 4, at += 4) {
       bytes[at] = text.charCodeAt(i);
       bytes[at + 1] = text.charCodeAt(i + 1);

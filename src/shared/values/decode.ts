@@ -1,7 +1,7 @@
-// Bytes as a value: versions 13, 14 and 15 of the wire format (wire.ts), and 13 without a header.
+// Deserializes a value: versions 13, 14 and 15 of the wire format (wire.ts), and values without a header as version 13.
 //
-// Invariant: any bytes give a value or a CORRUPT error, in time and memory that grow with the number of bytes
-// and not with the lengths they claim. The value shares nothing with the given array.
+// Invariant: any bytes give a value or a CORRUPT error. The time and memory grow with the number of bytes, not with the
+// lengths that the bytes claim. The value shares no memory with the given array.
 
 import { isStorageError } from '../contract/errors.ts';
 import { ByteReader, corrupt } from './byte-reader.ts';
@@ -34,7 +34,7 @@ export function deserialize(bytes: Uint8Array, elementsMax = bytes.length): unkn
   return decode(new Decoder(bytes, undefined, elementsMax));
 }
 
-/** The value of a message; values passed by reference are made from their descriptions. */
+/** Deserializes a message. `resolve` makes the things that were passed by reference from their descriptions. */
 export function deserializeWith(bytes: Uint8Array, resolve: ResolveReference | undefined): unknown {
   return decode(new Decoder(bytes, resolve, bytes.length));
 }
@@ -44,29 +44,28 @@ function decode(decoder: Decoder): unknown {
     return decoder.decode();
   } catch (error) {
     if (isStorageError(error)) throw error;
-    // A constructor refuses bytes that no program could have stored, or the stack is too small for
-    // them.
+    // A constructor has refused bytes that no program could have stored, or the stack is too small for the nesting.
     throw corrupt(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 
 export type ResolveReference = (description: Readonly<Record<string, unknown>>) => object;
 
-/** Largest space that the growable buffers of one value may reserve: a claim of its bytes alone. */
+/** The most bytes that the growable buffers of one value may reserve, as their maximum size is a mere claim. */
 const RESERVED_BYTES_MAX = 2 ** 32;
 
-/** Longest array that gets its length at once, however few elements it has. */
+/** The longest array whose length is set before its elements are read, however few it has. */
 const SHORT_ARRAY = 64;
 
 type Container = Record<string | number, unknown>;
 
-/** Stands for an object whose number is taken but which does not exist yet. */
+/** Reserves the number of an object that has not been created yet. */
 const PENDING = Symbol('pending');
 
 class Decoder implements ValueReader {
   readonly input: ByteReader;
   readonly #objects: unknown[] = [];
-  /** Made for the first regular expression: most values have none. */
+  /** Created for the first regular expression, because most values have none. */
   #unicodeSources: UnicodeSources | undefined;
   readonly #bytes: Uint8Array;
   readonly #resolve: ResolveReference | undefined;
@@ -133,7 +132,7 @@ class Decoder implements ValueReader {
     }
   }
 
-  /** Containers are read with few frames, because the stack bounds how deeply they nest. */
+  /** Reads a container. Few stack frames are used per level, because the stack limits the nesting. */
   #nested(tag: number): unknown {
     if (++this.#depth > NESTING_DEPTH_MAX) {
       throw corrupt(`objects nested more than ${NESTING_DEPTH_MAX} levels deep`);
@@ -195,7 +194,7 @@ class Decoder implements ValueReader {
 
   #readDenseArray(): unknown[] {
     const length = this.input.varint();
-    // It grows with its elements: each takes a byte at least, and the bytes end before a lying length.
+    // The array grows with its elements. Each takes at least one byte, so a false length meets the end of the bytes.
     const array: unknown[] = [];
     this.#objects.push(array);
     for (let i = 0; i < length; i++) {
@@ -218,7 +217,7 @@ class Decoder implements ValueReader {
     this.#objects.push(array);
     const count = this.#readMembers(array as unknown as Container, TAG.sparseArrayEnd);
     if (array.length > length) throw corrupt('an element behind the end of its array');
-    // Beyond all bounds first: engines then hold the array by its elements, not by its length.
+    // A sparse array first gets the maximal length, so that engines store its elements in a map instead of a list.
     if (length > SHORT_ARRAY + 8 * count) array.length = 2 ** 32 - 1;
     array.length = length;
     this.#checkLength(array, length);
@@ -312,7 +311,7 @@ class Decoder implements ValueReader {
     return buffer;
   }
 
-  /** A view follows the buffer it is of, and takes its place as the value. */
+  /** Reads the view that may follow a buffer. The view is then the value, instead of the buffer. */
   #readViews(buffer: ArrayBuffer): ArrayBuffer | ArrayBufferView {
     const { input } = this;
     if (input.peekTag() !== TAG.view) return buffer;
@@ -340,7 +339,7 @@ class Decoder implements ValueReader {
     const number = this.input.varint();
     const object = this.#objects[number];
     if (object === undefined || object === PENDING) throw corrupt(`object ${number} is not there`);
-    // A buffer stored before its first view is referred to in front of the view.
+    // A view of a buffer that was read earlier is preceded by a reference to that buffer.
     return object instanceof ArrayBuffer ? this.#readViews(object) : object;
   }
 
@@ -350,7 +349,7 @@ class Decoder implements ValueReader {
     const onCreated = (object: object) => {
       this.#objects[number] = object;
     };
-    // As on workerd, a stored error lists its stack, and an error in a message does not.
+    // As in workerd, `stack` is enumerable for a stored error, and not for an error in a message.
     if (tag === HOST_TAG.error) return readHostError(this, onCreated, this.#resolve === undefined);
     const object =
       tag === HOST_TAG.reference && this.#resolve !== undefined

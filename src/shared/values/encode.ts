@@ -1,4 +1,4 @@
-// A value as bytes, in the wire format (wire.ts). Accepts the types of structured clone.
+// Serializes a value in the wire format (wire.ts). Accepts the types of structured clone.
 //
 // Invariant: objects are numbered in the order they begin; a getter runs once; after an exception of a
 // getter the next call starts from a clean state. A getter may itself serialize.
@@ -43,7 +43,7 @@ import {
 } from './wire.ts';
 
 /**
- * The stored form of a value: a fresh array of its own.
+ * Serializes a value for storage, into a new array.
  *
  * Accepts the types of structured clone; class instances become plain objects, and errors keep their own
  * properties. Exceptions of getters propagate unchanged.
@@ -58,8 +58,8 @@ export function serialize(value: unknown): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The bytes of a message: like `serialize`, but a thing that `describe` knows is passed by reference, and
- * an instance of a class that it does not know is refused instead of losing its class.
+ * Serializes a message. Unlike in `serialize`, things that `describe` knows are passed by reference, and instances of
+ * unknown classes are refused instead of losing their class.
  */
 export function serializeWith(
   value: unknown,
@@ -75,13 +75,13 @@ export function serializeWith(
   }
 }
 
-/** The plain members to send in place of a function or object; undefined if it does not know the object. */
+/** Returns the plain data to send in place of a function or object; undefined if it does not know the object. */
 export type DescribeReference = (value: object) => Readonly<Record<string, unknown>> | undefined;
 
-/** A few objects are searched in a list, which is faster than a map and allocates nothing. */
+/** Up to this number, objects are kept in a list, which is faster than a map and allocates nothing. */
 const LIST_MAX = 8;
 
-/** The number of each object already begun, for references to it. */
+/** Gives each object a number, by which later references name it. */
 export class ObjectNumbers {
   readonly #list: object[] = [];
   #map: Map<object, number> | undefined;
@@ -90,7 +90,7 @@ export class ObjectNumbers {
     return this.#map ? this.#map.has(object) : this.#list.includes(object);
   }
 
-  /** The number of the object; undefined if it had none and was given the next one. */
+  /** Returns the number of the object; undefined if it had none, in which case it gets the next one. */
   claim(object: object): number | undefined {
     const map = this.#map;
     if (map) {
@@ -115,7 +115,7 @@ class Encoder implements ValueWriter {
   readonly out = new ByteWriter();
   readonly #numbers = new ObjectNumbers();
   #unicodeSources: UnicodeSources | undefined;
-  /** Objects without properties, taken for plain until the end. */
+  /** Objects without properties. They are treated as plain objects, and checked together at the end. */
   #empty: object[] = [];
   #depth = 0;
   #describe: DescribeReference | undefined;
@@ -205,7 +205,7 @@ class Encoder implements ValueWriter {
             );
           }
         }
-        // Containers are written with few frames, because the stack bounds how deeply they nest.
+        // Few stack frames are used per level, because the stack limits the nesting.
         if (kind === 'plain') {
           if (this.#begin(value)) this.#writePlain(value);
         } else if (kind === 'map') {
@@ -222,7 +222,7 @@ class Encoder implements ValueWriter {
     this.#depth--;
   }
 
-  /** Returns false if there is no description. */
+  /** Writes the description of a thing passed by reference. Returns false if `describe` does not know it. */
   #writeReference(value: object): boolean {
     if (this.#numbers.has(value)) return !this.#begin(value);
     const description = this.#describe!(value);
@@ -268,7 +268,7 @@ class Encoder implements ValueWriter {
     this.out.varint(count);
   }
 
-  /** Writes the properties of these keys, from one on, and returns how many still existed. */
+  /** Writes the properties with these keys, beginning at index `from`, and returns how many still existed. */
   #writeMembers(value: object, keys: readonly string[], from: number): number {
     const { out } = this;
     const record = value as Readonly<Record<string, unknown>>;
@@ -282,7 +282,7 @@ class Encoder implements ValueWriter {
       if (member === undefined && !Object.hasOwn(value, key)) continue;
       if (indices && (indices = isArrayIndex(key))) out.number(Number(key));
       else out.string(key);
-      // Not through writeValue, which would cost a level of nesting a frame more of the stack.
+      // writeValue is not called, because it would need another stack frame per level.
       if (typeof member === 'object' && member !== null) this.#writeObject(member);
       else this.writeValue(member);
       count++;
@@ -295,7 +295,7 @@ class Encoder implements ValueWriter {
     const { length } = array;
     const keys = Object.keys(array);
     if (length === 0 && keys.length === 0) this.#empty.push(array);
-    // Without holes the first keys are the indices.
+    // If the array has no holes, its first keys are its indices.
     if (length === 0 || keys[length - 1] === String(length - 1)) {
       out.byte(TAG.denseArray);
       out.varint(length);
@@ -319,7 +319,7 @@ class Encoder implements ValueWriter {
     out.varint(length);
   }
 
-  /** Writes an object that nests nothing or rarely, and has just got its number. */
+  /** Writes an object of a kind that seldom contains others. The object already has its number. */
   #writeContent(value: object, kind: ObjectKind): void {
     const { out } = this;
     switch (kind) {
@@ -414,7 +414,7 @@ class Encoder implements ValueWriter {
     if (!this.#numbers.has(view)) {
       let buffer = viewBuffer(view);
       if (kindOf(buffer, Object.getPrototypeOf(buffer)) !== 'buffer') throw dataCloneError(view);
-      // Buffers of the whole process share a pool, so of a Buffer only its own bytes are written.
+      // All Buffers of a process share a pool, so only the Buffer's own part of it is written.
       if (isNodeBuffer(view) && viewByteLength(view) < slots.bufferByteLength(buffer)) {
         written = new Uint8Array(view as Uint8Array);
         buffer = viewBuffer(written);
@@ -435,7 +435,7 @@ class Encoder implements ValueWriter {
   }
 }
 
-/** The kinds that are asked for a description, functions aside. */
+/** The kinds of objects that may be passed by reference. */
 const BY_REFERENCE: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'plain',
   'refused',
@@ -443,7 +443,7 @@ const BY_REFERENCE: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'response',
 ]);
 
-/** One encoder is kept for the next call; a call inside another gets its own. */
+/** An encoder that the next call reuses. A nested call, made by a getter, gets a new one. */
 let idle: Encoder | undefined = new Encoder();
 
 /** @throws DataCloneError for a detached buffer */
@@ -465,7 +465,7 @@ function isArrayIndex(key: string): boolean {
   return Number.isInteger(number) && number < 2 ** 32 - 1 && String(number) === key;
 }
 
-/** @throws DataCloneError for a revoked proxy, of which nothing else can be asked */
+/** @throws DataCloneError for a revoked proxy, which nothing else can be done with */
 export function isArray(value: object): value is unknown[] {
   try {
     return Array.isArray(value);

@@ -1,9 +1,9 @@
-// Errors as bytes, in workerd's form: class, message, and every other own property, hidden ones too.
-// Both that form and V8's own (class, message, stack, cause) are read.
+// Writes errors in workerd's form: class, message, and all other own properties, even non-enumerable ones. Reads that form
+// and V8's (class, message, stack, cause).
 //
-// The class is chosen by `name`, as on workerd: an error whose name is not that of a built-in class comes
-// back as an Error with that name. In workerd's form, all properties but `message`, and `stack` of an error in a message,
-// come back enumerable.
+// As in workerd, `name` determines the class: an error whose name is not that of a built-in class is read as an Error with
+// that name. In workerd's form, all properties except `message` are read as enumerable, and so is `stack`, unless the error
+// is in a message.
 
 import { corrupt } from './byte-reader.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
@@ -16,7 +16,7 @@ import {
   WEBASSEMBLY_ERROR_KINDS,
 } from './wire.ts';
 
-/** Properties that the engine itself keeps on an error next to its stack (line numbers, in some). */
+/** Properties that engines set on an error beside its stack, such as line numbers. */
 export const ENGINE_PROPERTIES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(new Error('')),
   'name',
@@ -42,7 +42,7 @@ export function writeError(error: Error, writer: ValueWriter): void {
   const kind = typeof name === 'string' ? ERROR_KINDS.get(name) : undefined;
   out.varint(kind ?? 0);
   if (kind === undefined) writer.writeValue(name);
-  // workerd writes a message that is not a string as it is, and cannot read it again.
+  // workerd would write a message that is not a string unchanged, and could not read it.
   const { message }: { message: unknown } = error;
   out.string(typeof message === 'string' ? message : String(message));
 
@@ -64,7 +64,7 @@ export function readHostError(
   const kind = reader.input.varint();
   const name = kind === 0 ? reader.readValue() : undefined;
   const message = reader.input.taggedString();
-  // Only the prototype is the class's own: its constructor may want other arguments.
+  // The class provides only the prototype, because its constructor may require other arguments.
   const error: Error = Reflect.construct(Error, [message], classOfKind(kind));
   // An empty message is an own property too, as in workerd.
   if (message === '') define(error, 'message', message, false);
@@ -120,7 +120,7 @@ export function readPlainError(reader: ValueReader, onCreated: (error: object) =
   }
 }
 
-/** The class of a number; those of later versions are read as plain errors, as workerd does. */
+/** Returns the class with this number. Numbers of later versions are read as Error, as in workerd. */
 function classOfKind(kind: number): Function {
   const name = ERROR_NAMES.get(kind) ?? '';
   const errorClass = (globalThis as Record<string, unknown>)[name];

@@ -1,5 +1,5 @@
-// Platform objects in workerd's form: Headers, Request and Response without a body, Blob and DOMException.
-// Bodies are streams; both engines refuse them.
+// Reads and writes platform objects in workerd's form: Headers, Request and Response without a body, Blob and
+// DOMException. Bodies are streams, which cannot be stored; workerd refuses them, too.
 //
 // The form was established by storing such objects in workerd and reading the bytes back. Members
 // that only one engine has (`cf` in workerd; `mode`, `credentials` and `referrer` here) are not stored.
@@ -11,7 +11,7 @@ import * as slots from './slots.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
 import { HOST_TAG, TAG } from './wire.ts';
 
-/** Which headers may be changed: none are guarded ("immutable", "request", "response" are 0 to 2). */
+/** workerd's number for headers that may all be changed. ("immutable", "request" and "response" are 0 to 2.) */
 const HEADERS_GUARD_NONE = 3;
 
 export function writeHeaders(headers: Headers, { out }: ValueWriter): void {
@@ -28,10 +28,10 @@ export function writeHeaders(headers: Headers, { out }: ValueWriter): void {
   }
 }
 
-/** @throws DataCloneError with a body or an aborted signal: neither outlives the moment. */
+/** @throws DataCloneError for a request with a body or an aborted signal, which cannot be stored. */
 export function writeRequest(request: Request, writer: ValueWriter): void {
   const { method } = request;
-  // Some browsers hide the body; then only the method tells that there is none.
+  // Some browsers have no `body`. There, only the method tells whether the request can have one.
   const hasBody =
     request.body === undefined ? method !== 'GET' && method !== 'HEAD' : request.body !== null;
   if (hasBody) throw dataCloneError(request, 'has a body, a stream, which cannot be stored.');
@@ -53,7 +53,7 @@ export function writeRequest(request: Request, writer: ValueWriter): void {
   ]);
 }
 
-/** @throws DataCloneError with a body. */
+/** @throws DataCloneError for a response with a body */
 export function writeResponse(response: Response, writer: ValueWriter): void {
   if (response.body !== null) {
     throw dataCloneError(response, 'has a body, a stream, which cannot be stored.');
@@ -71,7 +71,7 @@ export function writeResponse(response: Response, writer: ValueWriter): void {
   ]);
 }
 
-/** @throws DataCloneError on a page, and of a Blob that is a file */
+/** @throws DataCloneError on a page, and for a Blob that is a file */
 export function writeBlob(blob: Blob, { out }: ValueWriter): void {
   const bytes = blobBytes(blob);
   if (bytes === null) {
@@ -95,7 +95,7 @@ export function writeDomException(exception: DOMException, { out }: ValueWriter)
   out.utf8(typeof stack === 'string' ? stack : '');
 }
 
-/** Reads the host object of a number, errors excepted. @throws CORRUPT */
+/** Reads the host object with this class number, except errors. @throws CORRUPT */
 export function readHostObject(number: number, reader: ValueReader): object {
   switch (number) {
     case HOST_TAG.headers:

@@ -1,9 +1,9 @@
-// Node's Buffer, where there is one.
+// Gives access to Node's Buffer, where it exists.
 //
-// It writes and reads long strings ten times as fast as the functions of browsers, for characters that are not ASCII. Lone
-// surrogates stay as they are. As a value, a Buffer is a view of a pool that it shares with others of the process.
+// Buffer converts long non-ASCII strings ten times as fast as the functions of browsers, and keeps lone surrogates. A
+// Buffer that a program stores is a view of a pool that all Buffers of the process share.
 
-/** The part of a Buffer that is used. On workerd, with `nodejs_compat`, its arguments are mandatory. */
+/** The part of a Buffer that is used. In workerd, with `nodejs_compat`, its arguments are mandatory. */
 interface StringBuffer {
   latin1Write(text: string, offset: number, length: number): number;
   ucs2Write(text: string, offset: number, length: number): number;
@@ -19,7 +19,7 @@ interface Runtime {
   };
 }
 
-// A page may have a Buffer that a bundler has added, which is no faster.
+// `process` is checked, because a page may have a Buffer from a bundler, which is not faster.
 const { process, Buffer } = globalThis as unknown as Runtime;
 export const isNode = process?.versions?.node !== undefined;
 const NodeBuffer = isNode ? Buffer : undefined;
@@ -29,7 +29,7 @@ export function isNodeBuffer(view: ArrayBufferView): boolean {
   return NodeBuffer?.isBuffer(view) === true;
 }
 
-/** These bytes as a Buffer; undefined outside of Node. */
+/** Makes a Buffer that views these bytes; undefined outside of Node. */
 export function nodeBuffer(
   bytes: Uint8Array,
   at: number,

@@ -1,11 +1,10 @@
-// The kind of an object: a plain object, a built-in with internal slots, or an object that cannot be stored.
-// Decided without running code of the program, except traps of a proxy.
+// Determines the kind of an object: a plain object, a built-in with internal slots, or an object that cannot be stored.
+// This runs no code of the program, except traps of a proxy.
 //
-// The prototype chain names a candidate, an accessor of the engine confirms it (slots.ts). A chain
-// that passes a native constructor this file does not know belongs to the platform (Event, Promise,
-// Intl.NumberFormat, …): refused, whatever its name. Node writes many classes of the platform in JavaScript;
-// they are found among its globals. A candidate that fails its test only inherits
-// from a built-in and is a plain object, as in V8.
+// The prototype chain names a candidate, and an accessor of the engine confirms it (slots.ts). If the chain contains a
+// native constructor that this file does not know, the object belongs to the platform (Event, Promise,
+// Intl.NumberFormat, …) and is refused. Node implements many platform classes in JavaScript; they are found among its
+// globals. A candidate that the accessor does not confirm only inherits from a built-in, and is a plain object, as in V8.
 //
 // JavaScript cannot recognize a proxy, or a built-in whose prototype was replaced. Such an object usually
 // looks empty, and storing `{}` for it would lose data silently, so the engine's own structured clone
@@ -37,9 +36,9 @@ export type ObjectKind =
   | 'response'
   | 'blob';
 
-/** By global name. Native classes that are not listed are refused. */
+/** The kinds of built-in classes, by their global names. Native classes that are not listed are refused. */
 const KIND_BY_NAME: ReadonlyMap<string, ObjectKind> = new Map<string, ObjectKind>([
-  // Real ones are recognized before their prototype is looked at; the rest only inherits.
+  // Genuine instances of these are recognized before their prototype is examined. Other objects only inherit from them.
   ...(['Object', 'Array', 'Function', 'Iterator', 'DataView'] as const).map(
     (name) => [name, 'plain'] as const,
   ),
@@ -62,7 +61,7 @@ const KIND_BY_NAME: ReadonlyMap<string, ObjectKind> = new Map<string, ObjectKind
   ['File', 'refused'],
 ]);
 
-/** Kinds by prototype: those of this realm, and every prototype met since. */
+/** The kinds of prototypes: those of this realm's built-ins, and a cache of all prototypes seen since. */
 const kinds = new WeakMap<object, ObjectKind>();
 
 for (const [name, kind] of KIND_BY_NAME) {
@@ -71,7 +70,7 @@ for (const [name, kind] of KIND_BY_NAME) {
 }
 
 if (isNode) refuseScriptedGlobals();
-// Storing one would keep its fields and lose its identity.
+// Instances of these classes are refused, because storing one would keep its fields and lose its class.
 refuseToClone(DurableObjectId, RpcTarget);
 
 /** Makes instances of these classes impossible to store, like platform objects. */
@@ -85,7 +84,7 @@ export function refuseToClone(...classes: readonly { readonly prototype: object 
  */
 function refuseScriptedGlobals(): void {
   for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(globalThis))) {
-    // Reading another name could have an effect: `localStorage` is a getter that may throw.
+    // Other names are not read, because reading may have effects: `localStorage` is a getter that may throw.
     if (property.enumerable || !/^[A-Z]/.test(name)) continue;
     const { prototype } = (Reflect.get(globalThis, name) ?? {}) as { prototype?: unknown };
     if (typeof prototype !== 'object' || prototype === null || kinds.has(prototype)) continue;
@@ -96,7 +95,7 @@ function refuseScriptedGlobals(): void {
   }
 }
 
-/** The kind of an object that is not an array. */
+/** Returns the kind of an object that is not an array. */
 export function kindOf(value: object, prototype: object | null): ObjectKind {
   if (ArrayBuffer.isView(value)) return 'view';
   const candidate = prototype === null ? 'plain' : candidateOf(prototype);
@@ -104,8 +103,8 @@ export function kindOf(value: object, prototype: object | null): ObjectKind {
 }
 
 /**
- * The kind of an object with an everyday prototype that looks empty, or like a list: built-ins
- * with a replaced prototype do, and `arguments` does.
+ * Returns the kind of an object that has a common prototype and looks empty or like a list. It may be a built-in whose
+ * prototype was replaced, or `arguments`.
  */
 export function kindInDisguise(value: object): ObjectKind {
   if (ArrayBuffer.isView(value)) return 'view';
@@ -130,8 +129,8 @@ export function kindInDisguise(value: object): ObjectKind {
 }
 
 /**
- * Checks that objects without properties are really plain objects or arrays. All of them at once, because
- * a structured clone costs half a microsecond.
+ * Checks that objects without properties are really plain objects or arrays. They are checked together, because each
+ * structured clone takes half a microsecond.
  *
  * @throws DataCloneError of the engine
  */
@@ -142,12 +141,12 @@ export function assertPlain(empty: readonly object[]): void {
   }
 }
 
-/** The error for a value that cannot be stored. `reason` ends the sentence and says the way out. */
+/** Makes the error for a value that cannot be stored. `reason` completes the sentence and tells what to do. */
 export function dataCloneError(value: unknown, reason = 'could not be cloned.'): DOMException {
-  return new DOMException(`${nameOf(value)} ${reason}`, 'DataCloneError');
+  return new DOMException(`${describeValue(value)} ${reason}`, 'DataCloneError');
 }
 
-/** The error for an object of the platform, which may have a class without a name. */
+/** Makes the error for an object of the platform, whose class may have no name. */
 export function platformObjectError(value: object): DOMException {
   const prototype: object | null = Object.getPrototypeOf(value);
   const isNameless = prototype !== null && nativeConstructorName(prototype) === '';
@@ -159,7 +158,7 @@ export function platformObjectError(value: object): DOMException {
   );
 }
 
-/** The error for values that only messages refuse. Begins with workerd's words. */
+/** Makes the error for a value that can be stored but not sent. Its message begins as in workerd. */
 export function notSerializable(className: string, wayOut: string): DOMException {
   const words = `Could not serialize object of type "${className}". This type does not support serialization.`;
   return new DOMException(`${words} ${wayOut}`, 'DataCloneError');
@@ -179,7 +178,7 @@ function inheritedKind(prototype: object): ObjectKind {
     const native = nativeConstructorName(link);
     const kind = kinds.get(link) ?? (native === undefined ? undefined : KIND_BY_NAME.get(native));
     if (kind !== undefined) {
-      // TypeError and QuotaExceededError are native and unknown, but errors all the same.
+      // TypeError and QuotaExceededError are native classes without an entry in the table, but they are errors.
       const isError = kind === 'error' || kind === 'domException';
       return passedNative && !isError ? 'refused' : kind;
     }
@@ -188,7 +187,7 @@ function inheritedKind(prototype: object): ObjectKind {
   return passedNative ? 'refused' : 'plain';
 }
 
-/** The name of the native function whose `prototype` this is, if it is one. */
+/** Returns the name of the native function that has this object as its `prototype`; undefined if there is none. */
 function nativeConstructorName(prototype: object): string | undefined {
   const owner = ownValue(prototype, 'constructor');
   if (typeof owner !== 'function') return undefined;
@@ -228,8 +227,8 @@ const TESTS: Readonly<
   blob: (value) => slots.blobSize(value) >= 0,
 };
 
-/** The name of the value, without running code of it. */
-function nameOf(value: unknown): string {
+/** Returns the name of a value for messages, without running code of the program. */
+function describeValue(value: unknown): string {
   if (typeof value === 'symbol') return String(value);
   try {
     if (typeof value === 'function') return `function ${String(ownValue(value, 'name'))}`;
@@ -239,7 +238,7 @@ function nameOf(value: unknown): string {
   }
 }
 
-/** The name of the object's class, without running code of it. */
+/** Returns the name of the object's class, without running code of the program. */
 export function classNameOf(value: object): string {
   const prototype = Object.getPrototypeOf(value);
   const owner = prototype && ownValue(prototype, 'constructor');

@@ -1,4 +1,4 @@
-// The internal slots of built-in objects, read through the engine's own accessors.
+// Reads the internal slots of built-in objects through the engine's own accessors.
 //
 // The accessors are taken once, when the module loads, and called on the value: they see through
 // overridden properties and subclasses, work on objects of other realms, and throw on anything that
@@ -20,7 +20,7 @@ export const viewClassName = getter<string | undefined>(
   Symbol.toStringTag,
 );
 
-/** Whether the buffer can grow, and up to how many bytes; false if the engine has no such buffers. */
+/** Tells whether a buffer can be resized. Undefined if the engine has no such buffers. */
 export const bufferResizable = optionalGetter<boolean>(ArrayBuffer.prototype, 'resizable');
 export const bufferMaxByteLength = optionalGetter<number>(ArrayBuffer.prototype, 'maxByteLength');
 
@@ -40,7 +40,7 @@ const regExpFlags: readonly (readonly [flag: string, read: Accessor<boolean | un
   ['y', optionalGetter(RegExp.prototype, 'sticky')],
 ];
 
-/** The flags of a regular expression; undefined for `RegExp.prototype`, which is not one. */
+/** Returns the flags of a regular expression; undefined for `RegExp.prototype`, which is none. */
 export function regExpFlagsOf(value: object): string | undefined {
   let flags = '';
   for (const [flag, read] of regExpFlags) {
@@ -64,7 +64,7 @@ export const responseStatus = getter<number>(Response.prototype, 'status');
 const forEachOfMap = Map.prototype.forEach;
 const forEachOfSet = Set.prototype.forEach;
 
-/** Keys and values in turn, as they are now. */
+/** Returns the keys and values of a Map as one list: key, value, key, value. */
 export function mapEntries(map: object): unknown[] {
   const entries: unknown[] = [];
   forEachOfMap.call(map as Map<unknown, unknown>, (value, key) => entries.push(key, value));
@@ -78,7 +78,7 @@ export function setValues(set: object): unknown[] {
 }
 
 /**
- * The class the language itself assigns, without asking the object: `Error`, `Date`, `RegExp`,
+ * Returns the class that the language assigns to an object, without reading its properties: `Error`, `Date`, `RegExp`,
  * `Number`, `String`, `Boolean`, `Arguments`, `Array`, else `Object`.
  *
  * Undefined when the object names itself through `Symbol.toStringTag`: its name proves nothing.
@@ -90,31 +90,31 @@ export function builtinTag(value: object): string | undefined {
 }
 
 const objectToString = Object.prototype.toString;
-/** Of almost every object that is asked for. */
+/** The tag of almost all objects. */
 const PLAIN = '[object Object]';
 
 const standardIsError = (Error as { readonly isError?: (value: unknown) => boolean }).isError;
 
-/** True for a genuine error, given that it inherits from `Error.prototype`. */
+/** Returns true for a genuine error. The object must inherit from `Error.prototype`. */
 export function isGenuineError(value: object): boolean {
   if (standardIsError) return standardIsError(value);
   const tag = builtinTag(value);
   return tag === 'Error' || tag === undefined;
 }
 
-/** The accessor of a property of a prototype, as a function of the object. */
+/** Returns the getter of a prototype's property as a function of the object. */
 export function getter<Value>(prototype: object, name: PropertyKey): Accessor<Value> {
   return method(Object.getOwnPropertyDescriptor(prototype, name)!.get!);
 }
 
-/** Workerd keeps these members on each exception, as plain properties. */
+/** Reads a member of a DOMException. In workerd, it is a plain property of each exception. */
 function ofDomException(name: 'name' | 'message'): Accessor<string> {
   const read = Object.getOwnPropertyDescriptor(DOMException.prototype, name)?.get;
   if (read) return method(read);
   return (exception) => String(Object.getOwnPropertyDescriptor(exception, name)!.value);
 }
 
-/** Like `getter`; without the property, a function that gives undefined. */
+/** Works like `getter`. If the engine lacks the property, returns a function that returns undefined. */
 export function optionalGetter<Value>(
   prototype: object | undefined,
   name: PropertyKey,
@@ -123,7 +123,7 @@ export function optionalGetter<Value>(
   return read ? method(read) : () => undefined;
 }
 
-/** A method of a prototype, without arguments, as a function of the object. */
+/** Returns a prototype's method without parameters as a function of the object. */
 export function method<Value>(read: () => unknown): Accessor<Value> {
   return (object) => Reflect.apply(read, object, []) as Value;
 }

@@ -1,5 +1,5 @@
-// The interface by which the codecs of errors and host objects write and read nested values, without
-// knowing the graph around them.
+// Defines the interfaces through which the codecs of errors and host objects write and read nested values, without access
+// to the rest of the value.
 
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';

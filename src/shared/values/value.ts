@@ -1,10 +1,9 @@
 // Serializes values for storage and deserializes them, within the size limit of a value.
 //
-// Invariant: reading a value takes about a second at most, even a hostile one. V8 hashes bigints
-// and small integers without a seed, so the keys of a Map can be chosen to collide, which takes
-// time in proportion to the square of its size: 0.7 s for the largest value that can be written
-// here, an hour at 8 MB. Larger values, which only an imported database contains, may have a
-// limited number of keys.
+// Invariant: reading a value takes about a second at most, even if an attacker made it. V8 hashes bigints and small
+// integers without a seed, so the keys of a Map can be chosen to collide, and reading takes time proportional to the
+// square of its size: 0.7 s for the largest value that can be written here, an hour for 8 MB. In larger values, which
+// only an imported database contains, the number of keys is limited.
 
 import { storageError } from '../contract/errors.ts';
 import {
@@ -22,7 +21,7 @@ import { isNode, isNodeBuffer } from './node-buffer.ts';
 const WIDE = /[^\0-\xff]/;
 
 /**
- * The bytes a value is stored as, in a buffer of their own.
+ * Serializes a value for storage, into a new buffer.
  *
  * The size limit applies to the content: a string's characters (one byte each if all are Latin-1,
  * else two), the bytes of a buffer, of the whole buffer behind a view or of a Buffer of Node, and the serialized form of
@@ -32,7 +31,7 @@ const WIDE = /[^\0-\xff]/;
  */
 export function encodeValue(operation: string, key: string, value: unknown): Uint8Array {
   const contentBytes = contentSize(value);
-  // Checked first, because serializing would copy a value that is too large.
+  // The size is checked first, because serializing would copy a value that is too large.
   if (contentBytes !== undefined) checkSize(operation, key, contentBytes);
   const bytes = serialize(value);
   if (contentBytes === undefined) checkSize(operation, key, bytes.byteLength);
@@ -40,13 +39,13 @@ export function encodeValue(operation: string, key: string, value: unknown): Uin
 }
 
 /**
- * A structured clone. In Node the serializer makes it, because the platform's own copies with a Buffer the memory that
- * Buffers share, and makes `{}` of objects of the platform.
+ * Makes a structured clone. In Node this package's serializer does it, because Node's `structuredClone` copies the whole
+ * pool behind a Buffer, and turns platform objects into `{}`.
  *
  * @throws DataCloneError
  */
 export function structuredCopy(value: unknown): unknown {
-  // As a message, whose errors do not list their stacks; it has no references.
+  // It is read as a message, in which `stack` of errors is not enumerable. There are no references to resolve.
   return isNode ? deserializeWith(serialize(value), Object) : structuredClone(value);
 }
 
@@ -60,7 +59,7 @@ function contentSize(value: unknown): number | undefined {
   return undefined;
 }
 
-/** True if a character is not Latin-1; false without a look if the string is small either way. */
+/** Returns true if a character is not Latin-1. A string that is short enough in either case is not examined: false. */
 function isWide(text: string): boolean {
   return text.length * 2 > VALUE_BYTES_MAX && WIDE.test(text);
 }

@@ -1,8 +1,8 @@
-// Where a view lies in its buffer, even if the buffer can be resized.
+// Finds the position of a view in its buffer, even if the buffer can be resized.
 //
-// Over a resizable buffer a view has a fixed length or follows the buffer's end, and no accessor says
-// which. Resizing shows it: the buffer is cut through the view's last byte (or lengthened if the view is
-// empty), and restored with its content. No code of the program runs in between.
+// A view of a resizable buffer has a fixed length, or its length follows the buffer's; no accessor tells which. A resize
+// reveals it: the buffer is shortened into the view's last element (or lengthened if the view is empty), and then restored
+// with its content. No code of the program runs in between.
 
 import * as slots from './slots.ts';
 import { VIEW_CLASSES, type ViewClass } from './wire.ts';
@@ -12,7 +12,7 @@ export interface ViewLayout {
   readonly byteOffset: number;
   readonly byteLength: number;
   readonly lengthTracking: boolean;
-  /** Whether the buffer can be resized. */
+  /** True if the buffer can be resized. */
   readonly resizable: boolean;
 }
 
@@ -20,7 +20,7 @@ interface Accessors {
   readonly buffer: (view: object) => ArrayBufferLike;
   readonly byteOffset: (view: object) => number;
   readonly byteLength: (view: object) => number;
-  /** Throws for a view that lies outside its buffer. */
+  /** Reads the view. Throws if the view lies outside its buffer. */
   readonly touch: (view: object) => unknown;
 }
 
@@ -44,7 +44,7 @@ export function viewByteLength(view: ArrayBufferView): number {
   return accessorsOf(view).byteLength(view);
 }
 
-/** The layout of a view; undefined if it lies outside its buffer, which was made smaller since. */
+/** Returns the layout of a view; undefined if its buffer was shortened so that the view lies outside of it. */
 export function viewLayout(view: ArrayBufferView): ViewLayout | undefined {
   const viewClass = classByName.get(slots.viewClassName(view) ?? 'DataView')!;
   const read = accessorsOf(view);
@@ -59,15 +59,14 @@ export function viewLayout(view: ArrayBufferView): ViewLayout | undefined {
   };
 }
 
-/** A view that follows the end of its resizable buffer. @throws RangeError if `offset` is wrong */
+/** Makes a view whose length follows that of its resizable buffer. @throws RangeError if `offset` is wrong */
 export function createTrackingView(
   { create, elementBytes }: ViewClass,
   buffer: ArrayBuffer,
   offset: number,
 ): ArrayBufferView {
   const size = buffer.byteLength;
-  // V8 refuses to make such a view while the buffer ends in part of an element, though it can get
-  // there by resizing.
+  // V8 refuses to make such a view while the buffer ends within an element, although a resize can lead to that state.
   const part = Math.max(0, size - offset) % elementBytes;
   if (part === 0) return create(buffer, offset);
   const saved = new Uint8Array(buffer).slice(size - part);
@@ -90,12 +89,12 @@ function followsEnd(view: ArrayBufferView, { elementBytes }: ViewClass, read: Ac
       buffer.resize(end - 1);
       return !isOutside(view, read);
     }
-    // Where no element can ever fit, both kinds of view are the same.
+    // If no element can ever fit, both kinds of view behave alike.
     if (end + elementBytes > buffer.maxByteLength) return false;
     buffer.resize(end + elementBytes);
     return read.byteLength(view) > 0;
   } catch {
-    // Memory of WebAssembly cannot be cut; such a view is stored with the length it has.
+    // Memory of WebAssembly cannot be shortened. Such a view is stored with its current length.
     return false;
   } finally {
     if (buffer.byteLength !== size) {

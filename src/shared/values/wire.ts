@@ -1,25 +1,24 @@
-// The wire format of values: V8's ValueSerializer, version 15, with the host objects of workerd.
+// Defines the wire format of values: that of V8's ValueSerializer, version 15, with workerd's host objects.
 //
 // A value is `FF version` and one tagged value. Numbers are little-endian, lengths are varints (seven
 // bits a byte, low first). Objects are numbered in the order they begin, from 0, and `reference`
 // repeats one by its number. A zero byte before a tag is padding.
 //
-// Values stored in a database file by workerd are in this format, so a file moves both ways.
+// workerd stores values in this format, so database files can be moved in both directions.
 
-/** Version written. */
+/** The version that is written. */
 export const WIRE_VERSION = 15;
 
-/** Oldest version read; also the version of a value without header, which is older still. */
+/** The oldest version that can be read. Values without a header, which are even older, are read as this version. */
 export const WIRE_VERSION_MIN = 13;
 
-/** First byte of a header; never the first byte of a value without one. */
+/** The first byte of a header. A value without a header never begins with it. */
 export const HEADER = 0xff;
 
 /**
- * Deepest nesting of objects, here and in reading. A browser's stack of about 1 MB holds 2,000 levels
- * before the engine has optimised anything; half of that leaves room for the caller, and makes sure
- * that a value written by one thread can be read by another. (workerd gives up by the size of its
- * stack, at about 2,400 objects.)
+ * The deepest nesting of objects that can be written and read. A browser's stack of about 1 MB has room for 2,000 levels
+ * of unoptimized code. Half of that leaves room for the caller, and makes sure that one thread can read a value that another
+ * one wrote. (In workerd the stack overflows at about 2,400 objects.)
  */
 export const NESTING_DEPTH_MAX = 1000;
 
@@ -30,14 +29,14 @@ export const TAG = {
   null: code('0'),
   true: code('T'),
   false: code('F'),
-  /** A small integer, zigzag varint. */
+  /** Tags a small integer, as a zigzag varint. */
   int32: code('I'),
   uint32: code('U'),
   double: code('N'),
   bigint: code('Z'),
-  /** Latin-1. */
+  /** Tags a string in Latin-1. */
   oneByteString: code('"'),
-  /** UTF-16LE; its length is in bytes, its characters lie at an even position. */
+  /** Tags a string in UTF-16LE. Its length counts bytes, and its characters begin at an even position. */
   twoByteString: code('c'),
   utf8String: code('S'),
   reference: code('^'),
@@ -61,14 +60,14 @@ export const TAG = {
   stringObject: code('s'),
   arrayBuffer: code('B'),
   resizableArrayBuffer: code('~'),
-  /** Follows the buffer it is a view of. */
+  /** Tags a view. It follows the buffer of the view. */
   view: code('V'),
   sharedArrayBuffer: code('u'),
   error: code('r'),
   host: code('\\'),
 } as const;
 
-/** After `TAG.error`, in any order: a class, the members present, the end. */
+/** The tags after `TAG.error`, in any order: one for the class, one for each member, and the end. */
 export const ERROR_TAG = {
   message: code('m'),
   cause: code('c'),
@@ -85,7 +84,7 @@ export const ERROR_CLASS_TAGS: ReadonlyMap<number, ErrorConstructor> = new Map([
   [code('U'), URIError],
 ]);
 
-/** After `TAG.host`: workerd's number of a class. */
+/** workerd's numbers of classes, which follow `TAG.host`. */
 export const HOST_TAG = {
   headers: 4,
   request: 5,
@@ -93,11 +92,11 @@ export const HOST_TAG = {
   domException: 8,
   error: 10,
   blob: 15,
-  /** Ours, in messages only and never in a database: something passed by reference. */
+  /** A number of this package, for things passed by reference. It occurs in messages, never in a database. */
   reference: 0x4000,
 } as const;
 
-/** The classes of errors by workerd's number; 0 is any other name, which then follows. */
+/** workerd's numbers of error classes. Number 0 is followed by any other name. */
 export const ERROR_KINDS: ReadonlyMap<string, number> = new Map([
   ['Error', 1],
   ['TypeError', 2],
@@ -110,14 +109,14 @@ export const ERROR_KINDS: ReadonlyMap<string, number> = new Map([
   ['SuppressedError', 13],
 ]);
 
-/** WebAssembly's classes of errors: never written, because their names do not say them. */
+/** The numbers of WebAssembly's error classes. They are read but never written, because the class follows from `name`. */
 export const WEBASSEMBLY_ERROR_KINDS: ReadonlyMap<number, string> = new Map([
   [6, 'CompileError'],
   [7, 'LinkError'],
   [8, 'RuntimeError'],
 ]);
 
-/** Bits of a regular expression's flags; bit 6 is V8's own "linear" and never appears. */
+/** The bits of a regular expression's flags. Bit 6 is V8's internal flag "linear", which never occurs. */
 export const REGEXP_FLAGS: readonly (readonly [flag: string, bit: number])[] = [
   ['g', 1],
   ['i', 2],
@@ -129,10 +128,10 @@ export const REGEXP_FLAGS: readonly (readonly [flag: string, bit: number])[] = [
   ['v', 256],
 ];
 
-/** Bits after a view's length, from version 14. */
+/** The bits that follow a view's length, from version 14 on. */
 export const VIEW_FLAG = { lengthTracking: 1, resizableBuffer: 2 } as const;
 
-/** A class of views, and how many bytes an element has. */
+/** A class of views, and the number of bytes per element. */
 export interface ViewClass {
   readonly tag: number;
   readonly name: string;
@@ -140,7 +139,7 @@ export interface ViewClass {
   readonly create: (buffer: ArrayBuffer, offset: number, length?: number) => ArrayBufferView;
 }
 
-/** Every class of views this engine has: Float16Array is younger than the others. */
+/** All classes of views that this engine has. Float16Array is newer than the others. */
 export const VIEW_CLASSES: readonly ViewClass[] = [
   viewClass('b', 'Int8Array'),
   viewClass('B', 'Uint8Array'),
@@ -179,7 +178,7 @@ function code(character: string): number {
   return character.charCodeAt(0);
 }
 
-/** In UTF-16 code units, all expressions of a value together; a quarter of a second at worst in V8. */
+/** The most UTF-16 code units of all Unicode-mode expressions of a value. V8 needs a quarter of a second for them at worst. */
 export const UNICODE_SOURCE_LENGTH_MAX = 2048;
 
 /**
@@ -192,7 +191,7 @@ export const UNICODE_SOURCE_LENGTH_MAX = 2048;
 export class UnicodeSources {
   #length = 0;
 
-  /** Adds one; returns the fault if they have become too long. */
+  /** Counts an expression. Returns an error message if all of them together are too long. */
   add(source: string, flags: string): string | undefined {
     if (!/[uv]/.test(flags)) return undefined;
     this.#length += source.length;

@@ -1,4 +1,4 @@
-// Whom a call reaches, as data, and its checks.
+// Defines the addresses of objects and entry points as plain data, and checks received ones.
 
 import * as field from '../contract/arguments.ts';
 import {
@@ -12,35 +12,35 @@ import { storageError } from '../contract/errors.ts';
 import { BRANCH_DEPTH_MAX, OBJECT_NAME_BYTES_MAX } from '../contract/limits.ts';
 import { utf8Bytes } from '../contract/utf8.ts';
 
-/** A value with its references, as bytes. */
+/** A serialized value, which may refer to things passed by reference. */
 export type Payload = Uint8Array;
 
-/** An object as data. */
+/** The address of an object. */
 export interface WireAddress {
-  /** Null: an object of `openStorage`, which has no class. */
+  /** The class; null for an object of `openStorage`. */
   readonly className: string | null;
-  /** 64 hexadecimal digits. */
+  /** The object's id, as 64 hexadecimal digits. */
   readonly id: string;
   readonly name?: string;
   readonly jurisdiction?: string;
-  /** Of a branch, the way to it from the object. */
+  /** The ids that lead from the object to a branch, through its parent branches. */
   readonly branch?: readonly string[];
 }
 
-/** An entry point as data: code beside the objects, without storage. */
+/** The address of an entry point: code outside of objects, without storage. */
 export interface EntryAddress {
   /** The name of the export. */
   readonly entry: string;
-  /** The worker that exports it. Absent: the one that serves the objects. */
+  /** The worker that exports it. Absent for the worker that serves the objects. */
   readonly worker?: string;
-  /** `ctx.props`. Absent: none were given. */
+  /** The serialized `ctx.props`. Absent if none were given. */
   readonly props?: Payload;
 }
 
-/** Whom a call reaches. */
+/** The address of whatever a call reaches. */
 export type CallAddress = WireAddress | EntryAddress;
 
-/** The address of an object; its id becomes part of a file path. @throws INVALID_ARGUMENT */
+/** Checks the address of an object, whose id becomes part of a file path. @throws INVALID_ARGUMENT */
 export function checkAddress(value: unknown): WireAddress {
   const { className, id, name, jurisdiction, branch } = checkFields('address', value);
   if (!/^[0-9a-f]{64}$/.test(checkString('id', id))) {
@@ -69,7 +69,7 @@ export function checkCallAddress(value: unknown): CallAddress {
   };
 }
 
-/** The ids become part of a file path. */
+/** Checks the ids of branches, which become part of a file path. */
 function checkBranch(value: unknown): string[] {
   const ids = checkArray('branch', value, BRANCH_DEPTH_MAX).map((id) =>
     field.checkBranchId('branch', id, 'address'),

@@ -1,10 +1,8 @@
-// Rows and entries of a bulk call, packed into chunks: a chunk of rows is one text of JSON, a chunk of entries one
-// buffer. They cross as few large values, which costs a fifth of as many small ones.
+// Packs the rows and entries of a bulk call into chunks: a chunk of rows is one JSON text, a chunk of entries one buffer. A
+// few large values cross the connection in a fifth of the time of many small ones.
 //
-// Invariant: a chunk gives exactly the values that went in. JSON has no bytes, no infinity and no negative zero, so
-// these travel beside the text, each with its place.
-//
-// Does not know where rows come from, nor who stores them.
+// Invariant: unpacking a chunk gives exactly the packed values. JSON cannot represent bytes, infinity and negative zero, so
+// these are sent beside the text, each with its position.
 
 import {
   checkArray,
@@ -22,48 +20,48 @@ import { storageError } from '../contract/errors.ts';
 import { VALUE_BYTES_MAX, VALUE_FRAME_BYTES_MAX } from '../contract/limits.ts';
 import { encodeValue } from '../values/value.ts';
 
-/** Rows of bindings. */
+/** A chunk of rows of bindings. */
 export interface RowChunk {
   readonly count: number;
-  /** UTF-8 of a JSON array: the bindings of all rows, one row after the other. */
+  /** A JSON array in UTF-8 with the bindings of all rows, one row after the other. */
   readonly json: Uint8Array;
-  /** Bindings that JSON has no form for, which is null at their place. */
+  /** The bindings that JSON cannot represent. The JSON array has null at their positions. */
   readonly odd: readonly (readonly [place: number, value: Binding])[];
 }
 
-/** Keys and serialized values. */
+/** A chunk of keys and serialized values. */
 export interface EntryChunk {
   readonly keys: readonly string[];
-  /** Where each value ends in the bytes. */
+  /** The position in the bytes at which each value ends. */
   readonly ends: readonly number[];
   readonly bytes: Uint8Array;
 }
 
-/** Most bytes of one bulk call: both sides keep them in memory. */
+/** The most bytes of one bulk call, because both sides keep them in memory. */
 export const BULK_BYTES_MAX = 128 * 1024 * 1024;
 
-/** A slice takes a page some milliseconds at most, also on a slow device. */
+/** The values per slice: a page packs so many in a few milliseconds, even on a slow device. */
 const SLICE_VALUES = 8192;
 const SLICE_UNITS = 256 * 1024;
 const CHUNKS_MAX = BULK_BYTES_MAX / 1024;
 const ROWS_MAX = 2 ** 31 - 1;
-/** SQLite's bound is lower and its own to tell. */
+/** The most bindings per row that are packed. SQLite has a lower limit, and reports it itself. */
 const WIDTH_MAX = 32_766;
 
-/** Collects items into chunks. */
+/** Packs items into chunks. */
 export interface Packer<Item, Chunk> {
-  /** How many items it has taken. */
+  /** The number of items packed so far. */
   readonly count: number;
-  /** A chunk is complete. */
+  /** True if a chunk is complete. */
   readonly isFull: boolean;
   add(item: Item): void;
-  /** The chunk of the items since the last one; undefined: there are none. */
+  /** Returns a chunk with the items since the last one; undefined if there are none. */
   take(): Chunk | undefined;
 }
 
 export class RowPacker implements Packer<unknown, RowChunk> {
   count = 0;
-  /** Bindings of a row; that of the first row counts for all. */
+  /** The number of bindings per row, which the first row determines. */
   width = 0;
   #values: (string | number | null)[] = [];
   #odd: [number, Binding][] = [];
@@ -204,7 +202,7 @@ export const entryChunks: FieldCheck<readonly EntryChunk[]> = (name, value, oper
     return { keys: checkedKeys, ends: checkedEnds, bytes: checked };
   });
 
-/** The rows of the chunks, one at a time; each is valid until the next. @throws INVALID_ARGUMENT */
+/** Unpacks the rows of chunks, one at a time. Each row is valid until the next one is read. @throws INVALID_ARGUMENT */
 export function* rowsIn(chunks: readonly RowChunk[], width: number): Generator<readonly Binding[]> {
   const row: Binding[] = new Array(width).fill(null);
   for (const { count, json, odd } of chunks) {

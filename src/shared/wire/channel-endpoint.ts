@@ -1,6 +1,6 @@
-// One end of a connection: the channel of a worker and the page that started it, a MessagePort to a worker
-// that the app gave, or a BroadcastChannel that only these two have to another tab's. It names no type of
-// comlink, which is bundled: the types of the package must not need it.
+// Implements one end of a connection. Its channel is that between a worker and the page that started it, a MessagePort to
+// a worker that the app passed, or a BroadcastChannel to another tab's worker, which only these two use. The file uses no
+// type of comlink, because comlink is bundled, and the package's types must not depend on it.
 //
 // A call and its answer are short arrays: a message costs more with each object and name in it, on both sides, and
 // most calls do less than that. Messages of one turn travel together, in order: a message takes several times as
@@ -11,16 +11,16 @@
 // which may be long after, and a closed BroadcastChannel would throw. Messages posted before close() are sent. A
 // message that cannot be cloned fails its own call, and no other.
 //
-// Does not know: which functions there are, and their parameters.
+// This file does not know which functions exist, nor their parameters.
 
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
-/** The caller chooses the number, which comes back with the answer. */
+/** A call. The caller chooses its number, which the answer repeats. */
 export type CallMessage = readonly [number: number, name: string, parameters: readonly unknown[]];
 
 export type AnswerMessage = readonly [number: number, answer: unknown];
 
-/** A message that asks for an answer, which it gets also if no function has that name. */
+/** A message that requests an answer. It is answered even if no function has that name. */
 export type Request = readonly [number: number, name: unknown, parameters: unknown];
 
 export function isRequest(message: unknown): message is Request {
@@ -35,13 +35,13 @@ function isNumbered(message: unknown, length: number): boolean {
   return Array.isArray(message) && message.length === length && typeof message[0] === 'number';
 }
 
-/** How much a call or an answer has in it: one thing, or each of a list that it ends with. */
+/** Returns the number of parts of a call or answer: the length of the list at its end, or 1 without a list. */
 function partCount(message: unknown): number {
   const last = isAnswer(message) ? message[1] : parametersOf(message).at(-1);
   return Array.isArray(last) ? Math.max(last.length, 1) : 1;
 }
 
-/** Whom a message is for: a call's first parameter is its session or object. Answers are for one caller. */
+/** Returns the receiver of a message: the first parameter of a call, which is its session or object. */
 function receiverOf(message: unknown): unknown {
   return parametersOf(message)[0];
 }
@@ -50,7 +50,7 @@ function parametersOf(message: unknown): readonly unknown[] {
   return isRequest(message) ? (message as CallMessage)[2] : [];
 }
 
-/** The caller's side gets this for a call that could not be sent. No peer can send it: it is of a class. */
+/** The answer to a call that could not be sent. It is a class instance, so no peer can send a false one. */
 export class UnsentCall {
   readonly number: number;
   readonly cause: unknown;
@@ -63,37 +63,37 @@ export class UnsentCall {
 
 /** The common interface of a MessagePort, a BroadcastChannel and an OwnChannel. */
 export interface WireChannel {
-  /** `moved`: buffers of the message, which a BroadcastChannel copies and the others transfer. */
+  /** Posts a message. `moved` are its buffers to transfer; a BroadcastChannel copies them. */
   postMessage(message: unknown, moved: ArrayBuffer[]): void;
   addEventListener(type: 'message' | 'messageerror', listener: (event: Event) => void): void;
-  /** A port delivers nothing before. */
+  /** Starts the delivery of messages, which a MessagePort requires. */
   start?(): void;
   close(): void;
 }
 
-/** When arrived messages are delivered, and posted messages are sent. */
+/** Decides when arrived messages are delivered, and when posted messages are sent. */
 export interface Pace {
-  /** Delivers one of several messages that have arrived together; in order. */
+  /** Schedules the delivery of one message of a pack; tasks run in order. */
   deliver(task: () => void): void;
-  /** Sends the posted messages. */
+  /** Schedules the sending of posted messages. */
   send(task: () => void): void;
 }
 
-/** Decides when messages that have arrived are delivered. */
+/** Decides whether arrived messages may be delivered yet. */
 export interface Admission {
-  /** A message has arrived, maybe long before it is delivered. */
+  /** Called when a message arrives, which may be long before its delivery. */
   arrived(message: unknown): void;
-  /** Whether the next message may be delivered now. If not, it waits for `resume`. */
+  /** Returns true if the next message may be delivered now. Otherwise it waits for `resume`. */
   admits(): boolean;
 }
 
-/** Several messages that travel as one. */
+/** Several messages that are sent as one. */
 interface Pack {
   readonly type: 'pack';
   readonly messages: readonly unknown[];
 }
 
-/** Most messages of a pack, so that others' messages get their turn. */
+/** The most messages of a pack, so that messages of other pages do not wait long. */
 export const PACK_MAX = 512;
 
 /**
@@ -103,11 +103,11 @@ export const PACK_MAX = 512;
  */
 export const FULL_PARTS = 64;
 
-/** For code that may run at any time. */
+/** The pace of code that may run at any time: it delivers at once. */
 const AT_ONCE: Pace = {
   deliver: (task) => task(),
-  // The second microtask comes after the calls of code that was waiting for the first: those of a
-  // transaction's closure travel with its beginning.
+  // The second microtask runs after code that awaited the first one, so that the calls of a transaction's closure are
+  // sent together with the transaction's beginning.
   send: (task) => inMicrotask(() => inMicrotask(task)),
 };
 
@@ -118,16 +118,16 @@ export class ChannelEndpoint {
   readonly #pace: Pace;
   readonly #listeners = new Set<Listener>();
   #posted: unknown[] = [];
-  /** The buffers that move with a message, which is an object then. */
+  /** The buffers to transfer, by message. */
   readonly #moved = new WeakMap<WeakKey, readonly ArrayBuffer[]>();
-  /** The receiver of the last posted messages, and how many parts in a row. */
+  /** The receiver of the last posted messages; the next field counts its parts in a row. */
   #receiver: unknown;
   #partsInRow = 0;
-  /** Messages that wait for their delivery. */
+  /** The messages that wait for delivery. */
   readonly #arrived: unknown[] = [];
-  /** How many of them were not admitted when their turn came. */
+  /** The number of waiting messages that were refused when their turn came. */
   #heldCount = 0;
-  /** Undefined: everything is admitted. */
+  /** Admits messages; undefined if all are admitted. */
   #admission: Admission | undefined;
   #isClosed = false;
 
@@ -138,7 +138,7 @@ export class ChannelEndpoint {
     channel.start?.();
   }
 
-  /** `moved` are buffers of the message that only it has. */
+  /** Posts a message. `moved` are buffers that only this message uses. */
   postMessage(message: unknown, moved: readonly ArrayBuffer[] = []): void {
     if (this.#isClosed) return;
     this.#posted.push(message);
@@ -152,19 +152,19 @@ export class ChannelEndpoint {
     else this.#channel.addEventListener(type, listener);
   }
 
-  /** Before any message arrives. */
+  /** Sets the admission. Call it before any message arrives. */
   admitBy(admission: Admission): void {
     this.#admission = admission;
   }
 
-  /** Messages are admitted again. */
+  /** Delivers the waiting messages that are admitted now. */
   resume(): void {
     const count = this.#heldCount;
     this.#heldCount = 0;
     for (let i = 0; i < count; i++) this.#deliverLater();
   }
 
-  /** Idempotent. */
+  /** Closes the channel, after the messages posted before. Idempotent. */
   close(): void {
     if (this.#isClosed) return;
     this.flush();
@@ -173,7 +173,7 @@ export class ChannelEndpoint {
   }
 
   #isFullWith(message: unknown): boolean {
-    // Such as a ping, which goes before a call when time has passed.
+    // Messages that are no arrays, such as pings, do not count as parts.
     if (!Array.isArray(message)) return false;
     const receiver = receiverOf(message);
     if (receiver !== this.#receiver) this.#partsInRow = 0;
@@ -203,8 +203,8 @@ export class ChannelEndpoint {
     }
   }
 
-  // The message cannot be cloned. Who waits for it is told: this side if it was a call, the other side if it
-  // was an answer.
+  // Handles a message that cannot be cloned. An error goes to the side that waits: this one for a call, the other one for
+  // an answer.
   #refuse(message: unknown, cause: unknown): void {
     if (isRequest(message)) {
       this.#deliver(new UnsentCall(message[0], cause));
@@ -246,7 +246,7 @@ export class ChannelEndpoint {
       try {
         listener(event);
       } catch (error) {
-        // As a listener that throws: reported, and the others are called.
+        // An error is reported like that of an event listener, and the other listeners are still called.
         queueMicrotask(() => {
           throw error;
         });
@@ -261,7 +261,7 @@ function isPack(data: unknown): data is Pack {
   return type === 'pack' && Array.isArray(messages) && messages.length <= PACK_MAX;
 }
 
-/** A worker, as its page has it, or the worker's own global scope. */
+/** The Worker object of a page, or the global scope of the worker itself. */
 export interface ChannelHost {
   postMessage(message: unknown, moved?: ArrayBuffer[]): void;
   addEventListener(type: string, listener: (event: Event) => void): void;
@@ -290,10 +290,10 @@ export class OwnChannel implements WireChannel {
     event.stopImmediatePropagation();
     this.#tell('message', { data: data[1] } as unknown as Event);
   };
-  // Whose message could not be read is not known.
+  // A message that cannot be read does not show its connection, so every connection hears of it.
   readonly #hearError = (event: Event) => this.#tell('messageerror', event);
 
-  /** `name`: of this connection, on both sides, and of no other. */
+  /** `name` identifies the connection. Both sides use the same name. */
   constructor(host: ChannelHost, name: string) {
     this.#host = host;
     this.#name = name;
@@ -315,7 +315,7 @@ export class OwnChannel implements WireChannel {
     this.#host.removeEventListener('messageerror', this.#hearError);
   }
 
-  // Not dispatched as an event, which takes longer than the work of most calls.
+  // The listeners are called directly, because dispatching an event takes longer than most calls.
   #tell(type: keyof Listeners, event: Event): void {
     for (const listener of this.#listeners[type]) listener(event);
   }
@@ -328,7 +328,7 @@ export class OwnChannel implements WireChannel {
 const RESOLVED = Promise.resolve();
 
 /**
- * As `queueMicrotask`, without a call of the browser: that takes 1 to 3 µs (Chromium 156), which is as long as a read.
+ * Works like `queueMicrotask`, without calling the browser, which would take 1 to 3 µs in Chromium 156, as long as a read.
  * The task must not throw.
  */
 export function inMicrotask(task: () => void): void {

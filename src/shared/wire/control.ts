@@ -1,10 +1,10 @@
-// How the pages and workers of one origin find each other: the names of locks and channels, and all messages that
+// Defines how the pages and workers of one origin find each other: the names of locks and channels, and all messages that
 // are not calls.
 //
-// Every page starts a worker, and may end it while it is not the next in line. The workers of one directory queue for one Web Lock; its holder leads and is the only
-// worker that opens the files. It serves its own page over the worker's own channel, or over a message port if the
-// app gave the worker, and every other page over a BroadcastChannel of its own, because ports cannot be sent to
-// another tab.
+// Every page starts a worker, and may end it unless it is the next in line to lead. The workers of one directory queue for
+// one Web Lock. Its holder leads, and is the only worker that opens the files. It serves its own page over the worker's
+// own channel, or over a message port if the app passed the worker, and each other page over a separate BroadcastChannel,
+// because ports cannot be sent to another tab.
 //
 //   page → own worker      SourceMessage, once, if it runs code as text; StartMessage, again whenever the page
 //                          looks for a leader
@@ -28,7 +28,7 @@ import { checkAddress, type WireAddress } from './address.ts';
 import type { WireError } from './errors-on-wire.ts';
 
 /**
- * Increased when protocol.ts, calls of operations or how messages travel together change.
+ * The version of the protocol. Increase it when protocol.ts, calls of operations or the packing of messages change.
  *
  * Messages before a connection never change in a way that an earlier version misunderstands, because they
  * show a page that the versions differ: the names below, StartMessage, `loaded`, `standing`, `who`, `leads`,
@@ -43,20 +43,20 @@ export const PROTOCOL_OLDEST = 16;
 
 /** The versions that a page or worker speaks. */
 export interface Versions {
-  /** The newest. */
+  /** The newest version. */
   readonly version: number;
   readonly oldest: number;
 }
 
 export const OWN_VERSIONS: Versions = { version: PROTOCOL_VERSION, oldest: PROTOCOL_OLDEST };
 
-/** The version that two sides speak with each other: the newest of both; null when there is none. */
+/** Returns the newest version that both sides speak; null if there is none. */
 export function commonVersion(one: Versions, other: Versions): number | null {
   const common = Math.min(one.version, other.version);
   return common >= Math.max(one.oldest, other.oldest) ? common : null;
 }
 
-/** The versions in a message of any shape. A message with only one version speaks no other. */
+/** Reads the versions from a message of any shape. If the message has only one version, its sender speaks only that one. */
 export function versionsIn(message: Partial<Record<keyof Versions, unknown>>): Versions {
   const { version, oldest } = message;
   if (typeof version !== 'number') return { version: 0, oldest: 0 };
@@ -68,33 +68,30 @@ export interface StartMessage {
   /** The worker's name. Its page chooses it, to recognize the worker later. */
   readonly worker: string;
   readonly directory: string;
-  /** Where the files are to be kept; null: where they are already, else on the best medium here. */
+  /** The medium for the files; null to use the medium where they already are, or else the best one available. */
   readonly medium: StorageMedium | null;
-  /** Null means the file next to the worker. */
+  /** The address of `sqlite3.wasm`; null for the file next to the worker. */
   readonly wasmUrl: string | null;
-  /** The file next to the page's code, for a worker that has no address; null: the page has none either. */
+  /** The address of the file next to the page's code, for a worker without an address; null if the page has none either. */
   readonly pageWasmUrl?: string | null;
-  /** Where `late.js` lies; null means next to the worker. */
+  /** The address of `late.js`; null for the file next to the worker. */
   readonly lateUrl?: string | null;
   /** When the page was opened, in milliseconds since the epoch. */
   readonly startedMs: number;
-  /** The page takes its connection over the worker's own channel. @default over a port */
+  /** True if the page connects over the worker's own channel. @default over a port */
   readonly isDirect?: boolean;
-  /** How much history objects keep while this worker leads; null: as the worker itself says. */
+  /** The limits of history while this worker leads; null to use the worker's own. */
   readonly history?: HistoryLimits | null;
-  /** The same of limits. */
+  /** The page's option `limits` while this worker leads; null to use the worker's own. */
   readonly limits?: OpenLimits | null;
 }
 
 export type WorkerMessage =
-  /**
-   * Its script runs this package's code, which answers every start message with it, whether or not the
-   * script has called serve().
-   */
+  /** The script has loaded this package. Every start message is answered with this, even before serve() was called. */
   | { readonly type: 'loaded' }
   /** The worker runs, and waits for its turn to lead. */
   | { readonly type: 'standing' }
-  /** It leads; calls go over the port, or over the worker's own channel under the connection's name. */
+  /** The worker leads. Calls go over the port, or over the worker's own channel under the connection's name. */
   | ({
       readonly type: 'leads';
       readonly port?: MessagePort;
@@ -104,19 +101,19 @@ export type WorkerMessage =
   /** Another worker leads. */
   | OtherLeader
   /**
-   * It obtained the lock but could not open the storage. The next start message makes it try again.
+   * The worker obtained the lock but could not open the storage. It tries again at the next start message.
    */
   | { readonly type: 'failed'; readonly error: WireError };
 
 export interface OtherLeader extends Versions {
   readonly type: 'heard';
   readonly worker: string;
-  /** The app's name for that worker's deployment. */
+  /** The app's name for the leading worker's deployment. */
   readonly build: Build | null;
   readonly medium: StorageMedium;
-  /** How its deployment compares with this worker's. `older`: this worker takes over from it. */
+  /** The order of its deployment relative to this worker's. If it is `older`, this worker takes over from it. */
   readonly order: Order;
-  /** This worker's deployment; null: that of the other is not known to be the same. */
+  /** This worker's deployment; null unless the leading worker's is known to be the same. */
   readonly own: Deployment | null;
 }
 
@@ -131,7 +128,7 @@ export type ControlMessage =
     } & Versions)
   /** A candidate of a newer deployment, which waits in line, asks the leader to step down. */
   | { readonly type: 'takeover'; readonly worker: string; readonly by: string }
-  /** A worker answers this page nothing. The page that started it ends it if it finds the same. */
+  /** A page reports that a worker does not answer. The page that started the worker checks this, and ends it. */
   | { readonly type: 'silent'; readonly worker: string }
   /** A page asks the leader for a connection; it has opened the channel already. */
   | {
@@ -146,8 +143,8 @@ export type ControlMessage =
 export type ConnectionMessage =
   | { readonly type: 'accepted' }
   /**
-   * A page checks that the worker still answers, and permits it to read messages for so long (worker-end.ts). `atMs`: by the
-   * page's clock, which only goes forward. `isAnswer`: the worker has asked for it.
+   * A page checks that the worker still answers, and permits it to read messages for `forMs` (worker-end.ts). `atMs` is the
+   * time of the page's monotonic clock. `isAnswer` is true if the worker has requested the ping.
    */
   | {
       readonly type: 'ping';
@@ -159,33 +156,32 @@ export type ConnectionMessage =
   /** The worker asks for a ping. */
   | { readonly type: 'asks' }
   /**
-   * The worker steps down: the page sends no new work, and says so; calls sent before are still
-   * answered.
+   * The worker steps down. The page then stops sending new work, and confirms this. Calls sent before are still answered.
    */
   | { readonly type: 'yields' }
   | { readonly type: 'paused' }
-  /** The worker tells something unasked. */
+  /** The worker sends a notice, without a request. */
   | { readonly type: 'notice'; readonly notice: Notice }
   /**
-   * The other side has ended the connection, and answers no more calls. `isGivenUp`: the page has waited too long,
-   * and calls that have not begun are not run.
+   * The sender has ended the connection, and answers no more calls. `isGivenUp` is true if a page has waited too long; the
+   * worker then does not run calls that have not begun.
    */
   | { readonly type: 'closed'; readonly error?: WireError; readonly isGivenUp?: boolean };
 
-/** Names of the locks and channels of one directory. */
+/** Makes the names of the locks and channels of one directory. */
 export function namesOf(directory: string) {
   const prefix = `ctx-storage/${directory}`;
   return {
-    /** Held by the worker that leads. */
+    /** The lock of the worker that leads. */
     leaderLock: leaderLockOf(directory),
-    /** Followed by the candidate, as JSON; held while it waits for its turn to lead, and while it leads. */
+    /** The prefix of a candidate's lock; the candidate follows as JSON. It is held while the worker waits or leads. */
     candidateLock: `${prefix}/candidate/`,
-    /** Held by the page that keeps its worker to lead next, of those of one deployment. */
+    /** The lock of the page whose worker leads next, among the pages of one deployment. */
     reserveLock: ({ build, code }: Deployment) =>
       `${prefix}/reserve/${build === null ? `code ${code}` : `build ${build}`}`,
-    /** Held by a worker from before it becomes a candidate until it dies. */
+    /** The lock that a worker holds from before it becomes a candidate until it dies. */
     workerLock: (worker: string) => `${prefix}/worker/${worker}`,
-    /** Held by a page from before it connects until it is closed. */
+    /** The lock that a page holds from before it connects until it is closed. */
     clientLock: (client: string) => `${prefix}/client/${client}`,
     controlChannel: `${prefix}/control`,
     connectionChannel: (connection: string) => `${prefix}/connection/${connection}`,
@@ -199,13 +195,13 @@ export type Notice =
       readonly address: WireAddress;
     };
 
-/** Where notices come from. */
+/** A source of notices. */
 export interface Notices {
-  /** Calls back for each notice from now on; the result ends this. */
+  /** Calls back for each notice from now on. Call the result to unsubscribe. */
   subscribe(listener: (notice: Notice) => void): () => void;
 }
 
-/** A notice that has arrived; null for anything else. */
+/** Checks a notice that has arrived; null for any other value. */
 export function checkNotice(value: unknown): Notice | null {
   try {
     const { type, space, address } = checkFields('notice', value);
@@ -217,11 +213,11 @@ export function checkNotice(value: unknown): Notice | null {
     if (type !== 'historypruned' && type !== 'objectmissing' && type !== 'keepfailed') return null;
     return { type, address: checkAddress(address) };
   } catch {
-    return null; // of another version, or of other code
+    return null; // it comes from another version, or from other code
   }
 }
 
-/** Options of `serve` that can be sent; it checks them. */
+/** The options of `serve` that can be sent to the worker, where `serve` checks them. */
 export interface SourceOptions {
   readonly env?: object;
   readonly bindings?: Readonly<Record<string, string>>;
@@ -235,13 +231,13 @@ export interface SourceOptions {
 export interface SourceMessage extends CheckedSource {
   readonly type: 'source';
   readonly options: SourceOptions;
-  /** `<milliseconds>.<digest>`: see source-build.ts. */
+  /** The version of the code, as `<milliseconds>.<digest>` (source-build.ts). */
   readonly build: string;
   readonly tellsConsole: boolean;
 }
 
 export type SourceAnswer =
-  /** It serves. */
+  /** The code was loaded, and its classes are served. */
   | { readonly type: 'source-loaded'; readonly classes: readonly string[] }
   | { readonly type: 'source-failed'; readonly error: WireError };
 
@@ -251,7 +247,7 @@ export interface ConsoleMessage {
 }
 
 /**
- * The part of `navigator.locks` that is used; a parameter, so that tests can end pages and workers.
+ * The part of `navigator.locks` that is used. It is a parameter, so that tests can simulate the end of pages and workers.
  */
 export interface Locks {
   request(
@@ -274,7 +270,7 @@ export function holdForLife(locks: Locks, name: string): Promise<void> {
 }
 
 /**
- * Calls back when the lock has been released, unless `signal` was aborted before.
+ * Calls back when the lock was released, unless `signal` aborts first.
  *
  * The owner must hold the lock before it tells anyone the name; otherwise this calls back at once.
  * The lock is requested as shared, because several pages may wait for it.
@@ -289,6 +285,6 @@ export function whenReleased(
   locks
     .request(name, options, async () => {})
     .then(released, () => {
-      // Rejects when the signal is aborted, or when this page itself is being closed.
+      // The request rejects when the signal aborts, or when this page is being closed.
     });
 }

@@ -9,32 +9,33 @@ import { storageError } from '../contract/errors.ts';
 import { ENGINE_PROPERTIES } from '../values/error-codec.ts';
 import { structuredCopy } from '../values/value.ts';
 
-/** An error that crosses the thread as an outcome. */
+/** A thrown value as plain data. */
 export interface WireError {
-  /** The thrown value itself, if it is not an Error and structured clone accepts it. */
+  /** The thrown value, if it is not an Error and can be cloned. */
   readonly thrown?: unknown;
-  /** A DOMException; its name carries its legacy number with it. */
+  /** True for a DOMException. Its legacy number follows from its name. */
   readonly isDomException?: true;
   readonly name: string;
   readonly message: string;
   readonly stack?: string;
   readonly properties: Readonly<Record<string, string | number | boolean>>;
-  /** Other own properties. */
+  /** The other own properties. */
   readonly own?: Readonly<Record<string, unknown>>;
   readonly cause?: WireError;
-  /** Of an AggregateError. */
+  /** The errors of an AggregateError. */
   readonly errors?: readonly WireError[];
 }
 
 /** The result of an operation, or the error that it threw. */
 export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireError };
 
-// Properties that callers decide by. Of an error whose own ones are enumerable, `own` has them too, so that they stay so.
+// The properties by which callers decide what to do. If they are enumerable, they are also in `own`, so that they stay
+// enumerable.
 const PROPERTIES = ['code', 'retryable', 'durableObjectReset', 'remote', 'overloaded'] as const;
 const CAUSE_DEPTH_MAX = 8;
 
-/** Own properties that are transferred separately, or belong to the engine. */
-const PLACED: ReadonlySet<string> = new Set([
+/** The own properties that `own` leaves out: other fields transfer them, or they belong to the engine. */
+const TRANSFERRED_SEPARATELY: ReadonlySet<string> = new Set([
   ...PROPERTIES,
   ...ENGINE_PROPERTIES,
   'cause',
@@ -52,17 +53,17 @@ const CLASSES: Readonly<Record<string, new (message: string) => Error>> = {
   URIError,
 };
 
-/** The wire form of anything thrown. Never throws. */
+/** Converts any thrown value to plain data. Never throws. */
 export function toWire(thrown: unknown, depth = 0): WireError {
   try {
     return inWords(thrown, depth);
   } catch {
-    // A getter or a toString of the thrown value itself throws.
+    // A getter or `toString` of the thrown value has thrown.
     return { name: 'Error', message: 'A value was thrown that cannot be read.', properties: {} };
   }
 }
 
-/** The value to throw on this side. Never throws: an error that cannot be read becomes INTERNAL. */
+/** Converts plain data back to the value to throw. Never throws: data that cannot be read becomes an INTERNAL error. */
 export function fromWire(wire: WireError): unknown {
   try {
     return fromWords(wire);
@@ -80,8 +81,8 @@ function fromWords(wire: WireError): unknown {
     define(error, name, value, Object.hasOwn(own, name));
   }
   for (const [name, value] of Object.entries(own)) {
-    // toWire never writes these names; `__proto__` would change the prototype.
-    if (!PLACED.has(name)) Reflect.set(error, name, value);
+    // toWire leaves out the names that are transferred separately. One of them is `__proto__`, which would change the prototype.
+    if (!TRANSFERRED_SEPARATELY.has(name)) Reflect.set(error, name, value);
   }
   if (wire.cause !== undefined) define(error, 'cause', fromWords(wire.cause), true);
   if (wire.errors !== undefined) define(error, 'errors', wire.errors.map(fromWords), true);
@@ -95,7 +96,7 @@ function inWords(thrown: unknown, depth: number): WireError {
   const isDomException = thrown instanceof DOMException;
   const properties: Record<string, string | number | boolean> = {};
   for (const name of PROPERTIES) {
-    // Members of its class do not arrive, as on workerd.
+    // Members of the error's class are not transferred, as in workerd.
     if (!Object.hasOwn(thrown, name)) continue;
     const value = Reflect.get(thrown, name) as unknown;
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
@@ -123,9 +124,13 @@ function inWords(thrown: unknown, depth: number): WireError {
 function ownProperties(error: object): Record<string, unknown> | undefined {
   let own: Record<string, unknown> | undefined;
   for (const name of Object.getOwnPropertyNames(error)) {
-    // A placed property that is listed stays so.
+    // A property of PROPERTIES that is enumerable stays enumerable.
     const isKnown = PROPERTIES.some((known) => known === name);
-    if (isKnown ? !Object.prototype.propertyIsEnumerable.call(error, name) : PLACED.has(name)) {
+    if (
+      isKnown
+        ? !Object.prototype.propertyIsEnumerable.call(error, name)
+        : TRANSFERRED_SEPARATELY.has(name)
+    ) {
       continue;
     }
     try {
@@ -133,7 +138,7 @@ function ownProperties(error: object): Record<string, unknown> | undefined {
       own ??= {};
       own[name] = value;
     } catch {
-      // A property that cannot be cloned is dropped; the error matters more.
+      // A property that cannot be cloned is dropped, because the error itself matters more.
     }
   }
   return own;
@@ -152,14 +157,14 @@ function construct({ name, message, isDomException, errors }: WireError): Error 
 function notAnError(thrown: unknown): WireError {
   const error = { name: 'Error', properties: {} };
   try {
-    // Described, because an object without a prototype has no text.
+    // `String()` would throw for an object without a prototype.
     return { ...error, thrown: structuredCopy(thrown), message: describe(thrown) };
   } catch {
     return { ...error, message: describe(thrown) };
   }
 }
 
-/** As V8 describes a value without running code of it, which is the message on workerd. */
+/** Describes a value as V8 does, without running code of the program. workerd uses this text as the message. */
 function describe(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   if (Array.isArray(value)) return '[object Array]';
@@ -171,7 +176,7 @@ function define(error: Error, name: string, value: unknown, enumerable = false):
   Object.defineProperty(error, name, { value, enumerable, writable: true, configurable: true });
 }
 
-/** `fact` says why the connection ended. */
+/** Makes the error of calls on a connection that ended. `fact` says why it ended. */
 export function connectionClosed(fact: string): Error {
   return storageError(
     'CONNECTION_CLOSED',

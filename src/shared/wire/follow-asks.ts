@@ -1,19 +1,19 @@
-// What a page asks of an object that follows another one, besides its calls.
+// Defines the requests, other than calls, that a page sends to an object which follows an object on a server.
 
 import { checkFields, checkNumberOf, malformed } from '../contract/arguments.ts';
 import type { FollowRefusal, FollowState } from '../contract/followed.ts';
 
 export type FollowAsk =
-  /** The server's answer to a call; waits for it. */
+  /** Waits for the server's answer to a call. */
   | { readonly kind: 'settled'; readonly n: number }
-  /** The state; waits until it is another than that with this version. */
+  /** Waits until the state differs from the one with this version, and returns it. */
   | { readonly kind: 'state'; readonly after: number }
   | { readonly kind: 'refusals' }
   | { readonly kind: 'dismiss' | 'retry'; readonly n: number }
-  /** Removes the copy, and says what was pending. */
+  /** Removes the local copy, and returns the calls that the server has not answered. */
   | { readonly kind: 'forget' };
 
-/** The answer to each. */
+/** The type of the answer to each kind of request. */
 export interface FollowAnswers {
   settled: FollowOutcome;
   state: VersionedFollowState;

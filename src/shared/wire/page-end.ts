@@ -1,9 +1,9 @@
-// The page's end of a connection to the worker that leads. Invariant: every call settles.
+// Implements the page's end of a connection to the worker that leads.
 //
-// A connection fails once, for one reason. Calls under way reject with it, and so does every later
-// call. Whoever notices that the worker has died calls fail(). A worker that closes the connection,
-// and a message that cannot be read, are noticed here. Of a worker that is given up, the calls that
-// it has not read reject with a reason of their own (worker-end.ts).
+// Invariant: every call settles. A connection fails once, with one reason; pending and later calls reject with it. The code
+// that notices the worker's death calls fail(). This file notices that the worker closes the connection, and messages that
+// cannot be read. If the page gives up a worker, calls that the worker has not read reject with another reason
+// (worker-end.ts).
 
 import { type ChannelEndpoint, isAnswer } from './channel-endpoint.ts';
 import { type ConnectionMessage, checkNotice, type Notice } from './control.ts';
@@ -28,13 +28,13 @@ export class PageEnd {
   #heardCount = 0;
   #hasServed = false;
   #isYielding = false;
-  /** Called when the worker steps down: it is asked for nothing new from then on. */
+  /** Called when the worker steps down. It gets no new calls from then on. */
   onYield: () => void = () => {};
   /** Called before a call is posted. */
   onCall: () => void = () => {};
   /** Called when the worker asks for a ping. */
   onAsked: () => void = () => {};
-  /** Called when the worker tells something unasked. */
+  /** Called for each notice, which the worker sends without a request. */
   onNotice: (notice: Notice) => void = () => {};
 
   constructor(endpoint: ChannelEndpoint) {
@@ -62,12 +62,12 @@ export class PageEnd {
     });
   }
 
-  /** Why the connection failed, or null while it works. */
+  /** The reason why the connection failed; null while it works. */
   get failure(): Error | null {
     return this.#pending.failure;
   }
 
-  /** True once the worker steps down: sent calls are answered, and new work waits for the next worker. */
+  /** True once the worker steps down: it still answers sent calls, and new work waits for the next worker. */
   get isYielding(): boolean {
     return this.#isYielding;
   }
@@ -82,12 +82,12 @@ export class PageEnd {
     return this.#hasServed;
   }
 
-  /** How many messages the worker has sent. */
+  /** The number of messages that the worker has sent. */
   get heardCount(): number {
     return this.#heardCount;
   }
 
-  /** Asks the worker for a message, and sets later calls apart from earlier ones. */
+  /** Sends a ping. Its answer shows that the worker has read the calls before it. */
   ping(ping: Omit<ConnectionMessage & { type: 'ping' }, 'type'>): void {
     if (this.failure !== null) return;
     this.#pending.mark();
@@ -96,8 +96,8 @@ export class PageEnd {
   }
 
   /**
-   * Calls back when the connection has failed, unless the returned function was called before. For
-   * users that come and go: a callback on `lost` stays in memory as long as the connection does.
+   * Calls back when the connection fails. Call the result to unsubscribe. Use it instead of `lost` for short-lived users,
+   * because a callback on a promise stays in memory as long as the connection.
    */
   whenLost(lost: (reason: Error) => void): () => void {
     if (this.failure !== null) {
@@ -108,29 +108,29 @@ export class PageEnd {
     return () => this.#users.delete(lost);
   }
 
-  /** Answers the worker's calls of values that this page passes by reference. */
+  /** Answers the worker's requests for things that this page has passed by reference. */
   show(references: ReferencePeer): void {
     serveFunctions(PAGE_FUNCTIONS, references, this.#endpoint);
   }
 
-  /** Ends the connection for this reason; later reasons change nothing. */
+  /** Ends the connection with this reason. Later calls have no effect. */
   fail(reason: Error): void {
     if (this.failure === null) this.#fail(reason);
   }
 
-  // In this order: whoever hears that the connection is lost has heard before which calls were not read.
+  // Calls are rejected first, so that listeners of the loss already know which calls the worker has not read.
   #fail(reason: Error, unread?: Error): void {
     this.#endpoint.close();
     this.#pending.fail(reason, unread);
     this.#reportLost(reason);
   }
 
-  /** Ends the connection and tells the worker, which closes its sessions. */
+  /** Ends the connection and informs the worker, which closes the sessions. */
   leave(reason: Error): void {
     this.#leave({ type: 'closed' }, reason);
   }
 
-  /** The same, for a worker that does not answer. Calls that it has not read, and never will, reject with `unread`. */
+  /** Ends the connection to a worker that does not answer. Calls that it has not read, and never will, reject with `unread`. */
   giveUp(reason: Error, unread: Error): void {
     this.#leave({ type: 'closed', isGivenUp: true }, reason, unread);
   }
@@ -141,7 +141,7 @@ export class PageEnd {
     this.#fail(reason, unread);
   }
 
-  // In this order: the users hold their work back before the worker hears that they do.
+  // `onYield` is called first, so that users stop sending work before the worker is told that they have.
   #pause(): void {
     if (this.failure !== null || this.#isYielding) return;
     this.#isYielding = true;
@@ -156,7 +156,7 @@ function closingReason(error: WireError | undefined): Error {
   return fromWire(error) as Error;
 }
 
-/** The unanswered calls of a page at one directory. `close` waits for them. */
+/** Counts the unanswered calls of a page in one directory. `close` waits for them. */
 export class Work {
   #count = 0;
   #tellIdle: (() => void)[] = [];
@@ -177,7 +177,7 @@ export class Work {
     return this.#count > 0;
   }
 
-  /** Resolves once nothing is under way. */
+  /** Resolves once no call is pending. */
   async idle(): Promise<void> {
     if (this.#count === 0) return;
     await new Promise<void>((resolve) => {

@@ -28,20 +28,20 @@ import {
 } from './channel-endpoint.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
-/** Bytes that have a buffer of their own, or share it with others of the same message. */
+/** Bytes whose buffer only this message uses, so that it can be transferred. */
 export type OwnBytes = Uint8Array | null | undefined;
 
-/** Copying smaller buffers takes no longer than moving them. */
+/** The least bytes of a buffer that is transferred. Smaller ones are copied just as fast. */
 const MOVED_BYTES_MIN = 2048;
 
 export interface RemoteFunction<Parameters extends readonly unknown[], Result> {
-  /** Each returns its parameter, or throws the error that the caller receives as the outcome. */
+  /** The checks of the parameters. Each returns its parameter, or throws the error that becomes the outcome. */
   readonly parameters: { readonly [I in keyof Parameters]: (value: unknown) => Parameters[I] };
-  /** The result, whatever was answered. */
+  /** Converts any answer to a result of the expected type. */
   readonly answer: (answer: unknown, ...parameters: Parameters) => Result;
-  /** Bytes of the parameters that move with the call. @default none */
+  /** Returns the bytes of the parameters that are transferred with the call. @default none */
   readonly movesIn?: (...parameters: Parameters) => readonly OwnBytes[];
-  /** Bytes of the result that move with the answer. @default none */
+  /** Returns the bytes of the result that are transferred with the answer. @default none */
   readonly movesOut?: (result: Result, ...parameters: Parameters) => readonly OwnBytes[];
 }
 
@@ -54,7 +54,7 @@ export type Description<Peer> = {
     : never;
 };
 
-/** The functions of a peer where they are: an answer that is there already needs no promise. */
+/** The functions of a peer as its own side implements them. A result that is available at once needs no promise. */
 export type Served<Peer> = {
   readonly [Name in keyof Peer]: Peer[Name] extends (
     ...parameters: infer Parameters
@@ -89,9 +89,9 @@ export function serveFunctions<Peer extends object>(
 }
 
 /**
- * The peer's functions; their promises reject only when `calls` fail.
+ * Makes functions that call those of the peer. Their promises reject only when `calls` fail.
  *
- * comlink releases a peer whose proxies are all collected; the result holds them.
+ * comlink releases a peer whose proxies were all garbage collected, so the result keeps them.
  */
 export function remoteFunctions<Peer extends object>(
   description: Description<Peer>,
@@ -116,7 +116,7 @@ export function remoteFunctions<Peer extends object>(
   return Object.fromEntries(functions) as Peer;
 }
 
-/** The answer, of which `seen` was told. */
+/** Calls `seen` with the result once it is available, and returns the answer. */
 function whenAnswered(answer: unknown, seen: (result: unknown) => void): unknown {
   if (answer instanceof Promise) {
     return answer.then((result) => {
@@ -128,9 +128,9 @@ function whenAnswered(answer: unknown, seen: (result: unknown) => void): unknown
   return answer;
 }
 
-/** Lets the bytes move with a part of a message, once it is posted. */
+/** Marks bytes to be transferred with a part of a message when it is posted. */
 export function moveWith(part: unknown, bytes: readonly OwnBytes[]): void {
-  // Most messages have none.
+  // The set is created on demand, because most messages transfer nothing.
   let buffers: Set<ArrayBuffer> | undefined;
   for (const own of bytes) {
     const buffer = own?.buffer;
@@ -144,10 +144,10 @@ export function moveWith(part: unknown, bytes: readonly OwnBytes[]): void {
 /** Must check its parameters, because the peer can send anything. */
 export type Answerer = (...parameters: unknown[]) => unknown;
 
-/** Most parameters of a call; no function takes more. */
+/** The most parameters of a call. No function takes more. */
 const PARAMETERS_MAX = 4;
 
-/** Answers on the endpoint from now on. If a function throws, its error becomes the outcome. */
+/** Answers calls on the endpoint from now on. If a function throws, its error becomes the outcome. */
 export function answerCalls(
   functions: Readonly<Record<string, Answerer>>,
   endpoint: ChannelEndpoint,
@@ -157,7 +157,7 @@ export function answerCalls(
   expose(Object.freeze(surface), new GuardedEndpoint(new Set(Object.keys(surface)), endpoint));
 }
 
-/** The endpoint as expose() sees it: only well-formed calls arrive. */
+/** Wraps the endpoint for expose(), and passes on only well-formed calls. */
 class GuardedEndpoint implements Endpoint {
   readonly #names: ReadonlySet<unknown>;
   readonly #endpoint: ChannelEndpoint;
@@ -196,7 +196,7 @@ class GuardedEndpoint implements Endpoint {
   }
 }
 
-/** The call as comlink's message. */
+/** Converts a call to comlink's message. */
 function callOf([id, name, parameters]: Request, names: ReadonlySet<unknown>): object {
   if (!names.has(name)) {
     throw storageError(
@@ -211,7 +211,7 @@ function callOf([id, name, parameters]: Request, names: ReadonlySet<unknown>): o
   return { id, type: 'APPLY', path: [name], argumentList };
 }
 
-/** The function with failures as outcomes, because comlink would drop the error's code. */
+/** Wraps the function so that an error becomes an outcome, because comlink would drop the error's code. */
 function settling(answer: Answerer): Answerer {
   return (...parameters) => {
     try {
@@ -235,10 +235,10 @@ interface ComlinkCall {
   readonly argumentList: readonly { readonly value: unknown }[];
 }
 
-/** The endpoint as wrap() sees it. An answer without a call, a second answer, and messages of other shapes are not passed on. */
+/** Wraps the endpoint for wrap(). Answers without a call, second answers and malformed messages are not passed on. */
 export class CallingEndpoint implements Endpoint {
   readonly #endpoint: ChannelEndpoint;
-  /** comlink's names of the calls that wait for an answer. */
+  /** comlink's ids of the calls that wait for an answer, by their numbers. */
   readonly #ids = new Map<number, string>();
   #lastNumber = 0;
 
@@ -247,7 +247,7 @@ export class CallingEndpoint implements Endpoint {
   }
 
   postMessage({ id, type, path, argumentList }: ComlinkCall, moved?: ArrayBuffer[]): void {
-    // comlink posts RELEASE once its proxies are collected; a connection ends by a message of its own.
+    // comlink posts RELEASE after its proxies were garbage collected. It is dropped, because connections end otherwise.
     if (type !== 'APPLY') return;
     this.#lastNumber += 1;
     this.#ids.set(this.#lastNumber, id);
@@ -268,7 +268,7 @@ export class CallingEndpoint implements Endpoint {
   /** Does nothing: wrap() listens as long as the connection lasts. */
   removeEventListener(): void {}
 
-  /** comlink's reply, or null if no call waits for it. */
+  /** Converts an answer to comlink's reply; null if no call waits for it. */
   #replyOf(message: unknown): object | null {
     if (message instanceof UnsentCall) {
       const thrown = { isError: false, value: message.cause };
@@ -284,9 +284,9 @@ export class CallingEndpoint implements Endpoint {
   }
 }
 
-/** The calls of one connection. They fail together, once, for one reason; later calls reject with it at once. */
+/** The unanswered calls of one connection. All of them fail together, with one reason; later calls reject with it at once. */
 export class PendingCalls {
-  /** With the number of the mark that each was made after. */
+  /** The pending calls, each with the number of the last mark before it. */
   readonly #pending = new Map<(reason: Error) => void, number>();
   readonly #onCall: () => void;
   #failure: Error | null = null;
@@ -303,26 +303,25 @@ export class PendingCalls {
     return this.#pending.size > 0;
   }
 
-  /** Why calls reject, or null while they can be made. */
+  /** The reason why calls reject; null while calls can be made. */
   get failure(): Error | null {
     return this.#failure;
   }
 
-  /** Sets later calls apart from earlier ones. */
+  /** Sets a mark, which separates later calls from earlier ones. */
   mark(): void {
     this.#marks += 1;
   }
 
-  /** The peer has read everything up to the first mark that it had not passed. */
+  /** Records that the peer has read everything before the next mark. */
   passMark(): void {
     this.#passedMarks = Math.min(this.#passedMarks + 1, this.#marks);
   }
 
-  // A peer answers with outcomes and never rejects. A rejection means a defect of the peer, or an
-  // argument that cannot be cloned.
   /**
-   * Makes a call, which settles with the result of `read` for its answer, or rejects when the connection fails. `read` never
-   * throws.
+   * Makes a call, which settles with the result of `read` for its answer, or rejects when the connection fails. `read`
+   * must not throw. A peer answers with outcomes and never rejects, so a rejection means a defect of the peer, or an
+   * argument that cannot be cloned.
    */
   make<T, R>(send: () => Promise<T>, read: (answer: T) => R): Promise<R> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
@@ -346,8 +345,8 @@ export class PendingCalls {
   }
 
   /**
-   * Rejects all calls, pending and future ones; those that the peer has certainly not read for a reason of their own.
-   * Later reasons change nothing.
+   * Rejects all pending and future calls. Pending calls that the peer has certainly not read reject with `unread`. Later
+   * calls of this method have no effect.
    */
   fail(reason: Error, unread = reason): void {
     if (this.#failure !== null) return;
@@ -357,7 +356,7 @@ export class PendingCalls {
   }
 }
 
-/** The answer if it is an outcome; its result is not checked. A call must settle, so any other answer becomes INTERNAL. */
+/** Returns the answer if it is an outcome, without checking its result. Any other answer becomes the error INTERNAL. */
 export function checkOutcome<T>(answer: unknown): Outcome<T> {
   if (typeof answer === 'object' && answer !== null && ('ok' in answer || 'error' in answer)) {
     return answer as Outcome<T>;
@@ -365,7 +364,7 @@ export function checkOutcome<T>(answer: unknown): Outcome<T> {
   return { error: toWire(storageError('INTERNAL', 'The answer to the call is not an outcome.')) };
 }
 
-/** One outcome for each of `count` calls. A single error is the outcome of all of them. */
+/** Returns one outcome for each of `count` calls. A single error becomes the outcome of all of them. */
 export function checkOutcomes(answer: unknown, count: number): Outcome[] {
   if (Array.isArray(answer)) {
     const outcomes: Outcome[] = [];

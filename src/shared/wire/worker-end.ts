@@ -1,5 +1,5 @@
-// The worker's end of a connection: the worker's services, limited to the sessions of one page, and the
-// values that the page passed by reference.
+// Implements the worker's end of a connection: it gives one page access to the worker's services and to its own sessions,
+// and holds the things that the page has passed by reference.
 //
 // Invariant: when the page goes, its sessions are closed, including sessions that are still being
 // opened, and its references are released. Every reply is an outcome, and every message is checked
@@ -26,7 +26,7 @@
 //
 // A call that was read and waits for its object counts as begun. `closed`, given up, ends it unless it runs.
 //
-// Does not know files: the watch is passed in.
+// This file does not access files: the code that watches them is passed in.
 
 import { storageError } from '../contract/errors.ts';
 import type { WireAddress } from './address.ts';
@@ -47,10 +47,11 @@ import {
 } from './protocol.ts';
 import { PendingCalls, remoteFunctions, type Served, serveFunctions } from './remote-functions.ts';
 
-/** Looks whether the files behind the services exist. */
+/** Checks that the files behind the services still exist. */
 export interface FilesWatch {
   /**
-   * Does the work; its result itself if that is there, and the files were seen lately.
+   * Does the work, and returns its result once the files were seen. The result is returned directly, without a promise, if
+   * it is available and the files were seen recently.
    *
    * @throws the reason, as a rejection, when the files are gone
    */
@@ -61,19 +62,19 @@ export interface FilesWatch {
 export interface WorkerService {
   readonly storage: StorageService;
   readonly objects?: ObjectsService;
-  /** Live reads of objects. */
+  /** Serves live reads of objects. */
   readonly live?: LiveService;
-  /** Answers of the services wait for it. @default they do not */
+  /** Answers of the services wait until it has seen the files. @default they do not wait */
   readonly watch?: FilesWatch;
-  /** The notices to every page. */
+  /** The notices that are sent to every page. */
   readonly notices?: Notices;
-  /** When a page's messages of one turn are delivered. @default at once */
+  /** Decides when messages of a page that arrived together are delivered. @default at once */
   readonly pace?: Pace;
   /** Resolves to the reason when nothing more can be served. */
   readonly lost?: Promise<Error>;
   /** False while an event runs, or a page holds a transaction open. @default always true */
   readonly isQuiet?: boolean;
-  /** Begins nothing by itself from now on, such as an alarm. */
+  /** Stops starting work by itself, such as alarms. */
   rest?(): void;
   /**
    * Ends every object after its last write is durable. Objects that still run are reset; `fact` is the
@@ -82,7 +83,7 @@ export interface WorkerService {
   end?(fact: string): Promise<void>;
 }
 
-/** Requests that are answered when something happens, which may be never. They show nothing of the stored data. */
+/** Requests that are answered only when an event occurs, perhaps never. Their answers contain no stored data. */
 const WAITING: ReadonlySet<string> = new Set(['watch', 'wait']);
 
 export class WorkerEnd implements StorageService {
@@ -90,19 +91,19 @@ export class WorkerEnd implements StorageService {
   readonly #watch: FilesWatch;
   readonly #objects: ObjectsConnection;
   readonly #live: LiveConnection;
-  /** Calls of values that the page passed by reference. */
+  /** The pending requests for things that the page has passed by reference. */
   readonly #pending = new PendingCalls();
   readonly #endpoint: ChannelEndpoint;
   readonly #sessions = new Set<SessionId>();
   readonly #end = new AbortController();
-  /** Calls of the page that are not answered yet, without calls that wait for an event. */
+  /** The number of the page's unanswered calls, without those that wait for an event. */
   #running = 0;
   readonly #answered = () => {
     this.#running -= 1;
   };
   #hasPaused = false;
 
-  /** `elapsed`: milliseconds that only go forward. */
+  /** `elapsed` returns milliseconds that never decrease. */
   constructor(
     service: WorkerService,
     endpoint: ChannelEndpoint,
@@ -122,7 +123,7 @@ export class WorkerEnd implements StorageService {
       if (message?.type === 'ping') this.#postNow({ type: 'pong' });
       if (message?.type === 'paused') this.#hasPaused = true;
     });
-    // It is not known which call could not be read, so no call could be answered reliably.
+    // A message that cannot be read does not show which call it was, so the connection ends.
     endpoint.addEventListener('messageerror', () => this.end());
     this.#post({ type: 'accepted' });
     const unsubscribe = service.notices?.subscribe((notice) =>
@@ -131,17 +132,17 @@ export class WorkerEnd implements StorageService {
     if (unsubscribe !== undefined) this.ended.addEventListener('abort', unsubscribe);
   }
 
-  /** Aborted when the connection has ended. */
+  /** Aborts when the connection has ended. */
   get ended(): AbortSignal {
     return this.#end.signal;
   }
 
-  /** The worker steps down: the page sends no new work from now on. */
+  /** Tells the page that the worker steps down, so that it sends no new work. */
   yield(): void {
     this.#post({ type: 'yields' });
   }
 
-  /** True once the page sends no new work: its earlier calls have arrived. */
+  /** True once the page has confirmed that it sends no new work. All its earlier calls have arrived. */
   get hasPaused(): boolean {
     return this.#hasPaused || this.ended.aborted;
   }
@@ -210,7 +211,7 @@ export class WorkerEnd implements StorageService {
       execute: (session, calls) => this.#run(() => this.execute(session, calls)),
       cancel: async (flags) => this.#storage.cancel?.(flags),
       close: (session) => this.close(session),
-      // It shows nothing of the stored data.
+      // The answer contains no stored data, so it does not wait for the files.
       classes: () => this.#counted(objects.classes()),
       call: (address, request) =>
         WAITING.has(request.op)
@@ -227,13 +228,13 @@ export class WorkerEnd implements StorageService {
     };
   }
 
-  /** An answer that may come hours later: the files are looked for when it is there. */
+  /** Checks the files when the answer is available, because that may be hours later. */
   async #seen<T>(answer: Promise<T>): Promise<T> {
     const outcome = await answer;
     return this.#watch.during(() => outcome);
   }
 
-  /** If it rejects, the error is the outcome. */
+  /** Does the work, and counts it as running until it settles. */
   #run<T>(work: () => T | Promise<T>): T | Promise<T> {
     return this.#counted(this.#watch.during(work));
   }
@@ -250,34 +251,34 @@ export class WorkerEnd implements StorageService {
     this.#endpoint.postMessage(message);
   }
 
-  // Whatever is read next may block this thread.
+  // The message is sent at once, because the next message that is read may block this thread.
   #postNow(message: ConnectionMessage): void {
     this.#post(message);
     this.#endpoint.flush();
   }
 }
 
-/** Each page waits for a new connection longer than that, by more than a message takes. */
+/** The duration of the first permit. A page waits longer than that for a new connection. */
 const FIRST_MS = 30_000;
 
 class Permit {
   readonly #elapsed: () => number;
   readonly #ask: () => void;
-  /** The permit is valid until then. */
+  /** The time until which the permit is valid. */
   #endMs: number;
-  /** By how much this clock is ahead of the page's, at least; undefined: not known. */
+  /** The least number of milliseconds by which this clock is ahead of the page's; undefined if unknown. */
   #aheadMs: number | undefined;
-  /** When the question was posted that is not answered. */
+  /** The time of the request for a ping that is not answered yet. */
   #askedMs: number | undefined;
 
-  /** `elapsed`: milliseconds that only go forward. `ask` posts a question. */
+  /** `elapsed` returns milliseconds that never decrease. `ask` requests a ping. */
   constructor(elapsed: () => number, ask: () => void) {
     this.#elapsed = elapsed;
     this.#ask = ask;
     this.#endMs = elapsed() + FIRST_MS;
   }
 
-  /** Whether a message may be read now. Asks for a ping if not, and once to compare the clocks. */
+  /** Returns true if a message may be read now. Requests a ping if not, and once at the start to compare the clocks. */
   admits(): boolean {
     const nowMs = this.#elapsed();
     const isValid = nowMs <= this.#endMs;
@@ -288,7 +289,7 @@ class Permit {
     return isValid;
   }
 
-  /** A ping has arrived. */
+  /** Extends the permit when a ping arrives. */
   renew({ atMs, forMs, isAnswer }: ConnectionMessage & { type: 'ping' }): void {
     if (isAnswer && this.#askedMs !== undefined) {
       this.#aheadMs = this.#askedMs - atMs;
@@ -298,16 +299,16 @@ class Permit {
     this.#endMs = Math.max(this.#endMs, atMs + this.#aheadMs + forMs);
   }
 
-  /** The page has left, and gives up nothing any more. */
+  /** Makes the permit unlimited, because a page that has left gives up no calls. */
   open(): void {
     this.#endMs = Number.POSITIVE_INFINITY;
   }
 }
 
-/** For files that nobody else can delete. */
+/** The watch for files that no other program can delete. */
 const UNWATCHED: FilesWatch = { during: (work) => work() };
 
-/** For a worker that hosts no classes. */
+/** The service of a worker that hosts no classes. */
 const NO_OBJECTS: ObjectsConnection = {
   classes: async () => ({ ok: { classes: [], bindings: [] } }),
   call: async () => ({ error: toWire(noClasses()) }),
@@ -317,7 +318,7 @@ const NO_OBJECTS: ObjectsConnection = {
   end: () => {},
 };
 
-/** For a worker without live reads. */
+/** The service of a worker without live reads. */
 const NO_LIVE_READS: LiveConnection = {
   openLive: async () => ({ error: toWire(noLiveReads()) }),
   nextLive: async () => ({ error: toWire(noLiveReads()), isEnded: true }),

@@ -1,10 +1,10 @@
-// Bodies of requests and responses: as streams, or as bytes if they are short texts, which save the requests for their
-// chunks.
+// Reads and makes bodies of requests and responses. A body crosses to the other side as a stream, which is pulled chunk by
+// chunk; a short text crosses as bytes within its message, which saves these pulls.
 //
-// Firefox has neither `request.body` nor streams as the body of a request. There, a body is read in one
-// piece, and a request that must carry a stream is given one by `overlay.ts`.
+// Firefox has no `request.body` and accepts no stream as the body of a request. There, a body is read in one piece, and
+// `overlay.ts` gives a request the stream that the engine refuses.
 
-/** A stream, or bytes, that are the body of a message: the engine reads them, not code. */
+/** Marks a stream or bytes as the body of a message, which the engine reads instead of user code. */
 export class MessageBody {
   readonly content: ReadableStream | Uint8Array<ArrayBuffer>;
 
@@ -12,21 +12,21 @@ export class MessageBody {
     this.content = content;
   }
 
-  /** Undefined if it has its bytes. */
+  /** The stream; undefined if the body consists of bytes. */
   get stream(): ReadableStream | undefined {
     return this.content instanceof ReadableStream ? this.content : undefined;
   }
 
-  /** Of its bytes, too. */
+  /** Returns the body as a stream, even if it consists of bytes. */
   toStream(): ReadableStream {
     return this.stream ?? new Response(this.content).body!;
   }
 }
 
-/** Longer texts cross as streams, so that an unread body takes no memory on the other side. */
+/** The most characters of a text that crosses as bytes. A longer one crosses as a stream, so that it takes no memory unread. */
 const SHORT_CHARS_MAX = 8192;
 
-/** Of messages that were made of them: a text, which nobody can change, or bytes that nobody else has. */
+/** The short contents of messages. They cannot change: a string is immutable, and the bytes have no other owner. */
 const contents = new WeakMap<Request | Response, string | Uint8Array<ArrayBuffer>>();
 
 /** Remembers the content of a new message. */
@@ -37,23 +37,23 @@ export function noteContent(
   if (content.length <= SHORT_CHARS_MAX) contents.set(message, content);
 }
 
-/** The bytes of a text that is short enough to travel with its message. */
+/** Encodes a text that is short enough to cross within its message; undefined for any other value. */
 export function shortBytes(text: unknown): Uint8Array<ArrayBuffer> | undefined {
   const isShort = typeof text === 'string' && text.length <= SHORT_CHARS_MAX;
   return isShort ? new TextEncoder().encode(text) : undefined;
 }
 
-/** The noted content, which the message has no longer. */
-function taken(message: Request | Response): MessageBody | undefined {
+/** Returns the remembered content, and marks the body of the message as read. */
+function takeContent(message: Request | Response): MessageBody | undefined {
   const content = contents.get(message);
   if (content === undefined) return undefined;
-  // It counts as read. The method of its class: its own may wait for a gate.
+  // Reading the body marks it as used. The class's method is called, because the message's own may wait for a gate.
   const { arrayBuffer } = Object.getPrototypeOf(message) as Response;
   arrayBuffer.call(message).catch(() => {});
   return new MessageBody(typeof content === 'string' ? new TextEncoder().encode(content) : content);
 }
 
-/** A chunk of a body. Text is sent as UTF-8, and any buffer or view as its bytes, as in workerd. @throws TypeError */
+/** Converts a chunk of a body to bytes: text to UTF-8, a buffer or view to its bytes, as in workerd. @throws TypeError */
 export function bytesOf(chunk: unknown): Uint8Array<ArrayBuffer> {
   if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
   if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
@@ -66,7 +66,7 @@ export function bytesOf(chunk: unknown): Uint8Array<ArrayBuffer> {
   );
 }
 
-/** Streams that came from the other side. In workerd, these give bytes, whatever their chunks were. */
+/** The streams that were received in a call. In workerd, these give bytes, whatever chunks their sender wrote. */
 const received = new WeakSet<ReadableStream>();
 
 export function noteReceived(stream: ReadableStream): ReadableStream {
@@ -78,21 +78,21 @@ export function isReceived(stream: ReadableStream): boolean {
   return received.has(stream);
 }
 
-/** The source of a body. */
+/** A source that gives the chunks of a body one after the other. */
 export interface PulledBytes {
-  /** The next chunk; null at the end. */
+  /** Returns the next chunk; null at the end. */
   next(): Promise<Uint8Array<ArrayBuffer> | null>;
   cancel(reason: unknown): Promise<void>;
 }
 
-/** A body that is pulled chunk by chunk. Its readers may bring their buffers; WebKit may have no such streams. */
+/** Makes a stream that pulls its chunks from the source: a byte stream, or an ordinary one if WebKit lacks those. */
 export function pulledBytes(pulled: PulledBytes): ReadableStream {
   const source = {
     async pull(controller: ReadableByteStreamController | ReadableStreamDefaultController) {
       let chunk = await pulled.next();
-      while (chunk?.byteLength === 0) chunk = await pulled.next(); // byte streams take no empty chunk
+      while (chunk?.byteLength === 0) chunk = await pulled.next(); // byte streams refuse empty chunks
       if (chunk !== null) {
-        controller.enqueue(whole(chunk));
+        controller.enqueue(withOwnBuffer(chunk));
         return;
       }
       controller.close();
@@ -108,34 +108,34 @@ export function pulledBytes(pulled: PulledBytes): ReadableStream {
   }
 }
 
-/** A byte stream takes the buffer of its chunk away, which others may use. */
-function whole(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+/** Copies a chunk that is part of a larger buffer, because a byte stream detaches the buffer of each chunk. */
+function withOwnBuffer(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return chunk.byteLength < chunk.buffer?.byteLength ? chunk.slice() : chunk;
 }
 
-/** The body of a request; null if it has none. @throws TypeError if it was read already */
+/** Takes the body of a request; null if it has none. @throws TypeError if it was read already */
 export function bodyOfRequest(request: Request): MessageBody | null {
   const { body, method } = request as { body?: ReadableStream | null; method: string };
   if (request.bodyUsed || body?.locked) {
     throw new TypeError('The body of the request was read already; pass request.clone().');
   }
   if (body === null) return null;
-  const short = taken(request);
+  const short = takeContent(request);
   if (short !== undefined) return short;
   if (body !== undefined) return new MessageBody(body);
-  return method === 'GET' || method === 'HEAD' ? null : new MessageBody(inOnePiece(request));
+  return method === 'GET' || method === 'HEAD' ? null : new MessageBody(streamOfWholeBody(request));
 }
 
-/** The body of a response; null if it has none. @throws TypeError if it was read already */
+/** Takes the body of a response; null if it has none. @throws TypeError if it was read already */
 export function bodyOfResponse(response: Response): MessageBody | null {
   const { body, bodyUsed } = response;
   if (bodyUsed || body?.locked) {
     throw new TypeError('The body of the response was read already; return response.clone().');
   }
-  return body === null ? null : (taken(response) ?? new MessageBody(body));
+  return body === null ? null : (takeContent(response) ?? new MessageBody(body));
 }
 
-function inOnePiece(request: Request): ReadableStream {
+function streamOfWholeBody(request: Request): ReadableStream {
   return new ReadableStream({
     async pull(controller) {
       const bytes = new Uint8Array(await request.arrayBuffer());
@@ -145,7 +145,7 @@ function inOnePiece(request: Request): ReadableStream {
   });
 }
 
-/** The size of a body in bytes; undefined if it is known only once the body has been read. */
+/** Returns the size of a body in bytes; undefined if only reading the body would tell it. */
 export function byteLengthOf(body: BodyInit): number | undefined {
   if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;
   if (body instanceof Blob) return body.size;
@@ -153,23 +153,23 @@ export function byteLengthOf(body: BodyInit): number | undefined {
   return new TextEncoder().encode(String(body)).byteLength;
 }
 
-/** A response that holds the stream, and knows its type for `blob()` and `formData()`. */
+/** Wraps the stream in a response with the content type of the headers, which `blob()` and `formData()` need. */
 export function holderOf(stream: ReadableStream, headers: Headers): Response {
   const type = headers.get('content-type');
   return new Response(stream, type === null ? {} : { headers: { 'content-type': type } });
 }
 
-// The global class may be replaced later, by a class that calls this.
+// This keeps the native class, because the class that later replaces the global one calls `takesStreams`.
 const NativeRequest = Request;
-let streamsTaken: boolean | undefined;
+let acceptsStreams: boolean | undefined;
 
-/** Whether the engine takes a stream as the body of a request. Other engines make it a string. */
+/** Returns true if the engine accepts a stream as the body of a request. Others convert the stream to a string. */
 export function takesStreams(): boolean {
-  streamsTaken ??= probeStreams();
-  return streamsTaken;
+  acceptsStreams ??= testStreamBody();
+  return acceptsStreams;
 }
 
-function probeStreams(): boolean {
+function testStreamBody(): boolean {
   let isDuplexRead = false;
   const init = {
     method: 'POST',

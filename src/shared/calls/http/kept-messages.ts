@@ -1,8 +1,8 @@
-// `Request` and `Response` as object code has them: they keep every header and body they are given.
+// Replaces `Request` and `Response` in browsers, so that messages keep every header and body that code gives them.
 //
-// Browsers drop headers that only the network may set (Cookie and Upgrade of a request, Set-Cookie of a
-// response), and Firefox takes no stream as the body of a request. Messages between objects do not
-// cross the network. In engines that keep everything, such as Node, nothing is replaced.
+// Browsers drop headers that only the network may set (Cookie and Upgrade of a request, Set-Cookie of a response), and
+// Firefox accepts no stream as the body of a request. Messages between objects do not cross the network. In engines that
+// keep everything, such as Node, nothing is replaced.
 
 import { replaceGlobal, undoAll } from '../io/replace-global.ts';
 import { bodyOfRequest, holderOf, takesStreams } from './body.ts';
@@ -11,28 +11,28 @@ import { overlaid } from './overlay.ts';
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
 type Init = RequestInit | Request | undefined;
 
-/** Every browser drops one of these from a request and the other from a response. */
-const DROPPED = { cookie: 'a=b', 'set-cookie': 'a=b' };
+/** Headers to test the engine with: every browser drops `cookie` from a request and `set-cookie` from a response. */
+const PROBE_HEADERS = { cookie: 'a=b', 'set-cookie': 'a=b' };
 
 /** Replaces the classes of the scope that drop headers; the result restores them. */
 export function installMessages(scope: Scope): () => void {
   const { Request, Response } = scope;
   const drops = ({ headers }: Request | Response) => [...headers].length < 2;
   const undo: (() => void)[] = [];
-  if (drops(new Request('http://object/', { headers: DROPPED }))) {
-    undo.push(replaceGlobal(scope, 'Request', keptRequest(Request)));
+  if (drops(new Request('http://object/', { headers: PROBE_HEADERS }))) {
+    undo.push(replaceGlobal(scope, 'Request', wrapRequest(Request)));
   }
-  if (drops(new Response(null, { headers: DROPPED }))) {
-    undo.push(replaceGlobal(scope, 'Response', keptResponse(Response)));
+  if (drops(new Response(null, { headers: PROBE_HEADERS }))) {
+    undo.push(replaceGlobal(scope, 'Response', wrapResponse(Response)));
   }
   return () => undoAll(undo);
 }
 
-function keptRequest(Native: typeof Request): typeof Request {
-  const Kept: typeof Request = new Proxy(Native, {
+function wrapRequest(Native: typeof Request): typeof Request {
+  const Wrapped: typeof Request = new Proxy(Native, {
     construct(target, [input, init]: [unknown, Init], newTarget) {
       const make = (url: unknown, options: unknown): Request =>
-        Reflect.construct(target, [url, options], newTarget === Kept ? target : newTarget);
+        Reflect.construct(target, [url, options], newTarget === Wrapped ? target : newTarget);
       const source = [init, input].find((one) => one instanceof Native) as Request | undefined;
       const given = init?.headers ?? source?.headers;
       const stream = takesStreams() ? null : refusedStream(input, init, Native);
@@ -42,13 +42,13 @@ function keptRequest(Native: typeof Request): typeof Request {
       return withHeaders(request, given, holderOf(stream, new Headers(given)));
     },
   });
-  return Kept;
+  return Wrapped;
 }
 
-function keptResponse(Native: typeof Response): typeof Response {
-  const Kept: typeof Response = new Proxy(Native, {
+function wrapResponse(Native: typeof Response): typeof Response {
+  const Wrapped: typeof Response = new Proxy(Native, {
     construct(target, [body, init], newTarget) {
-      const maker = newTarget === Kept ? target : newTarget;
+      const maker = newTarget === Wrapped ? target : newTarget;
       return withHeaders(Reflect.construct(target, [body, init], maker), init?.headers);
     },
     get(target, name, receiver) {
@@ -57,10 +57,10 @@ function keptResponse(Native: typeof Response): typeof Response {
         withHeaders(Native.json(data, init), init?.headers);
     },
   });
-  return Kept;
+  return Wrapped;
 }
 
-/** The body that the engine does not take: a stream, or the stream of an overlay. */
+/** Returns the body that the engine would refuse: a stream, or the overlaid body of another request. Null if there is none. */
 function refusedStream(input: unknown, init: Init, Native: typeof Request): ReadableStream | null {
   if (init instanceof Native) return bodyOfRequest(init)?.toStream() ?? null;
   const body = init?.body;
@@ -69,7 +69,7 @@ function refusedStream(input: unknown, init: Init, Native: typeof Request): Read
   return isOverlaid ? (bodyOfRequest(input)?.toStream() ?? null) : null;
 }
 
-/** The members that a request without its body takes over. */
+/** Returns the members that a request copies from `init` when its body is set separately. */
 function membersOf(init: Init): RequestInit {
   const { method, redirect, signal } = init ?? {};
   return {
@@ -79,13 +79,13 @@ function membersOf(init: Init): RequestInit {
   };
 }
 
-/** The message with all given headers, and the headers that the engine adds. */
+/** Overlays the message with all given headers, and with those that the engine adds. */
 function withHeaders<M extends Request | Response>(
   message: M,
   given: HeadersInit | undefined,
   holder?: Response,
 ): M {
-  const kept = new Headers(given); // as they are now; the caller may change them later
+  const kept = new Headers(given); // a copy, because the caller may change its headers later
   const headers = () => {
     const added = Reflect.get(Object.getPrototypeOf(message), 'headers', message) as Headers;
     for (const [name, value] of added) if (!kept.has(name)) kept.set(name, value);

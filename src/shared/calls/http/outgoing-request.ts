@@ -1,4 +1,4 @@
-// The request that `stub.fetch(input, init)` makes, and the requests of its redirects.
+// Builds the request of `stub.fetch(input, init)`, and the requests that follow its redirects.
 
 import { notedLength } from '../../contract/stream-length.ts';
 import { bodyOfRequest, byteLengthOf, MessageBody, shortBytes } from './body.ts';
@@ -9,22 +9,22 @@ interface Options extends RequestInit {
   readonly cf?: unknown;
 }
 
-/** Statuses that redirect (Fetch standard). */
+/** The statuses that redirect, by the Fetch standard. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export class OutgoingRequest {
-  /** Its redirect mode is `manual`: the sender follows redirects, not the object. */
+  /** The parts to send. Their redirect mode is `manual`, because the sender follows redirects, not the object. */
   readonly parts: RequestParts;
   readonly #redirect: RequestRedirect;
-  /** The source of the body; undefined if it has none, or cannot be sent again. */
+  /** The body in a form that can be sent again after a redirect; undefined if there is none, or it is a stream. */
   readonly #content: BodyInit | undefined;
 
-  /** `further`: a second signal. @throws TypeError like `new Request` */
+  /** `further` is a second signal that aborts the request. @throws TypeError as `new Request` does */
   constructor(input: Request | string | URL, init: RequestInit = {}, further?: AbortSignal) {
     const { source, options } = sourceOf(input, init);
     const { body, signal, cf: _, ...rest } = options;
     const content = body instanceof ReadableStream ? undefined : (body ?? undefined);
-    // Checks everything, and finds the type of the body. A stream would be refused by some engines.
+    // This request checks all options and determines the content type. A stream is left out, as some engines refuse it.
     const checked = new Request(input instanceof Request ? input.url : input, {
       ...(source !== null && { method: source.method, redirect: source.redirect }),
       ...rest,
@@ -39,7 +39,7 @@ export class OutgoingRequest {
       headers: headersOf(rest.headers ?? source?.headers, checked, bytes ?? undefined),
       redirect: 'manual',
       body: sent,
-      signal: either((signal === undefined ? source?.signal : signal) ?? null, further),
+      signal: anySignal((signal === undefined ? source?.signal : signal) ?? null, further),
       cf: cfOf(options) ?? cfOf(source),
     };
     this.#redirect = checked.redirect;
@@ -47,7 +47,7 @@ export class OutgoingRequest {
   }
 
   /**
-   * The request to make because of this response; null if the response is the answer.
+   * Builds the next request if the response is a redirect to follow; null if the response is the final one.
    *
    * @throws TypeError if the redirect mode is `error`, or the body cannot be sent again
    */
@@ -66,7 +66,7 @@ export class OutgoingRequest {
           "pass bytes, or redirect: 'manual'.",
       );
     }
-    const kept = new Headers(this.parts.headers); // workerd keeps all of them
+    const kept = new Headers(this.parts.headers); // workerd, too, keeps all headers across a redirect
     if (!keepsBody) kept.delete('content-length');
     const options: Options = {
       method: becomesGet ? 'GET' : method,
@@ -79,12 +79,12 @@ export class OutgoingRequest {
   }
 }
 
-function either(one: AbortSignal | null, other: AbortSignal | undefined): AbortSignal | null {
+function anySignal(one: AbortSignal | null, other: AbortSignal | undefined): AbortSignal | null {
   if (other === undefined) return one;
   return one === null ? other : AbortSignal.any([one, other]);
 }
 
-/** The request whose members are the defaults, and the options. `fetch` takes a request for either. */
+/** Separates the request whose members are the defaults from the options. Either argument of `fetch` may be a request. */
 function sourceOf(
   input: Request | string | URL,
   init: RequestInit,
@@ -93,7 +93,7 @@ function sourceOf(
   return { source: input instanceof Request ? input : null, options: init };
 }
 
-/** The given headers, and the headers that the engine adds for the body. */
+/** Joins the given headers and those that the engine derives from the body. */
 function headersOf(
   given: HeadersInit | undefined,
   checked: Request,

@@ -1,5 +1,5 @@
-// Requests in parts, and back. A request carries headers that a browser would drop (Cookie, Upgrade), a
-// body of any engine, and `cf`.
+// Takes a request apart for sending, and makes a request from received parts. This keeps headers that a browser would
+// drop (Cookie, Upgrade), a body that the engine may refuse, and `cf`.
 
 import { bodyOfRequest, holderOf, type MessageBody, noteContent, takesStreams } from './body.ts';
 import { define, droppedFrom, type Gate, overlaid } from './overlay.ts';
@@ -11,7 +11,7 @@ export interface RequestParts {
   readonly redirect: RequestRedirect;
   readonly body: MessageBody | null;
   readonly signal: AbortSignal | null;
-  /** The network's facts about the request, as JSON values; undefined if it came from none. */
+  /** Cloudflare's properties of the request, as JSON values; undefined if it has none. */
   readonly cf: unknown;
 }
 
@@ -30,13 +30,13 @@ export function requestParts(request: Request): RequestParts {
   };
 }
 
-/** The `cf` of a request or of the options of one, as JSON values. */
+/** Copies the `cf` of a request, or of the options of one, as JSON values. */
 export function cfOf(source: object | null): unknown {
   const cf = (source as { cf?: unknown } | null)?.cf;
   return cf === undefined || cf === null ? undefined : JSON.parse(JSON.stringify(cf));
 }
 
-/** The request of these parts; `gate`: the gate through which its body is read. */
+/** Makes the request of these parts, whose body is read through the gate. */
 export function makeRequest(parts: RequestParts, gate: Gate | undefined): Request {
   const { url, method, headers, redirect, body, signal, cf } = parts;
   const { content } = body ?? {};
@@ -45,18 +45,18 @@ export function makeRequest(parts: RequestParts, gate: Gate | undefined): Reques
   const streamed = content === undefined || isHeld ? {} : { body: content, duplex: 'half' };
   const request = new Request(url, { method, headers, redirect, ...streamed } as RequestInit);
   if (signal !== null) define(request, 'signal', signal);
-  const isHere = content instanceof Uint8Array;
-  if (isHere) noteContent(request, content);
-  const shown = overlaid(request, {
+  const hasArrived = content instanceof Uint8Array;
+  if (hasArrived) noteContent(request, content);
+  const overlaidRequest = overlaid(request, {
     headers: droppedFrom(request, headers),
     holder: isHeld ? holderOf(stream, headers) : undefined,
     gate: body === null ? undefined : gate,
-    isHere,
+    hasArrived,
   });
-  return withCf(shown, cf);
+  return withCf(overlaidRequest, cf);
 }
 
-/** The request, which shows `cf`, as its clones do. */
+/** Adds `cf` to the request and to its future clones. */
 export function withCf(request: Request, cf: unknown): Request {
   if (cf === undefined) return request;
   const clone = request.clone.bind(request);

@@ -1,11 +1,11 @@
-// Responses in parts, and back. A response carries headers that a browser would drop, and the socket of
-// an upgrade.
+// Takes a response apart for sending, and makes a response from received parts. This keeps headers that a browser would
+// drop, and the WebSocket of an upgrade.
 
 import { notedLength, noteLength } from '../../contract/stream-length.ts';
 import { bodyOfResponse, MessageBody, noteContent } from './body.ts';
 import { define, droppedFrom, type Gate, overlaid } from './overlay.ts';
 
-/** Marks a socket as the one of an upgrade: by itself, a socket cannot be passed. */
+/** Marks the socket of an upgrade response. Only such a socket can be sent to the other side. */
 export class UpgradeSocket {
   readonly socket: object;
 
@@ -20,16 +20,16 @@ export interface ResponseParts {
   readonly headers: Headers;
   readonly body: MessageBody | null;
   readonly webSocket: UpgradeSocket | null;
-  /** How many bytes its stream gives; undefined if it is not known for sure. */
+  /** The number of bytes in the body's stream; undefined if it is not known for certain. */
   readonly bodyBytes?: number;
-  /** Its body has the content encoding of its headers already. */
+  /** True if the body is already compressed as its header `content-encoding` says. */
   readonly isEncoded?: true;
 }
 
-/** Of a response whose body code has encoded itself. */
+/** Marks a response whose program has compressed the body itself (`encodeBody: 'manual'`). */
 const ENCODED: unique symbol = Symbol.for('ctx-storage.encoded-body') as never;
 
-/** The response, whose body is sent as it is, whatever content encoding its headers tell. */
+/** Marks the response, so that its body is sent without compressing it again. */
 export function noteEncoded(response: Response): Response {
   return Object.defineProperty(response, ENCODED, { value: true, configurable: true });
 }
@@ -43,7 +43,7 @@ export function responseParts(response: Response): ResponseParts {
   const { status, statusText, webSocket } = response as Response & { webSocket?: object | null };
   const headers = new Headers(response.headers);
   const body = bodyOfResponse(response);
-  // A length that a header tells may be wrong.
+  // A length that code gave in a header may be wrong, so it is not used.
   const bodyBytes =
     body?.stream && !headers.has('content-length') ? notedLength(body.stream) : undefined;
   return {
@@ -57,13 +57,13 @@ export function responseParts(response: Response): ResponseParts {
   };
 }
 
-/** The response of these parts; `gate`: the gate through which its body is read. */
+/** Makes the response of these parts, whose body is read through the gate. */
 export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Response {
   const { status, statusText, headers, body, webSocket, bodyBytes } = parts;
   if (status === 0) return Response.error();
   const content = body?.content ?? null;
   if (content instanceof ReadableStream && bodyBytes !== undefined) noteLength(content, bodyBytes);
-  // The constructor refuses 101.
+  // The constructor refuses status 101, so the response gets status 200 first.
   const isUpgrade = status < 200;
   const response = new Response(content, { status: isUpgrade ? 200 : status, statusText, headers });
   if (isUpgrade) {
@@ -72,40 +72,40 @@ export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Resp
   }
   if (webSocket !== null) define(response, 'webSocket', webSocket.socket);
   if (parts.isEncoded) noteEncoded(response);
-  const isHere = content instanceof Uint8Array;
-  if (isHere) noteContent(response, content);
+  const hasArrived = content instanceof Uint8Array;
+  if (hasArrived) noteContent(response, content);
   return overlaid(response, {
     headers: droppedFrom(response, headers),
     gate: content === null ? undefined : gate,
-    isHere,
+    hasArrived,
   });
 }
 
-/** The answer to HEAD: the response without its body, which ends. */
+/** Answers a HEAD request: returns the response without its body, which is cancelled. */
 export function withoutBody(response: Response): Response {
   const parts = responseParts(response);
   parts.body?.stream?.cancel().catch(() => {});
   return parts.body === null ? response : makeResponse({ ...parts, body: null }, undefined);
 }
 
-/** Statuses without a body (Fetch standard). */
-const BODILESS: ReadonlySet<unknown> = new Set([101, 204, 205, 304]);
+/** The statuses for which the Fetch standard forbids a body. */
+const STATUSES_WITHOUT_BODY: ReadonlySet<unknown> = new Set([101, 204, 205, 304]);
 
-/** The answer to a request: on workerd, it has an empty body if the object gave none. */
+/** Adds an empty body if the object gave none, as workerd does. */
 export function withBody(response: Response, gate: Gate | undefined): Response {
-  if (response.body !== null || BODILESS.has(response.status)) return response;
+  if (response.body !== null || STATUSES_WITHOUT_BODY.has(response.status)) return response;
   const body = new MessageBody(new Uint8Array());
   return makeResponse({ ...responseParts(response), body }, gate);
 }
 
-/** The response, which now tells where it came from. */
+/** Sets `url` and `redirected` of the response. */
 export function located(response: Response, url: string, isRedirected: boolean): Response {
   define(response, 'url', url);
   define(response, 'redirected', isRedirected);
   return response;
 }
 
-/** The response, whose body fails when the signal is aborted. */
+/** Makes the body of the response fail when the signal aborts. */
 export function abortedBy(
   response: Response,
   signal: AbortSignal,
@@ -114,7 +114,7 @@ export function abortedBy(
   const parts = responseParts(response);
   if (parts.body === null) return response;
   const own = parts.body.stream;
-  if (own === undefined) return makeResponse(parts, gate); // all of it is here
+  if (own === undefined) return makeResponse(parts, gate); // the whole body has arrived, so nothing is left to abort
   const stream = own.pipeThrough(new TransformStream(), { signal });
   return makeResponse({ ...parts, body: new MessageBody(stream) }, gate);
 }

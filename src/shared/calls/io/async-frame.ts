@@ -1,26 +1,25 @@
-// The stores of AsyncLocalStorage where the engine does not follow code across an `await`: browsers.
+// Tracks the stores of AsyncLocalStorage across `await` in browsers, whose engines do not do so.
 //
-// A frame holds the stores of the code that runs; it is never changed, only left for another. Awaiting
-// a promise reads its `constructor` (ECMAScript, PromiseResolve), and so does `then`, each just before
-// it subscribes. A getter there subscribes first: its reaction enters the frame of the code that
-// awaits, and runs immediately before that code goes on. Awaiting anything else, such as undefined or
-// an object with a `then` of its own, reads nothing: such code goes on in the frame of the code that ran
-// last in this turn. (The promises of calls between objects call `reactInFrame`.)
+// A frame is an immutable map of the stores that running code sees. Awaiting a promise reads its `constructor`
+// (ECMAScript, PromiseResolve), and so does `then`, each just before it subscribes. A getter for `constructor` subscribes
+// first: its reaction restores the frame of the awaiting code immediately before that code continues. Awaiting anything
+// else, such as undefined or an object with its own `then`, reads no `constructor`: such code continues in the frame of
+// the code that ran last in this turn. (The promises of calls between objects call `reactInFrame`.)
 //
 // Invariant: nothing is replaced, and every function here costs nothing, until `followFrames` is called.
 
 import { replaceGlobal, undoAll } from './replace-global.ts';
 
-/** The stores by their AsyncLocalStorage; undefined: there are none. */
+/** Maps each AsyncLocalStorage to its store; undefined if there are no stores. */
 export type AsyncFrame = ReadonlyMap<object, unknown> | undefined;
 
-/** The engine's own: `followFrames` replaces the global. */
+/** The native function, because `followFrames` replaces the global one. */
 const { queueMicrotask } = globalThis;
 
 let current: AsyncFrame;
 let isFollowing = false;
 
-/** The frame of the running code. */
+/** Returns the frame of the running code. */
 export function currentFrame(): AsyncFrame {
   return current;
 }
@@ -31,7 +30,7 @@ export function currentFrame(): AsyncFrame {
  */
 export function runInFrame<T>(frame: AsyncFrame, call: () => T): T {
   let isAsync = false;
-  // Queued ahead of everything the call awaits.
+  // This microtask runs before those of anything that the call awaits.
   queueMicrotask(() => {
     if (isAsync) current = frame;
   });
@@ -46,7 +45,7 @@ export function runInFrame<T>(frame: AsyncFrame, call: () => T): T {
   }
 }
 
-/** Runs a task that inherits no store from the code that starts it. */
+/** Runs a task without the stores of the code that starts it. */
 export function runWithoutFrame(task: () => void): void {
   if (!isFollowing) {
     task();
@@ -62,12 +61,12 @@ export function runWithoutFrame(task: () => void): void {
   }
 }
 
-/** No store outlives the turn it was entered in, except where code awaits a promise. */
+/** Leaves the frame at the end of a turn: only code that awaits a promise keeps its stores longer. */
 export function leaveFrame(): void {
   current = undefined;
 }
 
-/** The function, called in the frame of the code that binds it. */
+/** Returns a function that runs in the current frame, whenever it is called. */
 export function bindToFrame<This, Args extends unknown[], Result>(
   call: (this: This, ...args: Args) => Result,
 ): (this: This, ...args: Args) => Result {
@@ -79,14 +78,13 @@ export function bindToFrame<This, Args extends unknown[], Result>(
 }
 
 /**
- * A handler given to `then` of an object that only acts as a promise: it is called in the frame, and
- * code that awaits the object goes on in it. Awaiting reads `then` at once, and calls it later, so the
- * frame is the one in which `then` was read.
+ * Wraps a handler given to `then` of an object that imitates a promise. The handler runs in the frame, and so does the
+ * code that awaits the object. `await` reads `then` at once but calls it later, so pass the frame in which it was read.
  */
 export function reactInFrame(frame: AsyncFrame, handler: unknown): unknown {
   if (!isFollowing || typeof handler !== 'function') return handler;
   return (value: unknown) => {
-    // Queued ahead of the code that waits for the promise that the handler settles.
+    // This microtask runs before the code that awaits the promise which the handler settles.
     queueMicrotask(() => {
       current = frame;
     });
@@ -94,7 +92,7 @@ export function reactInFrame(frame: AsyncFrame, handler: unknown): unknown {
   };
 }
 
-/** Follows frames across `await` and `queueMicrotask` from now on; the result ends it. */
+/** Starts tracking frames across `await` and `queueMicrotask`. Call the result to stop. */
 export function followFrames(): () => void {
   if (isFollowing) return () => {};
   isFollowing = true;
@@ -110,7 +108,7 @@ function watchSubscriptions(): () => void {
   const { prototype } = Promise;
   const { then } = prototype;
   const original = Object.getOwnPropertyDescriptor(prototype, 'constructor')!;
-  // `then` reads the property, too.
+  // `then` reads `constructor` again, which must not subscribe again.
   let isSubscribing = false;
   Object.defineProperty(prototype, 'constructor', {
     configurable: true,
@@ -125,13 +123,13 @@ function watchSubscriptions(): () => void {
       try {
         Reflect.apply(then, this, [enter, enter]);
       } catch {
-        // An object with the prototype of a promise that is not one; whoever reads it finds out.
+        // The object has the prototype of a promise but is none. The code that awaits it gets the error itself.
       } finally {
         isSubscribing = false;
       }
       return Promise;
     },
-    // As with the data property that it stands for: an assignment gives the object its own.
+    // An assignment creates an own property, as it would with the native data property.
     set(this: object, value: unknown) {
       Object.defineProperty(this, 'constructor', {
         value,

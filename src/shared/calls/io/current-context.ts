@@ -1,15 +1,17 @@
-// Which object's code is running: one answer for all hosts of this realm, known in one of two ways.
+// Tells which object's code is running, for all hosts of this thread. There are two implementations.
 //
-// Node, Bun and Deno follow a task through everything it awaits. Browsers do not, so there a task lasts until
-// the next turn of the event loop, and code that belongs to no object must not share a turn with a task
-// (`isTaskExact`). The browser itself does: code that has awaited a digest or a Blob goes on when its bytes are there,
-// before or after that turn. So only the synchronous part of a task is sure to belong to its context. In a browser, a task begins without a store of AsyncLocalStorage; the code that it resumes
-// has stores of its own. In Node only an event begins without one (`runEvent`): the platform hands them to everything else.
+// Node, Bun and Deno track a task through everything that it awaits (AsyncTasks). Browsers do not, so there a task lasts
+// until the next turn of the event loop (TurnTasks), and code outside of objects must not run in the turn of a task
+// (`isTaskExact`). Native promises break this rule: code that has awaited a digest or a Blob continues in an arbitrary
+// turn. Only the synchronous part of a task therefore belongs to its context for sure.
+//
+// In a browser, a task begins without stores of AsyncLocalStorage, and resumed code gets its own stores back. In Node,
+// only an event begins without stores (`runEvent`), because the platform passes them on to everything else.
 
 import { bindToFrame, leaveFrame, runWithoutFrame } from './async-frame.ts';
 import type { IoContext } from './io-context.ts';
 
-/** The part of Node's `process` that is used; other runtimes lack it. */
+/** The part of the global scope that is used. Browsers have no `process`. */
 interface Runtime {
   readonly process?: {
     getBuiltinModule?(name: string): AsyncHooks | undefined;
@@ -35,13 +37,13 @@ interface TaskTracker {
   readonly isExact: boolean;
   /** Runs a task of the context. */
   run(context: IoContext, task: () => void): void;
-  /** Calls the function as an event of the context, whose task runs. */
+  /** Calls the function as an event of the context, without the caller's stores. Its task must be running. */
   runEvent<T>(context: IoContext, event: () => T): T;
   /** Runs a task that belongs to no object. */
   runOutside(task: () => void): void;
-  /** The store follows events. */
+  /** Passes the value of this store into events, unlike other stores. */
   carry(store: AsyncStore<unknown>): void;
-  /** The function, called with the stores of the code that binds it. */
+  /** Returns a function that runs with the current stores, whenever it is called. */
   bind<Call extends Callable>(call: Call): Call;
 }
 
@@ -51,14 +53,14 @@ interface AsyncStore<T> {
   run<Result>(value: T, task: () => Result): Result;
 }
 
-/** In Node, Bun and Deno. */
+/** Tracks tasks with Node's AsyncLocalStorage, which Bun and Deno have, too. */
 class AsyncTasks implements TaskTracker {
   readonly isExact = true;
   readonly isSure = true;
   readonly #hooks: AsyncHooks;
   readonly #store: AsyncStore<IoContext | undefined>;
   readonly #carried = new Set<AsyncStore<unknown>>();
-  /** Made when this module is loaded, so that it has none of the stores of code that calls. */
+  /** A resource made when this module is loaded. Code that runs in it has none of the caller's stores. */
   readonly #root: { runInAsyncScope<T>(call: () => T): T };
 
   constructor(hooks: AsyncHooks) {
@@ -98,7 +100,7 @@ class AsyncTasks implements TaskTracker {
   }
 }
 
-/** In browsers. */
+/** Tracks tasks by turns of the event loop, in browsers. */
 class TurnTasks implements TaskTracker {
   readonly isExact = false;
   #current: IoContext | undefined;
@@ -124,7 +126,7 @@ class TurnTasks implements TaskTracker {
   }
 
   runEvent<T>(_context: IoContext, event: () => T): T {
-    return event(); // its task has no frame
+    return event(); // the task began without stores
   }
 
   runOutside(task: () => void): void {
@@ -132,7 +134,7 @@ class TurnTasks implements TaskTracker {
     task();
   }
 
-  carry(): void {} // only tools in Node have one
+  carry(): void {} // only tools in Node carry a store
 
   bind<Call extends Callable>(call: Call): Call {
     return bindToFrame(call as never) as never as Call;
@@ -146,12 +148,12 @@ class TurnTasks implements TaskTracker {
 
 const tasks: TaskTracker = createTracker(globalThis as Runtime);
 
-/** The context of the running task; undefined for code that belongs to no object. */
+/** Returns the context of the running task; undefined for code that belongs to no object. */
 export function currentContext(): IoContext | undefined {
   return tasks.current;
 }
 
-/** False if the running code may belong to another context than the current one: in browsers, after an `await`. */
+/** Returns false if the running code may belong to another context than the current one: after an `await` in a browser. */
 export function isContextSure(): boolean {
   return tasks.isSure;
 }
@@ -162,19 +164,19 @@ export function runTask(context: IoContext, task: () => void): void {
 }
 
 /**
- * Calls the function as an event of the context, whose task runs: like an event of another process, it has none of the
- * stores of the code that caused it.
+ * Calls the function as an event of the context, whose task must be running. Like an event that comes from another
+ * process, it sees no store of the code that caused it.
  */
 export function runEvent<T>(context: IoContext, event: () => T): T {
   return tasks.runEvent(context, event);
 }
 
-/** The store follows calls into their objects: a tool's own, which tells whose call it is. */
+/** Lets events see the caller's value of this store. Tools use it to tell whose call an object performs. */
 export function carryIntoEvents<T>(store: AsyncStore<T>): void {
   tasks.carry(store as AsyncStore<unknown>);
 }
 
-/** The function, called with the stores of the code that binds it. */
+/** Returns a function that runs with the current stores, whenever it is called. */
 export function bindToStores<Call extends Callable>(call: Call): Call {
   return tasks.bind(call);
 }

@@ -1,11 +1,11 @@
-// Replaces a global until it is restored.
+// Replaces a global property, and restores it later.
 //
-// Invariant: restoring brings the property back with its attributes. If other code has replaced the
-// replacement, nothing is restored, because that code relies on it.
+// Invariant: restoring also restores the property's attributes. If other code has replaced the replacement meanwhile,
+// nothing is restored, because that code may call the replacement.
 
-/** Replaces or adds a property of the scope by one of this package's; the result restores it. */
+/** Replaces or adds a property of the scope. Call the result to restore it. */
 export function replaceGlobal(scope: object, name: string, value: unknown): () => void {
-  // The name of a function is the name that programs call, even if a minifier changed it.
+  // A minifier may have changed the function's name, which programs can read.
   if (typeof value === 'function') {
     Object.defineProperty(value, 'name', { value: name, configurable: true });
   }
@@ -23,14 +23,14 @@ function replace(scope: object, name: string, value: unknown): () => void {
   };
 }
 
-/** Undoes the steps, the last one first. */
+/** Calls the functions in reverse order. */
 export function undoAll(steps: readonly (() => void)[]): void {
   for (const undo of [...steps].reverse()) undo();
 }
 
 /**
- * Replaces, or adds, a property whose value is made on reading: `read` gets a function that reads the
- * earlier value. The result undoes it.
+ * Replaces or adds a property by a getter. `read` computes its value, and gets a function that reads the original value.
+ * Call the result to restore the property.
  */
 export function replaceRead(
   scope: object,
@@ -40,7 +40,7 @@ export function replaceRead(
   const own = Object.getOwnPropertyDescriptor(scope, name);
   const original = readerOf(scope, name);
   const get = () => read(original);
-  // Assigned to, it is as any property that somebody else has replaced.
+  // An assignment replaces the getter, and is not undone by restoring.
   const set = (value: unknown) => void replace(scope, name, value);
   const enumerable = own?.enumerable ?? false;
   Object.defineProperty(scope, name, { get, set, enumerable, configurable: true });
@@ -51,7 +51,7 @@ export function replaceRead(
   };
 }
 
-/** Reads the property as it is now: it may be a getter that throws, or makes its value late. */
+/** Returns a function that reads the original property. A getter is called on each read only: it may throw or be slow. */
 function readerOf(scope: object, name: string): () => unknown {
   for (let holder = scope; holder !== null; holder = Object.getPrototypeOf(holder) as object) {
     const found = Object.getOwnPropertyDescriptor(holder, name);

@@ -1,8 +1,8 @@
-// Functions, RpcTargets, and stubs of either that are passed on. They arrive as a stub: a function whose
-// members are promises.
+// Passes functions, RpcTargets and stubs of either to the other side, where each arrives as a stub: a function whose
+// members can be called and awaited.
 //
-// Invariant: the code behind a reference runs in the critical section from which it was passed. A target
-// is disposed once, when the last handle has ended.
+// Invariant: the code behind a reference runs in the critical section from which the reference was passed. A target is
+// disposed of once, when its last handle has ended.
 
 import { RpcTarget } from '../../contract/rpc-target.ts';
 import { notSerializable } from '../../values/object-kind.ts';
@@ -44,7 +44,7 @@ export const callable: ReferenceKind<object> = {
   arrive: stubOf,
 };
 
-/** A function or RpcTarget of this side. */
+/** Answers the other side's requests for a local function or RpcTarget. */
 class ExportedTarget implements Exported {
   readonly #target: object;
   readonly #party: Party;
@@ -63,24 +63,24 @@ class ExportedTarget implements Exported {
 
   ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
     if (request.op === 'watch') return this.#watchers.add((told) => this.#party.io.onEnd(told));
-    return answer(this.#target, request, channel, this.#party, this.#enter);
+    return answerRequest(this.#target, request, channel, this.#party, this.#enter);
   }
 
-  // Nobody waits for disposal, so nobody gets its error (workerd).
+  // An error of the disposer is dropped, as in workerd, because nothing waits for it.
   release(): void {
     this.#watchers.end();
     this.#enter(() => disposeOf(this.#target)).catch(() => {});
   }
 }
 
-/** A stub of yet another side, passed on. That side decides which members are public. */
+/** Forwards the other side's requests to a stub of a third side, which decides which members are public. */
 class ExportedStub implements Exported {
   readonly #given: object;
   readonly #ownership: Ownership;
   readonly #party: Party;
   readonly #enter: Enter;
   readonly #watchers = new Watchers();
-  /** The sender may dispose of its own at once. */
+  /** A duplicate, because the sender may dispose of its own stub at once. */
   readonly #stub: object;
 
   constructor(stub: object, party: Party, ownership: Ownership) {
@@ -102,7 +102,7 @@ class ExportedStub implements Exported {
         return this.#party.io.onEnd(told);
       });
     }
-    return answer(this.#stub, request, channel, this.#party, this.#enter);
+    return answerRequest(this.#stub, request, channel, this.#party, this.#enter);
   }
 
   release(): void {
@@ -112,11 +112,11 @@ class ExportedStub implements Exported {
   }
 }
 
-/** The other side's questions whether a reference still works. */
+/** Answers the other side's requests `watch`, which wait until a reference stops working. */
 class Watchers {
   readonly #ends = new Set<() => void>();
 
-  /** Rejects with the reason; null once the reference is released. `watch` returns how to stop. */
+  /** Rejects with the reason when the reference breaks. Resolves to null once it is released. `watch` returns how to stop. */
   add(watch: (told: (reason: unknown) => void) => () => void): Promise<null> {
     return new Promise((resolve, reject) => {
       let stop = () => {};
@@ -139,7 +139,7 @@ class Watchers {
 }
 
 /** Calls or reads the member at the path, as an event of the party. */
-async function answer(
+async function answerRequest(
   target: object,
   request: ReferenceRequest,
   channel: ReferenceChannel,
@@ -167,10 +167,10 @@ async function answer(
   }
 }
 
-/** Whether a stub was disposed of. */
+/** Functions that tell whether a stub was disposed of. */
 const disposals = new WeakMap<object, () => boolean>();
 
-/** The stub of a function or RpcTarget of the other side. */
+/** Makes the stub of a function or RpcTarget of the other side. */
 function stubOf(imported: Imported, isDisposed = imported.isDisposed): object {
   const { party } = imported;
   let end = () => {};

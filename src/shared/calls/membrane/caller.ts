@@ -1,5 +1,5 @@
-// The calls of one party's stubs. Arguments are written when the call is made, the result is read when
-// it arrives. How a call travels is up to `Carry`.
+// Makes the calls of one party's stubs. Arguments are serialized when the call is made, and the result is deserialized
+// when it arrives. `Carry` transports the call.
 
 import { storageError } from '../../contract/errors.ts';
 import type { CallAddress, Payload } from '../../wire/address.ts';
@@ -20,42 +20,42 @@ import { type Draft, discardDraft, type ReferenceChannel } from './channel.ts';
 import { writeDraft } from './payload.ts';
 import { limited } from './payload-limit.ts';
 
-/** A call ready to travel. */
+/** A call that is ready to be transported. */
 export interface OutgoingCall {
   readonly address: CallAddress;
-  /** The bond of the stub. */
+  /** The instance that the stub has reached, and may reach. */
   readonly bond: Bond;
-  /** Undefined: the stub breaks. */
+  /** Which instances the call may reach, for a stub that never breaks; undefined for a stub that does. */
   readonly reach?: Reach | undefined;
-  /** Makes the request, once the channel is known. */
+  /** Makes the request for the channel that transports it. */
   readonly request: (channel: ReferenceChannel) => ObjectRequest;
-  /** Cancels the call. */
+  /** The signal that cancels the call. */
   readonly signal?: AbortSignal | undefined;
-  /** False: it runs no method of the object. */
+  /** False if the call runs no method of the object, and so cannot write. */
   readonly mayWrite: boolean;
-  /** Who watches the object. */
+  /** The code that watches the object; only for `watch`. */
   readonly watcher?: PartyIo;
-  /** Gets the number of the call in the queue of an object that follows another one. */
+  /** Receives the call's number in the queue of an object that follows another one. */
   readonly told?: ((n: number) => void) | undefined;
 }
 
-/** The result, and the channel it arrived on. */
+/** The result of a call, and the channel on which it arrived. */
 export interface Answer {
   readonly payload: Payload;
   readonly channel: ReferenceChannel;
 }
 
-/** Carries calls in order. Rejects with the object's error, or the reason that none is known. */
+/** Transports calls in order. Rejects with the object's error, or with the reason why there is no answer. */
 export type Carry = (call: OutgoingCall) => Promise<Answer>;
 
-/** Most redirects that are followed (Fetch standard). */
+/** The most redirects that are followed, by the Fetch standard. */
 const REDIRECTS_MAX = 20;
 
 interface SendOptions {
   readonly mayWrite?: boolean;
   readonly isFetch?: boolean;
   readonly note?: CallNote | undefined;
-  /** The values in the request; discarded if it is not sent. */
+  /** The values in the request, which are discarded if it is not sent. */
   readonly draft?: Draft;
 }
 
@@ -66,7 +66,7 @@ export class PartyCaller implements ObjectCaller {
 
   readonly follow?: ObjectCaller['follow'];
 
-  /** `live` makes live calls, `follow` asks objects that follow others; undefined: neither is done. */
+  /** `live` makes live calls, `follow` asks objects that follow others. Each is undefined where that is not possible. */
   constructor(
     party: Party,
     carry: Carry,
@@ -107,7 +107,7 @@ export class PartyCaller implements ObjectCaller {
     const reach = watcher.reach?.();
     const release = watcher.retain();
     try {
-      // Not sent as the party's code: no answer of the party waits for it.
+      // The request is sent past the party's output gate, because the party's code does not wait for it.
       const request = () => ({ op: 'watch' }) as const;
       await this.#carry({ address, bond, reach, request, mayWrite: false, watcher });
       return storageError('INTERNAL', 'The object answered although it has not ended.');
@@ -142,7 +142,7 @@ export class PartyCaller implements ObjectCaller {
           `fetch: more than ${REDIRECTS_MAX} redirects, the last one from ${url}.`,
         );
       }
-      response.body?.cancel().catch(() => {}); // it is not read
+      response.body?.cancel().catch(() => {}); // the body of a redirect is not read
       outgoing = next;
     }
   }
@@ -156,7 +156,7 @@ export class PartyCaller implements ObjectCaller {
     return signal === null ? answer : this.#untilAborted(answer, signal);
   }
 
-  // The signal reaches the object by itself; the caller does not wait for it.
+  // The caller rejects at once. The object gets the signal with its request, independently of this.
   async #untilAborted(answer: Promise<Response>, signal: AbortSignal): Promise<Response> {
     let abort = () => {};
     const aborted = new Promise<never>((_, reject) => {
@@ -183,7 +183,7 @@ export class PartyCaller implements ObjectCaller {
     const { signal } = to;
     if (signal?.aborted) return Promise.reject(signal.reason);
     const result = this.#ask(to, request, options);
-    // Nobody takes the contents of a late result.
+    // A result that comes after the abort is disposed of, because no code receives its stubs.
     return signal === undefined ? result : untilAborted(result, signal, disposeOf);
   }
 

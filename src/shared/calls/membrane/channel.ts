@@ -1,4 +1,4 @@
-// One side of a connection, as the values that cross it see it.
+// Defines the interfaces for values that cross a connection: the channel, drafts, and things that are passed by reference.
 
 import { storageError } from '../../contract/errors.ts';
 import type { Payload } from '../../wire/address.ts';
@@ -6,30 +6,30 @@ import type { ReferenceNumber, ReferencePeer, ReferenceRequest } from '../../wir
 import type { Party } from '../stubs/party.ts';
 
 export interface ReferenceChannel {
-  /** Answers for the references of the other side. */
+  /** Reaches the other side, which answers requests for its references. */
   readonly peer: ReferencePeer;
   /**
-   * Writes a value. Nothing is registered before the draft is sent.
+   * Serializes a value. References in it are registered only when the draft is sent.
    *
    * @throws DataCloneError, and TypeError if a stream or socket in it is in use
    */
   draft(value: unknown, party: Party, ownership?: Ownership): Draft;
-  /** The bytes, which must be posted now: the other side may ask for their references. */
+  /** Registers the references of the draft and returns its bytes. Post them now: the other side may ask for the references. */
   send(draft: Draft): Payload;
-  /** Reads a value, for the code of this party. */
+  /** Deserializes a value for the code of this party. */
   receive(payload: Payload, party: Party): unknown;
-  /** Calls `told` when the other side is gone; the result cancels this. */
+  /** Calls `told` when the connection ends. Call the result to unsubscribe. */
   whenEnded(told: () => void): () => void;
 }
 
-/** A value that is ready to be sent once. Its exports hold things of code, so it is sent or discarded. */
+/** A serialized value that can be sent once. It holds resources of user code, so it must be sent or discarded. */
 export interface Draft {
   readonly payload: Payload;
-  /** Those that were not sent. */
+  /** The things passed by reference; empty once the draft was sent. */
   readonly exports: Map<ReferenceNumber, Exported>;
 }
 
-/** Ends the exports that were not sent: targets are disposed of, as on workerd, and streams are cancelled. */
+/** Releases the references of a draft that is not sent: targets are disposed of, as in workerd, and streams cancelled. */
 export function discardDraft({ exports }: Pick<Draft, 'exports'>): void {
   const reason = storageError('CONNECTION_CLOSED', 'The message was not sent.');
   for (const exported of exports.values()) exported.release(reason);
@@ -37,20 +37,20 @@ export function discardDraft({ exports }: Pick<Draft, 'exports'>): void {
 }
 
 /**
- * Who disposes of the stubs in a message. Arguments are lent: the sender keeps its own handle. Results
- * are given: the handle ends with the receiver's.
+ * Tells who disposes of the stubs in a message. Arguments are lent: the sender keeps its own handle. Results are given:
+ * the sender's handle ends when the receiver disposes of its own.
  */
 export type Ownership = 'lent' | 'given';
 
 /**
- * Something that this side passes by reference: from the call on, because code may dispose of a stub while
- * the message waits for earlier writes. Its code runs only as an event of its party.
+ * A thing that this side passes by reference. It is held from the moment of the call, because code may dispose of a stub
+ * while the message waits for earlier writes. Its code runs only as an event of its party.
  */
 export interface Exported {
-  /** Keeps the needs of the reference in memory, until the result is called. */
+  /** Keeps the object or event behind the reference in memory. Call the result to stop. */
   retain(): () => void;
-  /** Answers the other side; null: nothing to tell. */
+  /** Answers a request of the other side; null if the answer has no content. */
   ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null>;
-  /** The other side does not need it any more: streams are cancelled, waits answered. Called once. */
+  /** Releases the thing when the other side no longer needs it: cancels a stream, answers waiting requests. Called once. */
   release(reason: unknown): void;
 }

@@ -1,7 +1,7 @@
-// A reference of the other side, as one party holds it: any number of handles, released together.
+// Holds one reference to a thing of the other side, for one party. It counts its handles and requests.
 //
-// Invariant: it is released once, when its last handle was disposed or collected and its requests were answered.
-// A handle that counts as use keeps an object in memory for as long as the other side can be reached, and no longer.
+// Invariant: the reference is released once, after its last handle was disposed of or garbage collected and its requests
+// were answered. A handle made by `holdInUse` keeps its object in memory while the other side can be reached, no longer.
 
 import type { Payload } from '../../wire/address.ts';
 import { fromWire } from '../../wire/errors-on-wire.ts';
@@ -10,7 +10,7 @@ import type { Party } from '../stubs/party.ts';
 import { remoteError } from '../stubs/remote-error.ts';
 import { type Draft, discardDraft, type ReferenceChannel } from './channel.ts';
 
-/** The number of every stub that was disposed of before it was passed: as on workerd, its calls tell so. */
+/** The number of all stubs that were disposed of before they were passed. Their calls fail with that error, as in workerd. */
 export const DISPOSED: ReferenceNumber = 0;
 
 export class Imported {
@@ -29,19 +29,19 @@ export class Imported {
     return this.#number === DISPOSED;
   }
 
-  /** Asks at once. Rejects with the other side's error, or the reason that the connection ended. */
+  /** Sends a request at once. Rejects with the other side's error, or with the reason why the connection ended. */
   async ask(request: ReferenceRequest): Promise<Payload | null> {
     const outcome = await this.#channel.peer.ask(this.#number, request);
     if ('ok' in outcome) return outcome.ok;
     throw remoteError(fromWire(outcome.error));
   }
 
-  /** Asks as the party's code: after its writes are durable, and answered through its input gate. */
+  /** Sends a request of the party's code: once its writes are durable. The answer comes through its input gate. */
   send(request: ReferenceRequest): Promise<Payload | null> {
     return this.#send(() => this.ask(request));
   }
 
-  /** Asks as the party's code, with a value that was written before. */
+  /** Sends a request of the party's code that contains a serialized value. */
   async sendDraft(
     draft: Draft,
     request: (payload: Payload) => ReferenceRequest,
@@ -54,20 +54,20 @@ export class Imported {
     }
   }
 
-  /** A request keeps the reference until it is answered, or the party ends, whose calls are never answered. */
+  /** Keeps the reference until the request is answered, or until the party ends, after which no answer reaches it. */
   async #send(ask: () => Promise<Payload | null>): Promise<Payload | null> {
     const { io } = this.party;
-    const letGo = this.#keep();
-    const forget = io.onEnd(letGo);
+    const releaseHandle = this.#keep();
+    const forget = io.onEnd(releaseHandle);
     try {
       return await io.send(ask);
     } finally {
       forget();
-      letGo();
+      releaseHandle();
     }
   }
 
-  /** Asks at once, with a value. */
+  /** Sends a request with a value at once. */
   askWith(
     value: unknown,
     request: (payload: Payload) => ReferenceRequest,
@@ -80,12 +80,12 @@ export class Imported {
     return this.#channel.draft(value, this.party);
   }
 
-  /** A value that came in an answer. */
+  /** Deserializes a value that came in an answer. */
   read(payload: Payload): unknown {
     return this.#channel.receive(payload, this.party);
   }
 
-  /** Resolves to the reason when the other side can answer no more; never, if this side has let go. */
+  /** Resolves to the reason when the reference breaks. Never resolves if this side releases the reference first. */
   watch(): Promise<unknown> {
     return new Promise((resolve) => {
       this.ask({ op: 'watch' }).catch(resolve);
@@ -93,8 +93,8 @@ export class Imported {
   }
 
   /**
-   * A handle that keeps the party in memory. It ends when its owner is collected, or the party or the
-   * connection ends; the result ends it earlier.
+   * Adds a handle that keeps the party in memory. The handle ends when `owner` is garbage collected, when the party or the
+   * connection ends, or when the result is called.
    */
   holdInUse(owner: object): () => void {
     let undo: (() => void)[] | undefined = [];
@@ -110,15 +110,15 @@ export class Imported {
     return end;
   }
 
-  /** A handle that ends when its owner is collected; the result ends it earlier. */
+  /** Adds a handle that ends when `owner` is garbage collected, or when the result is called. */
   hold(owner: object, ended = () => {}): () => void {
-    const letGo = this.#keep();
+    const releaseHandle = this.#keep();
     const end = () => {
-      collected.unregister(end);
+      finalizers.unregister(end);
       ended();
-      letGo();
+      releaseHandle();
     };
-    collected.register(owner, end, end);
+    finalizers.register(owner, end, end);
     return end;
   }
 
@@ -129,10 +129,10 @@ export class Imported {
       if (!isKept) return;
       isKept = false;
       this.#handles -= 1;
-      // A connection that has ended has released everything.
+      // The request fails only if the connection has ended, which has released everything.
       if (this.#handles === 0) this.#channel.peer.release([this.#number]).catch(() => {});
     };
   }
 }
 
-const collected = new FinalizationRegistry<() => void>((end) => end());
+const finalizers = new FinalizationRegistry<() => void>((end) => end());

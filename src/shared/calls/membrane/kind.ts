@@ -1,6 +1,5 @@
-// The kinds of things that cross between two sides without being plain data, and the description of
-// each: how it is recognized, how it leaves, how it arrives, and, if it stays where it is, how it is
-// used and released from afar.
+// Defines how things other than plain data cross between two sides. The description of each kind tells how a value is
+// recognized, how it is sent, and how it is received.
 
 import { storageError } from '../../contract/errors.ts';
 import type { ReferenceRequest } from '../../wire/protocol.ts';
@@ -8,21 +7,21 @@ import type { Party } from '../stubs/party.ts';
 import type { Exported, Ownership } from './channel.ts';
 import type { Imported } from './imported.ts';
 
-/** Passed by reference: it stays on its side, and the other side asks for it by number. */
+/** A kind that is passed by reference: the thing stays on its side, and the other side sends requests to its number. */
 export interface ReferenceKind<Thing extends object> {
   readonly by: 'reference';
   recognizes(value: object): value is Thing;
   /**
-   * The exported object, which answers the other side and is released by it; undefined: it was disposed of.
+   * Exports the thing, to answer requests of the other side; undefined if it was disposed of before.
    *
    * @throws DataCloneError, and TypeError if it is in use
    */
   leave(thing: Thing, party: Party, ownership: Ownership): Exported | undefined;
-  /** The object that represents it on the other side. */
+  /** Makes the object that represents the thing on the receiving side. */
   arrive(imported: Imported): object;
 }
 
-/** Taken apart: its parts are sent, and may themselves be passed by reference. */
+/** A kind that is taken apart: the parts are sent, and may contain things that are passed by reference. */
 export interface PartsKind<Thing extends object, Parts extends object> {
   readonly by: 'parts';
   recognizes(value: object): value is Thing;
@@ -31,10 +30,10 @@ export interface PartsKind<Thing extends object, Parts extends object> {
   arrive(parts: Parts, party: Party): object;
 }
 
-/** Any kind, as the table of kinds is read. */
+/** Any kind; the element type of the table of kinds. */
 export type Kind = ReferenceKind<object> | PartsKind<object, object>;
 
-/** The error for a request that the kind does not know. */
+/** Makes the error for a request that the kind does not support. */
 export function misused(request: ReferenceRequest): Error {
   return storageError('INVALID_ARGUMENT', `A reference does not know the request "${request.op}".`);
 }

@@ -1,5 +1,5 @@
-// Stubs of objects and entry points, requests and responses: they cross in parts, and bodies and sockets among the parts
-// cross by reference.
+// Describes the kinds that cross in parts: stubs of objects and entry points, short bodies, requests and responses. Bodies
+// and sockets among the parts cross by reference.
 
 import { storageError } from '../../contract/errors.ts';
 import type { CallAddress } from '../../wire/address.ts';
@@ -18,10 +18,7 @@ export const object: PartsKind<object, CallAddress> = {
   arrive: (address, party) => party.stub(address),
 };
 
-/**
- * Values that belong to one object and cannot be sent: its loopback exports, and the stubs of its
- * facets.
- */
+/** The kind of values that belong to one object and cannot be sent: its loopback exports, and stubs of its facets. */
 export const fixed: PartsKind<object, never> = {
   by: 'parts',
   recognizes: (value): value is object => whyFixed(value) !== undefined,
@@ -33,7 +30,7 @@ export const fixed: PartsKind<object, never> = {
   },
 };
 
-/** A body that travels with its message. */
+/** The kind of a body that crosses as bytes, within its message. */
 export const shortBody: PartsKind<MessageBody, Uint8Array<ArrayBuffer>> = {
   by: 'parts',
   recognizes: (value): value is MessageBody =>

@@ -1,12 +1,12 @@
-// How large the arguments and the result of a call may be.
+// Limits the size of the arguments and of the result of a call.
 
 import { storageError } from '../../contract/errors.ts';
 import { type Draft, discardDraft } from './channel.ts';
 
-/** Most bytes of the arguments or of the result of one call (workerd). */
+/** The most bytes of the arguments, or of the result, of one call, as in workerd. */
 const PAYLOAD_BYTES_MAX = 32 * 1024 * 1024;
 
-/** The draft of arguments or of a result, discarded if it is too large. @throws MESSAGE_TOO_LARGE */
+/** Returns the draft of arguments or of a result. Discards it if it is too large. @throws MESSAGE_TOO_LARGE */
 export function limited(draft: Draft): Draft {
   const { byteLength } = draft.payload;
   if (byteLength <= PAYLOAD_BYTES_MAX) return draft;

@@ -1,7 +1,7 @@
-// Values as payloads: plain data is cloned, everything else crosses as its kind does.
+// Serializes values for the other side: plain data is cloned, and everything else crosses as its kind describes.
 //
-// A value is written inside the caller's call: a value that cannot be sent throws then, and a later
-// change of the value is not sent.
+// Invariant: a value is serialized synchronously during the call. A value that cannot be sent throws at once, and later
+// changes of the value are not sent.
 
 import { storageError } from '../../contract/errors.ts';
 import { deserializeWith } from '../../values/decode.ts';
@@ -25,7 +25,7 @@ import { signal } from './signal.ts';
 import { socket } from './socket.ts';
 import { body, readable, writable } from './streams.ts';
 
-/** Every kind, by its name in a payload. The first that recognizes a value is its kind. */
+/** All kinds, by their names in a payload. The first kind that recognizes a value is used. */
 const KINDS = new Map<string, Kind>(
   Object.entries({
     fixed,
@@ -42,7 +42,7 @@ const KINDS = new Map<string, Kind>(
   }) as [string, Kind][],
 );
 
-/** The description of a thing inside a payload. */
+/** The form in which a payload contains a thing that is not plain data. */
 type Description =
   | { readonly kind: string; readonly number: ReferenceNumber }
   | { readonly kind: string; readonly parts: object };
@@ -73,8 +73,8 @@ export function writeDraft(value: unknown, party: Party, ownership: Ownership = 
 }
 
 /**
- * The value, for the code of this party. An object gets a `Symbol.dispose`, which disposes the stubs in
- * it; without that call, they are released when they are collected.
+ * Deserializes a value for the code of this party. An object gets a `Symbol.dispose`, which disposes of the stubs in it.
+ * If it is not called, they are released when they are garbage collected.
  */
 export function readPayload(payload: Payload, channel: ReferenceChannel, party: Party): unknown {
   const stubs: object[] = [];

@@ -1,5 +1,5 @@
-// The values that one side of a connection has passed to the other by reference, by number, and its
-// access to the values that the other side has passed. Two of them face each other.
+// Implements one side of a connection between two parties: it holds the things that this side has passed by reference,
+// answers requests for them by number, and reads payloads that refer to things of the other side.
 
 import { storageError } from '../../contract/errors.ts';
 import type { Payload } from '../../wire/address.ts';
@@ -9,24 +9,24 @@ import type { Party } from '../stubs/party.ts';
 import type { Draft, Exported, Ownership, ReferenceChannel } from './channel.ts';
 import { readPayload, writeDraft } from './payload.ts';
 
-interface Live {
+interface HeldExport {
   readonly exported: Exported;
   readonly forget: () => void;
 }
 
 export class References implements ReferenceChannel, ReferencePeer {
   readonly peer: ReferencePeer;
-  readonly #live = new Map<ReferenceNumber, Live>();
-  readonly #told = new Set<() => void>();
+  readonly #exports = new Map<ReferenceNumber, HeldExport>();
+  readonly #endListeners = new Set<() => void>();
   #ended = false;
 
   constructor(peer: ReferencePeer) {
     this.peer = peer;
   }
 
-  /** How many things the other side holds. */
+  /** The number of things of this side that the other side holds. */
   get size(): number {
-    return this.#live.size;
+    return this.#exports.size;
   }
 
   draft(value: unknown, party: Party, ownership?: Ownership): Draft {
@@ -35,7 +35,7 @@ export class References implements ReferenceChannel, ReferencePeer {
 
   send({ payload, exports }: Draft): Payload {
     for (const [number, exported] of exports) {
-      this.#live.set(number, { exported, forget: exported.retain() });
+      this.#exports.set(number, { exported, forget: exported.retain() });
     }
     exports.clear();
     if (this.#ended) this.end(storageError('CONNECTION_CLOSED', 'The connection has ended.'));
@@ -48,17 +48,17 @@ export class References implements ReferenceChannel, ReferencePeer {
 
   whenEnded(told: () => void): () => void {
     if (this.#ended) told();
-    else this.#told.add(told);
-    return () => void this.#told.delete(told);
+    else this.#endListeners.add(told);
+    return () => void this.#endListeners.delete(told);
   }
 
-  /** Answers the other side. */
+  /** Answers a request of the other side. */
   async ask(
     reference: ReferenceNumber,
     request: ReferenceRequest,
   ): Promise<Outcome<Payload | null>> {
     try {
-      const live = this.#live.get(reference);
+      const live = this.#exports.get(reference);
       if (live === undefined) {
         throw storageError('CONNECTION_CLOSED', 'The reference was released.');
       }
@@ -73,24 +73,24 @@ export class References implements ReferenceChannel, ReferencePeer {
     for (const reference of references) this.#release(reference, reason);
   }
 
-  /** The other side is gone: everything that either side held is released. Idempotent. */
+  /** Ends the connection, and releases everything that either side held. Idempotent. */
   end(reason: unknown): void {
     this.#ended = true;
-    for (const reference of [...this.#live.keys()]) this.#release(reference, reason);
-    for (const told of this.#told) told();
-    this.#told.clear();
+    for (const reference of [...this.#exports.keys()]) this.#release(reference, reason);
+    for (const told of this.#endListeners) told();
+    this.#endListeners.clear();
   }
 
   #release(reference: ReferenceNumber, reason: unknown): void {
-    const live = this.#live.get(reference);
+    const live = this.#exports.get(reference);
     if (live === undefined) return;
-    this.#live.delete(reference);
+    this.#exports.delete(reference);
     live.exported.release(reason);
     live.forget();
   }
 }
 
-/** Two sides in one thread, which reach each other directly. */
+/** Makes two connected sides in one thread. */
 export function pairOfReferences(): readonly [References, References] {
   const first = new References({
     ask: (reference, request) => second.ask(reference, request),

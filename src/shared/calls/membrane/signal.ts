@@ -1,4 +1,5 @@
-// AbortSignals. The other side waits for the abort, which reaches its code as an event.
+// Passes AbortSignals to the other side, which sends a request that is answered when the signal aborts. The abort then
+// reaches its code as an event.
 
 import type { Payload } from '../../wire/address.ts';
 import type { ReferenceRequest } from '../../wire/protocol.ts';
@@ -64,17 +65,17 @@ function signalOf(imported: Imported): AbortSignal {
   };
   imported.ask({ op: 'wait' }).then((payload) => {
     if (payload !== null) abort(imported.read(payload));
-  }, abort); // a lost connection aborts: the caller is gone
+  }, abort); // a lost connection aborts the signal, too, because the caller is gone
   return own;
 }
 
-/** A controller lives exactly as long as its signal. */
+/** The controllers of received signals. The WeakMap keeps each controller exactly as long as its signal. */
 const received = new WeakMap<
   AbortSignal,
   { readonly controller: AbortController; readonly endUse: () => void }
 >();
 
-/** From now on the signal keeps nothing in memory: it belongs to a request, which does that itself. */
+/** Stops the signal from keeping its object in memory. The signal belongs to a request, which does so itself. */
 export function endUseOf(signal: AbortSignal | null): void {
   if (signal !== null) received.get(signal)?.endUse();
 }

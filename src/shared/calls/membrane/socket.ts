@@ -1,7 +1,7 @@
-// The WebSocket of a response: one end on each side, and the events that either sends in between.
+// Passes the WebSocket of a response to the other side: each side has one end, and events cross the connection.
 //
-// Invariant: events arrive in the order in which they were sent, in both directions; a lost connection
-// breaks both ends (1006). Nothing here waits for an object's writes: the code that holds an end does.
+// Invariant: events arrive in the order in which they were sent, in both directions. A lost connection closes both ends
+// with code 1006. Events do not wait here for an object's writes; the code that sends them has waited.
 
 import { dataCloneError } from '../../values/object-kind.ts';
 import type { Payload } from '../../wire/address.ts';
@@ -28,9 +28,9 @@ export const socket: ReferenceKind<UpgradeSocket> = {
 class ExportedSocket implements Exported {
   readonly #party: Party;
   readonly #end: SocketEnd;
-  /** Events that the other side has not asked for yet. */
+  /** Events that the other side has not fetched yet. */
   #arrived: SocketEvent[] = [];
-  #wake = () => {};
+  #wakePull = () => {};
 
   constructor(end: SocketEnd, party: Party) {
     this.#end = end;
@@ -40,11 +40,11 @@ class ExportedSocket implements Exported {
     }
     end.take((event) => {
       this.#arrived.push(event);
-      this.#wake();
+      this.#wakePull();
     });
   }
 
-  /** An object with an open socket may be evicted; an event may not, because nothing would continue it. */
+  /** Keeps an event in memory, because nothing could resume it. An object with an open socket may be evicted. */
   retain(): () => void {
     const { io } = this.#party;
     return io.endsWithEvent ? io.retain() : () => {};
@@ -66,14 +66,14 @@ class ExportedSocket implements Exported {
 
   release(): void {
     if (!this.#end.isOver) this.#end.break();
-    this.#wake();
+    this.#wakePull();
   }
 
-  /** The next events, one at least; none after the end. */
+  /** Waits for the next events. Returns at least one, or none after the end. */
   async #take(): Promise<SocketEvent[]> {
     if (this.#arrived.length === 0 && !this.#end.hasReceivedClose) {
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#wakePull = resolve;
       });
     }
     const arrived = this.#arrived;
@@ -82,7 +82,7 @@ class ExportedSocket implements Exported {
   }
 }
 
-/** The socket of the other side, not accepted yet. */
+/** Makes the socket that represents the other side's. User code must still accept it. */
 function socketOf(imported: Imported): WebSocket {
   const [near, far] = SocketEnd.pair();
   const release = imported.hold(far);

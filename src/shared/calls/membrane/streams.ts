@@ -1,7 +1,7 @@
-// Streams: read or written from the other side, one chunk a message. Nothing is transferred, because a
-// connection to another tab is a BroadcastChannel, which cannot transfer.
+// Lets the other side read or write a stream, with one message per chunk. Streams are not transferred, because the
+// connection to another tab is a BroadcastChannel, which cannot transfer objects.
 //
-// Invariant: a stream whose reader or writer is gone is cancelled or aborted at its source.
+// Invariant: if the reader or writer on the other side is gone, the stream is cancelled or aborted at its source.
 
 import { structuredCopy } from '../../values/value.ts';
 import type { Payload } from '../../wire/address.ts';
@@ -21,8 +21,8 @@ export const readable: ReferenceKind<ReadableStream> = {
 };
 
 /**
- * The body of a request or response: the engine reads it, so no gate delays its chunks, and an unread body
- * keeps nothing in memory (workerd).
+ * The kind of a message's body. The engine reads it, so its chunks do not wait at a gate, and an unread body keeps no
+ * object in memory, as in workerd.
  */
 export const body: ReferenceKind<MessageBody> = {
   by: 'reference',
@@ -75,7 +75,7 @@ class ExportedReadable implements Exported {
   async #pull(channel: ReferenceChannel): Promise<Payload | null> {
     const draft = await this.#enter(async () => {
       const { done, value } = await this.#reader.read();
-      return done ? null : channel.draft(trimmed(value), this.#party);
+      return done ? null : channel.draft(withOwnBuffer(value), this.#party);
     });
     return draft === null ? null : channel.send(draft);
   }
@@ -90,7 +90,7 @@ class ExportedWritable implements Exported {
     this.#writer = stream.getWriter();
     this.#party = party;
     this.#enter = party.io.entrance();
-    this.#writer.closed.catch(() => {}); // the write that fails reports it
+    this.#writer.closed.catch(() => {}); // the failing write reports the error
   }
 
   retain(): () => void {
@@ -134,7 +134,7 @@ function readableOf(imported: Imported): ReadableStream {
       end();
     },
   };
-  // While it reads, an engine keeps the source, but may collect the stream.
+  // The handle belongs to the source, because an engine may garbage collect the stream while a read is pending.
   const end = imported.holdInUse(source);
   return noteReceived(new ReadableStream(source, { highWaterMark: 0 }));
 }
@@ -157,7 +157,7 @@ function bodyOf(imported: Imported): MessageBody {
 }
 
 async function cancel(imported: Imported, reason: unknown): Promise<void> {
-  const draft = imported.draft(cloneable(reason));
+  const draft = imported.draft(toCloneable(reason));
   await imported.sendDraft(draft, (payload) => ({ op: 'cancel', payload }));
 }
 
@@ -171,7 +171,7 @@ function writableOf(imported: Imported): WritableStream {
       end();
     },
     async abort(reason) {
-      const draft = imported.draft(cloneable(reason));
+      const draft = imported.draft(toCloneable(reason));
       await imported.sendDraft(draft, (payload) => ({ op: 'abort', payload }));
       end();
     },
@@ -180,15 +180,15 @@ function writableOf(imported: Imported): WritableStream {
   return new WritableStream(sink);
 }
 
-// The serializer writes a view with its whole buffer.
-function trimmed(chunk: unknown): unknown {
+// Copies a view of a larger buffer, because the serializer would write the whole buffer.
+function withOwnBuffer(chunk: unknown): unknown {
   return chunk instanceof Uint8Array && chunk.byteLength < chunk.buffer.byteLength
     ? new Uint8Array(chunk)
     : chunk;
 }
 
-// A reason may be any value; a reason that cannot be sent is replaced by its text.
-function cloneable(reason: unknown): unknown {
+// Replaces a reason that cannot be cloned by its text.
+function toCloneable(reason: unknown): unknown {
   try {
     return structuredCopy(reason);
   } catch {

@@ -1,18 +1,18 @@
-// The end of a socket: `CloseEvent`, also where the engine has none (Node before 23), and the codes and reasons that
-// close() accepts, with the errors of workerd.
+// Provides `CloseEvent` where the engine lacks it (Node before 23), and checks the code and reason of `close()`, with the
+// errors of workerd.
 
-interface CloseFacts {
+interface CloseDetails {
   readonly code: number;
   readonly reason: string;
   readonly wasClean: boolean;
 }
 
-class PlainCloseEvent extends Event implements CloseFacts {
+class PlainCloseEvent extends Event implements CloseDetails {
   readonly code: number;
   readonly reason: string;
   readonly wasClean: boolean;
 
-  constructor(...[type, init]: [type: string, init?: EventInit & Partial<CloseFacts>]) {
+  constructor(...[type, init]: [type: string, init?: EventInit & Partial<CloseDetails>]) {
     if (type === undefined) {
       throw new TypeError("Failed to construct 'CloseEvent': 1 argument required: the type.");
     }
@@ -27,28 +27,28 @@ class PlainCloseEvent extends Event implements CloseFacts {
   }
 
   static {
-    // The name that programs print and compare.
+    // Programs print and compare the class's name.
     Object.defineProperty(PlainCloseEvent, 'name', { value: 'CloseEvent' });
   }
 }
 
-type CloseEventClass = new (type: string, init?: EventInit & Partial<CloseFacts>) => Event;
+type CloseEventClass = new (type: string, init?: EventInit & Partial<CloseDetails>) => Event;
 
-/** The engine's class, or one like it. */
+/** Returns the engine's class, or this file's replacement. */
 export function closeEventClass(): CloseEventClass {
   return typeof CloseEvent === 'undefined' ? PlainCloseEvent : CloseEvent;
 }
 
-export function closeEvent(facts: CloseFacts): Event {
+export function closeEvent(facts: CloseDetails): Event {
   return new (closeEventClass())('close', facts);
 }
 
 const REASON_BYTES_MAX = 123;
-/** Codes that report a state and cannot be sent. */
-const RESERVED: ReadonlySet<number> = new Set([1004, 1005, 1006, 1015]);
-const NO_CODE = 1005;
+/** The codes that only report a state, and cannot be sent. */
+const RESERVED_CODES: ReadonlySet<number> = new Set([1004, 1005, 1006, 1015]);
+const CODE_ABSENT = 1005;
 
-/** The code and reason to send. @throws InvalidAccessError, SyntaxError */
+/** Checks the arguments of `close()` and returns the code and reason to send. @throws InvalidAccessError, SyntaxError */
 export function checkClose(
   code: number | undefined,
   reason: string | undefined,
@@ -60,10 +60,10 @@ export function checkClose(
         'InvalidAccessError',
       );
     }
-    return { code: NO_CODE, reason: '' };
+    return { code: CODE_ABSENT, reason: '' };
   }
   const number = Math.trunc(Number(code)) || 0;
-  if (number < 1000 || number > 4999 || RESERVED.has(number)) {
+  if (number < 1000 || number > 4999 || RESERVED_CODES.has(number)) {
     throw new DOMException(`Invalid WebSocket close code: ${number}.`, 'InvalidAccessError');
   }
   const text = reason === undefined ? '' : String(reason);

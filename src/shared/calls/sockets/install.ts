@@ -1,17 +1,16 @@
-// The globals that object code uses for sockets: WebSocketPair, WebSocket, and a Response that can carry a
-// socket.
+// Installs the globals for sockets: WebSocketPair, WebSocket, and a Response that can carry a socket.
 //
-// A browser's Response refuses status 101, so it is constructed with another status and then shows 101.
-// For every other use, the classes behave as before.
+// A browser's Response refuses status 101, so it is constructed with another status, which is then overridden. For every
+// other use, the classes behave as before.
 
 import { refuseToClone } from '../../values/object-kind.ts';
 import { replaceGlobal, undoAll } from '../io/replace-global.ts';
 import { closeEventClass } from './close-event.ts';
 import { socketParts, WebSocket, WebSocketPair } from './web-socket.ts';
 
-const AUTOMATIC_CHARACTERS_MAX = 2048;
+const AUTO_RESPONSE_CHARACTERS_MAX = 2048;
 
-/** A request, and the response that a socket sends to it without waking its object. */
+/** A message and the automatic response to it, which a socket sends without waking its object. */
 export class WebSocketRequestResponsePair {
   readonly request: string;
   readonly response: string;
@@ -22,8 +21,8 @@ export class WebSocketRequestResponsePair {
         'WebSocketRequestResponsePair: 2 arguments needed, a request and a response.',
       );
     }
-    this.request = limited('request', String(request));
-    this.response = limited('response', String(response));
+    this.request = checkLength('request', String(request));
+    this.response = checkLength('response', String(response));
   }
 
   get [Symbol.toStringTag](): string {
@@ -33,12 +32,12 @@ export class WebSocketRequestResponsePair {
 
 refuseToClone(WebSocketRequestResponsePair);
 
-function limited(what: 'request' | 'response', text: string): string {
-  if (text.length <= AUTOMATIC_CHARACTERS_MAX) return text;
+function checkLength(what: 'request' | 'response', text: string): string {
+  if (text.length <= AUTO_RESPONSE_CHARACTERS_MAX) return text;
   const named = what === 'request' ? 'Request' : 'Response';
-  // workerd's words, which call the characters bytes.
+  // The message is workerd's, which calls the characters bytes.
   throw new RangeError(
-    `${named} cannot be larger than ${AUTOMATIC_CHARACTERS_MAX} bytes. ` +
+    `${named} cannot be larger than ${AUTO_RESPONSE_CHARACTERS_MAX} bytes. ` +
       `A ${what} of size ${text.length} was provided.`,
   );
 }
@@ -51,7 +50,7 @@ type Scope = typeof globalThis;
 type NativeWebSocket = new (...parameters: unknown[]) => object;
 
 /**
- * Installs the classes in the scope; the result restores it.
+ * Installs the classes in the scope. Call the result to restore it.
  *
  * `WebSocket` has workerd's members. `new WebSocket(address)` still opens a socket of the scope's own class,
  * and both kinds are `instanceof WebSocket`.
@@ -64,7 +63,7 @@ export function installSocketClasses(scope: Scope): () => void {
   }
   const isSocket = (value: unknown) =>
     socketParts(value) !== undefined || (native !== undefined && value instanceof native);
-  const shown = new Proxy(WebSocket, {
+  const replacement = new Proxy(WebSocket, {
     construct(_target, parameters) {
       if (native !== undefined) return new native(...parameters);
       throw new TypeError('This runtime has no WebSocket for outgoing connections.');
@@ -75,22 +74,22 @@ export function installSocketClasses(scope: Scope): () => void {
   const classes = {
     WebSocketPair,
     WebSocketRequestResponsePair,
-    WebSocket: shown,
+    WebSocket: replacement,
     CloseEvent: closeEventClass(),
   };
   const undo = Object.entries(classes).map(([name, value]) => replaceGlobal(scope, name, value));
   return () => undoAll(undo);
 }
 
-/** Lets the scope's Response carry a socket; the result restores it. */
+/** Lets the scope's Response carry a socket. Call the result to restore it. */
 export function installSocketResponse(scope: Scope): () => void {
   return replaceGlobal(scope, 'Response', socketResponse(scope.Response));
 }
 
 function socketResponse(Native: typeof Response): typeof Response {
-  const Patched: typeof Response = new Proxy(Native, {
+  const Wrapped: typeof Response = new Proxy(Native, {
     construct(target, [body, init, ...rest], newTarget) {
-      const maker = newTarget === Patched ? target : newTarget;
+      const maker = newTarget === Wrapped ? target : newTarget;
       const socket = (init as SocketResponseInit | undefined)?.webSocket;
       if (socket === undefined || socket === null) {
         return Reflect.construct(target, [body, init, ...rest], maker);
@@ -109,10 +108,10 @@ function socketResponse(Native: typeof Response): typeof Response {
       return withSocket(Reflect.construct(target, [null, parts], maker), socket);
     },
   });
-  return Patched;
+  return Wrapped;
 }
 
-/** Makes the response carry the socket. */
+/** Adds the socket to the response, and sets its status to 101. */
 export function withSocket(response: Response, socket: WebSocket): Response {
   const facts = { status: 101, ok: false, webSocket: socket };
   for (const [name, value] of Object.entries(facts)) {
@@ -121,7 +120,7 @@ export function withSocket(response: Response, socket: WebSocket): Response {
   return response;
 }
 
-/** The socket that a response carries; null if it carries none. */
+/** Returns the socket that a response carries; null if there is none. */
 export function socketOf(response: Response): WebSocket | null {
   const socket = (response as { webSocket?: unknown }).webSocket;
   return socketParts(socket) === undefined ? null : (socket as WebSocket);

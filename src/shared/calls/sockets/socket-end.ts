@@ -1,8 +1,8 @@
-// One of the two ends of a socket. Messages of one end arrive at the other in order, and wait there until
-// they are taken.
+// Implements one of the two ends of a socket. Messages sent at one end arrive at the other in order, and wait there until
+// a sink receives them.
 //
-// Does not know its holder: code that has accepted it, an object that may be evicted while its sockets
-// stay open, or a connection to a page.
+// The holder of an end may be code that has accepted it, an object that may be evicted while its sockets stay open, or a
+// connection to a page. This file does not know which.
 
 /** An event that one end sends to the other. */
 export type SocketEvent =
@@ -15,21 +15,21 @@ export type SocketEvent =
       readonly wasClean: boolean;
     };
 
-/** WebSocket.readyState: 1, 2 or 3. Both ends are connected from the start. */
+/** The `readyState` of a WebSocket. State 0 (connecting) does not occur, because both ends are connected from the start. */
 export type ReadyState = 1 | 2 | 3;
 
 export class SocketEnd {
   #other: SocketEnd | undefined;
   #waiting: SocketEvent[] = [];
   #sink: ((event: SocketEvent) => void) | undefined;
-  /** A close was sent, or waits behind messages that are still to be sent. */
+  /** True if a close was sent, or waits behind messages that are still to be sent. */
   #isClosing = false;
   #isLost = false;
   #hasSentClose = false;
   #hasReceivedClose = false;
   #hasHeardClose = false;
 
-  /** Two ends, connected with each other. */
+  /** Makes two connected ends. */
   static pair(): readonly [SocketEnd, SocketEnd] {
     const first = new SocketEnd();
     const second = new SocketEnd();
@@ -50,31 +50,30 @@ export class SocketEnd {
     return this.#sink !== undefined;
   }
 
-  /** True if the other end is taken, so that messages reach somebody. */
+  /** True if the other end has a sink, which receives messages. */
   get isHeard(): boolean {
     return this.#other?.isTaken === true;
   }
 
-  /** As the holder knows it: a close that has arrived behind messages changes it once its own event comes. */
+  /** The state as the holder knows it: a close that arrived behind messages counts only from its own event on. */
   get readyState(): ReadyState {
     const isEnded = this.#hasHeardClose || this.#isLost;
     if (this.#isClosing && isEnded) return 3;
     return this.#isClosing || isEnded ? 2 : 1;
   }
 
-  /** Both ends have sent a close. */
+  /** True if both ends have sent a close. */
   get isOver(): boolean {
     return this.#isClosing && this.#hasReceivedClose;
   }
 
-  /** The event of the other end's close begins. */
+  /** Records that the holder now handles the other end's close. */
   hearClose(): void {
     this.#hasHeardClose = true;
   }
 
   /**
-   * Passes every event to the sink, beginning with the events that have arrived. Replaces an earlier
-   * sink.
+   * Passes every event to the sink, beginning with those that have already arrived. Replaces an earlier sink.
    */
   take(sink: (event: SocketEvent) => void): void {
     this.#sink = sink;
@@ -83,17 +82,17 @@ export class SocketEnd {
     for (const event of waiting) this.#arrive(event);
   }
 
-  /** The connection was lost, and not closed from here: what is sent now reaches nobody, and is no mistake. */
+  /** True if the connection was lost before this end closed it. Messages sent from now on are dropped without an error. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** A close will be sent, after the messages that still wait. */
+  /** Announces that a close will be sent, after the messages that still wait. */
   announceClose(): void {
     this.#isClosing = true;
   }
 
-  /** Sends an event. After a close, it is ignored. */
+  /** Sends an event. It is dropped after a close. */
   send(event: SocketEvent): void {
     if (this.#hasSentClose) return;
     if (event.type === 'close') {
@@ -104,7 +103,7 @@ export class SocketEnd {
     if (other !== undefined) other.#receive(event);
   }
 
-  /** The connection is lost: both ends receive a close with code 1006. */
+  /** Breaks the connection: both ends receive a close with code 1006. */
   break(): void {
     for (const end of [this, this.#other]) {
       if (end === undefined || end.#hasReceivedClose) continue;

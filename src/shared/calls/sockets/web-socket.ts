@@ -1,11 +1,10 @@
-// The WebSocket of object code and of its callers: workerd's server-side class.
+// Implements workerd's server-side WebSocket, for object code and its callers.
 //
-// A socket is accepted before it is used. After `accept()` it fires events and keeps its object in memory.
-// After `ctx.acceptWebSocket()` its messages are events of the object, which may be evicted in between.
-// Members and errors follow workerd, which the differential tests run.
+// A socket must be accepted before use. After `accept()` it fires events and keeps its object in memory. After
+// `ctx.acceptWebSocket()` its messages are events of the object, which may be evicted in between. Differential tests
+// compare members and errors with workerd.
 //
-// Invariant: messages arrive in the order in which they were sent, each in a turn of its own; nothing is
-// sent after a close.
+// Invariant: messages arrive in the order in which they were sent, each in its own turn. Nothing is sent after a close.
 
 import { deserialize } from '../../values/decode.ts';
 import { serialize } from '../../values/encode.ts';
@@ -15,22 +14,22 @@ import type { IoContext } from '../io/io-context.ts';
 import { checkClose, closeEvent } from './close-event.ts';
 import { type ReadyState, SocketEnd, type SocketEvent } from './socket-end.ts';
 
-/** Largest serialized attachment, in bytes (workerd). */
+/** The most bytes of a serialized attachment, as in workerd. */
 const ATTACHMENT_BYTES_MAX = 16_384;
 
-/** From this compatibility date on, binary messages arrive as Blobs by default (workerd). */
-const BLOB_DATE = '2026-03-17';
+/** From this compatibility date on, binary messages arrive as Blobs by default, as in workerd. */
+const BLOB_DEFAULT_DATE = '2026-03-17';
 
-/** From this compatibility date on, a close is answered before listeners hear of it (workerd). */
-const ANSWER_DATE = '2026-04-07';
+/** From this compatibility date on, a close is answered before its event is fired, as in workerd. */
+const ANSWER_CLOSE_FIRST_DATE = '2026-04-07';
 
-/** When a close of the other end is answered, unless a listener has done it. */
-type Answers = 'first' | 'last' | 'never';
+/** When the other end's close is answered, if no listener does so: before its event, after it, or never. */
+type CloseAnswer = 'first' | 'last' | 'never';
 
 /** The class of binary messages that arrive. */
 type BinaryType = 'arraybuffer' | 'blob';
 
-/** Holds an open socket: an object, or (undefined) code that belongs to no object. */
+/** The context that holds an open socket; undefined for code that belongs to no object. */
 type Owner = IoContext | undefined;
 
 type Handler = ((event: Event) => void) | null;
@@ -40,19 +39,19 @@ type State =
   | { readonly kind: 'accepted'; readonly owner: Owner; readonly release: () => void }
   | { readonly kind: 'hibernatable'; readonly owner: Owner };
 
-/** Stays with the socket when its object is evicted. */
+/** The bytes that a program attaches to a socket. They survive the eviction of its object. */
 export interface Attachment {
   bytes: Uint8Array | undefined;
 }
 
 const HANDLERS = ['message', 'close', 'error', 'open'] as const;
 
-/** The end of a socket and its attachment; undefined if the value is not a socket. */
+/** Returns the end and the attachment of a socket; undefined if the value is not a socket. */
 export let socketParts: (
   socket: unknown,
 ) => { readonly end: SocketEnd; readonly attachment: Attachment } | undefined;
 
-/** Makes the messages of the socket events of the object. */
+/** Turns the messages of the socket into events of the object. */
 export let hibernateSocket: (socket: WebSocket, owner: IoContext) => void;
 
 export class WebSocket extends EventTarget {
@@ -79,17 +78,17 @@ export class WebSocket extends EventTarget {
   readonly #attachment: Attachment;
   readonly #listeners = new WeakMap<EventListenerOrEventListenerObject, EventListener>();
   #state: State = { kind: 'new' };
-  #answers: Answers = 'last';
-  /** A listener has thrown. */
+  #closeAnswer: CloseAnswer = 'last';
+  /** True if a listener has thrown. */
   #hasFailed = false;
-  /** A Blob is read before it is sent; later messages wait for it. */
+  /** Pending while a Blob is read before it is sent. Later messages wait for it. */
   #sending: Promise<void> | undefined;
 
-  /** For this package: user code gets sockets from `WebSocketPair` and from responses. */
+  /** Internal. User code gets sockets from `WebSocketPair` and from responses. */
   constructor(end: SocketEnd, attachment: Attachment = { bytes: undefined }) {
     super();
     const date = currentContext()?.compatibilityDate;
-    this.binaryType = date !== undefined && date >= BLOB_DATE ? 'blob' : 'arraybuffer';
+    this.binaryType = date !== undefined && date >= BLOB_DEFAULT_DATE ? 'blob' : 'arraybuffer';
     this.#end = end;
     this.#attachment = attachment;
   }
@@ -104,13 +103,13 @@ export class WebSocket extends EventTarget {
     };
   }
 
-  /** As of every target. A listener that throws ends the connection, and its error is reported (workerd). */
+  /** Adds a listener. If it throws, the connection is closed and the error is reported, as in workerd. */
   override addEventListener(
     type: string,
     listener: EventListenerOrEventListenerObject | null,
     options?: boolean | AddEventListenerOptions,
   ): void {
-    super.addEventListener(type, listener && this.#guarded(listener), options);
+    super.addEventListener(type, listener && this.#wrapListener(listener), options);
   }
 
   override removeEventListener(
@@ -118,39 +117,39 @@ export class WebSocket extends EventTarget {
     listener: EventListenerOrEventListenerObject | null,
     options?: boolean | EventListenerOptions,
   ): void {
-    super.removeEventListener(type, listener && this.#guarded(listener), options);
+    super.removeEventListener(type, listener && this.#wrapListener(listener), options);
   }
 
-  /** The same function for the same listener, which is how a target recognizes it. */
-  #guarded(listener: EventListenerOrEventListenerObject): EventListener {
-    let guarded = this.#listeners.get(listener);
-    if (guarded === undefined) {
-      guarded = (event) => {
+  /** Wraps a listener, and returns the same wrapper for the same listener, so that it can be removed. */
+  #wrapListener(listener: EventListenerOrEventListenerObject): EventListener {
+    let wrapped = this.#listeners.get(listener);
+    if (wrapped === undefined) {
+      wrapped = (event) => {
         try {
           if (typeof listener === 'function') listener.call(this, event);
           else listener.handleEvent(event);
         } catch (error) {
           this.#fail(error);
-          throw error; // the target reports it
+          throw error; // EventTarget reports it
         }
       };
-      this.#listeners.set(listener, guarded);
+      this.#listeners.set(listener, wrapped);
     }
-    return guarded;
+    return wrapped;
   }
 
-  /** The other side loses the connection; listeners hear of the error, and of nothing after it. */
+  /** Breaks the connection after an error of a listener. Listeners get an error event, and no event after it. */
   #fail(error: unknown): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
     if (!this.#end.isClosing) {
       this.#end.announceClose();
       const close = { type: 'close', code: 1006, reason: '', wasClean: false } as const;
-      this.#leave(this.#mustBeAccepted(), '', () => this.#end.send(close));
+      this.#sendInOrder(this.#mustBeAccepted(), '', () => this.#end.send(close));
     }
     const message = `Uncaught ${error}`;
     this.dispatchEvent(Object.assign(new Event('error'), { message, error }));
-    this.#settle();
+    this.#releaseIfClosed();
   }
 
   get readyState(): ReadyState {
@@ -162,7 +161,7 @@ export class WebSocket extends EventTarget {
   }
 
   /**
-   * Starts firing events. `allowHalfOpen`: a close of the other end is not answered, so more can be sent before `close()`.
+   * Starts firing events. With `allowHalfOpen`, the other end's close is not answered, so more can be sent before `close()`.
    *
    * @throws TypeError after `ctx.acceptWebSocket()`
    */
@@ -177,19 +176,20 @@ export class WebSocket extends EventTarget {
     }
     if (this.#state.kind === 'accepted') return;
     const owner = currentContext();
-    if (options?.allowHalfOpen) this.#answers = 'never';
-    else if ((owner?.compatibilityDate ?? '') >= ANSWER_DATE) this.#answers = 'first';
-    // The open socket keeps its object in memory, and ends with it.
-    const release = owner?.retain(() => this.#end.break()) ?? NOTHING;
+    if (options?.allowHalfOpen) this.#closeAnswer = 'never';
+    else if ((owner?.compatibilityDate ?? '') >= ANSWER_CLOSE_FIRST_DATE)
+      this.#closeAnswer = 'first';
+    // An open socket keeps its object in memory, and breaks when the object ends.
+    const release = owner?.retain(() => this.#end.break()) ?? doNothing;
     this.#state = { kind: 'accepted', owner, release };
     const enter = owner?.entrance() ?? enterOutside;
-    // It rejects only when the object has ended, and with it the socket.
-    this.#end.take((event) => void enter(() => this.#fire(event)).catch(NOTHING));
+    // `enter` rejects only if the object has ended, which has broken the socket.
+    this.#end.take((event) => void enter(() => this.#fire(event)).catch(doNothing));
   }
 
   /**
-   * Sends a string as text, buffers and Blobs as bytes, and any other value as `String(value)`. When the connection was
-   * lost, it sends nothing.
+   * Sends a string as text, buffers and Blobs as bytes, and any other value as `String(value)`. Does nothing after the
+   * connection was lost.
    */
   send(...parameters: [message?: unknown]): void {
     if (parameters.length === 0) throw new TypeError('send: 1 argument needed, 0 given.');
@@ -199,7 +199,7 @@ export class WebSocket extends EventTarget {
       throw new TypeError("Can't call WebSocket send() after close().");
     }
     const data = dataOf(parameters[0]);
-    this.#leave(owner, data, (taken) => this.#end.send({ type: 'message', data: taken }));
+    this.#sendInOrder(owner, data, (taken) => this.#end.send({ type: 'message', data: taken }));
   }
 
   /** Closes the socket; nothing can be sent afterwards. @throws InvalidAccessError, SyntaxError */
@@ -207,8 +207,8 @@ export class WebSocket extends EventTarget {
     this.#mustBeAccepted();
     const checked = checkClose(code, reason);
     if (this.#end.isClosing) return;
-    this.#leaveClose(checked.code, checked.reason);
-    this.#settle();
+    this.#sendClose(checked.code, checked.reason);
+    this.#releaseIfClosed();
   }
 
   /** Stores a value of at most 16,384 bytes with the socket, across evictions of its object. */
@@ -223,7 +223,7 @@ export class WebSocket extends EventTarget {
     this.#attachment.bytes = bytes;
   }
 
-  /** The value attached last; null if there is none. */
+  /** Returns the value that was attached last; null if there is none. */
   deserializeAttachment(): unknown {
     const { bytes } = this.#attachment;
     return bytes === undefined ? null : deserialize(bytes);
@@ -239,32 +239,32 @@ export class WebSocket extends EventTarget {
     return this.#state.owner;
   }
 
-  #leave(
+  #sendInOrder(
     owner: Owner,
     data: string | ArrayBuffer | Promise<ArrayBuffer>,
     send: (data: string | ArrayBuffer) => void,
   ): void {
     if (this.#sending === undefined && !(data instanceof Promise)) {
-      leave(owner, () => send(data));
+      sendThroughGate(owner, () => send(data));
       return;
     }
     const sending = Promise.all([data, this.#sending]).then(([taken]) => {
-      leave(owner, () => send(taken));
+      sendThroughGate(owner, () => send(taken));
       if (this.#sending === sending) this.#sending = undefined;
     });
     this.#sending = sending;
   }
 
-  /** After the messages that were sent before. */
-  #leaveClose(code: number, reason: string): void {
+  /** Sends the close, after earlier messages. */
+  #sendClose(code: number, reason: string): void {
     this.#end.announceClose();
     const close = { type: 'close', code, reason, wasClean: true } as const;
-    this.#leave(this.#mustBeAccepted(), '', () => this.#end.send(close));
+    this.#sendInOrder(this.#mustBeAccepted(), '', () => this.#end.send(close));
   }
 
   #fire(event: SocketEvent): void {
     if (this.#hasFailed) {
-      this.#settle();
+      this.#releaseIfClosed();
       return;
     }
     if (event.type === 'message') {
@@ -275,28 +275,28 @@ export class WebSocket extends EventTarget {
     }
     const { code, reason } = event;
     const answer = () => {
-      if (!this.#end.isClosing) this.#leaveClose(code, reason);
+      if (!this.#end.isClosing) this.#sendClose(code, reason);
     };
     this.#end.hearClose();
-    if (this.#answers === 'first') answer();
+    if (this.#closeAnswer === 'first') answer();
     this.dispatchEvent(closeEvent(event));
-    if (this.#answers === 'last') answer();
-    this.#settle();
+    if (this.#closeAnswer === 'last') answer();
+    this.#releaseIfClosed();
   }
 
-  #settle(): void {
+  #releaseIfClosed(): void {
     if (this.#end.readyState === 3 && this.#state.kind === 'accepted') this.#state.release();
   }
 }
 
-// Instances have the constants too.
+// Instances have the constants, too.
 for (const name of ['CONNECTING', 'OPEN', 'CLOSING', 'CLOSED'] as const) {
   for (const constant of [name, `READY_STATE_${name}`] as const) {
     Object.defineProperty(WebSocket.prototype, constant, { value: WebSocket[constant] });
   }
 }
 
-// `onmessage`, `onclose`, `onerror`, `onopen`: each is one listener, which an assignment replaces.
+// This defines `onmessage`, `onclose`, `onerror` and `onopen`. An assignment replaces the earlier handler.
 for (const type of HANDLERS) {
   const handlers = new WeakMap<EventTarget, { listener: (event: Event) => void; given: Handler }>();
   Object.defineProperty(WebSocket.prototype, `on${type}`, {
@@ -319,7 +319,7 @@ for (const type of HANDLERS) {
 
 refuseToClone(WebSocket);
 
-/** Two connected sockets, as properties 0 and 1. */
+/** A pair of connected sockets, as properties 0 and 1. */
 export class WebSocketPair implements Iterable<WebSocket> {
   declare readonly 0: WebSocket;
   declare readonly 1: WebSocket;
@@ -339,20 +339,20 @@ export class WebSocketPair implements Iterable<WebSocket> {
 
 Object.defineProperty(WebSocketPair.prototype, Symbol.toStringTag, { value: 'WebSocketPair' });
 
-const NOTHING = () => {};
+const doNothing = () => {};
 
-/** Fires in a turn of its own, which belongs to no object. */
+/** Fires an event in its own turn, outside of any object. */
 async function enterOutside(fire: () => void): Promise<void> {
   runOutside(() => void setTimeout(fire, 0));
 }
 
-/** Sends in order, once the object's earlier writes are durable. */
-function leave(owner: Owner, send: () => void): void {
+/** Sends in order, after the object's earlier writes are durable. */
+function sendThroughGate(owner: Owner, send: () => void): void {
   if (owner === undefined) send();
   else void owner.send(send);
 }
 
-// Bytes are copied during the call.
+/** Converts a message. Bytes are copied now, so that later changes are not sent. */
 function dataOf(message: unknown): string | ArrayBuffer | Promise<ArrayBuffer> {
   if (message instanceof ArrayBuffer) return message.slice(0);
   if (ArrayBuffer.isView(message)) {

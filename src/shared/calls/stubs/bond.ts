@@ -1,10 +1,11 @@
-// Which instance of its object a stub has reached, and may reach.
+// Tracks which instance of its object a stub has reached, and may reach.
 //
-// A stub of code in objects and Workers belongs to the instance that it reached first. When that is reset, the stub
-// rejects with the reason from then on, as on workerd; a new stub reaches the next instance. A stub of a page or a
-// program lives longer than any instance, so each of its calls has a reach of its own, and the stub never breaks.
+// A stub that code in objects and Workers holds is bound to the instance that it reached first. When that instance is
+// reset, the stub is broken: all its calls reject with the reason, as in workerd, and only a new stub reaches the next
+// instance. A stub of a page or a program never breaks, because it outlives instances: each of its calls has its own
+// `Reach`.
 //
-// Invariant: a stub that was never used, or whose connection was lost, has reached nothing. An eviction breaks no stub.
+// Invariant: a stub that was never used, or whose connection was lost, is bound to no instance. An eviction breaks no stub.
 
 import type { Payload } from '../../wire/address.ts';
 import { fromWire } from '../../wire/errors-on-wire.ts';
@@ -23,9 +24,9 @@ type State =
 
 const FREE: State = { kind: 'free' };
 
-/** Of a call by a stub that never breaks. */
+/** Limits which instances a call may reach, for a stub that never breaks. */
 export interface Reach {
-  /** No later instance than this one. Absent: whichever there is when the call arrives. */
+  /** The last instance that the call may reach. Absent if it may reach any instance. */
   readonly incarnation?: number;
 }
 
@@ -33,10 +34,10 @@ export class Bond {
   #state: State = FREE;
 
   /**
-   * Asks the object over this connection. `request` is made only if the stub is not broken. `told` gets the number of
-   * the call in the queue of an object that follows another one. `reach`: of a stub that never breaks.
+   * Sends a request to the object over this connection. `request` is called only if the stub is not broken. `told`
+   * receives the call's number in the queue of an object that follows another one. Pass `reach` if the stub never breaks.
    *
-   * @throws the object's error, or the reason that the stub is broken
+   * @throws the object's error, or the reason why the stub is broken
    */
   async ask<C extends object>(
     connection: C,
@@ -48,7 +49,7 @@ export class Bond {
     const state = this.#stateOn(connection);
     if (state.kind === 'broken' && reach === undefined) throw state.reason;
     const made = request(connection);
-    // Whoever watches wants to hear of the instance that has answered, such as to a subscription.
+    // A watch concerns one instance, even for a stub that never breaks: the one that has answered earlier calls.
     const breaks = reach === undefined || made.op === 'watch';
     const { incarnation: last } = breaks ? state : reach;
     const outcome = await send(last === undefined ? made : { ...made, incarnation: last });
@@ -64,7 +65,7 @@ export class Bond {
     throw isBroken || isOwn ? error : remoteError(error);
   }
 
-  /** Facts of another connection do not count. */
+  /** Returns the state for this connection. A state that was reached on another connection is ignored. */
   #stateOn(connection: object): State {
     const state = this.#state;
     return state.kind !== 'free' && state.connection === connection ? state : FREE;

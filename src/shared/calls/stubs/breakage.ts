@@ -1,12 +1,12 @@
-// Who is told when a stub breaks: the callbacks of its `onRpcBroken`.
+// Calls the `onRpcBroken` callbacks of a stub when it breaks.
 //
-// Invariant: each callback is called at most once, as code of the party that gave it, with the reason. The
-// other side is asked while a callback waits, once for all of them.
+// Invariant: each callback is called at most once, with the reason, as code of the party that registered it. One request
+// to the other side is pending while callbacks wait, however many there are.
 
 import { storageError } from '../../contract/errors.ts';
 import type { Enter } from '../io/io-context.ts';
 
-/** Called with the reason, which later calls of a broken stub reject with. */
+/** Receives the reason, with which later calls of the broken stub reject, too. */
 export type BrokenCallback = (error: unknown) => void;
 
 interface Waiting {
@@ -23,7 +23,7 @@ export class Breakage {
     this.#ask = ask;
   }
 
-  /** `enter` runs the callback as an event of its party. @throws INVALID_ARGUMENT */
+  /** Registers a callback, which `enter` will run as an event of its party. @throws INVALID_ARGUMENT */
   onBroken(callback: unknown, enter: Enter): void {
     if (typeof callback !== 'function') {
       throw storageError(
@@ -38,9 +38,9 @@ export class Breakage {
     }
     this.#waiting = [waiting];
     void this.#ask().then((reason) => {
-      const told = this.#waiting ?? [];
+      const callbacks = this.#waiting ?? [];
       this.#waiting = null;
-      for (const { callback, enter } of told) call(callback, reason, enter);
+      for (const { callback, enter } of callbacks) call(callback, reason, enter);
     });
   }
 }
@@ -53,10 +53,10 @@ function call(callback: BrokenCallback, reason: unknown, enter: Enter): void {
       report(error);
     }
   };
-  enter(task).catch(() => {}); // an object that has ended is not told
+  enter(task).catch(() => {}); // the callback's object has ended
 }
 
-/** Nobody waits for a callback, so its error is reported as that of a listener. */
+/** Reports an error of a callback like that of a listener, because nothing waits for a callback. */
 function report(error: unknown): void {
   if (typeof globalThis.reportError === 'function') globalThis.reportError(error);
   else console.error(error);

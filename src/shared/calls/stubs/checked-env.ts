@@ -1,19 +1,19 @@
-// `env` of code beside the objects: a name that is not served is an error, instead of `undefined` and a TypeError
-// elsewhere.
+// Makes the `env` for code outside of objects, in which an unknown name throws, instead of reading as undefined and
+// causing a TypeError elsewhere.
 
 import { storageError } from '../../contract/errors.ts';
 import { isOfVue } from './remote-name.ts';
 
-/** By the language. */
-const ASKED_OF_ANY: ReadonlySet<string> = new Set(['then', 'toJSON']);
+/** Names that the language itself reads from any object. */
+const LANGUAGE_NAMES: ReadonlySet<string> = new Set(['then', 'toJSON']);
 
-/** `env`, whose unknown names throw UNKNOWN_CLASS. */
+/** Wraps `env`, so that reading an unknown name throws UNKNOWN_CLASS. */
 export function checkedEnv(env: object, served: Iterable<string>): object {
   const names = [...served];
   return new Proxy(env, {
     get(target, name) {
-      const isAskedOfAny = typeof name === 'symbol' || ASKED_OF_ANY.has(name) || isOfVue(name);
-      if (isAskedOfAny || name in target) return Reflect.get(target, name);
+      const mayBeMissing = typeof name === 'symbol' || LANGUAGE_NAMES.has(name) || isOfVue(name);
+      if (mayBeMissing || name in target) return Reflect.get(target, name);
       throw unknownClass(name, names);
     },
   });

@@ -1,7 +1,7 @@
-// `fetch` of stubs and services, which all of them inherit, as on workerd: code may replace it on one of them, or wrap
-// it in a proxy.
+// Defines the base class of stubs and services, from which they inherit `fetch`, as in workerd. Code may replace `fetch`
+// on one stub, or wrap a stub in a proxy.
 //
-// Invariant: called on anything else than a stub, it is an error, as on workerd.
+// Invariant: `fetch` throws if `this` is not a stub, as in workerd.
 
 import { storageError } from '../../contract/errors.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
@@ -36,11 +36,11 @@ export class Fetcher {
   }
 }
 
-// As workerd names it; its tag is the older name.
+// The class has the name that workerd gives it. Its tag, Fetcher, is workerd's older name.
 Object.defineProperty(Fetcher, 'name', { value: 'ServiceStub' });
 refuseToClone(Fetcher);
 
-/** Carries the requests of the stub. Returns the stub. */
+/** Sets the function that performs `stub.fetch`. Returns the stub. */
 export function setFetch<Stub extends object>(stub: Stub, fetch: Fetch): Stub {
   fetches.set(stub, fetch);
   return stub;

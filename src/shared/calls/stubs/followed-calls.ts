@@ -1,11 +1,12 @@
-// Stubs of objects that follow an object on a server, and their calls: what `ctx-storage/follow` asks about.
+// Marks stubs of objects that follow an object on a server, and the promises of their calls. `ctx-storage/follow` reads
+// these marks.
 //
-// Known by marks, because stubs are made in one build of this package and may be asked about in another.
+// The marks are global symbols, because one build of this package may make the stub, and another one may read it.
 
 import type { WireAddress } from '../../wire/address.ts';
 import type { FollowAnswers, FollowAsk } from '../../wire/follow-asks.ts';
 
-/** Asks an object that follows another one. @throws what it throws, and as a call */
+/** Asks an object that follows another one. @throws the object's error, and errors of a call */
 export type AskFollowed = <A extends FollowAsk>(
   address: WireAddress,
   ask: A,
@@ -13,21 +14,21 @@ export type AskFollowed = <A extends FollowAsk>(
 
 export interface FollowedStub {
   readonly address: WireAddress;
-  /** Undefined: of code in an object. */
+  /** Asks the object of the stub; undefined if code in an object holds the stub. */
   readonly ask: AskFollowed | undefined;
 }
 
-/** A call, from its beginning. */
+/** A call of such a stub. */
 export interface CallNote extends FollowedStub {
-  /** Its number in the queue, from its answer on; undefined: it changed nothing. */
+  /** The call's number in the queue, known once it was answered; undefined if it changed nothing. */
   n: number | undefined;
 }
 
 const STUB: unique symbol = Symbol.for('ctx-storage.followed') as never;
-/** On the promise of a call, also through the proxy that programs get. */
+/** Marks the promise of a call. It can also be read through the proxy that programs get. */
 const NOTE: unique symbol = Symbol.for('ctx-storage.followed-call') as never;
 
-/** Undefined for any other value. */
+/** Reads the mark of a stub; undefined for any other value. */
 export function followedStub(stub: object): FollowedStub | undefined {
   return (stub as { readonly [STUB]?: FollowedStub })[STUB];
 }
@@ -36,7 +37,7 @@ export function setFollowed(stub: object, followed: FollowedStub): void {
   Object.defineProperty(stub, STUB, { value: followed });
 }
 
-/** Undefined for anything but the promise of a call. */
+/** Reads the mark of a call's promise; undefined for any other value. */
 export function noteOf(call: object): CallNote | undefined {
   return (call as { readonly [NOTE]?: CallNote })[NOTE];
 }

@@ -1,9 +1,9 @@
-// The options of `get` and `getByName`: for the network, so they have no effect here, but are checked as in workerd.
+// Checks the options of `get` and `getByName` as workerd does. They concern the network, so they have no effect here.
 
 import { convertOptions } from '../../contract/arguments.ts';
 import { storageError } from '../../contract/errors.ts';
 
-/** Least and most of each number in `retry`. */
+/** The minimum and maximum of each number in `retry`. */
 const RETRY_RANGES = { maxRetries: [0, 10], timeoutMs: [500, 60_000] } as const;
 
 /** @throws INVALID_ARGUMENT; RangeError for a number or a routing mode that does not exist */

@@ -1,21 +1,21 @@
-// Which members the other side may reach, as on workerd: methods and getters of the class of an object
-// or RpcTarget and of the classes it extends, and own properties of functions and plain objects. A path
-// of names walks from one to the next, so that a member can be reached in a value that cannot be sent.
+// Calls and reads members for the other side, with workerd's rules about which members it may reach: methods and getters
+// of the class of an object or RpcTarget and of its base classes, and own properties of functions and plain objects. A
+// path of names leads from one member to the next, so that members of a value that cannot be sent can be reached.
 //
-// Own properties of objects and targets are private state (`ctx`, `env`, fields). Handlers are called by
-// the runtime only. Members that every object or function inherits exist on the stub itself.
+// Own properties of objects and targets are private (`ctx`, `env`, fields). Only the runtime calls handlers. Members that
+// every object or function inherits are members of the stub itself.
 
 import { storageError } from '../../contract/errors.ts';
 import { RpcTarget } from '../../contract/rpc-target.ts';
 import { addressOf, isMember, isRpcStub } from './known-stubs.ts';
 
-/** Names from a stub to a member; empty: the function itself. */
+/** The names that lead from a stub to a member. An empty path means the function itself. */
 export type Path = readonly string[];
 
-/** Most arguments that every engine passes to a function. */
+/** The most arguments that every engine can pass to a function. */
 const PARAMETERS_MAX = 65_535;
 
-/** Called by the runtime only: the names that workerd refuses on the stub of an object. */
+/** The methods that only the runtime may call. workerd, too, refuses these names on a stub. */
 const HANDLERS: ReadonlySet<string> = new Set([
   'alarm',
   'connect',
@@ -26,7 +26,7 @@ const HANDLERS: ReadonlySet<string> = new Set([
   'webSocketMessage',
 ]);
 
-/** The arguments that arrived with a call. @throws INVALID_ARGUMENT */
+/** Checks the arguments that arrived with a call. @throws INVALID_ARGUMENT */
 export function parametersIn(value: unknown): unknown[] {
   if (Array.isArray(value) && value.length <= PARAMETERS_MAX) return value;
   throw storageError(
@@ -38,23 +38,23 @@ export function parametersIn(value: unknown): unknown[] {
 /** Calls a method of an object. @throws UNKNOWN_METHOD, and the method's error */
 export function callEntry(object: object, path: Path, parameters: readonly unknown[]): unknown {
   refuseHandlers(object, path);
-  return call(walk(object, path, ofClass), path, parameters);
+  return call(walk(object, path, readClassMember), path, parameters);
 }
 
 /** Reads a getter of an object, or a method, which stays bound to it. @throws UNKNOWN_METHOD */
 export function readEntry(object: object, path: Path): unknown {
   refuseHandlers(object, path);
-  return read(walk(object, path, ofClass));
+  return read(walk(object, path, readClassMember));
 }
 
-/** Calls a member of a value that was passed. @throws UNKNOWN_METHOD, and the member's error */
+/** Calls a member of a value that was passed by reference. @throws UNKNOWN_METHOD, and the member's error */
 export function callMember(value: unknown, path: Path, parameters: readonly unknown[]): unknown {
-  return call(walk(value, path, ofValue), path, parameters);
+  return call(walk(value, path, readValueMember), path, parameters);
 }
 
-/** Reads a member of a value that was passed; a method stays bound to its owner. @throws UNKNOWN_METHOD */
+/** Reads a member of a value that was passed by reference. A method stays bound to its owner. @throws UNKNOWN_METHOD */
 export function readMember(value: unknown, path: Path): unknown {
-  return read(walk(value, path, ofValue));
+  return read(walk(value, path, readValueMember));
 }
 
 interface Found {
@@ -64,12 +64,12 @@ interface Found {
 
 function walk<T>(root: T, path: Path, enter: (root: T, name: string) => unknown): Found {
   const [first, ...rest] = path;
-  // As on workerd, `this` of a function is the function.
+  // As in workerd, `this` of a called function is the function.
   if (first === undefined) return { owner: root, value: root };
   let found: Found = { owner: root, value: enter(root, first) };
   let last = first;
   for (const name of rest) {
-    found = { owner: found.value, value: ofValue(found.value, name, last) };
+    found = { owner: found.value, value: readValueMember(found.value, name, last) };
     last = name;
   }
   return found;
@@ -102,11 +102,11 @@ function refuseHandlers(object: object, path: Path): void {
   );
 }
 
-/** The member of a value, which itself is named `valueName`, if it has a name. */
-function ofValue(value: unknown, name: string, valueName = name): unknown {
+/** Reads the member `name` of a value. Errors call the value `valueName`. */
+function readValueMember(value: unknown, name: string, valueName = name): unknown {
   if (isObject(value)) {
-    if (isStub(value) || hasOwnMembers(value)) return ofOpen(value, name);
-    if (value instanceof RpcTarget) return ofClass(value, name);
+    if (isStub(value) || hasOwnMembers(value)) return readOwnMember(value, name);
+    if (value instanceof RpcTarget) return readClassMember(value, name);
   }
   throw unknown(
     valueName,
@@ -115,8 +115,8 @@ function ofValue(value: unknown, name: string, valueName = name): unknown {
   );
 }
 
-/** The member of a stub, function or plain object. */
-function ofOpen(owner: object, name: string): unknown {
+/** Reads a member of a stub, function or plain object. */
+function readOwnMember(owner: object, name: string): unknown {
   if (isStub(owner)) {
     const member: unknown = Reflect.get(owner, name);
     if (isObject(member) && isMember(member)) return member;
@@ -126,7 +126,7 @@ function ofOpen(owner: object, name: string): unknown {
   throw unknown(name, `It is not a member of ${kindOf(owner)} that callers can reach.`);
 }
 
-function ofClass(owner: object, name: string): unknown {
+function readClassMember(owner: object, name: string): unknown {
   const member = `${classOf(owner)}.${name}`;
   if (Object.hasOwn(owner, name)) {
     throw unknown(
@@ -158,7 +158,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'function' || (typeof value === 'object' && value !== null);
 }
 
-/** Begins with workerd's words, which programs match. */
+/** Makes an error whose message begins as in workerd, because programs match it. */
 function unknown(name: string, fact: string): Error {
   const words = `The RPC receiver does not implement the method "${name}".`;
   return storageError('UNKNOWN_METHOD', `${words} ${fact}`);

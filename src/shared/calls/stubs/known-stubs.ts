@@ -1,4 +1,4 @@
-// Which values are stubs: every stub made in this realm is registered here.
+// Registers every stub, member and namespace of this thread, with what other code needs to know about it.
 
 import { storageError } from '../../contract/errors.ts';
 import type { Live } from '../../contract/live.ts';
@@ -7,7 +7,7 @@ import type { CallAddress, WireAddress } from '../../wire/address.ts';
 const addresses = new WeakMap<object, CallAddress>();
 const rpcStubs = new WeakSet<object>();
 const members = new WeakMap<object, object | undefined>();
-const fixed = new WeakMap<object, string>();
+const unsendableReasons = new WeakMap<object, string>();
 const callers = new WeakMap<object, object>();
 const classNames = new WeakMap<object, string>();
 const liveCallers = new WeakMap<object, CallLive>();
@@ -15,12 +15,12 @@ const liveCallers = new WeakMap<object, CallLive>();
 /** Makes a live call of the object behind a stub. */
 export type CallLive = (path: readonly string[], parameters: readonly unknown[]) => Live<unknown>;
 
-/** The object or entry point that a stub calls; undefined if the value is a stub of neither. */
+/** Returns the address of the object or entry point that a stub calls; undefined if the value is no such stub. */
 export function addressOf(stub: object): CallAddress | undefined {
   return addresses.get(stub);
 }
 
-/** The same, for an argument that must be the stub of an object. @throws INVALID_ARGUMENT */
+/** Returns the address of an argument that must be the stub of an object. @throws INVALID_ARGUMENT */
 export function mustBeStub(operation: string, stub: object): WireAddress {
   const address = addressOf(stub);
   if (address !== undefined && 'id' in address) return address;
@@ -34,7 +34,7 @@ export function setAddress(stub: object, address: CallAddress): void {
   addresses.set(stub, address);
 }
 
-/** Whose calls a stub or a namespace makes; undefined if the value is neither. */
+/** Returns the caller that performs the calls of a stub or namespace; undefined if the value is neither. */
 export function callerOf(value: object): object | undefined {
   return callers.get(value);
 }
@@ -43,28 +43,28 @@ export function setCaller(value: object, caller: object): void {
   callers.set(value, caller);
 }
 
-/** The class of a namespace; undefined for any other value. */
+/** Returns the class name of a namespace; undefined for any other value. */
 export function namespaceClass(namespace: object): string | undefined {
   return classNames.get(namespace);
 }
 
-/** `caller`: who makes the calls of its stubs. */
+/** Registers a namespace. `caller` performs the calls of its stubs. */
 export function setNamespace(namespace: object, className: string, caller: object): void {
   classNames.set(namespace, className);
   callers.set(namespace, caller);
 }
 
-/** Why the value cannot be sent; undefined if nothing was said about it. */
+/** Returns the message of the error that sending the value causes; undefined if `setFixed` was not called for it. */
 export function whyFixed(value: object): string | undefined {
-  return fixed.get(value);
+  return unsendableReasons.get(value);
 }
 
-/** The value stays where it is: sending it is a DataCloneError with these words. */
+/** Marks a value that cannot be sent. Sending it throws a DataCloneError with this message. */
 export function setFixed(value: object, words: string): void {
-  fixed.set(value, words);
+  unsendableReasons.set(value, words);
 }
 
-/** How methods of the object are called live; undefined if they cannot be. */
+/** Returns the function that makes live calls of a stub's object; undefined if live calls are not possible. */
 export function liveCallsOf(stub: object): CallLive | undefined {
   return liveCallers.get(stub);
 }
@@ -73,7 +73,7 @@ export function setLiveCalls(stub: object, call: CallLive): void {
   liveCallers.set(stub, call);
 }
 
-/** True for the stub of a function or RpcTarget. */
+/** Returns true for the stub of a function or RpcTarget. */
 export function isRpcStub(value: object): boolean {
   return rpcStubs.has(value);
 }
@@ -82,12 +82,12 @@ export function addRpcStub(stub: object): void {
   rpcStubs.add(stub);
 }
 
-/** True for a member of a stub, which can be called or awaited. */
+/** Returns true for a member of a stub, which can be called or awaited. */
 export function isMember(value: object): boolean {
   return members.has(value);
 }
 
-/** `owner` lives as long as the member. */
+/** Registers a member of a stub. The member keeps its `owner` from being garbage collected. */
 export function addMember(member: object, owner: object | undefined): void {
   members.set(member, owner);
 }

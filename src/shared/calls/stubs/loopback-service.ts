@@ -1,5 +1,5 @@
-// The entry points of the worker in `ctx.exports`. Called with `{ props }`, each gives a stub with props, which can be
-// sent; the export itself cannot.
+// Makes the members of `ctx.exports` that are entry points of the worker. Called with `{ props }`, each returns a stub with
+// these props. That stub can be sent, the export itself cannot.
 
 import { refuseToClone } from '../../values/object-kind.ts';
 import type { EntryAddress } from '../../wire/address.ts';
@@ -16,7 +16,7 @@ class LoopbackServiceStub extends Fetcher {
 
 refuseToClone(LoopbackServiceStub);
 
-/** `ctx.exports` of an entry point. `sendsEvents`: as an `EntryHandle`. */
+/** Makes the export of an entry point. With `sendsEvents`, it has `scheduled` and `queue`, like an `EntryHandle`. */
 export function loopbackService(
   address: EntryAddress,
   caller: ObjectCaller,

@@ -1,7 +1,7 @@
-// The classes of the worker in `ctx.exports`. Called with `{ props }`, each gives a class for a facet; one
-// whose objects have ids of their own is their namespace, too.
+// Makes the members of `ctx.exports` that are classes of the worker. Called with `{ props }`, each returns a class for a
+// facet. The export of a class with objects of its own is also their namespace.
 //
-// Invariant: all of them belong to the code that read them, and none can be stored or sent.
+// Invariant: these exports cannot be stored or sent.
 
 import { checkArgumentCount, convertOptions } from '../../contract/arguments.ts';
 import { storageError } from '../../contract/errors.ts';
@@ -13,29 +13,29 @@ import { DurableObjectNamespace, type NamespaceOptions } from './namespace.ts';
 /** The class and props of a facet. */
 export interface FacetClass {
   readonly className: string;
-  /** `ctx.props` of the facet; null: none were given. */
+  /** The serialized `ctx.props` of the facet; null if none were given. */
   readonly props: Payload | null;
 }
 
-/** Writes props for a facet or an entry point. @throws DataCloneError */
+/** Serializes the props of a facet or an entry point. @throws DataCloneError */
 export type WriteProps = (props: object) => Payload;
 
 const classes = new WeakMap<object, FacetClass>();
 
-/** The class and props for a facet of this class; undefined if the value is not a class for facets. */
+/** Returns the class and props that a facet of this value has; undefined if the value is not a class for facets. */
 export function facetClassOf(value: unknown): FacetClass | undefined {
   const isObject = typeof value === 'object' && value !== null;
   return isObject || typeof value === 'function' ? classes.get(value) : undefined;
 }
 
-/** A class with its props. */
+/** A class for facets, with props. */
 class DurableObjectClass {
   get [Symbol.toStringTag](): string {
     return 'DurableObjectClass';
   }
 }
 
-/** A class without objects of its own. */
+/** The export of a class without objects of its own. */
 class LoopbackDurableObjectClass {
   get [Symbol.toStringTag](): string {
     return 'LoopbackDurableObjectClass';
@@ -50,14 +50,14 @@ class LoopbackDurableObjectNamespace extends DurableObjectNamespace {
 
 refuseToClone(DurableObjectClass, LoopbackDurableObjectClass, LoopbackDurableObjectNamespace);
 
-/** `ctx.exports` of a class with objects of its own. */
+/** Makes the export of a class with objects of its own. */
 export function loopbackNamespace(options: NamespaceOptions, write: WriteProps): object {
   const { prototype } = LoopbackDurableObjectNamespace;
   const shell = callable(options.className, write, prototype, 'LoopbackDurableObjectNamespace');
   return new LoopbackDurableObjectNamespace(options, shell);
 }
 
-/** `ctx.exports` of any other class. */
+/** Makes the export of a class without objects of its own. */
 export function loopbackClass(className: string, write: WriteProps): object {
   const { prototype } = LoopbackDurableObjectClass;
   return callable(className, write, prototype, 'LoopbackDurableObjectClass');
@@ -70,20 +70,20 @@ function callable(className: string, write: WriteProps, prototype: object, kind:
   return register(call, { className, props: null }, kind);
 }
 
-/** An export that is called with `{ props }`. */
+/** Makes an export that can be called with `{ props }`. */
 export function withProps(
   name: string,
   write: WriteProps,
   prototype: object,
   make: (props: Payload | null) => object,
 ): object {
-  // Not an arrow: programs may call it with `new`.
+  // This is not an arrow function, because programs may call it with `new`.
   function call(...parameters: [options?: unknown]): object {
     checkArgumentCount(`exports.${name}`, parameters.length, 1);
     const { props } = convertOptions(`exports.${name}`, parameters[0]);
     return make(props === undefined ? null : write(checkedProps(name, props)));
   }
-  // It has no members of a function, as on workerd.
+  // In workerd, an export has no `name` and `length`.
   for (const name of ['name', 'length']) Reflect.deleteProperty(call, name);
   return Object.setPrototypeOf(call, prototype);
 }
@@ -93,7 +93,7 @@ function register(value: object, facetClass: FacetClass, kind: string): object {
   return unsendable(value, kind, 'Name the class instead: every object has the same exports.');
 }
 
-/** The value cannot be stored or sent. `way`: to have it elsewhere nevertheless. */
+/** Marks a value that cannot be stored or sent. `way` advises what to do instead. */
 export function unsendable(value: object, kind: string, way: string): object {
   setFixed(
     value,

@@ -1,4 +1,4 @@
-// The namespace of a class in `env`: ids and stubs of its objects. No method waits for anything.
+// Implements the namespace of a class in `env`, which makes ids and stubs of its objects. All methods are synchronous.
 
 import { checkArgumentCount, convertString } from '../../contract/arguments.ts';
 import { storageError } from '../../contract/errors.ts';
@@ -16,17 +16,17 @@ const JURISDICTIONS: ReadonlySet<unknown> = new Set<DurableObjectJurisdiction>([
   'us',
 ]);
 
-/** The class of a namespace, and how its objects are called. */
+/** The class of a namespace, and the caller of its objects. */
 export interface NamespaceOptions {
   readonly className: string;
   readonly ids: ObjectIdFactory;
   readonly caller: ObjectCaller;
   readonly jurisdiction?: string;
-  /** Its objects follow others. @default false */
+  /** True if the objects follow objects on a server. @default false */
   readonly follows?: boolean;
 }
 
-/** Lets a namespace be a function instead of the object that `new` makes. */
+/** A base class whose constructor can return a function, so that a namespace can be called. */
 class Shell {
   constructor(shell: object | undefined) {
     // biome-ignore lint/correctness/noConstructorReturn: the private members are put on it
@@ -36,7 +36,7 @@ class Shell {
 
 export class DurableObjectNamespace extends Shell {
   readonly #options: NamespaceOptions;
-  /** Ids that were checked to be of this class; a check takes two digests. */
+  /** The ids that are known to be of this class, because a check computes two digests. */
   readonly #known = new WeakSet<DurableObjectId>();
 
   constructor(options: NamespaceOptions, shell?: object) {
@@ -48,7 +48,9 @@ export class DurableObjectNamespace extends Shell {
   newUniqueId(options?: { jurisdiction?: unknown } | null): DurableObjectId {
     const { ids, jurisdiction } = this.#options;
     const chosen = options?.jurisdiction ?? undefined;
-    return this.#know(ids.newUnique(chosen === undefined ? jurisdiction : checked(chosen)));
+    return this.#know(
+      ids.newUnique(chosen === undefined ? jurisdiction : checkJurisdiction(chosen)),
+    );
   }
 
   idFromName(...parameters: [name: unknown]): DurableObjectId {
@@ -88,11 +90,14 @@ export class DurableObjectNamespace extends Shell {
 
   jurisdiction(jurisdiction: unknown): DurableObjectNamespace {
     const { jurisdiction: _, ...options } = this.#options;
-    // Without a jurisdiction: the namespace of all objects.
+    // Without a jurisdiction, the result is the namespace of all objects.
     if (jurisdiction === undefined || jurisdiction === null) {
       return new DurableObjectNamespace(options);
     }
-    return new DurableObjectNamespace({ ...options, jurisdiction: checked(jurisdiction) });
+    return new DurableObjectNamespace({
+      ...options,
+      jurisdiction: checkJurisdiction(jurisdiction),
+    });
   }
 
   get [Symbol.toStringTag](): string {
@@ -107,7 +112,7 @@ export class DurableObjectNamespace extends Shell {
 
 refuseToClone(DurableObjectNamespace);
 
-function checked(jurisdiction: unknown): string {
+function checkJurisdiction(jurisdiction: unknown): string {
   if (JURISDICTIONS.has(jurisdiction)) return jurisdiction as string;
   throw storageError(
     'INVALID_ARGUMENT',

@@ -1,5 +1,5 @@
-// One side of a call: the code of a page, of an object, or of a worker. Values that cross to the other
-// side go through the I/O of the party, and stubs that arrive carry the calls of its code.
+// Represents one side of a call: the code of a page, an object or a worker. Values that cross to the other side pass the
+// I/O gates of the party, and stubs that it receives make calls on behalf of its code.
 
 import type { CallAddress } from '../../wire/address.ts';
 import { checkCallAddress } from '../../wire/address.ts';
@@ -10,33 +10,33 @@ import { serviceStub } from './service-stub.ts';
 import { type ObjectCaller, receivedStub } from './stub.ts';
 import { fromWireAddress } from './wire-address.ts';
 
-/** How calls enter and leave a party: through the context of an object, or freely. */
+/** The functions through which calls enter and leave a party: those of an object's context, or ones without gates. */
 export type PartyIo = Pick<
   IoContext,
   'entrance' | 'send' | 'receive' | 'retain' | 'onEnd' | 'checkSends' | 'endsWithEvent'
 > & {
-  /** Of a call that is made now. Absent: the stubs of this code break with the instances of their objects. */
+  /** Returns the reach of a call that is made now. Absent if stubs of this code break when their object is reset. */
   reach?(): Reach;
 };
 
-const ANY: Reach = {};
+const ANY_INSTANCE: Reach = {};
 
-/** Code that belongs to no object: it runs whenever it is called, and nothing delays its calls. */
+/** The I/O of code that belongs to no object: it runs whenever it is called, and nothing delays its calls. */
 export const FREE: PartyIo = {
   entrance: () => enterFreely,
   send: async (start) => start(),
   receive: (start) => start(),
   retain: () => () => {},
   onEnd: () => () => {},
-  reach: () => ANY,
+  reach: () => ANY_INSTANCE,
 };
 
-/** Code that is called through a stub of its own: it runs as part of the caller. */
+/** The I/O of code that is called through a stub of its own value: it runs as part of the caller. */
 export const OWN: PartyIo = { ...FREE, entrance: () => async (task) => task() };
 
 function enterFreely<T>(task: () => T | PromiseLike<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    // The caller may be a task of an object.
+    // The caller may be a task of an object, to which this code does not belong.
     runOutside(() => {
       try {
         resolve(task());
@@ -51,7 +51,7 @@ export class Party {
   readonly io: PartyIo;
   readonly #caller: () => ObjectCaller;
 
-  /** `caller` carries the calls of stubs that arrive at this party. */
+  /** `caller` makes the calls of stubs that this party receives. */
   constructor(io: PartyIo, caller: () => ObjectCaller) {
     this.io = io;
     this.#caller = caller;
@@ -62,9 +62,9 @@ export class Party {
     return this.io === FREE || this.io === OWN ? undefined : this.io;
   }
 
-  /** The stub of an object or entry point, for this party's code. @throws INVALID_ARGUMENT */
+  /** Makes the stub of an object or entry point, for this party's code. @throws INVALID_ARGUMENT */
   stub(given: CallAddress): object {
-    // It may come from a payload, whose content is not checked before.
+    // The address may come from a payload, whose content has not been checked yet.
     const address = checkCallAddress(given);
     return 'entry' in address
       ? serviceStub(address, this.#caller())

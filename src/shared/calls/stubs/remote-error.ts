@@ -1,5 +1,5 @@
-// Errors that were thrown on the other side, as the caller gets them: marked `remote`, with the object's id and the
-// caller's frames in their stack, as on workerd.
+// Completes errors that were thrown on the other side, as workerd does: marks them as `remote`, and adds the object's id
+// and the caller's stack frames.
 
 /** Marks an error of the other side. A value that is not an object stays as it is. */
 export function remoteError(thrown: unknown): unknown {
@@ -8,8 +8,8 @@ export function remoteError(thrown: unknown): unknown {
 }
 
 /**
- * Appends the async functions that wait for the running one to the stack of an error of the other side.
- * Called after the error has passed the caller's gates, which V8 does not look through. `id`: of the called object.
+ * Appends the caller's waiting async functions to the stack of an error of the other side. Call it after the error has
+ * passed the caller's gates, because V8 does not see the functions behind them. `id` is that of the called object.
  */
 export function withCallers(error: unknown, id?: string): unknown {
   if (!isObject(error) || Reflect.get(error, 'remote') !== true) return error;
@@ -22,12 +22,12 @@ export function withCallers(error: unknown, id?: string): unknown {
   return error;
 }
 
-/** Empty in engines that do not follow promises. */
+/** Returns the stack frames of the async functions that wait for the running one; none in engines that do not know them. */
 function waitingFrames(): string[] {
   const site: { stack?: string } = {};
   (Error as StackCapturing).captureStackTrace?.(site, withCallers);
   const lines = (site.stack ?? '').trimEnd().split('\n');
-  // V8 writes a line that names the error above the frames. The first frame called withCallers().
+  // V8 writes a line with the error above the frames. The first frame is that of the caller of withCallers().
   const hasHeadline = lines[1]?.trimStart().startsWith('at ') === true;
   return lines.slice(hasHeadline ? 2 : 1);
 }

@@ -1,5 +1,5 @@
-// The classes of stubs, of their members and of the promises of calls, as programs recognize them: by `instanceof`, and
-// by their prototype. Proxies stand for their instances; only `cloudflare:workers` constructs one, an `RpcStub`.
+// Defines the classes by which programs recognize stubs, their members and promises of calls, with `instanceof`. The
+// values are proxies with these prototypes. Only `RpcStub` can be constructed, through `cloudflare:workers`.
 
 class Unconstructible {
   constructor() {
@@ -7,13 +7,13 @@ class Unconstructible {
   }
 }
 
-/** The stub of a function or RpcTarget. */
+/** The class of stubs of functions and RpcTargets. */
 export class RpcStub extends Unconstructible {}
 
-/** A member of a stub. */
+/** The class of members of stubs. */
 export class RpcProperty extends Unconstructible {}
 
-/** The promise of a call. Programs that look for promises find one. */
+/** The class of promises of calls. It extends Promise, so that programs recognize a promise. */
 export class RpcPromise extends Unconstructible {
   static {
     Object.setPrototypeOf(RpcPromise.prototype, Promise.prototype);

@@ -1,9 +1,8 @@
-// A placeholder for a value of the other side that has not arrived yet: the member of a stub, and the
-// promise of a call. Both can be awaited, and both have members of their own, so that
-// `stub.room('a').topic()` needs one await.
+// Makes placeholders for values of the other side that have not arrived yet: members of stubs, and promises of calls. Both
+// can be awaited, and both have members themselves, so that `stub.room('a').topic()` needs one `await`.
 //
-// Invariant: the same paths lead somewhere as on workerd: members of stubs, and own properties of functions
-// and plain objects; never an index, nor a member of an array, a string or another value.
+// Invariant: the same members can be reached as in workerd: those of stubs, and own properties of functions and plain
+// objects; no index, and no member of an array, a string or another value.
 
 import { storageError } from '../../contract/errors.ts';
 import { currentFrame, reactInFrame } from '../io/async-frame.ts';
@@ -12,16 +11,16 @@ import { addMember } from './known-stubs.ts';
 import { isIn, isRemote } from './remote-name.ts';
 import { RpcPromise, RpcProperty } from './rpc-classes.ts';
 
-/** Symbol.dispose, under the name that compilers use where the engine lacks it. */
+/** `Symbol.dispose`, or the symbol that compilers use where the engine lacks it. */
 export const DISPOSE: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
 
-/** How members of a value of the other side are reached. */
+/** Reads and calls members of a value of the other side. */
 export interface Remote {
   get(path: Path): Promise<unknown>;
   call(path: Path, parameters: unknown[]): Promise<unknown>;
 }
 
-/** A member: called, it is a method; awaited, a property. It keeps the `owner`, whose target it would lose. */
+/** Makes a member, which can be called as a method or awaited as a property. It keeps its `owner` in memory. */
 export function remoteMember(remote: Remote, path: Path, owner?: object): object {
   const get = () => remote.get(path);
   const member = new Proxy(() => {}, {
@@ -29,7 +28,7 @@ export function remoteMember(remote: Remote, path: Path, owner?: object): object
       isForJson(path, parameters) ? ownData(holder) : rpcPromise(remote.call(path, parameters)),
     has: (target, name) => name === 'then' || isIn(target, name),
     get(target, name) {
-      if (name === Symbol.toStringTag) return 'JsRpcProperty'; // no function to programs that look, as on workerd
+      if (name === Symbol.toStringTag) return 'JsRpcProperty'; // as in workerd, so that programs do not take it for a function
       const own = promiseMember(get, name);
       if (own !== undefined) return own;
       return isRemote(name)
@@ -43,8 +42,8 @@ export function remoteMember(remote: Remote, path: Path, owner?: object): object
 }
 
 /**
- * The promise of a call. It is a promise to every program that checks, so it cannot be called itself: a
- * function that a call returns is awaited first.
+ * Makes the promise of a call, whose members can be used before it resolves. It cannot be called, because programs must
+ * recognize it as a promise: a function that a call returns has to be awaited first.
  */
 export function rpcPromise(value: Promise<unknown>): object {
   let isDisposed = false;
@@ -82,17 +81,17 @@ function promiseMember(get: () => Promise<unknown>, name: string | symbol): unkn
   };
 }
 
-/** JSON.stringify calls `toJSON` with a key. On workerd, it does not reach the other side. */
+/** Returns true for a call that JSON.stringify makes: `toJSON` with a key. As in workerd, it stays on this side. */
 function isForJson(path: Path, parameters: readonly unknown[]): boolean {
   return path.at(-1) === 'toJSON' && parameters.length === 1 && typeof parameters[0] === 'string';
 }
 
-/** A stub of a function has none. */
+/** Returns what JSON.stringify shows of a stub: its own properties; undefined for the stub of a function. */
 function ownData(stub: unknown): object | undefined {
   return typeof stub === 'object' ? { ...stub } : undefined;
 }
 
-/** Begins with workerd's words. Not retryable: it will never answer. */
+/** Makes the error for a disposed stub or promise, with workerd's message. It is not retryable. */
 export function disposed(what: 'stub' | 'promise'): Error {
   const error = storageError(
     'CONNECTION_CLOSED',

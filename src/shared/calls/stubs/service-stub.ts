@@ -1,6 +1,6 @@
-// The stub of an entry point: the methods of its class as promises, and `fetch`.
+// Makes the stub of an entry point, which has the methods of its class and `fetch`.
 //
-// A stub holds no connection and no instance: each call reaches code that is constructed for it.
+// A stub holds no connection and no instance, because an entry point is constructed anew for each call.
 
 import type { EntryAddress } from '../../wire/address.ts';
 import { Bond } from './bond.ts';
@@ -10,7 +10,7 @@ import { isIn, isRemote } from './remote-name.ts';
 import { remoteMember } from './rpc-promise.ts';
 import { type Callee, type ObjectCaller, remoteOf } from './stub.ts';
 
-/** The stub of a service binding, or of an export with props. `sendsEvents`: as an `EntryHandle`. */
+/** Makes the stub of a service binding or of an export with props. With `sendsEvents`, it has `scheduled` and `queue`. */
 export function serviceStub(
   address: EntryAddress,
   caller: ObjectCaller,
@@ -23,7 +23,7 @@ export function serviceStub(
   return stub;
 }
 
-/** The same, for code outside of the worker: `scheduled` and `queue` send an event. */
+/** Makes the stub for code outside of the worker, which has `scheduled` and `queue`. */
 export function entryHandle(address: EntryAddress, caller: ObjectCaller): object {
   return serviceMembers(
     Object.assign(new Fetcher(OWN_STUB), eventsOf(address, caller)),
@@ -32,7 +32,7 @@ export function entryHandle(address: EntryAddress, caller: ObjectCaller): object
   );
 }
 
-/** The members that send events other than requests and calls. */
+/** Makes the methods `scheduled` and `queue`, which send these events. */
 export function eventsOf(address: EntryAddress, caller: ObjectCaller): object {
   const callee = { address, bond: new Bond() };
   const run =
@@ -42,7 +42,7 @@ export function eventsOf(address: EntryAddress, caller: ObjectCaller): object {
   return { scheduled: run('scheduled'), queue: run('queue') };
 }
 
-/** A stub with these members of its own; every other name is one of the entry point. */
+/** Makes a stub with these local members. Every other name is a member of the entry point. */
 export function serviceMembers(own: object, address: EntryAddress, caller: ObjectCaller): object {
   const callee: Callee = { address, bond: new Bond() };
   const remote = remoteOf(callee, caller);

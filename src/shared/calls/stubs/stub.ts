@@ -1,7 +1,7 @@
-// The stub of an object: the methods of its class as promises, `fetch`, and which object it calls.
+// Makes the stub of an object, which has the methods of its class, `fetch`, and the object's id and name.
 //
-// A stub holds no connection, so it outlives the worker. It remembers only the instance that it reached
-// first (`bond.ts`). It has no `then`, so an async function may return it.
+// A stub holds no connection, so it outlives the worker. It remembers only the instance that it reached first
+// (`bond.ts`). It has no `then`, so an async function can return it.
 
 import type { DurableObjectId, ObjectAddress } from '../../contract/object-id.ts';
 import { refuseToClone } from '../../values/object-kind.ts';
@@ -23,15 +23,15 @@ import { bothSignals, setWithSignal } from './with-signal.ts';
 export interface Callee {
   readonly address: CallAddress;
   readonly bond: Bond;
-  /** Cancels its calls. */
+  /** The signal that cancels calls of the stub. */
   readonly signal?: AbortSignal | undefined;
-  /** It follows an object on a server. */
+  /** True if the object follows an object on a server. */
   readonly follows?: boolean;
 }
 
-/** How calls reach objects. */
+/** Transports calls to objects and entry points. */
 export interface ObjectCaller {
-  /** Absent for the code of objects. */
+  /** Makes live calls. Absent for the code of objects. */
   readonly live?: ((address: WireAddress, signal?: AbortSignal) => CallLive) | undefined;
   /** Asks an object that follows another one. Absent for the code of objects. */
   readonly follow?: AskFollowed | undefined;
@@ -44,13 +44,13 @@ export interface ObjectCaller {
   ): Promise<Response>;
   /** Runs a handler of an entry point. Absent for the code of a worker. */
   run?(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown>;
-  /** Resolves to the reason when the instance that the stub reaches ends, or the way to it. */
+  /** Resolves to the reason when the instance that the stub has reached ends, or the connection to it. */
   watch(to: Callee): Promise<unknown>;
-  /** Captures how callbacks of the running code are called. */
+  /** Captures the running code's context, and returns a function that runs its callbacks there. */
   entrance(): Enter;
 }
 
-/** Makes the calls of whichever caller is the current one. */
+/** Makes a caller that forwards each call to the caller that is current then. */
 export function currentCaller(current: () => ObjectCaller): ObjectCaller {
   return {
     call: (...call) => current().call(...call),
@@ -63,7 +63,7 @@ export function currentCaller(current: () => ObjectCaller): ObjectCaller {
 }
 
 class DurableObjectStub extends Fetcher {
-  /** Absent of a received stub, like `name`: there, they are members of the class. */
+  /** The object's id. A received stub lacks `id` and `name`: there, these names are members of the object's class. */
   declare readonly id: DurableObjectId;
   declare readonly name: string | undefined;
 
@@ -82,11 +82,11 @@ class DurableObjectStub extends Fetcher {
   }
 }
 
-// As workerd names it.
+// The class has the name that workerd gives it.
 Object.defineProperty(DurableObjectStub, 'name', { value: 'DurableObject' });
 refuseToClone(DurableObjectStub);
 
-/** `follows`: the object follows one on a server. */
+/** Makes the stub of an object. `follows` is true if the object follows an object on a server. */
 export function createStub(
   { id, ...rest }: ObjectAddress,
   caller: ObjectCaller,
@@ -96,7 +96,7 @@ export function createStub(
   return stubOf(id, { address, bond: new Bond(), ...(follows && { follows }) }, caller);
 }
 
-/** How the members of whatever a stub calls are reached. */
+/** Reads and calls members of a callee by means of the caller. */
 export function remoteOf(callee: Callee, caller: ObjectCaller): Remote {
   return {
     get: (path) => caller.get(callee, path),
@@ -104,7 +104,7 @@ export function remoteOf(callee: Callee, caller: ObjectCaller): Remote {
   };
 }
 
-/** A stub that came in a call or an answer: as on workerd, `id` and `name` are members of the class. */
+/** Makes a stub that arrived in a call or result. As in workerd, it has no `id` and `name` of its own. */
 export function receivedStub(address: ObjectAddress, caller: ObjectCaller): DurableObjectStub {
   return stubOf(null, { address: toWireAddress(address), bond: new Bond() }, caller);
 }

@@ -1,4 +1,4 @@
-// Addresses of objects as data, and back.
+// Converts addresses of objects to plain data, and back.
 
 import type { NamedObject } from '../../contract/connection-status.ts';
 import { DurableObjectId, type ObjectAddress } from '../../contract/object-id.ts';
@@ -18,7 +18,7 @@ export function toWireAddress({ className, id, branch }: ObjectAddress): WireAdd
 
 /** @throws INVALID_ARGUMENT */
 export function fromWireAddress(address: WireAddress): ObjectAddress {
-  // The address may come from a payload, whose content is not checked before.
+  // The address may come from a payload, whose content has not been checked yet.
   const { className, id, name, jurisdiction, branch } = checkAddress(address);
   return {
     className,
@@ -27,7 +27,7 @@ export function fromWireAddress(address: WireAddress): ObjectAddress {
   };
 }
 
-/** The description of an object for users. */
+/** Describes an object to users: its class name and id. */
 export function namedObject(address: WireAddress): NamedObject {
   const { className, id } = fromWireAddress(address);
   return { className, id };

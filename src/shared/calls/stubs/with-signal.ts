@@ -1,23 +1,23 @@
-// Handles and stubs whose calls end with a signal.
+// Implements `withSignal`, which returns a view of a handle or stub whose calls a signal cancels.
 //
-// `ctx.storage` and stubs keep the shape that they have on workerd, where methods take any arguments, so the
-// signal is an argument of a function beside them, for everything that can be cancelled.
+// `ctx.storage` and stubs have the same methods as on workerd, which leave no place for a signal, so it is passed to this
+// separate function.
 
 import { storageError } from '../../contract/errors.ts';
 
-/** Makes the same handle or stub with a signal. */
+/** Makes a view of the handle or stub whose calls the signal cancels. */
 type AddSignal = (signal: AbortSignal) => object;
 
-/** Not registered anywhere else, so that no program meets it by its name. */
+/** The key of the function that adds a signal. The symbol is not registered, so programs cannot find it by name. */
 const ADD_SIGNAL = Symbol('withSignal');
 
-/** From now on, `withSignal` accepts the target. */
+/** Makes `withSignal` accept the target. */
 export function setWithSignal(target: object, add: AddSignal): void {
   Object.defineProperty(target, ADD_SIGNAL, { value: add, configurable: true });
 }
 
 /**
- * The same handle or stub, whose calls are cancelled when the signal is aborted: they reject with its reason.
+ * Returns a view of the handle or stub. Aborting the signal cancels the view's calls: they reject with its reason.
  *
  * - A call that has not begun has no effect.
  * - A statement of SQL that runs is stopped and undone. If the worker had already performed the call, its
@@ -48,14 +48,14 @@ export function withSignal<Target extends object>(target: Target, signal: AbortS
   return add(signal) as Target;
 }
 
-/** Aborted as soon as one of them is. */
+/** Makes a signal that aborts as soon as one of the two does. */
 export function bothSignals(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
   return one === undefined || one === other ? other : AbortSignal.any([one, other]);
 }
 
 /**
- * Settles as the work does, unless the signal is aborted before: then it rejects with the reason, and the
- * outcome of the work is passed to `late`.
+ * Settles as the work does. If the signal aborts first, it rejects with the reason, and a later result of the work is
+ * passed to `late`.
  */
 export function untilAborted<T>(
   work: Promise<T>,
