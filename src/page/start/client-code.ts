@@ -1,11 +1,10 @@
-// Loads the page's client, which is ten times as large as the code that an app needs of this package to begin.
+// Loads the page's client on the first call. The client is ten times as large as the rest of this package's code in a page.
 //
-// Until it is there, the worker of the first call is started ahead, with its own files, so that all are loaded at the
-// same time: SQLite's WebAssembly is loaded by the page while the script of its worker is, which would ask for it only
-// once it runs.
+// While the client loads, the worker of the first call is already started, and the page loads SQLite's WebAssembly for it,
+// so that all files load at the same time. The worker itself would request the file only once its script runs.
 //
-// Invariant: nothing depends on that file. If the page's load fails, or the worker needs another address, the worker
-// loads the file itself and reports the error.
+// Invariant: the page's load of the WebAssembly may fail. If it does, or if the worker needs another address, the worker
+// loads the file itself and reports errors.
 
 import { leaderLockOf } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';
@@ -15,7 +14,7 @@ import type { WorkerLike } from '../leader/environment.ts';
 import type { PageClient } from '../storage/page-client.ts';
 import { FirstWorkers } from './first-workers.ts';
 
-/** How long the page loads SQLite for its worker. */
+/** The longest time that the page spends loading SQLite for its worker. */
 const WASM_WAIT_MS = 20_000;
 
 type Start = Parameters<FirstWorkers['start']>[1];
@@ -24,12 +23,12 @@ interface First {
   /** The key that distinguishes this worker. */
   readonly key: unknown;
   readonly start: Start;
-  /** Where `sqlite3.wasm` lies, and the directory, as the caller says. */
+  /** The options `wasmUrl` and `directory` of the caller. */
   readonly wasmUrl: unknown;
   readonly directory: string;
 }
 
-/** The worker that was started ahead waits for this work, too. */
+/** Makes the worker that was started early wait for this work, too. */
 export type Hold = (work: Promise<unknown>) => void;
 
 const workers = new FirstWorkers();
@@ -37,7 +36,7 @@ let client: PageClient | undefined;
 let loading: Promise<PageClient> | undefined;
 
 /**
- * Uses the page's client. `first` is the worker that it will probably ask for; null: none is started.
+ * Loads and uses the page's client. `first` is the worker that the client will probably need; null to start none early.
  *
  * @throws OPFS_UNAVAILABLE outside of browsers; WORKER_FAILED if the client cannot be loaded
  */
@@ -70,7 +69,7 @@ function startFirst({ key, start, wasmUrl, directory }: First): void {
   workers.start(key, () => {
     const worker = start();
     const url = wasmUrl === undefined ? ownWasmUrl()?.href : addressOf(wasmUrl);
-    // The client refuses arguments that are not workers or addresses. A script without an address leaves the file to the worker.
+    // Wrong arguments are left to the client, which refuses them. If this script has no address, the worker loads the file.
     if (url && typeof worker?.postMessage === 'function') {
       void sendWasm(worker, url, isLed(directory, navigator.locks));
     }
@@ -92,7 +91,7 @@ async function loadClient(operation: string): Promise<PageClient> {
     client = await loading;
     return client;
   } catch (cause) {
-    loading = undefined; // another call may find the network again
+    loading = undefined; // the next call tries again, in case the network has returned
     throw storageError(
       'WORKER_FAILED',
       `${operation}: the rest of ctx-storage could not be loaded: ${String(cause)} Serve all files of its dist ` +
@@ -112,8 +111,8 @@ function notBrowser(operation: string): Error {
 }
 
 /**
- * Loads the file for the worker, which is told now that it comes; unless it will wait behind one that leads: it loads
- * the file itself once it is the next, and until then the file would only take memory.
+ * Loads the file for the worker, and tells the worker at once that it will come. Does nothing if another worker leads: a
+ * waiting worker loads the file itself when its turn comes, and until then the file would only take memory.
  */
 export async function sendWasm(
   worker: WorkerLike,
@@ -122,10 +121,10 @@ export async function sendWasm(
 ): Promise<void> {
   const tell = (message: WasmMessage) => worker.postMessage(message);
   tell({ type: 'wasm', url });
-  tell({ type: 'wasm', url, module: (await isLed) ? null : await compiled(url) });
+  tell({ type: 'wasm', url, module: (await isLed) ? null : await loadAndCompile(url) });
 }
 
-/** True if a worker leads in the directory; false also if the browser does not tell. */
+/** Returns true if a worker leads in the directory; false if none does, or if the browser does not answer. */
 export async function isLed(
   directory: string,
   locks: Pick<LockManager, 'query'> | undefined,
@@ -139,9 +138,9 @@ export async function isLed(
   }
 }
 
-// Compiled here as well, so that it is loaded once, whatever the server says of caches. If it does not arrive, the worker
-// asks again, while its page still searches for a leader.
-async function compiled(url: string): Promise<WebAssembly.Module | null> {
+// Loads and compiles the file. It is compiled here, so that it is loaded only once, even if the server forbids caching. If
+// it does not arrive in time, the worker loads it, while the page still searches for a leader.
+async function loadAndCompile(url: string): Promise<WebAssembly.Module | null> {
   try {
     return await WebAssembly.compileStreaming(
       fetch(url, { signal: AbortSignal.timeout(WASM_WAIT_MS) }),

@@ -1,4 +1,5 @@
-// The page's entry without `openStorage`, for bundlers that emit every worker they come across, used or not (Vite 7).
+// The entry `ctx-storage/connect`, without `openStorage`. Some bundlers (Vite 7) emit every worker that they find in an
+// entry, even if it is unused.
 
 export { withSignal } from '../../shared/calls/stubs/with-signal.ts';
 export {

@@ -1,11 +1,11 @@
-// `connect`: the classes that a worker of the app serves.
+// Implements `connect`, which connects a page to the classes that the app's worker serves.
 
 import { OBJECTS_DIRECTORY } from '../../shared/contract/directory.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
 import type { RemoteObjects } from '../storage/connect.ts';
 import { withClient } from './client-code.ts';
 
-/** Where the objects of a worker's classes live. */
+/** Options of `connect`: where the objects and the package's files are. */
 export interface ConnectOptions {
   /** Directory in which the objects are kept. @default 'ctx-storage-objects' */
   directory?: string;
@@ -14,8 +14,8 @@ export interface ConnectOptions {
   /** Address of `late.js`. @default the file beside the worker */
   lateUrl?: string | URL;
   /**
-   * Where the directory is kept. `memory` keeps nothing: its data ends with the worker that leads.
-   * @default where the directory is already, else `opfs`, else `indexeddb`
+   * The medium that stores the directory. `memory` persists nothing: its data is lost when the leading worker ends.
+   * @default the medium where the directory already is, else `opfs`, else `indexeddb`
    */
   medium?: StorageMedium;
 }

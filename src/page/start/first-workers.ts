@@ -1,7 +1,7 @@
-// Workers that are started before the page's client is loaded, so that both load at the same time.
+// Starts workers before the page's client is loaded, so that both load at the same time.
 //
-// Invariant: a worker is given to the client once, as if the client had just started it: its errors meanwhile
-// are fired again. A worker that the client does not ask for is ended.
+// Invariant: a worker is given to the client once, as if the client had just started it: errors that occurred meanwhile
+// are fired again. A worker that the client does not request is terminated.
 
 import type { WorkerLike } from '../leader/environment.ts';
 import { noteScript, scriptOf, startWorker } from '../leader/worker-start.ts';
@@ -20,14 +20,14 @@ export class FirstWorkers {
       );
   }
 
-  /** The worker that was started, or a new one. @throws the error of starting it */
+  /** Returns the worker that was started early, or starts one. @throws the error of starting it */
   take(key: unknown, start: Start): WorkerLike {
     const started = this.#started.get(key) ?? (() => startWorker(start));
     this.#started.delete(key);
     return started();
   }
 
-  /** Ends the worker of this key if nobody has taken it. */
+  /** Terminates the worker of this key, unless the client has taken it. */
   end(key: unknown): void {
     const started = this.#started.get(key);
     if (started === undefined) return;
@@ -35,7 +35,7 @@ export class FirstWorkers {
     try {
       started().terminate?.();
     } catch {
-      // It never ran, and nobody wants it any more.
+      // Starting the worker has failed, and it is no longer needed.
     }
   }
 }
@@ -43,10 +43,10 @@ export class FirstWorkers {
 function startNow(start: Start): Start {
   try {
     const worker = start();
-    // The client refuses a value that is not a worker, such as a SharedWorker, and has to see the value itself.
+    // A value that is not a worker, such as a SharedWorker, is passed on unchanged, because the client refuses it.
     const isWorker =
       typeof worker?.postMessage === 'function' && typeof worker.addEventListener === 'function';
-    return isWorker ? kept(worker) : () => worker;
+    return isWorker ? recordErrors(worker) : () => worker;
   } catch (error) {
     return () => {
       throw error;
@@ -54,8 +54,8 @@ function startNow(start: Start): Start {
   }
 }
 
-/** A worker that cannot be loaded says so once, perhaps before the client listens. */
-function kept(worker: WorkerLike): Start {
+/** Records an error of the worker, because it may be fired before the client listens. */
+function recordErrors(worker: WorkerLike): Start {
   let failure: Event | undefined;
   worker.addEventListener('error', (event) => {
     failure ??= event;

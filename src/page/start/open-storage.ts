@@ -1,6 +1,6 @@
-// `openStorage`: objects without classes, served by the worker that comes with the package.
+// Implements `openStorage`, which opens objects without classes. The package's own worker serves them.
 //
-// A module of its own, because a bundler that follows it emits that worker.
+// This is a module of its own, because a bundler that includes it emits that worker.
 
 import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
@@ -11,7 +11,7 @@ import { spawnWorker } from '../leader/spawn-worker.ts';
 import { workerAt } from '../leader/worker-start.ts';
 import { withClient } from './client-code.ts';
 
-/** Where the objects live and which worker serves them; the same for all handles of a directory. */
+/** Options of `openStorage`: where the objects are, and which worker serves them. Handles of a directory share them. */
 export interface OpenOptions {
   /**
    * Directory in which the objects are kept. Objects of different directories have nothing in
@@ -27,8 +27,8 @@ export interface OpenOptions {
   /** Address of `late.js`. @default the file beside the worker */
   lateUrl?: string | URL;
   /**
-   * Where the directory is kept. `memory` keeps nothing: its data ends with the worker that leads.
-   * @default where the directory is already, else `opfs`, else `indexeddb`
+   * The medium that stores the directory. `memory` persists nothing: its data is lost when the leading worker ends.
+   * @default the medium where the directory already is, else `opfs`, else `indexeddb`
    */
   medium?: StorageMedium;
   /**
@@ -85,7 +85,7 @@ function firstWorker(options: unknown) {
     wasmUrl,
     directory = DEFAULT_DIRECTORY,
   } = (options ?? {}) as OpenOptions;
-  // What was kept is shown sooner if nothing else is loaded meanwhile.
+  // For an early handle, no worker is started yet: stored results are shown sooner if nothing else loads meanwhile.
   if (early === true || worker !== undefined) return null;
   if (workerUrl === undefined) return { key: null, start: spawnWorker, wasmUrl, directory };
   try {

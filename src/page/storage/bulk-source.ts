@@ -1,9 +1,9 @@
-// Takes the rows or entries of a bulk call from their source, in slices of a few milliseconds with a task of the page
-// between them.
+// Reads the rows or entries of a bulk call from their source, in slices of a few milliseconds. Other tasks of the page run
+// between the slices.
 //
-// Invariant: a source that ends within the first slice is taken during the call, so that the call keeps its place
-// among those of its turn. A source that is left early is told so (`return`), as by a loop, but nobody waits for its
-// answer: neither a pending `next()` nor a `return()` that never settles keeps the call from ending.
+// Invariant: a source that ends within the first slice is read synchronously, so that the call keeps its order among the
+// calls of its turn. If reading stops early, `return` of the iterator is called, as by a loop, but not awaited: neither a
+// pending `next()` nor a `return()` that never settles delays the end of the call.
 
 import { untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { convertOptions } from '../../shared/contract/arguments.ts';
@@ -11,7 +11,7 @@ import { storageError } from '../../shared/contract/errors.ts';
 import type { Packer } from '../../shared/wire/bulk.ts';
 
 export interface Between {
-  /** Aborted when the call is not wanted any more. */
+  /** Aborts when the call is cancelled, or its handle closed. */
   readonly ending: AbortSignal;
   /** Resolves in a later task of the page. */
   readonly nextTask: () => Promise<void>;
@@ -20,7 +20,7 @@ export interface Between {
 type Items = Iterator<unknown, unknown, undefined>;
 type AsyncItems = AsyncIterator<unknown, unknown, undefined>;
 
-/** The chunks of the source. @throws INVALID_ARGUMENT, errors of the source, errors of the packer */
+/** Reads the whole source into chunks. @throws INVALID_ARGUMENT, errors of the source, errors of the packer */
 export function takeAll<Chunk>(
   operation: string,
   source: unknown,
@@ -44,7 +44,7 @@ export function takeAll<Chunk>(
   return chunks;
 }
 
-/** True at the end of the source. */
+/** Reads one slice. Returns true at the end of the source. */
 function takeSlice(items: Items, packer: Packer<unknown, unknown>, slice: () => void): boolean {
   for (;;) {
     const { done, value } = items.next();
@@ -58,7 +58,7 @@ function takeSlice(items: Items, packer: Packer<unknown, unknown>, slice: () => 
       slice();
       return false;
     } catch (error) {
-      leave(items);
+      returnIterator(items);
       throw error;
     }
   }
@@ -74,7 +74,7 @@ async function takeRest<Chunk>(
   do {
     await nextTask();
     if (ending.aborted) {
-      leave(items);
+      returnIterator(items);
       throw ending.reason;
     }
   } while (!takeSlice(items, packer, slice));
@@ -88,7 +88,7 @@ async function takeLater<Chunk>(
   { ending, nextTask }: Between,
   chunks: Chunk[],
 ): Promise<Chunk[]> {
-  const leaveNow = () => leave(items);
+  const leaveNow = () => returnIterator(items);
   if (ending.aborted) leaveNow();
   ending.addEventListener('abort', leaveNow, { once: true });
   try {
@@ -113,8 +113,8 @@ async function takeLater<Chunk>(
   }
 }
 
-/** Tells a source that no more is taken. Its own error then would hide why, as in a loop that throws. */
-function leave(items: Items | AsyncItems): void {
+/** Calls `return` of the iterator. Its error is dropped, as by a loop that throws, because it would hide the first error. */
+function returnIterator(items: Items | AsyncItems): void {
   const told = async () => void (await items.return?.());
   told().catch(() => {});
 }
@@ -138,7 +138,7 @@ function iteratorsOf(
   );
 }
 
-/** A stream's own iterator cancels the stream only after the read under way. */
+/** Iterates over a stream. The stream's own iterator would cancel the stream only after a pending read. */
 function readItems(stream: ReadableStream<unknown>): AsyncItems {
   const reader = stream.getReader();
   return {
@@ -147,7 +147,7 @@ function readItems(stream: ReadableStream<unknown>): AsyncItems {
   };
 }
 
-/** Entries as `putMany` takes them: pairs, a Map, or an object. */
+/** Returns an iterable of entries for each argument that `putMany` accepts: pairs, a Map, or an object. */
 export function entrySource(source: unknown): unknown {
   if (typeof source !== 'object' || source === null) return source;
   const isIterable = Symbol.iterator in source || Symbol.asyncIterator in source;

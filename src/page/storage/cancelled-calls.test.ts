@@ -1,4 +1,4 @@
-// Calls of a page that are cancelled: the messages sent, and the caller's outcome.
+// Tests calls of a page that a signal cancels: which messages are sent, and the outcome for the caller.
 
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -25,7 +25,7 @@ afterEach(() => tabs.close());
 
 const enough = new Error('enough');
 
-/** The reason, or the result. */
+/** Resolves to the error of the call, or to an object with its result. */
 function outcome(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     (result) => ({ result }),

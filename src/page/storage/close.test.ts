@@ -1,5 +1,5 @@
-// close() of a handle: earlier calls are sent and answered; and which calls are known not to be done when their
-// worker is given up.
+// Tests close() of a handle, which sends earlier calls and waits for their answers; and which calls are known not to be
+// done when the page gives up their worker.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { FakeHost } from '../../../packages/testing/page/fake-host.ts';
@@ -47,7 +47,7 @@ const stateOf = (promise: Promise<unknown>) =>
 
 type Write = (storage: RemoteStorage, branch: StorageBranch) => Promise<unknown>;
 
-/** A call of each member that writes, and the operation that the worker is sent. */
+/** A call of each member that writes, and the operation that is sent to the worker. */
 const WRITES: readonly (readonly [member: string, op: OperationName, write: Write])[] = [
   ['put', 'put', (storage) => storage.put('a', 1)],
   ['kv.put', 'put', (storage) => storage.kv.put('a', 1)],
@@ -174,7 +174,7 @@ test('[PAGE7] close() with nothing under way tells the worker at once', async ()
   await closing;
 });
 
-/** A session on a connection that is lost by hand. */
+/** Makes a session on a connection that the test can lose. */
 async function lostSession() {
   const rejects: ((error: Error) => void)[] = [];
   const opened: string[] = [];
@@ -218,7 +218,7 @@ async function lostSession() {
   return {
     session,
     executed,
-    /** In the order of a connection: calls reject, then its users hear of the loss. */
+    /** Loses the connection, in the order of a real one: calls reject first, then its users are told. */
     giveUp(reasons: readonly Error[], reason: Error) {
       failure = reason;
       for (const [i, each] of reasons.entries()) rejects[i]!(each);

@@ -41,7 +41,7 @@ class Room extends DurableObject {
   async say(event: string): Promise<void> {
     await this.#listener?.(event);
   }
-  /** Notes why the listener can be called no more. */
+  /** Stores the reason when the listener breaks. */
   listenUntilBroken(listener: RpcStub<(event: string) => void>): void {
     const mine = listener.dup();
     mine.onRpcBroken((error) => {
@@ -95,7 +95,7 @@ class Counter extends RpcTarget {
 
 let asked: unknown[] = [];
 
-/** Replaces the host's: records its requests. */
+/** Replaces the host's manager, and records its requests. */
 const manager = {
   async list(className: string) {
     return [{ address: addressOf(className), sizeBytes: 4096, nextAlarm: 5, branches: ['draft'] }];

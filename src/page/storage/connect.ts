@@ -1,5 +1,4 @@
-// A page's way to the classes its worker serves: namespaces, stubs, and the objects' storage for
-// tools.
+// Connects a page to the classes that a worker serves, with namespaces, stubs and the management of objects.
 
 import { PartyCaller } from '../../shared/calls/membrane/caller.ts';
 import { checkedEnv, unknownClass } from '../../shared/calls/stubs/checked-env.ts';
@@ -49,10 +48,10 @@ export interface RemoteObjects<Classes extends object> extends Objects<Classes>,
   ): void;
 }
 
-/** A connection, and how it learns that the worker serves other classes than before. */
+/** A connection whose worker may later serve other classes. */
 export interface ConnectedClasses<Classes extends object> {
   readonly objects: RemoteObjects<Classes>;
-  /** Asks for the classes again; `env` has them from then on. */
+  /** Reads the list of classes again, and updates `env`. */
   readClasses(): Promise<void>;
 }
 
@@ -64,7 +63,7 @@ export async function connectObjects<Classes extends object>(
   return (await connectClasses<Classes>(finders, choice)).objects;
 }
 
-/** The same, for classes that may change. @throws as `connect` */
+/** Connects to a worker whose classes may change. @throws as `connect` */
 export async function connectClasses<Classes extends object>(
   finders: LeaderFinders,
   choice: WorkerChoice,

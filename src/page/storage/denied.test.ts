@@ -1,4 +1,4 @@
-// A page that the browser refuses what tabs of an origin share, as where the user blocks site data.
+// Tests a page to which the browser denies locks or channels, as it does if the user blocks site data.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { PageClient } from './page-client.ts';

@@ -1,4 +1,4 @@
-// The calls of an early handle: none reaches the object before `prepare` is done, also if it fails.
+// Tests the calls of an early handle: none reaches the object before `prepare` has succeeded.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
@@ -18,7 +18,7 @@ import { RemoteBulkKv } from './remote-kv.ts';
 import { RemoteSql } from './remote-sql.ts';
 import * as handles from './remote-storage.ts';
 
-/** A preparation that ends when a test says so. */
+/** Makes a preparation that the test ends. */
 function heldPreparation(work: (opened: RemoteStorage) => Promise<unknown> = async () => {}) {
   let end: (error?: Error) => void = () => {};
   const ended = new Promise<void>((resolve, reject) => {
@@ -32,7 +32,7 @@ function heldPreparation(work: (opened: RemoteStorage) => Promise<unknown> = asy
 }
 
 describe('on real objects', () => {
-  /** The operations that have arrived, by number of their session. */
+  /** The operations that have arrived in the worker, with the numbers of their sessions. */
   const arrived: (readonly [session: number, op: string])[] = [];
   let service: StorageService;
   let stop: () => Promise<void>;
@@ -67,7 +67,7 @@ describe('on real objects', () => {
   });
   afterEach(() => stop());
 
-  /** Brings the object into shape: the calls fail or answer differently without it. */
+  /** Prepares the object. Without it, the calls below fail or return other results. */
   const shape = async (opened: RemoteStorage) => {
     await opened.sql.exec('CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT)').ready;
     await opened.sql.exec("INSERT INTO note VALUES (1, 'welcome')").ready;
@@ -77,7 +77,7 @@ describe('on real objects', () => {
   };
   const INSERT = 'INSERT INTO note(body) VALUES (?)';
 
-  /** A call of each member, and its answer on an object in shape. */
+  /** A call of each member, which checks its result on a prepared object. */
   const WAYS: Readonly<Record<string, (storage: RemoteStorage) => Promise<unknown>>> = {
     get: async (storage) => expect(await storage.get('shape')).toBe(1),
     put: (storage) => storage.put('a', 1),
@@ -146,7 +146,7 @@ describe('on real objects', () => {
     'kv.putMany': (storage) => storage.kv.putMany([['a', 1]]),
   };
 
-  /** Members that ask nothing of the object, or need the result of another one of the table. */
+  /** Members that send nothing to the object, or need the result of another member in the table. */
   const OTHERS = new Set(
     'constructor,connection,transactionSync,close,promote,live,sql.live,sql.constructor,kv.constructor,state,stateReason,medium,pendingWrites,savedAt,isOutdated,persisted,estimate,addEventListener,removeEventListener,Symbol(Symbol.toStringTag)'.split(
       ',',

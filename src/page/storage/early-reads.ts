@@ -1,10 +1,10 @@
-// A handle that is there before a worker: its calls and live reads wait until the object is there and in shape. Until
-// then, its live reads show the results that were kept at an earlier visit.
+// Serves a handle that was opened `early`, before a worker is ready. Its calls and live reads wait until the object is open
+// and `prepare` is done. Until then, live reads show results that were stored during an earlier visit.
 //
-// Invariant: a kept result is shown only to the user for whom it was kept, and nothing waits for IndexedDB: without it,
-// nothing is shown early. A failure of it is told, once for each.
+// Invariant: a stored result is shown only to the user for whom it was stored. Nothing waits for IndexedDB; if it fails,
+// nothing is shown early, and the handle fires `keepfailed`.
 //
-// Does not know who keeps results: the worker that leads.
+// The worker that leads stores the results (kept-database.ts).
 
 import {
   KEPT_MS_MAX,
@@ -16,21 +16,21 @@ import {
 import type { LiveKeep } from '../../shared/wire/protocol.ts';
 
 /**
- * How long the worker's start waits for the first kept result: loading it takes the time of the page, which is to
- * show that first.
+ * How long the start of the worker waits for the first stored result. Loading the worker would slow down the page, which
+ * should show that result first.
  */
 const SHOW_MS = 100;
 
-/** What the app says of its early handle. */
+/** The app's options for its early handle. */
 export interface EarlyOptions {
-  /** Who is signed in; null: nobody; undefined: the app does not say. */
+  /** The user who is signed in; null for nobody; undefined if the app does not say. */
   readonly user: string | null | undefined;
-  /** False: nothing is kept, and what was kept of the object is deleted. */
+  /** False if no results are stored, and those stored for the object are deleted. */
   readonly keeps: boolean;
 }
 
 export interface EarlyEnvironment {
-  /** The site's IndexedDB; undefined or an error where there is none. */
+  /** Returns the site's IndexedDB. Returns undefined or throws if there is none. */
   indexedDB(): IDBFactory | undefined;
   after(delayMs: number, task: () => void): () => void;
   now(): number;
@@ -47,15 +47,15 @@ export class EarlyReads {
   readonly #onFailed: () => void;
   #prepared: Promise<void> | undefined;
   #isFirst = true;
-  /** Resolves when what was kept is found, or there is nothing to be found. */
+  /** Resolves when a stored result was found, or when there is none. */
   readonly #shown: Promise<void>;
   #tellShown = () => {};
-  /** The worker has answered, so that results come from there. */
+  /** True once the worker has answered, so that results come from the worker. */
   #isOver = false;
-  /** A call or live read waits, or has waited, for the preparation, and reports its error. */
+  /** True if a call or live read has waited for the preparation, and therefore reports its error. */
   isAwaited = false;
 
-  /** `prepare` opens the object and brings it into shape; after a failure it is called again. */
+  /** `prepare` opens the object and runs the app's preparation. It is called again after a failure. */
   constructor(
     place: { readonly directory: string; readonly object: string },
     options: EarlyOptions,
@@ -86,23 +86,23 @@ export class EarlyReads {
     return this.begin();
   }
 
-  /** Prepares, for nobody who waits; as `ready`. */
+  /** Starts the preparation although no call waits for it. */
   begin(): Promise<void> {
     this.#prepared ??= this.#prepareNow().catch((error) => {
-      this.#prepared = undefined; // the next one tries again
+      this.#prepared = undefined; // the next call tries again
       throw error;
     });
     return this.#prepared;
   }
 
-  /** How the worker is to keep the read of this key; undefined: not at all. */
+  /** Returns how the worker should store the result of this read; undefined if it should not. */
   keep(key: string, isPrivate: boolean): LiveKeep | undefined {
     const { user, keeps } = this.#options;
     if (!keeps || user === null || key.length > KEPT_READ_MAX) return undefined;
     return { read: key, isPrivate, ...(user !== undefined && { user }) };
   }
 
-  /** The kept result of the read; null if there is none to show. Never rejects. */
+  /** Finds the stored result of a read; null if there is none to show. Never rejects. */
   async find(read: string): Promise<Uint8Array | null> {
     const { user } = this.#options;
     if (user === null || this.#isOver) return null;
@@ -113,18 +113,18 @@ export class EarlyReads {
       if (found === undefined) return null;
       const { bytes, keptMs } = found;
       if (!(bytes instanceof Uint8Array)) throw new TypeError('not a result');
-      // A clock that was set back makes a result seem to come from the future.
+      // `abs` is used because a result seems to come from the future if the clock was set back.
       return Math.abs(this.#now() - keptMs) <= KEPT_MS_MAX ? bytes : null;
     } catch {
-      // The deletion of the database, such as at a logout, closes it: no failure, and nothing to show.
+      // If the database was closed because it is being deleted, such as at a logout, this is not a failure.
       if ((await this.#database.catch(() => null))?.isClosed !== true) this.fail();
       return null;
     } finally {
-      this.#after(0, this.#tellShown); // when whoever asked has shown it
+      this.#after(0, this.#tellShown); // after the caller has shown it
     }
   }
 
-  /** A kept result cannot be used. */
+  /** Fires `keepfailed`, because a stored result cannot be used. */
   fail(): void {
     this.#onFailed();
   }
@@ -139,7 +139,7 @@ export class EarlyReads {
     void this.#database.then((database) => database?.close());
   }
 
-  /** Never rejects; null if there is nothing, or nothing to be had. */
+  /** Opens the database; null if it does not exist or cannot be opened. Never rejects. */
   async #open({ indexedDB }: EarlyEnvironment): Promise<KeptDatabase | null> {
     try {
       const factory = indexedDB();

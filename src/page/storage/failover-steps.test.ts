@@ -1,11 +1,11 @@
-// A failover counted in steps: time stands still, so whatever waits for a timer shows.
+// Tests failovers while time stands still, so that a step which waits for a timer never ends.
 
 import { afterEach, expect, test } from 'vitest';
 import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
 import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 
-/** Turns in which a call must be answered after the last worker has ended. */
+/** The most turns until a call is answered after the last worker has ended. */
 const TURNS_MAX = 150;
 
 let tabs: FakeTabs;

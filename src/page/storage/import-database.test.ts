@@ -42,7 +42,7 @@ test('[MOVE11] a file is taken as it is at the call', async () => {
   expect(host.messages).toMatchObject([[{ database: Uint8Array.of(1, 2, 3), wal: null }]]);
 });
 
-/** A file of the disk as a browser gives it; `read`: what it answers. */
+/** Makes a file as a browser gives it for a file on disk. `read` returns its bytes when it is read. */
 function chosen(read: () => Promise<ArrayBuffer>): File {
   return Object.assign(new File([view], 'copy.sqlite'), { arrayBuffer: read });
 }

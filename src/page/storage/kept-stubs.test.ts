@@ -47,9 +47,9 @@ class List extends DurableObject {
 
 let host: TestHost;
 let tabs: FakeTabs;
-/** What answers of lost calls wait for before they leave the worker. */
+/** Delays the answers of failed calls in the worker. */
 let lostAnswers: Promise<void>;
-/** Calls that have reached the worker. */
+/** The number of calls that have reached the worker. */
 let arrived: number;
 
 beforeEach(async () => {

@@ -1,7 +1,6 @@
-// The live reads of a page: each is opened at the worker that leads.
+// Makes the live reads of a page, which are opened at the worker that leads.
 //
-// Invariant: those of a handle end with the handle, those of stubs with their connection, and with nothing
-// else.
+// Invariant: the live reads of a handle end only with the handle, and those of stubs only with their connection.
 
 import type { Live } from '../../shared/contract/live.ts';
 import { LiveOwner, liveIdentity } from '../../shared/live/live-identity.ts';
@@ -13,7 +12,7 @@ import type { LeaderFinder } from '../leader/leader-finder.ts';
 import type { EarlyReads } from './early-reads.ts';
 import type { Session } from './session.ts';
 
-/** The live reads of a handle. */
+/** Makes the live reads of a handle. */
 export class LiveClient {
   readonly #session: Session;
   readonly #peers: LivePeers;
@@ -21,7 +20,7 @@ export class LiveClient {
   readonly #owner = new LiveOwner();
   readonly #early: EarlyReads | undefined;
 
-  /** `early`: of a handle that was opened before there is a worker. */
+  /** `early` is given for a handle that was opened before a worker was ready. */
   constructor(session: Session, after: PageEnvironment['after'], early?: EarlyReads) {
     const { finder } = session;
     this.#session = session;
@@ -43,7 +42,7 @@ export class LiveClient {
     };
   }
 
-  /** A live read of the storage. */
+  /** Makes a live read of the storage. */
   read(reading: LiveReading, signal?: AbortSignal): Live<unknown> {
     const { read, form, value } = reading;
     const { target } = this.#session;
@@ -81,13 +80,13 @@ export class LiveClient {
     );
   }
 
-  /** The handle was closed. */
+  /** Ends all live reads, because the handle was closed. */
   end(): void {
     for (const told of [...this.#open]) told();
   }
 }
 
-/** For the live reads of stubs, which learn of the end as their connection fails. */
+/** Makes the peers for live reads of stubs, which end when the connection is closed. */
 export function livePeers(finder: LeaderFinder, after: PageEnvironment['after']): LivePeers {
   return {
     peer: async () => (await finder.connection()).worker,

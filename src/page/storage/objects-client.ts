@@ -1,9 +1,9 @@
-// Calls of this page's stubs, over the current connection: sent in the order they were made, also calls
-// made before there is a connection.
+// Sends the calls of this page's stubs over the current connection, in the order in which they were made. Calls made
+// before there is a connection wait for it.
 //
-// A call that was sent when the worker died rejects, because it may have taken effect; an unsent call
-// waits for the next worker. A stub is an address: a call reaches whichever instance its object has, unless it was sent
-// before the page heard of a reset that has ended an earlier call of the object: no call takes effect after a lost one.
+// A sent call rejects when the worker dies, because it may have taken effect; an unsent call waits for the next worker. A
+// call reaches whichever instance its object has. One exception: if a reset has ended an earlier call of the object, calls
+// that were sent before the page knew of the reset reject, too, so that no call takes effect after a lost one.
 
 import type { Answer, OutgoingCall } from '../../shared/calls/membrane/caller.ts';
 import { References } from '../../shared/calls/membrane/references.ts';
@@ -24,9 +24,9 @@ import { Repeats } from './repeats.ts';
 
 interface Waiting {
   readonly call: OutgoingCall;
-  /** Present if it can be cancelled. */
+  /** The flag by which the call can be cancelled. */
   readonly flag?: CallFlag;
-  /** Where it was sent. */
+  /** The connection over which the call was sent. */
   connection?: PageEnd;
   readonly resolve: (answer: Promise<Answer>) => void;
   readonly reject: (error: unknown) => void;
@@ -45,7 +45,7 @@ export class ObjectsClient {
     this.#now = now;
   }
 
-  /** The classes that the worker serves. @throws as `connect` */
+  /** Reads the list of classes that the worker serves. @throws as `connect` */
   async classes(): Promise<ClassList> {
     for (const repeats = new Repeats(this.#now); ; ) {
       const connection = await this.#finder.connection();
@@ -54,7 +54,7 @@ export class ObjectsClient {
         if ('ok' in outcome) return outcome.ok;
         throw fromWire(outcome.error);
       } catch (error) {
-        // The worker was on its way out; there may be another.
+        // The worker was ending, so the next one is asked.
         if (connection.failure === null || repeats.areOver(error)) throw error;
       }
     }
@@ -64,7 +64,7 @@ export class ObjectsClient {
   readonly follow: AskFollowed = async (address, ask) =>
     deserialize(await this.manage({ op: 'follow', address, ask })) as never;
 
-  /** Asks for anything that is not a call of an object. */
+  /** Sends a request that is not a call of an object, such as listing objects. */
   async manage<R extends ManageRequest>(request: R): Promise<ManageResults[R['op']]> {
     const { end, work } = this.#finder;
     if (end !== undefined) throw end;
@@ -86,7 +86,7 @@ export class ObjectsClient {
       this.#waiting.push(call.signal ? this.#cancellable(waiting, call.signal) : waiting);
       if (!this.#isConnecting) void this.#send();
     });
-    // A watch is answered when its object ends.
+    // A watch is answered only when its object ends, so it is not counted as pending work.
     if (call.watcher === undefined) {
       work.begin();
       const settled = () => work.end();
@@ -99,7 +99,7 @@ export class ObjectsClient {
     const flagged = this.#finder.flags.begin(signal, () => {
       this.#waiting = this.#waiting.filter((other) => other !== waiting);
       waiting.reject(signal.reason);
-      // If it was sent, the caller has stopped waiting, and the worker is told.
+      // If the call was sent, the worker is told to cancel it.
       void waiting.connection?.worker.cancel([flagged.flag.url]).catch(() => {});
     });
     const waiting: Waiting = {
@@ -153,10 +153,10 @@ export class ObjectsClient {
   }
 }
 
-/** Of a connection, whichever of its clients makes a call. */
+/** The state that all clients of a connection share. */
 interface Shared {
   readonly references: References;
-  /** The last reset that was heard of. */
+  /** The number of the last reset that the page knows of. */
   heard: number;
 }
 

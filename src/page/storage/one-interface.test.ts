@@ -1,4 +1,4 @@
-// The interface `Objects`, of a page's connection and of a Node process: the same names, and the same meanings.
+// Tests the interface `Objects`, which must behave alike for a page's connection and in a Node process.
 
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
 import { FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
@@ -31,7 +31,7 @@ class Room extends DurableObject {
 
 type Classes = { Room: Room };
 
-/** Objects, and how their runtime ends. */
+/** Objects, and the function that ends their runtime. */
 interface Started {
   readonly objects: Objects<Classes>;
   end(): Promise<void>;

@@ -1,5 +1,5 @@
-// `openStorage`, `connect` and `connectSource` once this code is loaded, which they do when they are called first.
-// Handles of one directory share the page's worker and its connection.
+// Implements `openStorage`, `connect` and `connectSource`, which load this code on their first call. Handles of one
+// directory share the page's worker and its connection.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import { addressKey, idOfStorage } from '../../shared/contract/object-id.ts';
@@ -20,13 +20,13 @@ import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
 import { SourceClient, type SourceClientOptions, type SourceObjects } from './source-client.ts';
 
-/** Workers that may have been started before this code was loaded. */
+/** Gives access to workers that may have been started before this code was loaded. */
 export interface StartedWorkers {
-  /** The worker of the key that was started ahead, or a new one. */
+  /** Returns the worker with this key that was started early, or a new one. */
   take(key: unknown, start: () => WorkerLike): WorkerLike;
 }
 
-/** The client of a page, which has one. */
+/** The client of a page. Each page has one. */
 export class PageClient {
   readonly #workers: StartedWorkers;
   #finders: LeaderFinders | undefined;
@@ -35,7 +35,7 @@ export class PageClient {
     this.#workers = workers;
   }
 
-  /** As `openStorage`; `spawn` starts the worker that comes with the package. */
+  /** Implements `openStorage`. `spawn` starts the package's own worker. */
   async openStorage(
     name: string,
     options: unknown,
@@ -56,7 +56,7 @@ export class PageClient {
     return openPrepared(session, finders.environment, prepare);
   }
 
-  /** As `connect`. */
+  /** Implements `connect`. */
   async connect<Classes extends object>(
     worker: unknown,
     options: unknown,
@@ -68,7 +68,7 @@ export class PageClient {
     return connectObjects<Classes>(this.#findersFor('connect'), choice);
   }
 
-  /** As `connectSource`; `spawn` starts the worker that comes with the package for it. */
+  /** Implements `connectSource`. `spawn` starts the package's worker for source code. */
   async connectSource<Classes extends object>(
     files: unknown,
     options: object,
@@ -84,7 +84,7 @@ export class PageClient {
     }
     const choose = (start: () => WorkerLike) =>
       choiceOfConnect(start, places, { absoluteUrl, startBy: (startNow) => startNow() });
-    choose(spawn); // a wrong option is refused before anything is started
+    choose(spawn); // this refuses wrong options before anything is started
     const finders = this.#findersFor('connectSource');
     const { now, after } = finders.environment;
     const environment = { now, after, digest, spawn: () => startWorker(spawn) };
@@ -101,8 +101,8 @@ export class PageClient {
 }
 
 /**
- * A handle on the object of this name that does not wait for it; its calls and live reads do. `prepare` has a session of
- * its own, whose calls neither wait for it nor are joined by those of the handle. @throws INVALID_ARGUMENT
+ * Makes a handle before the object is open; its calls and live reads wait for that. `prepare` gets a separate session,
+ * whose calls do not wait for `prepare`, and whose transactions do not include calls of the handle. @throws INVALID_ARGUMENT
  */
 export function openEarly(
   finders: LeaderFinders,
@@ -123,7 +123,7 @@ export function openEarly(
   });
   const prepareNow: Prepare = async (opened) => {
     let prepared: unknown;
-    isInPrepare = true; // up to its first await: nobody can tell whose calls come later
+    isInPrepare = true; // only until its first await, after which its calls cannot be told from others
     try {
       prepared = prepare(opened);
     } finally {
@@ -139,12 +139,12 @@ export function openEarly(
     async () => {
       const preparing = new Session(name, finder, environment.now);
       const opened = await openPrepared(preparing, environment, prepareNow);
-      // The app may have kept it: it lives as long as the handle.
+      // The app may have kept the storage given to `prepare`, so it is closed together with the handle.
       const close = () => void opened.close();
       if (session.ending.aborted) close();
       else session.ending.addEventListener('abort', close);
     },
-    // Later, when whoever opens it can listen.
+    // The preparation starts in a later task, after the caller could add listeners.
     () =>
       void environment.after(0, () => {
         session.status.dispatchEvent(new CustomEvent('keepfailed', { detail: address }));
@@ -152,7 +152,7 @@ export function openEarly(
   );
   const storage = new RemoteStorage(session, environment, undefined, early);
   const begun = early.begin().catch((error) => {
-    // Calls and live reads report it; an error that nobody would hear is an unhandled one.
+    // Waiting calls and live reads report the error. If there are none, it becomes an unhandled rejection.
     if (!early.isAwaited && session.end === undefined) void Promise.reject(error);
   });
   hold(begun);
@@ -199,7 +199,7 @@ function checkEarly(options: unknown): { early: EarlyOptions | null; prepare: Pr
   };
 }
 
-/** The handle of a session, whose object is there and in shape. @throws as `openStorage`, and the error of `prepare` */
+/** Opens the object, runs `prepare`, and returns the handle. @throws as `openStorage`, and the error of `prepare` */
 export async function openPrepared(
   session: Session,
   environment: PageEnvironment,

@@ -1,7 +1,7 @@
-// The branches of an object, on a page: `fork` and its companions, for a handle's session.
+// Implements `fork`, `openBranch` and forks of stubs on a page.
 //
-// A branch has an address of its own, and its handle a session of its own: the worker ends a branch that is not kept
-// with the last of them.
+// A branch has its own address, and each of its handles its own session. The worker ends a branch that is not kept when
+// its last session ends.
 
 import { mustBeStub } from '../../shared/calls/stubs/known-stubs.ts';
 import { createStub, type ObjectCaller } from '../../shared/calls/stubs/stub.ts';
@@ -17,7 +17,7 @@ import type { WireAddress } from '../../shared/wire/address.ts';
 import type { BranchFacts } from '../../shared/wire/operations.ts';
 import { Session, type SessionCalls, type SessionFinder } from './session.ts';
 
-/** A branch, and a session on it. */
+/** A branch, and an open session on it. */
 export interface BranchSession {
   readonly facts: BranchFacts;
   readonly address: WireAddress;
@@ -35,8 +35,8 @@ export async function forkBranch(
 }
 
 /**
- * Forks an object of a class: a stub of the same class, whose object runs on the branch. Disposing of the stub ends the
- * branch, unless it is kept or a handle of it is open. @throws as `Objects.fork`
+ * Forks an object of a class. Returns a stub of the same class, whose object runs on the branch. Disposing of the stub ends
+ * the branch, unless it is kept or has an open handle. @throws as `Objects.fork`
  */
 export async function forkObject(
   caller: ObjectCaller,
@@ -87,7 +87,7 @@ async function openBranch(
   return { facts, address, session };
 }
 
-/** The id of a branch of the object; null if it is not one. */
+/** Returns the id of a handle's branch; null if it is not a branch of the object. */
 export function branchIdIn(
   origin: string | WireAddress,
   branch: string | WireAddress,

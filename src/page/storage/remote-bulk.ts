@@ -1,6 +1,6 @@
-// Bulk calls of a page: many rows, entries or statements as one call of the worker, and so as one transaction.
+// Implements the bulk calls of a page, which send many rows, entries or statements as one call, and so as one transaction.
 //
-// Invariant: a call belongs to the transaction that is open when it is made, also if it is sent later.
+// Invariant: a call joins the transaction that is open when it is made, even if it is sent later.
 
 import {
   BATCH_STATEMENTS_MAX,
@@ -29,7 +29,7 @@ export class RemoteBulk {
     this.#nextTask = nextTask;
   }
 
-  /** `sql.execMany`. */
+  /** Implements `sql.execMany`. */
   async execMany(args: readonly unknown[]): Promise<BulkResult> {
     checkArgumentCount('execMany', args.length, 2);
     const query = convertString('execMany', args[0]);
@@ -42,7 +42,7 @@ export class RemoteBulk {
     }));
   }
 
-  /** `kv.putMany`. */
+  /** Implements `kv.putMany`. */
   async putMany(args: readonly unknown[]): Promise<number> {
     checkArgumentCount('putMany', args.length, 1);
     const unconfirmed = convertWriteOptions('putMany', args[1]).allowUnconfirmed;
@@ -54,7 +54,7 @@ export class RemoteBulk {
     }));
   }
 
-  /** `batch`. */
+  /** Implements `batch`. */
   async batch(args: readonly unknown[]): Promise<BatchResult[]> {
     checkArgumentCount('batch', args.length, 1);
     const statements = statementsOf(args[0]);
@@ -83,7 +83,7 @@ export class RemoteBulk {
     const chunks = takeAll(operation, source, packer, options, between);
     const send = (taken: readonly Chunk[]) => calls.call(callOf(taken), scope);
     if (!(chunks instanceof Promise)) return send(chunks);
-    const sent = chunks.then(send); // before it is no longer counted as taking its rows
+    const sent = chunks.then(send); // the call is made before its rows stop counting as being read
     session.take(chunks, scope);
     return sent;
   }

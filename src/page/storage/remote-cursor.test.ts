@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => tabs.close());
 
-/** The rejections that nobody handles, instead of the end of the process. */
+/** Records unhandled rejections, which would otherwise end the process. */
 function watchUnhandled(): { readonly seen: unknown[]; stop(): void } {
   const seen: unknown[] = [];
   const others = process.listeners('unhandledRejection');

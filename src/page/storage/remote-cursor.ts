@@ -1,10 +1,9 @@
-// The rows of one statement on a page, pulled from the worker in batches.
+// Implements the cursor of one statement on a page. It pulls rows from the worker in batches.
 //
-// The cursor and all its views share one position. `break` in a loop keeps the position, as in the
-// worker. The cursor is freed in the worker by close(), or after it is collected, once every pull
-// that was made has its rows.
+// The cursor and all its views share one position. `break` in a loop keeps the position, as in the worker. The cursor is
+// freed in the worker by close(), or after it was garbage collected, once all pulls have received their rows.
 //
-// A reader that has taken a second batch reads on: from then on, the next one is asked for when one
+// A reader that needs a second batch usually needs all rows. From then on, the next batch is requested as soon as one
 // arrives, so that the worker reads rows while the page makes objects of them.
 //
 // Invariant: a cursor ends without an error only after its last row, or after close().
@@ -16,18 +15,18 @@ import type { RowBatch } from '../../shared/wire/operations.ts';
 import type { Abandoned, PageEnvironment } from '../leader/environment.ts';
 import type { SessionCalls } from './session.ts';
 
-/** Rows of the first batch: enough for most queries, and few if only the first row is wanted. */
+/** The rows of the first batch: enough for most queries, and few if only the first row is needed. */
 export const FIRST_ROWS = 100;
 
-/** Rows of the second batch: a reader that wants more rows wants many. */
+/** The rows of the second batch. A reader that needs more than one batch usually needs many rows. */
 const SECOND_ROWS = 1000;
 
-/** Rows of each later batch: few enough that several overlap, and many beside the cost of a message. */
+/** The rows of each later batch: few enough to read ahead, and enough to outweigh the cost of a message. */
 const LATER_ROWS = 2500;
 
 type Row = SqlStorageValue[];
 
-/** Asks for the next rows. */
+/** Requests the next rows. */
 type Pull = (cursor: number) => Promise<RowBatch>;
 
 export class RemoteCursor<T extends object> implements RemoteSqlCursor<T> {
@@ -38,7 +37,7 @@ export class RemoteCursor<T extends object> implements RemoteSqlCursor<T> {
     first: Promise<RowBatch>,
     whenCollected: PageEnvironment['whenCollected'],
   ) {
-    // Most statements leave nothing to free, and to watch a cursor costs more than to read a row.
+    // The cursor is registered for garbage collection only if rows are left, because that takes longer than reading a row.
     this.#rows = new RowSource(calls, first, (rows) => whenCollected(this, rows));
   }
 
@@ -104,7 +103,7 @@ export class RemoteCursor<T extends object> implements RemoteSqlCursor<T> {
     };
   }
 
-  // As in the worker, a column named __proto__ does not become a key; raw() returns it.
+  /** Makes an object of a row. As in the worker, it leaves out a column named __proto__, which raw() returns. */
   #object(row: Row): T {
     const { columnNames } = this;
     const object: SqlRow = {};
@@ -116,10 +115,10 @@ export class RemoteCursor<T extends object> implements RemoteSqlCursor<T> {
   }
 }
 
-/** The rows of a source before its first batch. Never changed. */
+/** The rows of a source before its first batch. The array is never modified. */
 const NO_ROWS: Row[] = [];
 
-/** The shared position, and the rows pulled beyond it. */
+/** Holds the position that all views share, and the rows that were pulled beyond it. */
 class RowSource implements Abandoned {
   #columnNames: string[] | undefined;
   rowsRead = 0;
@@ -129,21 +128,21 @@ class RowSource implements Abandoned {
   #generation = 0;
   #rows = NO_ROWS;
   #position = 0;
-  /** Rows of the next batch. */
+  /** The number of rows to request in the next batch. */
   #batchRows = SECOND_ROWS;
-  /** The batch after this one, if it was asked for before it is needed. */
+  /** The next batch, if it was requested ahead of need. */
   #ahead: Promise<RowBatch> | null = null;
   /** The worker's number of the cursor, or null if no rows are left in the worker. */
   #cursor: number | null = null;
-  /** True after an abort while rows were left in the worker. */
-  #isCut = false;
-  /** Pulls run one after the other; settles when the last one ends, and never rejects. */
-  #turn: Promise<unknown> | undefined;
+  /** True if a signal has aborted while rows were left in the worker. */
+  #wasAborted = false;
+  /** Settles when the last pull ends; never rejects. Pulls run one after the other. */
+  #lastPull: Promise<unknown> | undefined;
   #waiting = 0;
 
   /**
-   * `opened` is called if rows are left in the worker after the first batch. It refers to the cursor, and is kept no longer
-   * than until then.
+   * `opened` is called if rows are left in the worker after the first batch. It refers to the cursor, so it is dropped
+   * afterwards.
    */
   constructor(calls: SessionCalls, first: Promise<RowBatch>, opened: (rows: RowSource) => void) {
     this.#calls = calls;
@@ -153,7 +152,7 @@ class RowSource implements Abandoned {
       this.#take(batch);
       if (this.#cursor !== null) opened(this);
     });
-    // A failed statement that nobody reads is reported; the end of its handle is not its failure.
+    // An error of a statement whose rows are not read is reported, unless it is only the end of the handle.
     first.catch((error) => {
       if (isEnd(error)) this.ready.catch(() => {});
     });
@@ -176,7 +175,7 @@ class RowSource implements Abandoned {
 
   rest<T>(convert: (row: Row) => T): Promise<T[]> {
     return this.#inTurn(async (pull) => {
-      this.#throwIfCut();
+      this.#throwIfAborted();
       const converted: T[] = [];
       for (;;) {
         const rows = this.#rows;
@@ -210,8 +209,8 @@ class RowSource implements Abandoned {
   }
 
   /**
-   * Frees the cursor in the worker after the pulls under way, without a caller that waits. A pull
-   * keeps only this source alive, so the cursor may be collected before the pull has its rows.
+   * Frees the cursor in the worker after pending pulls, because the cursor was garbage collected. A pull keeps only this
+   * source alive, so that may happen before the pull has its rows.
    */
   abandon(): void {
     this.close().catch(() => {}); // `ready` has resolved, and freeing never rejects
@@ -220,7 +219,7 @@ class RowSource implements Abandoned {
   #inTurn<T>(work: (pull: Pull) => T | Promise<T>): Promise<T> {
     const { session } = this.#calls;
     this.#waiting += 1;
-    // The rows of a read that was called before close() are pulled after it, too.
+    // Rows of a read that was called before close() are still pulled after it.
     const isInTime = session.end === undefined;
     const end = session.operate();
     const pull: Pull = (cursor) =>
@@ -234,14 +233,14 @@ class RowSource implements Abandoned {
         end();
       }
     };
-    const result = this.#turn === undefined ? read() : this.#turn.then(read);
-    this.#turn = result.catch(() => {}); // the caller of the pull receives the error
+    const result = this.#lastPull === undefined ? read() : this.#lastPull.then(read);
+    this.#lastPull = result.catch(() => {}); // the caller of the pull receives the error
     return result;
   }
 
-  // Pulls until this many rows are available, or none is left.
+  /** Pulls until this many rows are available, or no more are left. */
   async #fill(count: number, pull: Pull): Promise<void> {
-    this.#throwIfCut();
+    this.#throwIfAborted();
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
       const batch = await (this.#ahead ?? pull(this.#cursor));
       this.#take(batch);
@@ -259,20 +258,20 @@ class RowSource implements Abandoned {
     try {
       return await this.#calls.call({ op: 'rows', cursor, rowCount });
     } catch (error) {
-      this.#throwIfCut();
+      this.#throwIfAborted();
       throw error;
     }
   }
 
-  /** Frees the cursor after an abort, unless all its rows are here. */
-  #throwIfCut(): void {
+  /** Throws after an abort, and frees the cursor, unless all rows have been received. */
+  #throwIfAborted(): void {
     const { signal } = this.#calls;
     if (!signal?.aborted) return;
     if (this.#cursor !== null) {
-      this.#isCut = true;
+      this.#wasAborted = true;
       void this.#free(); // never rejects
     }
-    if (this.#isCut) throw signal.reason;
+    if (this.#wasAborted) throw signal.reason;
   }
 
   #take({ cursor = null, rows = NO_ROWS, rowsRead, rowsWritten }: RowBatch): void {
@@ -293,14 +292,14 @@ class RowSource implements Abandoned {
     this.#rows = NO_ROWS;
     this.#position = 0;
     this.#cursor = null;
-    this.#ahead = null; // the worker answers it before it closes the cursor
+    this.#ahead = null; // the worker answers the request before it closes the cursor
     if (cursor === null || this.#calls.session.generation !== this.#generation) return;
-    // Fails only if the session has ended, which closed the cursor.
+    // This fails only if the session has ended, which has closed the cursor.
     await this.#calls.call({ op: 'closeCursor', cursor }, null, null).catch(() => {});
   }
 }
 
-/** True for the end of the handle, moment or connection that the statement was sent over. */
+/** Returns true for the error of a closed handle, moment or connection. */
 function isEnd(error: unknown): boolean {
   return isStorageError(error) && ENDS.has(error.code);
 }

@@ -1,8 +1,8 @@
-// The changes between two states of an object or of its branches, on a page.
+// Implements `diff` on a page: iterates over the changes between two states of an object or of its branches.
 //
-// The worker compares the states and gives the changes in batches. When it is lost, or the states made room for others,
-// they are compared again by their bookmarks, and the walk goes on after the changes it has given: the order is the
-// same.
+// The worker compares the states and returns the changes in batches. If the worker is lost, or has closed the comparison to
+// save memory, the states are compared again by their bookmarks. The iteration continues after the changes already given,
+// because the order is always the same.
 
 import type { StateName } from '../../shared/contract/arguments.ts';
 import type {
@@ -18,9 +18,9 @@ import { Repeats } from './repeats.ts';
 import type { SessionCalls } from './session.ts';
 
 export interface DiffedStates {
-  /** Null: the beginning of the branch. */
+  /** The first state; null for the beginning of the branch. */
   readonly from: StateName;
-  /** Null: now. */
+  /** The second state; null for now. */
   readonly to: StateName;
 }
 
@@ -60,7 +60,7 @@ export class RemoteDiff implements StorageDiff {
 }
 
 class Walk {
-  /** How many changes it has given. */
+  /** The number of changes that were returned so far. */
   given = 0;
   readonly #calls: SessionCalls;
   #states: DiffedStates;
@@ -86,14 +86,14 @@ class Walk {
     const open = this.#open;
     this.#open = null;
     if (open === null || open.generation !== this.#calls.session.generation) return;
-    // Fails only if the handle or its worker has ended, which closed it.
+    // This fails only if the handle or its worker has ended, which has closed the comparison.
     await this.#calls.call({ op: 'closeDiff', diff: open.diff }, null, null).catch(() => {});
   }
 
   async #opened(): Promise<number> {
     const { generation } = this.#calls.session;
     if (this.#open?.generation === generation) return this.#open.diff;
-    // Not cancelled half-way: the opened comparison would not be known.
+    // This call is not cancelled, because the number of the opened comparison would be lost.
     const call = { op: 'openDiff', ...this.#states, skip: this.given } as const;
     const { diff, from, to } = await this.#calls.call(call, null, null);
     this.#states = { from, to };
@@ -108,7 +108,7 @@ export function decodedChange(change: WireChange): StorageChange {
   return { ...change, before: value(change.before), after: value(change.after) };
 }
 
-/** True if the worker's state is lost, and the session is not. */
+/** Returns true if the worker has lost the comparison, but the session still exists. */
 function isLost(error: unknown, calls: SessionCalls): boolean {
   if (calls.end !== undefined || !isStorageError(error)) return false;
   return ['MOMENT_CLOSED', 'OBJECT_RESET', 'CONNECTION_CLOSED'].includes(error.code);

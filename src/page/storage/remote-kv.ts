@@ -1,9 +1,8 @@
-// The key-value methods of a page: those of `ctx.storage`, for a handle and for the `txn` of a transaction, from the
-// table of operations; and `kv`, with one key per call, no options, and a list that is read while it is iterated.
+// Implements the key-value methods of a page: those of `ctx.storage` for handles and for `txn`, which the table of
+// operations defines, and `kv`, whose methods take one key and no options, and whose list is read while it is iterated.
 //
-// That list is read in pieces, each of which begins after the last key of the previous one. So
-// nothing stays open in the worker, and no other list ends it. Changes ahead of its position are
-// seen, as in the worker.
+// `kv.list` reads pieces, each of which begins after the last key of the previous one. So nothing stays open in the worker,
+// and starting another list does not end this one. Changes ahead of its position are seen, as in the worker.
 
 import {
   checkArgumentCount,
@@ -22,10 +21,10 @@ import type { MethodName } from '../../shared/wire/operations.ts';
 import type { RemoteBulk } from './remote-bulk.ts';
 import { defineRemoteMethods, type MethodCalls } from './session.ts';
 
-/** Entries of one piece of a list. */
+/** The number of entries in one piece of a list. */
 export const LIST_ENTRIES = 256;
 
-// Replaces invalid text in a key that is read.
+// The decoder writes this character for invalid text in a key.
 const REPLACEMENT_CHARACTER = '\ufffd';
 
 type Entry = [string, ValueBytes];
@@ -41,7 +40,7 @@ export class RemoteKeyValue implements KeyValueOperations {
     this.#calls = calls;
   }
 
-  /** Vue makes a proxy of an object without a name of its own; on a proxy, private members do not exist. */
+  /** Prevents Vue from wrapping the object in a proxy, on which private members would not exist. */
   get [Symbol.toStringTag](): string {
     return 'RemoteStorage';
   }
@@ -85,7 +84,7 @@ export class RemoteKv implements Omit<RemoteKvStorage, 'putMany'> {
   }
 
   list<T = unknown>(options?: SyncListOptions): AsyncIterableIterator<[string, T]> {
-    // Options are read during the call; an error in them rejects the first step.
+    // The options are read now. An error in them rejects the first `next()`.
     let first: () => AsyncGenerator<Entry[]>;
     try {
       const range = convertListOptions('kv.list', options);
@@ -114,24 +113,24 @@ export class RemoteKv implements Omit<RemoteKvStorage, 'putMany'> {
         return;
       }
       if (last.includes(REPLACEMENT_CHARACTER)) {
-        // The stored key may differ, so the list cannot continue after it: read the rest at once.
+        // The stored key may differ from the decoded one, so the list cannot continue after it, and reads the rest at once.
         yield await this.#calls.call({ op: 'list', range: rest });
         return;
       }
       yield piece;
-      rest = { ...after(rest, last), limit: remaining };
+      rest = { ...rangeAfter(rest, last), limit: remaining };
     }
   }
 }
 
-// The rest of a range after this key.
-function after(range: KeyRange, key: string): KeyRange {
+/** Returns the part of a range after this key. */
+function rangeAfter(range: KeyRange, key: string): KeyRange {
   const encoder = new TextEncoder();
   if (range.reverse) return { ...range, end: encoder.encode(key) };
   return { ...range, start: encoder.encode(`${key}\0`) };
 }
 
-/** With the calls that only a handle has. */
+/** Adds the calls that only a handle has. */
 export class RemoteBulkKv extends RemoteKv implements RemoteKvStorage {
   readonly #bulk: RemoteBulk;
 

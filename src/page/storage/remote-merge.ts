@@ -1,7 +1,8 @@
-// A merge on a page: the worker lists the conflicts, the page decides them, and the worker merges with the decisions.
+// Implements `merge` on a page: the worker lists the conflicts, the page decides them, and the worker merges with the
+// decisions.
 //
-// Decisions hold for the state in which the conflicts were listed. If the object has changed meanwhile, the worker lists
-// them again, and they are decided again.
+// Decisions are valid for the state in which the conflicts were listed. If the object has changed meanwhile, the worker
+// lists the conflicts anew, and they are decided again.
 
 import { bothSignals, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import type { Decisions } from '../../shared/contract/arguments.ts';
@@ -17,12 +18,12 @@ import { decodeValue } from '../../shared/values/value.ts';
 import { decodedChange } from './remote-diff.ts';
 import type { SessionCalls } from './session.ts';
 
-/** How many conflicts an error lists. */
+/** The most conflicts that an error lists. */
 const LISTED_MAX = 100;
-/** How often conflicts are decided again, because the object has changed while they were. */
+/** How often conflicts are decided, at most, if the object changes each time meanwhile. */
 const ROUNDS_MAX = 10;
 
-/** Merges a branch, always in the state that it has at the first call. @throws as `mergeWith` */
+/** Merges a branch in the state that it has at the first attempt, even if the merge is repeated. @throws as `mergeWith` */
 export function mergeBranch(
   calls: SessionCalls,
   branch: string,
@@ -49,7 +50,7 @@ export async function mergeWith(
   for (let round = 0; ; round++) {
     const result = await merge(decisions);
     if (result.conflictCount === 0) return result.bookmark;
-    // The changes are refused together: no single one can be left out.
+    // A constraint refuses all changes together, so no single one can be decided.
     const isOfAll = result.conflicts.some(({ reason }) => reason === 'constraint');
     const isDecided = decisions?.at === result.bookmark || typeof onConflict !== 'function';
     const isListed = result.conflicts.length === result.conflictCount;
@@ -57,7 +58,7 @@ export async function mergeWith(
       throw conflictError('merge', result);
     const each: Decisions['each'][number][] = [];
     for (const conflict of result.conflicts) {
-      // A decision that never comes must not outlive the handle.
+      // The wait for a decision ends when the handle is closed.
       const decision = (async () => onConflict(conflictOf(conflict)))();
       each.push(checkDecision(await untilAborted(decision, ended)));
     }
@@ -65,7 +66,7 @@ export async function mergeWith(
   }
 }
 
-/** The error of changes that were not made. */
+/** Makes the error for changes that were not made because of conflicts. */
 export function conflictError(
   operation: string,
   { conflicts, conflictCount }: MergeResult,

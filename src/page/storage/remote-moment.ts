@@ -1,8 +1,8 @@
-// An earlier moment of an object, on a page: the reading part of its storage, over the session of its handle.
+// Implements `at` on a page: reads an earlier moment of an object, over the session of the object's handle.
 //
-// A moment is a view that one instance of the object holds in memory. When that is gone (a reset, a
-// restore, another tab's worker, room made for others), the next call opens it again by its bookmark. So
-// a handle goes on until it is closed, or until the history of its moment was given up.
+// The object's instance in the worker holds a view of the moment in memory. If the view is lost (after a reset, a restore,
+// a change of the leading worker, or to save memory), the next call opens it again by its bookmark. A handle of a moment
+// therefore works until it is closed, or until the history of its moment was deleted.
 
 import { setWithSignal, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
@@ -20,7 +20,7 @@ import type { Session, SessionCalls } from './session.ts';
 import { SignalledCalls } from './session-views.ts';
 import type { TransactionScope } from './transaction-scope.ts';
 
-/** Its methods that write, which only the types hide, reject with READ_ONLY. */
+/** The handle of a moment. It inherits methods that write, which its type hides; they reject with READ_ONLY. */
 export class RemoteMoment extends RemoteKeyValue implements StorageMoment {
   readonly bookmark: string;
   readonly sql: Pick<RemoteSqlStorage, 'exec' | 'databaseSize'>;
@@ -45,16 +45,16 @@ export class RemoteMoment extends RemoteKeyValue implements StorageMoment {
   }
 }
 
-/** A moment by its bookmark or by its time; the other is null. */
+/** Names a moment by its bookmark or by its time. The other member is null. */
 export interface NamedMoment {
   readonly bookmark: string | null;
   readonly timeMs: number | null;
 }
 
-/** The state that the handles of one moment share: with and without signals. */
+/** The state that a moment's handle shares with its views that have a signal. */
 interface Shared {
   readonly bookmark: string;
-  /** The view that the worker holds; null: to be opened. */
+  /** The view that the worker holds; null if it has to be opened. */
   view: { readonly generation: number; readonly id: Promise<number> } | null;
   isClosed: boolean;
 }
@@ -70,12 +70,12 @@ export class MomentSession implements SessionCalls {
     this.#shared = shared;
   }
 
-  /** It makes no commits. */
+  /** A moment has no label, because it makes no commits. */
   get label(): undefined {
     return undefined;
   }
 
-  /** Opens it. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, MEMORY_FULL */
+  /** Opens a moment. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, MEMORY_FULL */
   static async open(calls: SessionCalls, at: NamedMoment): Promise<MomentSession> {
     const { signal } = calls;
     signal?.throwIfAborted();
@@ -100,7 +100,7 @@ export class MomentSession implements SessionCalls {
     return this.#shared.bookmark;
   }
 
-  /** The same moment, whose calls end with the signal too. */
+  /** Returns a view of the moment whose calls the signal also cancels. */
   withSignal(signal: AbortSignal): MomentSession {
     return new MomentSession(new SignalledCalls(this.#calls, signal), this.#shared);
   }
@@ -112,7 +112,7 @@ export class MomentSession implements SessionCalls {
   ): Promise<Results[C['op']]> {
     const calls = this.#calls;
     const ownSignal = signal === undefined ? calls.signal : signal;
-    // They belong to a cursor, which the worker knows by its number.
+    // Calls of an open cursor need no moment, because the worker finds the cursor by its number.
     const isOfCursor = call.op === 'rows' || call.op === 'closeCursor';
     if (isOfCursor) return calls.call(call, null, ownSignal);
     for (const repeats = new Repeats(calls.session.now); ; ) {
@@ -130,7 +130,7 @@ export class MomentSession implements SessionCalls {
     const { view, isClosed } = this.#shared;
     this.#shared.isClosed = true;
     if (isClosed || view === null || view.generation !== this.session.generation) return;
-    // Fails only if the handle or its worker has ended, which closed it.
+    // This fails only if the handle or its worker has ended, which has closed the view.
     const id = await view.id.catch(() => null);
     if (id !== null) await this.#calls.call({ op: 'closeMoment', id }, null, null).catch(() => {});
   }
@@ -159,12 +159,12 @@ export class MomentSession implements SessionCalls {
   }
 }
 
-// Not cancelled half-way: the opened moment would not be known.
+// Opens a view. The call is not cancelled by a signal, because the number of the opened view would be lost.
 function openAt(calls: SessionCalls, at: NamedMoment): Promise<OpenedMoment> {
   return calls.call({ op: 'openMoment', ...at }, null, null);
 }
 
-/** True if the view is gone, and the session is not. */
+/** Returns true if the worker has lost the view, but the session still exists. */
 function isLost(error: unknown, calls: SessionCalls): boolean {
   if (calls.end !== undefined || !isStorageError(error)) return false;
   return ['MOMENT_CLOSED', 'OBJECT_RESET', 'CONNECTION_CLOSED'].includes(error.code);

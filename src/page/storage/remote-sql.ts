@@ -1,4 +1,4 @@
-// `sql` of a page: the statement is sent in the same turn, and its rows arrive in batches.
+// Implements `sql` of a page. A statement is sent in the same turn, and its rows arrive in batches.
 
 import { checkArgumentCount, convertString, eachOf } from '../../shared/contract/arguments.ts';
 import { convertBinding, ownBytes } from '../../shared/contract/bindings.ts';
@@ -13,7 +13,7 @@ import type { RemoteBulk } from './remote-bulk.ts';
 import { FIRST_ROWS, RemoteCursor } from './remote-cursor.ts';
 import type { SessionCalls } from './session.ts';
 
-/** Queries of an object, or of an earlier moment of it. */
+/** Implements the queries of an object, or of an earlier moment of it. */
 export class RemoteQueries {
   readonly #calls: SessionCalls;
   readonly #whenCollected: PageEnvironment['whenCollected'];
@@ -32,8 +32,8 @@ export class RemoteQueries {
     return this.#calls.call({ op: 'databaseSize' });
   }
 
-  // A wrong argument is the cursor's error. No async function: thousands of statements may wait for their
-  // answers, and each would keep a promise and its frame more.
+  // Runs the statement. A wrong argument becomes an error of the cursor. This is not an async function, because each of the
+  // thousands of statements that may be pending would need another promise and frame.
   #run(args: readonly unknown[]): Promise<RowBatch> {
     try {
       checkArgumentCount('exec', args.length, 1);

@@ -5,10 +5,8 @@ import type { FakeHost } from '../../../packages/testing/page/fake-host.ts';
 import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import type { RemoteSqlCursor, RemoteStorage } from '../../shared/contract/storage.ts';
-import { BATCH_CALLS_MAX } from '../../shared/wire/protocol.ts';
-import { LIST_ENTRIES } from './remote-kv.ts';
 
-/** The storage as a program without types sees it. */
+/** The storage for calls that its types forbid. */
 type Loose = Record<
   'get' | 'put' | 'delete' | 'list' | 'setAlarm' | 'getBookmarkForTime' | 'transaction',
   (...args: unknown[]) => Promise<unknown>
@@ -118,23 +116,20 @@ describe('calls', () => {
   test('[PAGE4] a thousand puts of one turn are few messages', async () => {
     const puts = Array.from({ length: 1000 }, (_, i) => storage.put(`key ${i}`, i));
     await Promise.all(puts);
-    expect(host.messages.map((calls) => calls.length)).toEqual([
-      BATCH_CALLS_MAX,
-      1000 - BATCH_CALLS_MAX,
-    ]);
+    expect(host.messages.map((calls) => calls.length)).toEqual([512, 488]);
   });
 
   test('[PAGE4] a full message leaves before the turn ends', async () => {
     await storage.get('a');
     const post = vi.spyOn(MessagePort.prototype, 'postMessage');
-    const puts = Array.from({ length: BATCH_CALLS_MAX }, (_, i) => storage.put(`key ${i}`, i));
+    const puts = Array.from({ length: 512 }, (_, i) => storage.put(`key ${i}`, i));
     const sentInTurn = post.mock.calls.length;
     puts.push(storage.put('last', 1));
     const sentLater = post.mock.calls.length;
     post.mockRestore();
     await Promise.all(puts);
     expect([sentInTurn, sentLater]).toEqual([1, 1]);
-    expect(host.operations.filter((op) => op === 'put')).toHaveLength(BATCH_CALLS_MAX + 1);
+    expect(host.operations.filter((op) => op === 'put')).toHaveLength(513);
   });
 
   test('[PAGE4] the bytes of one message are bounded', async () => {
@@ -255,7 +250,7 @@ describe('kv', () => {
   });
 
   test.for([false, true])('[PAGE9] list is read in pieces, reverse %s', async (reverse) => {
-    const count = LIST_ENTRIES * 2 + 10;
+    const count = 256 * 2 + 10;
     const keys = Array.from({ length: count }, (_, i) => `key ${String(i).padStart(4, '0')}`);
     await Promise.all(keys.map((key) => storage.kv.put(key, key)));
     const before = host.messages.length;
@@ -297,7 +292,7 @@ describe('kv', () => {
   );
 });
 
-/** Lets messages that were posted arrive. */
+/** Waits until posted messages have arrived. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }

@@ -1,5 +1,5 @@
-// An object's storage on a page: the asynchronous counterpart of `ctx.storage`. Methods that do
-// more than convert their arguments are written here; the others come from the table of operations.
+// Implements an object's storage on a page, the asynchronous counterpart of `ctx.storage`. Methods that do more than convert
+// their arguments are written here; the table of operations defines the others.
 
 import { setWithSignal } from '../../shared/calls/stubs/with-signal.ts';
 import {
@@ -128,11 +128,12 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
   async importDatabase(...args: unknown[]): Promise<string> {
     checkArgumentCount('importDatabase', args.length, 1);
-    // Here, since the worker may get it before the transaction has begun there, and would wait for that one's end.
+    // This is checked here, because the worker may get the import before the transaction has begun, and would then wait for
+    // the transaction to end.
     this.#mustBeOutside('importDatabase');
     const file = convertBinary('importDatabase', args[0]);
     const log = args[1] == null ? null : convertBinary('importDatabase', args[1]);
-    // Only a Blob is awaited; otherwise the call keeps its place among those of this turn.
+    // Only a Blob is awaited, so that otherwise the call keeps its order among the calls of this turn.
     const isBlob = file instanceof Promise || log instanceof Promise;
     if (!isBlob) return this.#calls.call({ op: 'importDatabase', database: file, wal: log });
     const end = this.#session.operate();
@@ -228,7 +229,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     return closed;
   }
 
-  /** The same handle, whose calls are made in another way. */
+  /** Makes a view of this handle with other calls. */
   #view(calls: SessionCalls): this {
     return new RemoteStorage(calls, this.#environment, this.#base ?? this) as this;
   }
@@ -238,7 +239,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     return { branch: this.#branchOf(operation, state), bookmark: null };
   }
 
-  /** The id of a branch of this object. @throws INVALID_ARGUMENT, TRANSACTION_NESTING */
+  /** Returns the id of a branch of this object. @throws INVALID_ARGUMENT, TRANSACTION_NESTING */
   #branchOf(operation: string, handle: unknown): string {
     const isHandle = handle instanceof RemoteStorage;
     const id = isHandle ? branchIdIn(this.#session.target, handle.#session.target) : null;
@@ -248,7 +249,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
         `${operation}: takes a branch of this object, as fork() and openBranch() give it.`,
       );
     }
-    handle.#mustBeOutside(operation); // it would wait for the end of that transaction
+    handle.#mustBeOutside(operation); // the call would wait for the end of that transaction
     return id;
   }
 
@@ -267,7 +268,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   }
 }
 
-/** The storage of a branch: any object's, with a way back to where it began. */
+/** The storage of a branch, which also tells when and where the branch was forked. */
 class RemoteBranch extends RemoteStorage implements StorageBranch {
   readonly forkedAt: string;
   readonly branchName: string | null;

@@ -1,12 +1,11 @@
-// `transaction` of a page: begins in the worker, runs the closure here, then commits or rolls back.
+// Implements `transaction` of a page: begins a transaction in the worker, runs the closure here, then commits or rolls back.
 //
-// Invariant: a handle has one transaction at a time. The worker learns how the closure ended before
-// the promise settles. A closure may not run longer than the worker lets a transaction hold an
-// object. A page that goes away rolls back: in the browser's back/forward cache, its closure stands still, and all
-// others would wait for it.
+// Invariant: a handle has one transaction at a time. The worker has committed or rolled back before the promise settles. A
+// closure may not run longer than a transaction may hold an object. A page that is hidden for good rolls back: in the
+// browser's back/forward cache its closure does not run, and all other tabs would wait for it.
 //
-// The closure starts as the transaction begins: its first calls travel with the beginning, and wait in the
-// worker until the transaction is open. So does the commit of a closure that has ended by then.
+// The closure starts at once: its first calls are sent together with the beginning, and wait in the worker until the
+// transaction is open. So does the commit, if the closure has ended by then.
 
 import { bothSignals, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { checkCallback } from '../../shared/contract/arguments.ts';
@@ -22,7 +21,7 @@ type TransactionEnvironment = Pick<PageEnvironment, 'after' | 'onPageHide'>;
 
 type Closure<T> = (txn: Transaction) => T | PromiseLike<T>;
 
-/** The transactions of one handle, one after the other. */
+/** Runs the transactions of one handle, one after the other. */
 export class RemoteTransactions {
   readonly #session: Session;
   readonly #environment: TransactionEnvironment;
@@ -35,7 +34,7 @@ export class RemoteTransactions {
     this.#environment = environment;
   }
 
-  /** `signal` rolls it back, unless its commit is under way. */
+  /** Runs a transaction. `signal` rolls it back, unless its commit was already sent. */
   async run<T>(closure: unknown, signal?: AbortSignal, label?: string): Promise<T> {
     checkCallback('transaction', closure);
     signal?.throwIfAborted();
@@ -48,13 +47,13 @@ export class RemoteTransactions {
     }
     const run = closure as unknown as Closure<T>;
     const started = this.#last.then(() => {
-      signal?.throwIfAborted(); // while it waited
+      signal?.throwIfAborted(); // the signal may have aborted while this call waited for its turn
       return this.#session.begin(signal, label);
     });
     const result = started.then((scope) => this.#one(scope, run, signal));
     this.#last = result.catch(() => {}); // the caller receives the error
     if (signal === undefined) return result;
-    // It may wait for others to end theirs. The worker refuses it, or it is undone.
+    // Opening may wait for transactions of other sessions. It rejects if the worker refuses, or if it is undone first.
     const begun = started.then((scope) => scope.begun);
     await untilAborted(begun, signal);
     return result;
@@ -67,15 +66,15 @@ export class RemoteTransactions {
   ): Promise<T> {
     const transaction = new RemoteTransaction(this.#session, scope);
     const running = this.#start(() => closure(transaction));
-    // Not before the closure ends, even after a timeout: until then, its writes must not become
-    // single ones.
+    // The handle leaves the transaction only when the closure ends, even after a timeout: until then, its writes must not be
+    // performed outside of the transaction.
     const leave = () => this.#session.leave(scope);
     running.then(leave, leave);
     let result: T;
     try {
       result = await this.#inTime(running, transaction, scope, signal);
       if (signal !== undefined) {
-        // Not before it is open: a transaction cancelled while it waits is not committed.
+        // The commit waits until the transaction is open, so that one which is cancelled while it waits is not committed.
         await scope.begun;
         signal.throwIfAborted();
       }
@@ -84,7 +83,7 @@ export class RemoteTransactions {
       throw error;
     }
     const committed = transaction.commit();
-    committed.catch(() => {}); // thrown below, unless it never began, which is why then
+    committed.catch(() => {}); // the error is thrown below, unless the transaction never began, whose error is thrown instead
     await scope.begun;
     await committed;
     return result;
@@ -93,7 +92,7 @@ export class RemoteTransactions {
   async #start<T>(closure: () => T | PromiseLike<T>): Promise<T> {
     this.#isInClosure = true;
     try {
-      return closure() as T; // a promise is followed by the async function
+      return closure() as T; // the async function awaits a returned promise
     } finally {
       this.#isInClosure = false;
     }
@@ -117,10 +116,10 @@ export class RemoteTransactions {
         if (scope.ended !== null) return;
         const fact = 'its page went away before the closure ended, and it was rolled back.';
         void transaction.undo(storageError('TRANSACTION_ENDED', `transaction: ${fact}`));
-        // In a task of the page that is back: the handle's next transaction must not begin before.
+        // This waits for a task of the restored page, so that the handle's next transaction begins only then.
         after(0, () => undo(scope.ended!));
       });
-      // The time that it waits for others does not count.
+      // The timeout starts only now: waiting for other transactions does not count.
       scope.begun.then(() => {
         if (hasEnded) return;
         cancel = after(CRITICAL_SECTION_MS_MAX, () => {
@@ -141,7 +140,7 @@ export class RemoteTransactions {
   }
 }
 
-/** The `txn` that a closure receives. */
+/** Implements the `txn` that a closure receives. */
 class RemoteTransaction extends RemoteKeyValue implements Transaction {
   readonly #session: Session;
   readonly #scope: TransactionScope;
@@ -157,15 +156,15 @@ class RemoteTransaction extends RemoteKeyValue implements Transaction {
   rollback(): void {
     if (this.#state === 'committed') throw transactionEnded('committed');
     void this.undo(transactionEnded('rolled back'));
-    // As in the worker, the closure's changes on the storage itself from here on are kept.
+    // As in the worker, later changes of the closure through the handle itself are not rolled back.
     this.#session.leave(this.#scope);
   }
 
-  /** Rolls it back; its operations fail from now on, for this reason. Idempotent. */
+  /** Rolls the transaction back. Its operations reject with this reason from now on. Idempotent. */
   undo(reason: Error): Promise<unknown> {
     if (this.#state === 'open') {
       this.#state = 'undone';
-      // If this fails, the worker has ended the transaction already, and has undone it.
+      // If this fails, the worker has already ended the transaction and rolled it back.
       this.#undoing = this.#tell('rollback').catch(() => {});
       this.#scope.end(reason);
     }
@@ -184,7 +183,7 @@ class RemoteTransaction extends RemoteKeyValue implements Transaction {
     await committing;
   }
 
-  // Keeps its place after earlier calls; rejects at once if the transaction's worker is lost.
+  /** Sends the end of the transaction, after earlier calls. Rejects at once if the transaction's worker is lost. */
   #tell(op: 'commit' | 'rollback'): Promise<unknown> {
     const { ended, number } = this.#scope;
     if (ended !== null) return Promise.reject(ended);

@@ -1,4 +1,5 @@
-// Work that is lost with one worker after the other: each tab that leads is asked, answers nothing, and is closed.
+// Tests reads that are lost with one worker after the other: each leading tab gets the request, does not answer, and is
+// closed.
 
 import { afterEach, expect, test, vi } from 'vitest';
 import { FakeHost } from '../../../packages/testing/page/fake-host.ts';
@@ -14,7 +15,10 @@ afterEach(() => tabs.close());
 
 const NEVER = new Promise<never>(() => {});
 
-/** Workers that all answer, or are all silent, but for openings if `isOpen`; `asked` counts what the silent ones were asked. */
+/**
+ * Makes workers that answer while `isSilent` is false, and answer only openings while `isOpen` is true. `asked` counts the
+ * requests that got no answer.
+ */
 function create() {
   const host = new FakeHost(new Map());
   const state = { isSilent: false, asked: 0, isOpen: false };
@@ -45,7 +49,7 @@ function create() {
   return { state, host };
 }
 
-/** So many tabs, each of which leads once those before it are closed, and one more behind them. */
+/** Opens tabs, each of which leads once those before it are closed, and one more tab behind them. */
 async function openLine(count: number) {
   const leaders: FakeTab[] = [];
   for (let i = 0; i < count; i++) {

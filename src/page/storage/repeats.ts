@@ -1,11 +1,12 @@
-// Whether work without effect is done once more, because its worker or its object was lost on the way.
+// Decides whether a read is repeated after its worker or object was lost.
 //
-// Invariant: it is done until it succeeds, for REPEAT_MS from the first loss on. Tabs may close one after the other. The
-// object's own code would end its work again, so this is done three times.
+// Invariant: a read is repeated until it succeeds, for REPEAT_MS after the first loss, because tabs may be closed one after
+// the other. If the object's own code has caused the reset, the read is made three times only, because it may cause the
+// next one.
 
 import { isStorageError } from '../../shared/contract/errors.ts';
 
-/** As long as a search for a leader. */
+/** The time after the first loss in which reads are repeated. It is as long as a search for a leader. */
 export const REPEAT_MS = 30_000;
 
 const ENDED_MAX = 3;
@@ -19,7 +20,7 @@ export class Repeats {
     this.#now = now;
   }
 
-  /** The work was lost by this error. True: it has been for too long. */
+  /** Counts a loss with this error. Returns true if the read must not be repeated again. */
   areOver(error: unknown): boolean {
     this.#count += 1;
     this.#sinceMs ??= this.#now();
@@ -28,7 +29,7 @@ export class Repeats {
   }
 }
 
-/** Whether work is done no more, if it was lost first at this time. */
+/** Returns true if a read that was first lost at `sinceMs` must not be repeated any more. */
 export function isTooLong(sinceMs: number, nowMs: number): boolean {
   return nowMs - sinceMs >= REPEAT_MS;
 }

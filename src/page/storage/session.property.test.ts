@@ -30,7 +30,7 @@ const STEPS = [
 
 type Step = (typeof STEPS)[number];
 
-/** The codes with which a handle may reject, whatever happens to its worker, its object or itself. */
+/** The error codes that a handle may reject with, whatever happens to its worker, its object or itself. */
 const CODES = new Set([
   'CONNECTION_CLOSED',
   'CURSOR_CLOSED',
@@ -51,7 +51,7 @@ interface Write {
   outcome: 'pending' | 'resolved' | 'rejected';
 }
 
-/** One tab whose handle does the steps, and another that leads first. */
+/** Performs steps on the handle of one tab, while another tab leads at first. */
 class Story {
   readonly tabs = new FakeTabs(runCandidate);
   readonly leader: FakeTab = this.tabs.tab();
@@ -60,7 +60,7 @@ class Story {
   readonly faults: string[] = [];
   #storage!: RemoteStorage;
   #hasLeader = true;
-  /** Tabs of newer deployments, and whether the last one is open. */
+  /** The tabs of newer deployments. `#hasNewer` is true while the last one is open. */
   readonly #newer: FakeTab[] = [];
   #hasNewer = false;
   #transactions = 0;
@@ -129,7 +129,7 @@ class Story {
     }
   }
 
-  /** Every handle is closed and all is settled; then the worker holds nothing for this tab. */
+  /** Closes every handle, waits until all calls have settled, and checks that the worker holds nothing for this tab. */
   async end(): Promise<void> {
     this.#release();
     await this.tab.settle();
@@ -163,7 +163,7 @@ class Story {
     return [this.leader, this.tab, ...this.#newer].flatMap(({ workers }) => workers);
   }
 
-  // While one worker after the other dies it fails in time; the closed handle stays then.
+  // Opens a new handle. If one worker after the other dies, this fails when time has passed, and the closed handle stays.
   async #open(): Promise<void> {
     const opening = this.tab.open('object');
     this.#expect(opening);
@@ -207,7 +207,7 @@ class Story {
     this.#expect(result);
   }
 
-  /** It settles by a result, or by an error that is documented. */
+  /** Records a fault if the promise rejects with an undocumented error. */
   #expect(promise: Promise<unknown>): void {
     promise.catch((error) => {
       if (error === MINE || (isStorageError(error) && CODES.has(error.code))) return;

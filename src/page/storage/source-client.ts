@@ -1,10 +1,9 @@
-// Classes whose code the page gives as text: their workers, one version after the other.
+// Implements `connectSource`, which runs classes whose code the page gives as text, and replaces the code later.
 //
-// A version is loaded in a worker of its own before the version that runs hears of it. Only a version that has
-// loaded is started, as a newer deployment: it takes over in order, and a mistake in its code leaves the other
-// running.
+// Each version is loaded in a new worker, while the old version still runs. Only after it has loaded does it take over, as a
+// newer deployment does. If its code has a mistake, the old version keeps running.
 //
-// Invariant: a worker whose source does not load within the time it has is ended.
+// Invariant: a worker whose source does not load in time is terminated.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import {
@@ -25,19 +24,19 @@ import type { LeaderFinders } from '../leader/leader-finders.ts';
 import type { WorkerChoice } from '../leader/worker-choice.ts';
 import { connectClasses, type RemoteObjects } from './connect.ts';
 
-/** How long source may take to load. */
+/** The longest time that source code may take to load, by default. */
 export const SOURCE_LOAD_MS = 10_000;
 
 const OPERATION = 'connectSource';
 
-/** Options of `connectSource` that are not those of `connect`. */
+/** The options of `connectSource` that `connect` does not have. */
 export interface SourceClientOptions extends SourceOptions {
   readonly main?: string;
   readonly loadMs?: number;
   readonly onConsole?: (entry: ConsoleEntry) => void;
 }
 
-/** The page's functions for the client. */
+/** The functions of the page that the client needs. */
 export interface SourceEnvironment extends Pick<PageEnvironment, 'now' | 'after'> {
   /** Starts a worker that waits for source. */
   spawn(): WorkerLike;
@@ -46,7 +45,7 @@ export interface SourceEnvironment extends Pick<PageEnvironment, 'now' | 'after'
 
 /** A connection to classes from source. */
 export interface SourceObjects<Classes extends object> extends RemoteObjects<Classes> {
-  /** The classes of the version that was given last, by name. */
+  /** The class names of the current version. */
   readonly classes: readonly string[];
   /**
    * Runs another version of the code in place of this one. The new one is loaded first; then the old one ends its
@@ -54,7 +53,7 @@ export interface SourceObjects<Classes extends object> extends RemoteObjects<Cla
    * sockets are closed, stubs and live values stay valid. `env` has the new version's classes. Calls of it are made
    * one after the other.
    *
-   * @throws StorageError INVALID_ARGUMENT, SOURCE_INVALID, SOURCE_TIMEOUT, WORKER_FAILED; the version before runs on
+   * @throws StorageError INVALID_ARGUMENT, SOURCE_INVALID, SOURCE_TIMEOUT, WORKER_FAILED; the old version keeps running
    */
   replace(files: CheckedSource['files']): Promise<void>;
   /**
@@ -86,7 +85,7 @@ export class SourceClient {
     this.#options = options;
   }
 
-  /** `choice`: of the directory, for a worker that `start` starts. */
+  /** `choice` opens the directory with the worker that `start` starts. */
   async connect<Classes extends object>(
     files: unknown,
     choose: (start: () => WorkerLike) => WorkerChoice,
@@ -94,7 +93,7 @@ export class SourceClient {
     let version = await this.#load(files);
     const restartable = (first: Version) => {
       let worker: WorkerLike | null = first.worker;
-      // Bound, so that no other version passes for this one: functions of equal text do.
+      // The function is bound, because unbound functions with equal texts would count as the same worker.
       return function start(this: SourceClient) {
         const given = worker ?? this.#start(first.message);
         worker = null;

@@ -1,5 +1,5 @@
-// Functions that pages pass to objects, while pages come and go, objects rest, end by other means, and leaders
-// die: a subscriber hears every event, or its page was told that the subscription has ended.
+// Tests functions that pages pass to objects, while pages open and close, objects are evicted, and leaders die. A
+// subscriber gets every event, or its page is told that the subscription has ended.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -71,11 +71,11 @@ interface Subscriber {
   readonly room: number;
   readonly heard: number[];
   readonly watches: boolean;
-  /** It has heard its end, or did not ask to. */
+  /** True if the subscriber was told of its end, or did not ask to be told. */
   isOver: boolean;
 }
 
-/** The world in which the steps are played. */
+/** Performs the steps on tabs and objects. */
 class Play {
   readonly #host: TestHost;
   readonly #tabs: FakeTabs;
@@ -145,7 +145,7 @@ class Play {
     this.#subscribers.push(subscriber);
   }
 
-  /** Everyone who was not told hears it. */
+  /** Sends an event, which every subscriber gets that was not told of its end. */
   async #say(tab: FakeTab, room: number): Promise<void> {
     const event = ++this.#events;
     const before = this.#subscribers.filter((other) => other.room === room && !other.isOver);
@@ -154,7 +154,7 @@ class Play {
     for (const { heard } of before) expect(heard.filter((one) => one === event)).toEqual([event]);
   }
 
-  /** The tab closes, and another is opened; its subscribers are gone with it. */
+  /** Closes the tab, with its subscribers, and opens another one. */
   async #replace(index: number): Promise<void> {
     if (index < 0) return; // nobody leads yet
     const gone = this.#pages[index]!;

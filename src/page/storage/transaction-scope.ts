@@ -1,4 +1,4 @@
-// A transaction of a page as its session sees it: open, or ended for a reason.
+// Tracks one transaction of a page: it is open, or it has ended with a reason.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import type { Call } from '../../shared/wire/operations.ts';
@@ -9,11 +9,11 @@ import type { Call } from '../../shared/wire/operations.ts';
  * as single writes that cannot be undone.
  */
 export class TransactionScope {
-  /** Among the transactions of its session. */
+  /** The number of the transaction, which is unique in its session. */
   readonly number: number;
-  /** Resolves when the worker has opened it; its calls, which may be sent before, wait for that there. */
+  /** Resolves when the worker has opened the transaction. Calls that are sent earlier wait for this in the worker. */
   readonly begun: Promise<void>;
-  /** Cancels the transaction, and with it the calls that join it. */
+  /** The signal that cancels the transaction, and with it the calls that join it. */
   readonly signal: AbortSignal | undefined;
   readonly #ending = new AbortController();
 
@@ -24,23 +24,23 @@ export class TransactionScope {
     this.signal = signal;
   }
 
-  /** Why its operations fail, or null while it is open. */
+  /** The reason why operations of the transaction fail; null while it is open. */
   get ended(): Error | null {
     return this.#ending.signal.reason ?? null;
   }
 
-  /** Aborted when it ends, with the reason. */
+  /** Aborts with the reason when the transaction ends. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }
 
-  /** Ends it; only the first reason counts. */
+  /** Ends the transaction. Only the first reason counts. */
   end(reason: Error): void {
     this.#ending.abort(reason);
   }
 }
 
-/** The reason of a transaction that the program ended. */
+/** Makes the error for calls of a transaction that the program has ended. */
 export function transactionEnded(how: 'committed' | 'rolled back'): Error {
   return storageError(
     'TRANSACTION_ENDED',
@@ -48,7 +48,7 @@ export function transactionEnded(how: 'committed' | 'rolled back'): Error {
   );
 }
 
-/** Whether the call is one of the transaction, or its beginning. */
+/** Returns true if the call begins the transaction or belongs to it. */
 export function belongsTo({ number }: TransactionScope, call: Call): boolean {
   return call.op === 'begin' ? call.number === number : call.txn === number;
 }

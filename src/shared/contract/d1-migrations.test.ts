@@ -1,4 +1,4 @@
-// The statements of migration files. Wrangler 4.164 gives the expected values for the same files.
+// Tests how migration files are split and sorted. Wrangler 4.164 gives the expected values for the same files.
 
 import { describe, expect, test } from 'vitest';
 import { compareMigrations, statementsIn } from './d1-migrations.ts';

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { addressKey, DurableObjectId, idOfStorage, ObjectIdFactory } from './object-id.ts';
 
-// The construction as node:crypto makes it, apart from the library that the product uses.
+// Computes the expected id with node:crypto, independently of the library that the product uses.
 function expected(uniqueKey: string, base: Buffer): string {
   const key = createHash('sha256').update(uniqueKey).digest();
   const code = createHmac('sha256', key).update(base).digest().subarray(0, 16);

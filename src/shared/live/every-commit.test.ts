@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { StorageHandle } from '../contract/storage.ts';
 import { followCommits, readAfterCommits } from './every-commit.ts';
 
-/** A storage whose commits the test makes. */
+/** Makes a storage whose commits and failures the test triggers. */
 function fakeStorage() {
   let listener: ((rows: object[]) => void) | undefined;
   let onError: ((error: unknown) => void) | undefined;
@@ -23,7 +23,7 @@ function fakeStorage() {
   };
 }
 
-/** A task that the test ends. */
+/** Makes a task whose runs the test ends one by one. */
 function heldTask() {
   const ends: ((error?: unknown) => void)[] = [];
   const run = () =>

@@ -36,6 +36,19 @@ test('[LIVE15] live values of one handle have the same identity exactly when the
   );
 });
 
+test('[LIVE1] the bindings of a live query are copied at the call, shared memory too, without what is around them', () => {
+  const memories = [new ArrayBuffer(1000), new SharedArrayBuffer(1000)];
+  for (const memory of memories) {
+    const view = new Uint8Array(memory, 1, 2);
+    view.set([1, 2]);
+    const { read } = liveQuery(['SELECT ?', view]);
+    view.fill(9);
+    const [bound] = (read as { bindings: Uint8Array[] }).bindings;
+    expect([...bound!]).toEqual([1, 2]);
+    expect(bound!.buffer.byteLength).toBe(2);
+  }
+});
+
 test('[LIVE15] live values of two handles differ, and the owner gives nothing away', () => {
   const { signal } = new AbortController();
   const ownerOf = (client: LiveClient, by?: AbortSignal) =>

@@ -7,7 +7,7 @@ import {
   convertListOptions,
   convertString,
 } from '../contract/arguments.ts';
-import { convertBinding } from '../contract/bindings.ts';
+import { convertBinding, ownBytes } from '../contract/bindings.ts';
 import { storageError } from '../contract/errors.ts';
 import { compareKeys } from '../contract/key-order.ts';
 import type { StorageRead } from '../contract/live.ts';
@@ -55,7 +55,7 @@ export function liveQuery(args: readonly unknown[]): LiveReading {
   checkArgumentCount('live', args.length, 1);
   const query = convertString('live', args[0]);
   // The bindings are copied, because the read is repeated and the program may change them.
-  const bindings = args.slice(1).map((value) => structuredClone(convertBinding(value)));
+  const bindings = args.slice(1).map((value) => ownBytes(convertBinding(value)));
   return { read: { op: 'query', query, bindings }, form: 'rows', value: rowObjects };
 }
 

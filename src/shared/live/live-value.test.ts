@@ -3,7 +3,7 @@ import { deserialize } from '../values/decode.ts';
 import { serialize } from '../values/encode.ts';
 import { type LiveSink, LiveValue } from './live-value.ts';
 
-/** A live value whose source is the test. */
+/** Makes a live value whose source is controlled by the test. */
 function create() {
   const source = { sink: undefined as LiveSink | undefined, starts: 0, stops: 0 };
   const live = new LiveValue<unknown>((sink) => {
@@ -85,7 +85,11 @@ describe('a live value', () => {
     stop();
     sink!.result(serialize(1));
     sink!.failed(new Error('late'));
+    sink!.kept!(serialize(2));
+    sink!.ended(new Error('late'));
     expect(live.getState().status).toBe('pending');
+    live.subscribe(() => {});
+    expect(source.starts).toBe(2);
   });
 
   test('[LIVE4] a failure keeps the value; the next result ends it', () => {

@@ -8,7 +8,7 @@ const START = { target: 'a', read: { op: 'get', keys: ['k'] } } as const;
 const LOST = storageError('CONNECTION_CLOSED', 'lost');
 const RESET: LiveOutcome = { error: toWire(storageError('OBJECT_RESET', 'reset')), isEnded: true };
 
-/** A worker whose answers the test gives, one after the other; `'lost'` fails the connection. */
+/** Makes a source whose worker gives these answers, one after the other. `'lost'` fails the connection. */
 function create(
   answers: (LiveOutcome | 'lost' | 'refused')[],
   refusal: StorageErrorCode = 'CORRUPT',
@@ -17,7 +17,7 @@ function create(
   const pauses: number[] = [];
   let end: Error | undefined;
   let endNow = () => {};
-  /** Answers the question that has no answer yet. */
+  /** Answers the pending request for the next result. */
   let answerLate: (answer: LiveOutcome | Promise<never>) => void = () => {};
   const peer: LivePeer = {
     async openLive() {

@@ -1,14 +1,14 @@
-// The buffer: whatever it holds already, the next thing is written behind it as in an empty one.
+// Tests the buffer: a value is written with the same bytes, whatever the buffer already contains.
 
 import { expect, test } from 'vitest';
 import { ByteWriter } from './byte-writer.ts';
 import { deserialize } from './decode.ts';
 import { serialize } from './encode.ts';
 
-/** A text of so many letters, one after the other. */
+/** Makes a text of this length by repeating the letters. */
 const cycled = (letters: string, length: number) =>
   letters.repeat(Math.ceil(length / letters.length)).slice(0, length);
-/** Bytes of which no neighbours are equal. */
+/** Makes bytes of which neighbours differ, so that a shift is noticed. */
 const numbered = (length: number) => Uint8Array.from({ length }, (_, i) => i % 251);
 
 const WRITES: Readonly<Record<string, (writer: ByteWriter) => void>> = {

@@ -1,4 +1,4 @@
-// Bytes of every version, at every address, and bytes that are not a value.
+// Tests reading: bytes of every version, at every address, and bytes that are not a value.
 
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
@@ -11,7 +11,7 @@ import { NESTING_DEPTH_MAX, UNICODE_SOURCE_LENGTH_MAX } from './wire.ts';
 const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 const read = (hex: string) => deserialize(bytesOf(hex));
 
-/** The error of reading these bytes, or undefined if they are a value. */
+/** Returns the error of reading these bytes; undefined if they are a value. */
 function errorOf(bytes: Uint8Array): Error | undefined {
   try {
     deserialize(bytes);
@@ -148,7 +148,7 @@ describe('[VAL6] the bytes', () => {
 });
 
 describe('[VAL7] CORRUPT is thrown for', () => {
-  /** The fault, the bytes, and the error's text; otherwise the engine's text, as the cause. */
+  /** The fault, the bytes, and the expected message. Without a message, the error of the engine is the cause. */
   const wrong: readonly (readonly [name: string, hex: string, fact?: string])[] = [
     ['no bytes', '', 'it ends too early'],
     ['a header alone', 'ff0f', 'it ends too early'],
@@ -332,7 +332,7 @@ describe('[VAL8] values that are expensive to construct', () => {
   const V = 256;
   const emoji = (count: number) => '[\\p{RGI_Emoji}]'.repeat(count);
 
-  /** How many are made meanwhile. */
+  /** Counts the regular expressions that are constructed during the run. */
   function countRegExps(run: () => void): number {
     let count = 0;
     vi.stubGlobal(
@@ -401,7 +401,7 @@ test('[VAL7] bytes changed anywhere are a value or CORRUPT, in bounded time', {
     ),
   });
   let slowestMs = 0;
-  /** Of the processor: a busy machine takes longer, and uses no more. */
+  /** Returns the processor time, which a busy machine does not increase. */
   const usedMs = () => process.cpuUsage().user / 1000;
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 6 }), (changes) => {

@@ -1,4 +1,4 @@
-// Values that can be stored, their stored form, and refused values.
+// Tests which values can be stored, in which form, and which are refused.
 
 import { openAsBlob } from 'node:fs';
 import { fileURLToPath } from 'node:url';

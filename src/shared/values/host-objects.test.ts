@@ -1,4 +1,4 @@
-// Errors and platform objects: the kept members, the refused objects, and the classes.
+// Tests which members and classes of errors and platform objects are stored, and which objects are refused.
 
 import { describe, expect, test } from 'vitest';
 import { deserialize } from './decode.ts';

@@ -1,5 +1,4 @@
-// Which keys are numbers, which elements are holes, and the kind of an object that pretends to be
-// another.
+// Tests which keys are written as numbers, which elements as holes, and the kinds of objects that imitate others.
 
 import { serialize as v8Serialize } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -101,7 +100,7 @@ describe('[VAL1] siblings count for nothing in the depth of nesting', () => {
   });
 });
 
-/** Built-ins with internal slots, each with a property of its own. */
+/** Makers of built-ins that have internal slots. */
 const BUILT_INS: readonly (readonly [string, () => object])[] = [
   ['a date', () => new Date(5)],
   ['a regular expression', () => /x/g],

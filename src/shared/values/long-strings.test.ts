@@ -1,5 +1,4 @@
-// Long strings, as Node reads and writes them by its Buffer, and as browsers do without one: the same bytes and the
-// same text.
+// Tests that long strings have the same bytes and text in Node, where Buffer converts them, and in browsers without it.
 
 import { expect, test, vi } from 'vitest';
 

@@ -1,17 +1,17 @@
-// Objects of the platform in Node: as in browsers and on workerd, only the few are stored that structured clone stores.
+// Tests objects of the platform in Node. As in browsers and workerd, only those that structured clone accepts are stored.
 
 import { describe, expect, test } from 'vitest';
 import { deserialize } from './decode.ts';
 import { serialize } from './encode.ts';
 
-/** Of the platform's classes, those whose objects are stored. */
+/** The platform classes whose objects can be stored. */
 const STORED = new Set(['Headers', 'Request', 'Response', 'Blob', 'DOMException']);
 
 const pool = Buffer.from('x').buffer;
 const channel = new MessageChannel();
 channel.port1.close();
 
-/** Objects as programs meet them. */
+/** Makers of platform objects that programs commonly have. */
 const MET: Record<string, () => unknown> = {
   URL: () => new URL('http://x/'),
   URLSearchParams: () => new URLSearchParams('a=1'),
@@ -56,7 +56,7 @@ function outcomeOf(value: unknown): string {
   }
 }
 
-/** The classes among the globals that are the platform's: enumeration does not list them. */
+/** Lists the platform's classes among the globals, which are not enumerable. */
 function platformClasses(): [name: string, prototype: object][] {
   const found: [string, object][] = [];
   for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(globalThis))) {

@@ -1,4 +1,4 @@
-// Messages: values passed by reference, cloned values, and values that only messages refuse.
+// Tests messages: values passed by reference, cloned values, and values that are refused only in messages.
 
 import { describe, expect, test } from 'vitest';
 import { deserialize, deserializeWith } from './decode.ts';
@@ -16,7 +16,7 @@ class Point {
 
 const fn = () => 1;
 
-/** The values that a message passes by reference: targets and functions. */
+/** Describes the things that these messages pass by reference: targets, one function, and requests. */
 function describeThing(thing: object): Readonly<Record<string, unknown>> | undefined {
   if (thing instanceof Target) return { kind: 'target', number: thing.number };
   if (thing === fn) return { kind: 'function' };
@@ -24,7 +24,7 @@ function describeThing(thing: object): Readonly<Record<string, unknown>> | undef
   return undefined;
 }
 
-/** The value on the other side, where a description stands for each reference. */
+/** Sends the value. On the other side, each reference becomes its description. */
 function send(value: unknown): unknown {
   return deserializeWith(serializeWith(value, describeThing), (description) => ({
     made: description,

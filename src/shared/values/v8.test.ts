@@ -1,5 +1,5 @@
-// The same bytes as V8's own serializer, where V8 leaves no choice; and random values, written by
-// the one and read by the other.
+// Compares with V8's own serializer: the bytes, where V8 leaves no choice, and random values that one writes and the other
+// reads.
 
 import { isDeepStrictEqual } from 'node:util';
 import { Deserializer, Serializer } from 'node:v8';
@@ -62,8 +62,8 @@ describe('[VAL4] V8 writes the same bytes for', () => {
     ],
   };
   for (const [name, value] of Object.entries(values)) {
-    // At once: V8 writes an array whose elements are of a holey kind as a sparse one, and an engine may change the kind of
-    // an array that optimized code has read.
+    // V8 serializes now, before the tests run: it may later change the internal kind of an array to a holey one, which it
+    // writes as a sparse array.
     const native = hexOf(nativeSerialize(value));
     test(name, () => {
       expect(hexOf(serialize(value))).toBe(native);
@@ -114,7 +114,7 @@ const { tree } = fc.letrec((tie) => ({
   ),
 }));
 
-/** A random value, and pairs of its containers to be linked, so that objects are shared and circular. */
+/** Makes random values in which some containers refer to others, so that objects are shared and circular. */
 const graph = fc
   .tuple(tree, fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 4 }))
   .map(([value, links]) => {

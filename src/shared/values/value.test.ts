@@ -39,10 +39,14 @@ describe('a value of the largest size', () => {
   });
 
   test('[KV4] anything else counts as it is serialized', () => {
-    const text = 'x'.repeat(VALUE_BYTES_MAX - 20);
-    expect(encodeValue('put', 'key', { text }).byteLength).toBeLessThanOrEqual(VALUE_BYTES_MAX);
-    expect(() => encodeValue('put', 'key', { text: `${text}12345678901234567890` })).toThrowError(
-      RangeError,
+    const around = serialize({ text: 'x'.repeat(100_000) }).length - 100_000;
+    const text = 'x'.repeat(131_072 - around);
+    expect(encodeValue('put', 'key', { text })).toHaveLength(131_072);
+    expect(() => encodeValue('put', 'key', { text: `${text}x` })).toThrowError(
+      expect.objectContaining({
+        code: 'VALUE_TOO_LARGE',
+        message: expect.stringContaining('131073 bytes'),
+      }),
     );
   });
 });

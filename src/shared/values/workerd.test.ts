@@ -1,4 +1,4 @@
-// Values stored by workerd 1.20260730.1 (compatibility date 2026-07-30), as found in `_cf_KV`.
+// Compares with values that workerd 1.20260730.1 (compatibility date 2026-07-30) has stored in `_cf_KV`.
 //
 // Each row was recorded by evaluating its `value` in a Durable Object and storing it with
 // `storage.put`; stacks of errors were set to "ST" first.
@@ -424,7 +424,7 @@ describe('[VAL4] an error stored by workerd', () => {
   });
 });
 
-/** The value as storing leaves it: instances and objects without prototype become plain objects. */
+/** Converts a value as storing does: instances and objects without prototype become plain objects. */
 function plain(value: unknown): unknown {
   const isInstance =
     typeof value === 'object' &&

@@ -8,7 +8,7 @@ import {
   type WireChannel,
 } from './channel-endpoint.ts';
 
-/** A channel whose messages the test sees, and delivers. */
+/** A channel that records posted messages, and delivers messages of the test. */
 class SeenChannel extends EventTarget implements WireChannel {
   readonly sent: unknown[] = [];
   isClosed = false;
@@ -23,7 +23,7 @@ class SeenChannel extends EventTarget implements WireChannel {
   }
 }
 
-/** When the posted messages have left. */
+/** Resolves when the posted messages have been sent. */
 const sent = () => new Promise((resolve) => setTimeout(resolve));
 
 function opened(pace?: Pace) {

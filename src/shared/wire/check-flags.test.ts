@@ -1,5 +1,4 @@
-// The flags of calls, as any tab could send them: nothing but a blob URL reaches the code that looks at
-// them.
+// Tests the checks of flags, which any tab could send: only a blob URL reaches the code that loads flags.
 
 import { expect, test } from 'vitest';
 import { checkCall, checkLiveStart, checkObjectRequest, WORKER_FUNCTIONS } from './protocol.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { storageError } from '../contract/errors.ts';
 import { fromWire, toWire } from './errors-on-wire.ts';
 
-// As through a port.
+// Sends the value as through a port.
 const across = (thrown: unknown) => fromWire(structuredClone(toWire(thrown)));
 
 describe('an error across the thread', () => {

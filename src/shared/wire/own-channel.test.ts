@@ -3,7 +3,7 @@ import { turns } from '../../../packages/testing/page/turns.ts';
 import { type ChannelHost, OwnChannel } from './channel-endpoint.ts';
 
 let ports: MessageChannel;
-/** A worker as its page has it, and its scope. */
+/** The Worker object of a page, and the worker's global scope. */
 let page: ChannelHost;
 let scope: ChannelHost;
 

@@ -4,7 +4,7 @@ import * as bulk from './bulk.ts';
 import { OPERATIONS, type OperationName, operationOf } from './operations.ts';
 import { checkCall } from './protocol.ts';
 
-/** A well-formed value for each check. A new check needs one here. */
+/** A valid value for each check. Add one for each new check. */
 const SAMPLES = new Map<unknown, unknown>([
   [field.string, 'text'],
   [field.boolean, true],

@@ -1,4 +1,4 @@
-// Frames in V8, whose promises are those of Chromium; e2e/specs/libraries.spec.ts has both browsers.
+// Tests frames in Node, whose V8 has the same promises as Chromium. e2e/specs/libraries.spec.ts tests both browsers.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {

@@ -182,10 +182,18 @@ describe('streams', () => {
     expect(closed).toHaveBeenCalled();
   });
 
+  test('[STUB12] aborting one aborts its sink, with the reason', async () => {
+    const aborted = vi.fn();
+    await (pass(new WritableStream({ abort: aborted })) as WritableStream).abort('enough');
+    expect(aborted).toHaveBeenCalledWith('enough');
+    expect(near.size).toBe(0);
+  });
+
   test('[STUB12] a stream in use cannot be passed', () => {
-    const stream = new ReadableStream();
-    stream.getReader();
-    expect(() => pass(stream)).toThrow(TypeError);
+    const [readable, writable] = [new ReadableStream(), new WritableStream()];
+    readable.getReader();
+    writable.getWriter();
+    for (const stream of [readable, writable]) expect(() => pass(stream)).toThrow(TypeError);
   });
 });
 

@@ -12,7 +12,7 @@ let far: References;
 let mine: WebSocket;
 let theirs: WebSocket;
 
-/** The events of a socket, in order. */
+/** Accepts the socket, and lists its messages and closes from now on. */
 function heardBy(socket: WebSocket): unknown[] {
   const heard: unknown[] = [];
   socket.accept();

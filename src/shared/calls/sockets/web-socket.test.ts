@@ -5,12 +5,12 @@ import { undoAll } from '../io/replace-global.ts';
 import { installSocketClasses, installSocketResponse } from './install.ts';
 import { socketParts, type WebSocket, WebSocketPair } from './web-socket.ts';
 
-/** Lets messages travel: each takes a timer, and these come after one another. */
+/** Waits until messages have arrived. Each takes one timer, and timers fire in order. */
 async function later(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** The events of a socket's listeners. */
+/** Lists the messages and closes that listeners of the socket get from now on. */
 function heard(socket: WebSocket): unknown[] {
   const log: unknown[] = [];
   socket.addEventListener('message', (event) => log.push((event as MessageEvent).data));
@@ -28,7 +28,7 @@ function open(): [WebSocket, WebSocket] {
   return [a, b];
 }
 
-/** The code of a class with this compatibility date. */
+/** Makes the context of a class with this compatibility date. */
 function ofDate(compatibilityDate: string): IoContext {
   const context: Partial<IoContext> = {
     compatibilityDate,
@@ -39,7 +39,7 @@ function ofDate(compatibilityDate: string): IoContext {
   return context as IoContext;
 }
 
-/** Class and name of the error. */
+/** Returns the class and the name of the error that the action throws. */
 function thrown(action: () => void): string {
   try {
     action();
@@ -233,8 +233,15 @@ describe('a pair of sockets', () => {
   test('[WS7] binary messages arrive as the socket asks for them', async () => {
     const [a, b] = open();
     const log = heard(b);
-    // Outside of objects no date decides.
-    expect(b.binaryType).toBe('arraybuffer');
+    expect(b.binaryType).toBe('arraybuffer'); // the default outside of objects
+    const defaults = ['2026-03-16', '2026-03-17'].map((date) => {
+      let type: string | undefined;
+      runTask(ofDate(date), () => {
+        type = new WebSocketPair()[0].binaryType;
+      });
+      return type;
+    });
+    expect(defaults).toEqual(['arraybuffer', 'blob']);
     b.binaryType = 'blob';
     a.send(new Uint8Array([1, 2]));
     await later();
