@@ -1,4 +1,4 @@
-// Starts the host of a browser's worker: the instrumented SQLite, and the medium of the directory.
+// Starts the host of objects in a browser's worker: loads the instrumented SQLite, and opens the medium of the directory.
 
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
@@ -26,31 +26,31 @@ type Wasm = URL | WebAssembly.Module | null;
 export interface BrowserHostOptions extends HostedApp {
   /** Name of the directory; one host uses it at a time. */
   readonly directory: string;
-  /** Where its files are kept. @default null: where they are already, else on the best medium here */
+  /** The medium of its files. @default null: the medium where the files already are, else the best one available */
   readonly medium?: StorageMedium | null;
-  /** The instrumented SQLite, compiled or as its address; null: it is unknown. @default the file beside the worker */
+  /** The instrumented SQLite, as a compiled module or an address; null if unknown. @default the file beside the worker */
   readonly wasm?: Wasm | Promise<Wasm>;
   /** The classes of its objects. @default none: objects of `openStorage` only */
   readonly classes?: ClassRegistry;
-  /** The globals of this thread, as the code of the objects sees them. */
+  /** The realm that replaces globals of this thread for object code. */
   readonly realm: Realm;
-  /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
+  /** The time after which an idle instance is evicted, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** Limits of queries and imports. @default those of query-limits */
+  /** The limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
-  /** How much history objects keep. @default 30 days, within historyBytes */
+  /** The limits of the objects' history. @default 30 days, within historyBytes */
   readonly history?: HistoryLimits;
 }
 
 /** A running host, its medium, and the watch of its files. */
 export interface BrowserHost extends RunningHost {
   readonly medium: StorageMedium;
-  /** Resolves to the reason when files or catalog are gone, or cannot be reached any more. */
+  /** Resolves to the reason when the files or the catalog were deleted, or can no longer be reached. */
   readonly lost: Promise<Error>;
   readonly watch: FilesWatch;
 }
 
-/** How long a lost catalog waits for the reason: a browser that clears a site's data deletes the files, too. */
+/** How long the loss of the catalog waits for a better reason: a browser that clears site data also deletes the files. */
 const REASON_WAIT_MS = 1000;
 
 const FILE_TIME: BrowserMediumEnvironment = {
@@ -59,11 +59,11 @@ const FILE_TIME: BrowserMediumEnvironment = {
   after: (delayMs, task) => systemTime.after(delayMs, task, false),
 };
 
-/** Longer than the 50 ms for which a page that goes away waits for its writes. */
+/** The delay of estimates of free space. It is longer than the 50 ms for which a closing page waits for its writes. */
 const ESTIMATE_AFTER_MS = 250;
 
-// Firefox asks on the page's thread, and the worker stands still until that answers (153): not before a write is stored, for
-// which that thread may be waiting.
+// Estimates the free space. In Firefox 153 the page's thread makes the estimate, and the worker is blocked until then. The
+// delay makes sure that no write waits for it, because the page's thread may be waiting for that write.
 async function estimate(): Promise<Space> {
   await FILE_TIME.sleep(ESTIMATE_AFTER_MS);
   const { usage = 0, quota = Number.POSITIVE_INFINITY } = await navigator.storage.estimate();
@@ -74,11 +74,14 @@ interface Parts {
   readonly sqlite: Sqlite;
   readonly medium: BrowserMedium;
   readonly catalog: ObjectCatalog;
-  /** Resolves, when the catalog is lost, to the reason why this worker ends. */
+  /** Resolves when the catalog is lost, to the reason why this worker ends. */
   readonly catalogLost: Promise<Error>;
 }
 
-/** Side by side, because whoever takes over makes everyone wait. The medium's error comes before the catalog's. */
+/**
+ * Opens SQLite, the medium and the catalog in parallel, because all pages wait for a takeover. If both fail, the medium's
+ * error is thrown.
+ */
 async function openParts(
   { directory, medium: wanted = null, wasm = ownWasmUrl() }: BrowserHostOptions,
   classes: ClassRegistry,
@@ -96,7 +99,7 @@ async function openParts(
     tellLost(reason);
     return reason;
   };
-  // Objects without a class have no alarm handler, and are never listed.
+  // Without classes no catalog is needed, because such objects have no alarms and are never listed.
   const isListed = !classes.isEmpty && wanted !== 'memory';
   const listing = isListed
     ? IdbCatalog.open(directory, whenLost)
@@ -117,9 +120,9 @@ async function openParts(
   }
 }
 
-/** The files may be gone as well, which is the reason then. */
+/** Returns the reason of the loss: that the files were deleted, if so, or else the loss of the catalog. */
 async function whyLost({ watch, suspect }: BrowserMedium, lost: Error): Promise<Error> {
-  suspect(); // the next call looks for the files
+  suspect(); // the next call checks that the files exist
   await FILE_TIME.sleep(REASON_WAIT_MS);
   suspect();
   try {
@@ -155,7 +158,7 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
   return { ...started, medium: kind, lost: Promise.race([lost, catalogLost]), watch };
 }
 
-/** For files that outlive this worker; in memory, results would outlive their data. */
+/** Stores results of live reads. It is used only for persistent media, because in memory the results would outlive the data. */
 function keptResults(directory: string): KeptResults {
   return new KeptResults({
     directory,
@@ -165,15 +168,15 @@ function keptResults(directory: string): KeptResults {
   });
 }
 
-/** Loads the address now, blocking the thread. True if it exists. */
+/** Loads the address synchronously. Returns true if it exists. */
 type Load = (url: string) => boolean;
 
 /**
- * Whether the flag of a call was revoked, asked by a busy thread: a blob URL can be loaded synchronously, until the
- * page that made it revokes it or is gone.
+ * Makes a function that tells whether the flag of a call was revoked. A busy thread can call it: a blob URL can be loaded
+ * synchronously until the page that made it revokes it or is closed.
  *
- * Invariant: a flag counts as revoked only if the worker could have loaded it. A policy (connect-src) without
- * `blob:` refuses every blob URL, so the worker tries one of its own before it believes that a flag is gone.
+ * Invariant: a flag counts as revoked only if the worker could have loaded it. A policy (connect-src) without `blob:`
+ * refuses every blob URL, so the worker first tests whether it can load a blob URL of its own.
  */
 export function flagReader(load: Load, makeFlag: () => string): (url: string) => boolean {
   let own: string | undefined;
@@ -182,11 +185,11 @@ export function flagReader(load: Load, makeFlag: () => string): (url: string) =>
     if (!canLook || load(url)) return false;
     own ??= makeFlag();
     canLook = load(own);
-    return canLook && !load(url); // once more: a request may have failed by chance
+    return canLook && !load(url); // the flag is loaded once more, because a request may fail by chance
   };
 }
 
-/** In a worker; pages may not block. */
+/** Makes the function for a worker. Pages cannot load synchronously. */
 function workerFlagReader(): (url: string) => boolean {
   if (typeof XMLHttpRequest !== 'function') return () => false;
   return flagReader(loadNow, () => URL.createObjectURL(new Blob([])));

@@ -1,7 +1,7 @@
 // Chooses the medium of a directory in a browser's worker.
 //
-// Invariants: a directory stays on the medium that it began with, so that no browser, window or update ever
-// shows other data than before; memory is used only when it is asked for by name.
+// Invariants: a directory stays on its first medium, so that data never seems to vanish in another browser mode, window or
+// version. Memory is used only if the app requests it.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
@@ -15,24 +15,24 @@ import { recordedMedium, recordMedium } from '../../engine/file/medium-record.ts
 import type { OpfsEnvironment } from '../../engine/file/opfs-file.ts';
 import { OpfsMedium } from '../../engine/file/opfs-medium.ts';
 
-/** A medium that was opened. */
+/** An open medium. */
 export interface BrowserMedium {
   readonly kind: StorageMedium;
   readonly medium: ObjectMedium;
-  /** Resolves to the reason when the files are gone, or cannot be reached any more. */
+  /** Resolves to the reason when the files were deleted, or can no longer be reached. */
   readonly lost: Promise<Error>;
   readonly watch: FilesWatch;
-  /** Something failed that the end of the files would explain. */
+  /** Tells the medium about a failure that deleted files would explain, so that the next call checks them. */
   readonly suspect: () => void;
 }
 
 export interface BrowserMediumEnvironment extends OpfsEnvironment, WatchEnvironment {}
 
-/** How long a lost connection waits for the reason: a database that is being deleted may still be found. */
+/** How long the loss of a connection waits for a better reason: a database that is being deleted may still be found. */
 const REASON_WAIT_MS = 1000;
 
 /**
- * Opens the directory on the given medium; null: on its recorded medium, else on the best one here.
+ * Opens the directory on the given medium. With null, it opens the directory's recorded medium, or else the best one.
  *
  * @throws MEDIUM_CONFLICT, OPFS_UNAVAILABLE, INSECURE_CONTEXT, DISK_FULL, STORAGE_LOCKED
  */
@@ -70,7 +70,7 @@ async function best(
   }
 }
 
-/** `occupied`: the error if OPFS has the directory's objects. */
+/** Opens a new directory on IndexedDB. `occupied` is thrown if OPFS has objects of the directory. */
 async function firstOnIndexedDb(
   directory: string,
   environment: BrowserMediumEnvironment,
@@ -107,7 +107,7 @@ async function onIndexedDb(
     const [settled] = await Promise.allSettled([result]);
     if (medium.isLost) {
       const reason = await lost;
-      await environment.sleep(0); // the connections have ended by then
+      await environment.sleep(0); // by then, connections have closed
       throw reason;
     }
     if (settled.status === 'rejected') throw settled.reason;
@@ -118,8 +118,8 @@ async function onIndexedDb(
     medium,
     lost: Promise.race([watch.cleared, lost]),
     watch: {
-      // Failures after the loss are reported with the reason why this worker ends, so that the caller's next
-      // call reaches the next worker. Most failures are outcomes, not rejections.
+      // Failures after the loss are reported with the reason why this worker ends, so that the caller's next call reaches
+      // the next worker. Most failures are outcomes, not rejections, so both are checked.
       during(work) {
         const result = watch.during(work);
         return result instanceof Promise || medium.isLost ? unlessLost(result) : result;
@@ -143,7 +143,7 @@ async function readRecord(directory: string): Promise<StorageMedium | null> {
   try {
     return await recordedMedium(directory);
   } catch (cause) {
-    // Otherwise it may be in IndexedDB, and a new one on OPFS would look empty.
+    // Without objects on OPFS, the directory may be in IndexedDB, and a new one on OPFS would look empty.
     if (await OpfsMedium.hasObjects(directory)) return 'opfs';
     if (cause instanceof SilentDatabase) throw recordLocked(directory, cause);
     const isFull = await isFromFullDisk(cause);
@@ -161,7 +161,7 @@ async function writeRecord(directory: string, kind: StorageMedium): Promise<void
   try {
     await recordMedium(directory, kind);
   } catch (cause) {
-    if (kind === 'opfs') return; // its folder is a record too
+    if (kind === 'opfs') return; // the existence of its folder serves as the record
     if (cause instanceof SilentDatabase) throw recordLocked(directory, cause);
     const isFull = await isFromFullDisk(cause);
     throw storageError(

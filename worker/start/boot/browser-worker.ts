@@ -1,6 +1,6 @@
-// Serves a host to the page that started this worker and, when it leads, to other tabs.
+// Runs a browser's worker: it serves objects to the page that started it and, if it leads, to other tabs.
 //
-// Only this file, browser-host.ts, browser-medium.ts and start-host.ts use the worker's global scope.
+// Only this file, browser-host.ts, browser-medium.ts and start-host.ts access the worker's global scope.
 
 import { ownWasmUrl } from '../../../src/shared/contract/wasm-url.ts';
 import { MemoryDirectory } from '../../engine/file/memory-file.ts';
@@ -26,20 +26,20 @@ import { PageModule } from './page-module.ts';
 import { pageService } from './page-service.ts';
 import type { HostedApp } from './start-host.ts';
 
-/** The options of a worker's host, the same for every page. */
+/** The options of a worker's host that do not depend on the page. */
 export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
   'classes' | keyof HostedApp | 'realm' | 'idleMs' | 'limits' | 'history'
 > &
   Pick<HostedCode, 'build' | 'compareBuilds'> & {
-    /** The code of the entry points, which is part of the deployment. */
+    /** The texts of the entry points' code, which become part of the deployment's digest. */
     readonly entryTexts?: readonly string[];
   };
 
-/** Call it before anything is awaited; otherwise the page's first message is lost. */
+/** Starts serving. Call it before the first `await`; otherwise the page's first message is lost. */
 export function startBrowserWorker(options: BrowserWorkerOptions): void {
   const { build, compareBuilds, entryTexts, ...hosted } = options;
-  const { setTimeout, clearTimeout } = globalThis; // before a host replaces them
+  const { setTimeout, clearTimeout } = globalThis; // taken now, before a host replaces them
   const after: After = (delayMs, task) => {
     const timer = setTimeout(task, delayMs);
     return () => clearTimeout(timer);
@@ -85,17 +85,17 @@ async function createHost(
     ...(limits && { limits: { ...(hosted.limits ?? completeLimits()), ...limits } }),
   });
   const { lost, watch, medium } = running;
-  // Assigned and not spread: whether it is quiet is asked later.
+  // `Object.assign` keeps the getter `isQuiet`, which a spread would evaluate once.
   return { service: Object.assign(pageService(running, after), { lost, watch }), medium };
 }
 
 /**
- * Writes and reads an object in memory, opens it again as a new leader would, and writes once more.
+ * Exercises the code paths of a takeover: writes and reads an object in memory, opens it again, and writes once more.
  *
- * Browsers compile wasm functions and JavaScript when they first run. Without a rehearsal, a takeover waits for
- * that too: about half of the time that the new leader takes.
+ * Browsers compile WebAssembly functions and JavaScript when they first run. Without a rehearsal, compilation would take
+ * about half of the time of a takeover.
  *
- * Invariant: it leaves nothing behind but compiled code, and needs no file, lock or timer.
+ * Invariant: its only lasting effect is compiled code. It uses no file, lock or timer.
  */
 export async function rehearse(openDatabase: OpenDatabase): Promise<void> {
   const directory = new MemoryDirectory();
@@ -117,7 +117,7 @@ async function useOnce(openDatabase: OpenDatabase, directory: MemoryDirectory): 
   await storage.close();
 }
 
-/** The environment of an object that nobody else uses. */
+/** The environment of the rehearsed object, which has no host. */
 const ALONE: StorageEnvironment = {
   now: () => Date.now(),
   nextTurn: (task) => queueMicrotask(task),

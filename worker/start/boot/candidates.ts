@@ -1,9 +1,9 @@
-// The candidates of a directory, found by the locks that they hold: each tells its deployment in the name of a
-// lock, which it holds while it waits for its turn to lead, and while it leads.
+// Lists the candidates of a directory by means of Web Locks: each candidate holds a lock whose name contains its
+// deployment, while it waits for its turn to lead and while it leads.
 //
-// Invariant: a candidate is seen as long as it lives, and not a moment longer, whichever way it ends.
+// Invariant: a candidate is listed exactly as long as it lives, in whichever way it ends.
 //
-// The form of the name must not change: candidates of all versions of this package see each other.
+// The form of the name must not change, because candidates of all versions of this package list each other.
 
 import { type Deployment, deploymentIn } from '../../../src/shared/contract/deployment.ts';
 import type { Locks } from '../../../src/shared/wire/control.ts';
@@ -12,14 +12,14 @@ import type { Locks } from '../../../src/shared/wire/control.ts';
 export interface CandidateLocks extends Locks {
   query(): Promise<{
     readonly held?: readonly ListedLock[];
-    /** The requests of one name are in the order of its queue. */
+    /** The waiting requests. Those of one name are in the order of its queue. */
     readonly pending?: readonly ListedLock[];
   }>;
 }
 
 interface ListedLock {
   readonly name?: string;
-  /** Of the page or worker that holds or requests it. */
+  /** The browser's id of the page or worker that holds or requests the lock. */
   readonly clientId?: string;
 }
 
@@ -28,20 +28,20 @@ export interface LivingCandidate {
   readonly deployment: Deployment;
 }
 
-/** Shows a candidate to the others. */
+/** Makes a candidate visible to the others. */
 export class Presence {
   readonly #locks: CandidateLocks;
   readonly #name: string;
   #release: (() => void) | null = null;
   #held: Promise<void> = Promise.resolve();
 
-  /** `prefix`: of the names of such locks. */
+  /** `prefix` is the beginning of the names of candidates' locks. */
   constructor(locks: CandidateLocks, prefix: string, candidate: LivingCandidate) {
     this.#locks = locks;
     this.#name = prefix + JSON.stringify(candidate);
   }
 
-  /** Resolves once the others can see it. */
+  /** Resolves once the others can see the candidate. */
   show(): Promise<void> {
     if (this.#release !== null) return this.#held;
     const end = new Promise<void>((release) => {
@@ -63,7 +63,7 @@ export class Presence {
   }
 }
 
-/** None if the browser tells nothing of locks, as Firefox does in a frame of another site, which has locks otherwise (153). */
+/** Lists all locks; none if the browser refuses, as Firefox 153 does in a frame of another site, where locks work otherwise. */
 async function listed(locks: CandidateLocks): ReturnType<CandidateLocks['query']> {
   try {
     return await locks.query();
@@ -72,7 +72,7 @@ async function listed(locks: CandidateLocks): ReturnType<CandidateLocks['query']
   }
 }
 
-/** Every candidate that lives now, the caller included; none if the browser does not tell. */
+/** Lists all living candidates, including the caller; none if the browser refuses. */
 export async function livingCandidates(
   locks: CandidateLocks,
   prefix: string,
@@ -81,7 +81,7 @@ export async function livingCandidates(
   return shownBy(held, prefix);
 }
 
-/** The candidates that wait for a lock, the first one first; `prefix` as of `Presence`. */
+/** Lists the candidates that wait for a lock, in the order of the queue. `prefix` is the same as for `Presence`. */
 export async function candidatesInLine(
   locks: CandidateLocks,
   lock: string,
@@ -103,7 +103,7 @@ function shownBy(held: readonly ListedLock[], prefix: string): LivingCandidate[]
   });
 }
 
-// Any code of the origin can hold a lock of this name.
+// Parses the name of a candidate's lock. Null if it is malformed, because any code of the origin can hold such a lock.
 function candidateIn(text: string): LivingCandidate | null {
   try {
     const { worker, deployment } = JSON.parse(text);

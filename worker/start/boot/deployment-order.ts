@@ -1,10 +1,10 @@
-// Which of two deployments is newer.
+// Decides which of two deployments is newer.
 //
-// Invariant: two deployments always compare in the same way, whoever asks; a worker is never newer than
-// one of its own deployment, so a second tab of an app changes nothing.
+// Invariant: two workers always agree about their order. Workers of the same deployment are equal, so that a second tab of
+// an app causes no takeover.
 //
-// Does not promise an order of all: two deployments may come with different comparisons. The election
-// (candidate.ts) ends whatever they say.
+// The order need not be transitive, because each deployment may bring its own comparison. The election (candidate.ts)
+// terminates in any case.
 
 import type { Build, Deployment, Order } from '../../../src/shared/contract/deployment.ts';
 import { type ClassRegistry, sourceTextOf } from '../../objects/instance/object-class.ts';
@@ -13,8 +13,8 @@ import { type ClassRegistry, sourceTextOf } from '../../objects/instance/object-
 export type CompareBuilds = (one: Build, other: Build) => number;
 
 /**
- * How `other` compares with `own`: by the app's comparison, or as numbers. A build is newer than no build.
- * Otherwise the start of the pages decides, unless the code is the same.
+ * Compares `other` with `own`: by the app's comparison, or as numbers. A deployment with a build is newer than one without.
+ * If builds decide nothing, the deployment whose page was opened later is newer, unless the code is equal.
  */
 export function orderOf(other: Deployment, own: Deployment, compare?: CompareBuilds): Order {
   const sign = signOfBuilds(other.build, own.build, compare) ?? signOfStarts(other, own);
@@ -22,7 +22,7 @@ export function orderOf(other: Deployment, own: Deployment, compare?: CompareBui
   return sign > 0 ? 'newer' : 'older';
 }
 
-/** Undefined: the builds decide nothing. */
+/** Compares the builds; undefined if they decide nothing. */
 function signOfBuilds(
   one: Build | null,
   other: Build | null,
@@ -37,8 +37,8 @@ function signOfBuilds(
   return undefined;
 }
 
-// The app's comparison meets builds of deployments that it knows nothing of. A comparison that throws,
-// or finds each of two newer, would let two tabs take over from each other without end.
+// Calls the app's comparison in both directions. Undefined if it throws or contradicts itself, as it may for builds that it
+// does not know: then two tabs would take over from each other for ever.
 function antisymmetric(compare: CompareBuilds, one: Build, other: Build): number | undefined {
   try {
     const sign = Math.sign(compare(one, other));
@@ -58,11 +58,11 @@ function identity({ build, code }: Deployment): string {
 }
 
 /**
- * A digest of the code that a worker runs, whose script has this address: equal in all tabs of one deployment, and
- * different in tabs of another, as far as possible without the app's help.
+ * Computes a digest of a worker's code. It is equal in all tabs of one deployment, and differs between deployments, as far
+ * as this can be known without the app's help.
  *
- * The address of the script differs between deployments whose bundler puts a hash into it, the text of the classes
- * between most others. A blob's address differs in each tab, so it is ignored.
+ * It covers the address of the script, which differs between deployments if the bundler puts a hash into it, and the texts
+ * of the classes. The address of a blob is ignored, because it differs in each tab.
  */
 export async function codeDigest(
   address: string,

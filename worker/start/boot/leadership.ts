@@ -1,10 +1,10 @@
-// The time for which a worker leads: it serves its own page, and each other tab's page over a channel of its
-// own, until it dies, its files are cleared, or it steps down for a newer deployment.
+// Manages the connections of a worker while it leads. It serves its own page, and each other tab's page over a separate
+// channel, until it dies, its files are deleted, or it steps down for a newer deployment.
 //
-// Invariant: stepping down ends within a bounded time, whatever runs. Until then, everything that a page has
-// sent is answered; the pages hold back unsent calls, so that nothing is refused or done twice.
+// Invariant: stepping down takes a bounded time, whatever code runs. Until it ends, everything that pages have sent is
+// answered; pages hold back further calls, so that no call is refused or made twice.
 //
-// When a client's lock is released, the client is gone, and its sessions are closed.
+// A client is gone when its lock is released. Its sessions are then closed.
 
 import { ChannelEndpoint, type WireChannel } from '../../../src/shared/wire/channel-endpoint.ts';
 import type { ControlMessage, namesOf } from '../../../src/shared/wire/control.ts';
@@ -13,18 +13,18 @@ import { connectionClosed } from '../../../src/shared/wire/errors-on-wire.ts';
 import { WorkerEnd, type WorkerService } from '../../../src/shared/wire/worker-end.ts';
 
 /**
- * How long pages may take to say that they send no more. A page whose thread is busy says it late, and what it sends
- * after this time rejects; a suspended page never does.
+ * How long pages may take to confirm that they send no more calls. A page with a busy thread confirms late, and calls that
+ * it sends after this time reject. A suspended page never confirms.
  */
 export const PAUSE_MS = 2000;
 
-/** How long events that run may take to end when the worker steps down; then they are reset. */
+/** How long running events may take to end when the worker steps down. Then their objects are reset. */
 export const YIELD_MS = 3000;
 
-/** How long the last flush may take; then the worker ends, which frees its files in any case. */
+/** How long the last flush may take. Then the worker is terminated, which releases its files in any case. */
 export const CLOSE_MS = 10_000;
 
-/** How long answers may take to leave once their events have ended. */
+/** How long answers may take to be sent once their events have ended. */
 const ANSWER_MS = 250;
 
 const POLL_MS = 5;
@@ -33,21 +33,21 @@ export interface LeadershipEnvironment {
   readonly locks: Locks;
   readonly names: ReturnType<typeof namesOf>;
   readonly after: (delayMs: number, task: () => void) => void;
-  /** Milliseconds that only go forward. */
+  /** Returns milliseconds that never decrease. */
   readonly elapsed: () => number;
   readonly openChannel: (name: string) => BroadcastChannel;
-  /** Tells the own page that this worker leads, and opens a channel to it. */
+  /** Tells the worker's own page that it leads, and opens a channel to it. */
   readonly openOwnChannel: () => WireChannel;
-  /** Ends this worker. */
+  /** Terminates this worker. */
   readonly close: () => void;
 }
 
 export class Leadership {
   readonly #host: WorkerService;
   readonly #environment: LeadershipEnvironment;
-  /** By client; a page that connects again has abandoned its earlier connection. */
+  /** The connections by client. A page that connects again has abandoned its earlier connection. */
   readonly #clients = new Map<string, WorkerEnd>();
-  /** Connections of this worker's own page. */
+  /** The connections of this worker's own page. */
   readonly #own = new Set<WorkerEnd>();
 
   constructor(host: WorkerService, environment: LeadershipEnvironment) {
@@ -57,7 +57,7 @@ export class Leadership {
 
   connectOwnPage(): void {
     const channel = this.#environment.openOwnChannel();
-    // The page may have a connection with a call under way; it closes the unused one.
+    // Earlier connections stay open, because a call may be pending on one. The page closes those that it does not use.
     const endpoint = new ChannelEndpoint(channel, this.#host.pace);
     const admitted = new WorkerEnd(this.#host, endpoint, this.#environment.elapsed);
     this.#own.add(admitted);
@@ -65,7 +65,7 @@ export class Leadership {
   }
 
   connect({ client, connection }: ControlMessage & { type: 'connect' }): void {
-    // Any tab of the origin can post here, including one with other code; these become names.
+    // Both become parts of names, and any tab of the origin can post here, even one with other code.
     if (typeof client !== 'string' || typeof connection !== 'string') return;
     const { locks, names, openChannel } = this.#environment;
     const channel = openChannel(names.connectionChannel(connection));
@@ -73,15 +73,14 @@ export class Leadership {
     whenReleased(locks, names.clientLock(client), admitted.ended, () => admitted.end());
   }
 
-  /** Ends every connection for this reason. */
+  /** Ends every connection with this reason. */
   end(reason: Error): void {
     for (const connection of this.#connections) connection.end(reason);
   }
 
   /**
-   * Steps down: running events may end, then everything is flushed and closed. `fact` is the reason for
-   * the pages and for objects that had to be reset. Never rejects; the caller of a write that cannot be
-   * flushed gets the error.
+   * Steps down: waits for running events, then flushes and closes everything. `fact` is the reason that pages and reset
+   * objects get. Never rejects; if a write cannot be flushed, its caller gets the error.
    */
   async yield(fact: string): Promise<void> {
     const connections = this.#connections;
@@ -95,7 +94,7 @@ export class Leadership {
     this.end(connectionClosed(fact));
   }
 
-  // The worker is ended if the host cannot close: then its lock is free, and its files are.
+  // Closes the host. If that fails, the worker is terminated, which releases its lock and files.
   async #close(fact: string): Promise<void> {
     let isClosed = false;
     const { after, close } = this.#environment;
@@ -106,7 +105,8 @@ export class Leadership {
     isClosed = true;
   }
 
-  // By the clock and not by the number of looks: on a busy machine, each of them comes late.
+  // Waits until the condition is true, at most `waitMs` by the clock. It does not count checks, which come late on a busy
+  // machine.
   #until(isTrue: () => boolean, waitMs: number): Promise<void> {
     const { after, elapsed } = this.#environment;
     const endMs = elapsed() + waitMs;

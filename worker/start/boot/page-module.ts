@@ -1,7 +1,7 @@
-// SQLite's WebAssembly as the page of this worker loads it, while this worker's script is loaded.
+// Receives SQLite's WebAssembly module from the page, which loads it while this worker's script is still loading.
 //
-// Invariant: the module that is given is of the address that was asked for. Each is given once, so that whoever
-// tries again after a failure loads the file itself.
+// Invariant: the module comes from the requested address. Each module is returned once, so that a retry after a failure
+// loads the file anew.
 
 import type { WasmMessage } from '../../../src/shared/contract/wasm-message.ts';
 
@@ -18,7 +18,7 @@ type Module = WebAssembly.Module | null;
 export class PageModule {
   readonly #coming = new Map<string, PromiseWithResolver<Module>>();
 
-  /** Make it before anything is awaited; otherwise the page is not heard. */
+  /** Construct it before the first `await`; otherwise the page's message is lost. */
   constructor(scope: WorkerScope) {
     scope.addEventListener('message', ({ data }) => {
       if (data?.type !== 'wasm') return;
@@ -28,7 +28,7 @@ export class PageModule {
     });
   }
 
-  /** The module, or the address if the page does not load it or has failed to; null: the address is unknown. */
+  /** Waits for the module. Returns the address if the page does not load it or has failed; null if there is no address. */
   async of(address: string | null | undefined): Promise<WebAssembly.Module | URL | null> {
     if (!address) return null;
     const coming = this.#coming.get(address);

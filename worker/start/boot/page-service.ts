@@ -1,4 +1,4 @@
-// What a running host serves to pages.
+// Makes the service that a running host offers to pages.
 
 import { toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import type { Notices } from '../../../src/shared/wire/control.ts';
@@ -22,7 +22,7 @@ export function pageService(
     },
     rest: () => host.rest(),
     notices: noticesOf(host),
-    // Each message has a turn, as if it had come alone: in a browser, an event lasts as long as its turn.
+    // Each message of a pack is delivered in its own turn, because in a browser an event lasts as long as its turn.
     pace: {
       deliver: (task) => turns.nextTurn(task),
       send: (task) => turns.afterTurns(task),
@@ -31,7 +31,7 @@ export function pageService(
   };
 }
 
-/** The notices of a host for pages: objects are addresses as data. */
+/** Converts the notices of a host for pages: addresses of objects become plain data. */
 function noticesOf(host: Pick<ObjectHost, 'notices'>): Notices {
   return {
     subscribe: (listener) =>

@@ -1,5 +1,4 @@
-// Starts a host of objects on any platform, which is passed in, and registers it with the global scope and the library
-// that object code uses.
+// Starts a host of objects on the given platform, and registers it with the realm and the library that object code uses.
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
@@ -26,7 +25,7 @@ import type { Realm } from '../../realm/globals/realm.ts';
 import type { HostEnv } from '../../realm/library/provided-env.ts';
 import { registerRunningHost } from '../../realm/library/running-hosts.ts';
 
-/** When the files of branches of a crashed host are removed: not while a page waits for its first answers. */
+/** The delay after which files of a crashed host's branches are removed, so that a page's first calls do not wait for it. */
 const SWEEP_DELAY_MS = 1000;
 
 /** The platform of a host. */
@@ -34,35 +33,35 @@ export interface Platform {
   readonly sqlite: Sqlite;
   readonly medium: ObjectMedium;
   readonly catalog: ObjectCatalog;
-  /** The globals of this thread, as the code of the objects sees them. */
+  /** The realm that replaces globals of this thread for object code. */
   readonly realm: Realm;
-  /** Turns of the event loop. @default messages that the thread posts to itself */
+  /** Schedules turns of the event loop. @default messages that the thread posts to itself */
   readonly turns?: Turns;
-  /** @default the runtime's own */
+  /** The clock and timers. @default the runtime's own */
   readonly time?: SystemTime;
-  /** True when the network accepts a stream as a body. @default false: browsers do not */
+  /** True if `fetch` accepts a stream as a body. @default false, as in browsers */
   readonly sendsStreams?: boolean;
-  /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
+  /** The time after which an instance without events is evicted, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** Sizes of the objects' files. @default the usual ones */
+  /** The sizes of the objects' files. @default the usual ones */
   readonly fileSizes?: FileSizes;
-  /** How much history objects keep. @default 30 days, within historyBytes */
+  /** The limits of the objects' history. @default 30 days, within historyBytes */
   readonly history?: HistoryLimits;
-  /** Limits of queries and imports. @default those of query-limits */
+  /** The limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
-  /** True when the flag of a call was revoked. @default never: calls are cancelled between turns only */
+  /** Tells whether the flag of a call was revoked. @default never, so that calls are cancelled only between turns */
   readonly isRevoked?: (flag: string) => boolean;
-  /** How much space there is for files. @default nobody is told that it is short */
+  /** Estimates the space for files. @default none, so that `storagelow` is never fired */
   readonly estimate?: () => Promise<Space>;
-  /** Keeps results of live reads for the next visit of a page. @default nothing is kept */
+  /** Stores results of live reads for a page's next visit. @default none are stored */
   readonly kept?: KeptResults;
-  /** True when all code of the scope belongs to the objects, and sees their clock. */
+  /** True if all code of the thread belongs to this host's objects, and sees their clock. */
   readonly isDedicated: boolean;
-  /** How calls of code beside the objects enter and leave. @default as of a program */
+  /** The I/O of code outside of objects. @default that of a program, which has no gates */
   readonly outside?: PartyIo;
 }
 
-/** Makes entry points with what they use of their host. */
+/** Makes the entry points from the parts of the host that they use. */
 export type MakeEntryPoints = (
   parts: EntryParts,
   environment: HostEnvironment,
@@ -74,36 +73,36 @@ export interface RunningHost {
   readonly host: ObjectHost;
   readonly namespaces: Namespaces;
   readonly manager: ObjectManager;
-  /** Turns of the thread. */
+  /** The turns of the thread. */
   readonly turns: MessageTurns;
   /**
-   * Ends every object after its last write is durable, and removes the host from scope and library.
-   * `fact` is the reason for events that still run.
+   * Ends every object after its last write is durable, and unregisters the host from realm and library. Events that still
+   * run get `fact` as the reason.
    */
   close(fact?: string): Promise<void>;
 }
 
-/** The code of a host beside its classes. */
+/** The app's code and options besides its classes. */
 export interface HostedApp {
-  /** The app's own members of `env`. @default none */
+  /** The members of `env` from the app's options. @default none */
   readonly env?: object;
-  /** Flags of the real runtime. @default none */
+  /** workerd's compatibility flags. @default none */
   readonly compatibilityFlags?: readonly string[];
-  /** Entry points beside the classes. */
+  /** Makes the entry points. Absent if the app has none. */
   readonly entryPoints?: MakeEntryPoints;
-  /** Objects that follow others. */
+  /** Makes objects follow objects on a server. */
   readonly follow?: StartFollowing;
-  /** The whole `env`, from its members as this host makes them. @default an object of its own */
+  /** Makes the complete `env` from the members that this host has created. @default a new object */
   readonly share?: (made: Record<string, unknown>) => HostEnv;
 }
 
-/** Opens nothing until an object is used or its alarm is due. */
+/** Starts a host. It opens no object until one is used or its alarm is due. */
 export async function startHost(
   platform: Platform,
   classes: ClassRegistry,
   { env = {}, compatibilityFlags = [], entryPoints, follow, share }: HostedApp = {},
 ): Promise<RunningHost> {
-  // Not the platform itself: it would keep the first instance of SQLite, and all of its memory.
+  // Only these parts are kept: the platform refers to the first instance of SQLite, with all of its memory.
   const { time = systemTime, catalog, realm, isDedicated } = platform;
   const messages = new MessageTurns(isTaskExact ? 1 : TURNS_PER_MESSAGE);
   const clock = new Clock(time);

@@ -1,10 +1,10 @@
 // Answers each start message of a page as soon as this package's code runs in a worker, whether or not the script
 // serves, so that the page can distinguish a script that never calls serve() from a script that is still loading.
 //
-// A module of its own, imported for this effect: bundlers keep it also for a script that uses no export of the package, because
-// `sideEffects` of package.json names its file.
+// This module is imported for this side effect. Bundlers keep it even if a script uses no export of the package, because
+// `sideEffects` in package.json names its file.
 //
-// Does nothing outside of a dedicated worker, where the same module is imported for its classes.
+// It does nothing outside of a dedicated worker, such as in Node, where the package is imported for its classes.
 
 import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
 

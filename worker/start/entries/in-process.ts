@@ -1,5 +1,5 @@
-// Objects in this thread, without a page, for runtimes without OPFS: in memory, or on a medium that the
-// caller passes.
+// Implements `ctx-storage/in-process`, which runs objects in this thread, without a page: in memory, or on a medium that
+// the caller passes.
 
 import type { Objects } from '../../../src/shared/contract/object-management.ts';
 import {
@@ -30,7 +30,7 @@ export type { InProcessOptions } from './objects-on.ts';
 /**
  * Runs the classes on the medium, or in memory when none is passed.
  *
- * `wasm`: this package's `sqlite3.wasm`, as a compiled module, as bytes, or as its address.
+ * `wasm` is this package's `sqlite3.wasm`, as a compiled module, as bytes, or as its address.
  *
  * @throws CLASS_INVALID, WORKER_FAILED
  */
@@ -50,8 +50,8 @@ export async function createObjects<Table extends ClassTable>(
 
 /**
  * Loads modules given as texts into this thread, in a browser's page or worker, and returns the classes that the
- * main one exports, for `createObjects`. Code that does not end while it is loaded never lets this settle: call it in
- * a worker that can be terminated.
+ * main one exports, for `createObjects`. It never settles if the code runs without end while it is loaded: call it in a
+ * worker that can be terminated.
  *
  * @throws INVALID_ARGUMENT, SOURCE_INVALID
  */

@@ -1,7 +1,7 @@
-// The storage of objects in this process as handles, like those of a page: the same client, on sessions that
-// are reached by calls instead of messages.
+// Makes storage handles for objects in this process. It uses the page's client, whose sessions are called directly instead
+// of by messages.
 //
-// Invariant: a caller here is outside of every object. Values cross as their stored bytes.
+// Invariant: callers are outside of every object. Values cross as their stored bytes, so each caller gets a copy.
 
 import type { Abandoned } from '../../../src/page/leader/environment.ts';
 import { Flags } from '../../../src/page/leader/flags.ts';
@@ -21,22 +21,22 @@ import type { ObjectHost } from '../../objects/host/object-host.ts';
 import { PageSessions } from '../../objects/sessions/page-session.ts';
 
 export interface LocalStorage {
-  /** @throws INVALID_ARGUMENT if it is not the stub of an object; errors of opening the object */
+  /** Opens the storage of a stub's object. @throws INVALID_ARGUMENT if it is not such a stub; errors of opening the object */
   open(stub: DurableObjectStub): Promise<StorageHandle>;
-  /** Forks an object, whose stub calls by `caller`; see `forkObject`. */
+  /** Forks an object. The calls of the new stub are made by `caller` (see `forkObject`). */
   fork(caller: ObjectCaller, args: readonly unknown[]): Promise<object>;
-  /** Ends every handle for this reason. */
+  /** Closes every handle with this reason. */
   close(reason: Error): void;
 }
 
-/** The handles of one host. */
+/** Makes the handles of one host. */
 export function localStorageOf(host: ObjectHost, time: SystemTime): LocalStorage {
   const after = (delayMs: number, task: () => void) => time.after(delayMs, task, false);
   const finder = new LocalFinder(host, after, () => time.now());
   const collected = new FinalizationRegistry<Abandoned>((left) => left.abandon());
   const environment = {
     after,
-    // Of a call under way: the process waits for it.
+    // The timer keeps the process alive, because a call is pending.
     nextTask: () => new Promise<void>((resolve) => void time.after(0, resolve, true)),
     now: () => time.now(),
     onPageHide: () => () => {},
@@ -75,7 +75,7 @@ class LocalFinder implements SessionFinder {
     const { send } = host.outside;
     const finder = this;
     let flagCount = 0;
-    // Nothing looks at flags here: a call that waits is told by the call of `cancel`.
+    // Flags are never tested in this process. A waiting call is cancelled by `cancel`.
     this.flags = new Flags({ make: () => `local:${++flagCount}`, revoke() {}, now });
     this.standing = {
       standing: { state: 'leading', reason: null, medium: null },

@@ -1,10 +1,10 @@
-// `ctx-storage/worker` in Node, for files of classes. The host to run them there is `ctx-storage/node`.
+// The entry `ctx-storage/worker` in Node, for files that define classes. `ctx-storage/node` runs them.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 
 export * from '../../realm/library/library.ts';
 
-/** Always fails: in Node there is no page whose worker this could be. @throws WORKER_FAILED */
+/** Always throws, because a Node process is not the worker of a page. @throws WORKER_FAILED */
 export function serve(): never {
   throw storageError(
     'WORKER_FAILED',

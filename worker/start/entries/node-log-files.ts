@@ -1,7 +1,7 @@
 // Reads the files of an object for `ctx-storage log`, in Node.
 //
-// Invariant: the files are opened for reading only, without a lock, so the object may be in use elsewhere. A file that
-// changes while it is read is told by its size and time.
+// Invariant: the files are opened for reading only, without a lock, so another process may use the object. A file that
+// changes while it is read is recognized by its size and modification time.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,12 +9,12 @@ import type { LogReport } from '../../../src/shared/contract/log-report.ts';
 import { reportLog } from '../../engine/log/log-report.ts';
 
 const NAMES = /^(main|checkpoint|log-[0-9a-f]{8})$/;
-/** The file with which a process locks the folder of all objects. */
-const LOCK = 'host.lock';
+/** The name of the file by which a process locks the folder of all objects. */
+const LOCK_FILE = 'host.lock';
 
 export interface ReadLog {
   readonly report: LogReport;
-  /** The files may change while they are read: they did, or a process holds their folder. */
+  /** True if the files have changed while they were read, or if a process holds the lock of their folder. */
   readonly isInUse: boolean;
 }
 
@@ -30,6 +30,6 @@ export async function readLog(folder: string, nowMs: number): Promise<ReadLog> {
   const bytes = new Map(
     names.map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))] as const),
   );
-  const isInUse = stamp() !== before || existsSync(join(dirname(folder), LOCK));
+  const isInUse = stamp() !== before || existsSync(join(dirname(folder), LOCK_FILE));
   return { report: await reportLog(bytes, nowMs), isInUse };
 }

@@ -1,4 +1,4 @@
-// `ctx-storage/node`: objects in a Node process, in a folder or in memory, with no browser.
+// Implements `ctx-storage/node`, which runs objects in a Node process, stored in a folder or in memory.
 
 import { join } from 'node:path';
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -62,7 +62,7 @@ export async function createObjects<Table extends ClassTable>(
     const objects = await start(medium, catalog, openFiles);
     return { ...objects, close: () => objects.close().finally(() => medium.close()) };
   } catch (error) {
-    medium.close(); // otherwise the folder stays locked for as long as this process lives
+    medium.close(); // otherwise the folder would stay locked until this process ends
     throw error;
   }
 }

@@ -1,21 +1,24 @@
-// SQLite, time and turns of a Node process, for hosts of objects in it.
+// Provides SQLite, time and turns for hosts of objects in a Node process.
 
 import { readFile } from 'node:fs/promises';
 import { ownWasmUrl } from '../../../src/shared/contract/wasm-url.ts';
 import { loadSqlite } from '../../engine/vfs/sqlite-module.ts';
 import type { Platform } from '../boot/start-host.ts';
 
-/** The parts of a platform that are the same for every host of the process. */
+/** The parts of a platform that all hosts of the process share. */
 export type NodePlatform = Required<Pick<Platform, 'sqlite' | 'turns' | 'time' | 'sendsStreams'>>;
 
 export async function nodePlatform(): Promise<NodePlatform> {
-  return { sqlite: await loadSqlite(new Uint8Array(await readFile(ownWasmUrl()!))), ...NODE };
+  return {
+    sqlite: await loadSqlite(new Uint8Array(await readFile(ownWasmUrl()!))),
+    ...NODE_TIME_AND_TURNS,
+  };
 }
 
 const { setTimeout, clearTimeout, setImmediate, performance, Date: SystemDate } = globalThis;
 
-// A message port would keep the process alive, and so would an idle object's timer.
-const NODE: Omit<NodePlatform, 'sqlite'> = {
+// Turns use no message port, and timers of idle objects are unreferenced, because both would keep the process alive.
+const NODE_TIME_AND_TURNS: Omit<NodePlatform, 'sqlite'> = {
   sendsStreams: true,
   turns: { nextTurn: (task) => void setImmediate(task) },
   time: {

@@ -1,6 +1,6 @@
-// The functions that tests of the real runtime call, by the same names, for objects in this process.
+// Implements the functions of Cloudflare's test tools (`runInDurableObject` and others), for objects in this process.
 //
-// A stub knows its host; reset() concerns every host that runs.
+// Functions that take a stub concern its host. The others concern all running hosts.
 
 import {
   addressOf,
@@ -20,25 +20,24 @@ import type { ClassTable } from '../../objects/instance/object-class.ts';
 import { runningHost } from '../../realm/library/provided-env.ts';
 import type { RunningHost } from '../boot/start-host.ts';
 
-/** By the caller of its stubs, and by the default entry point that its `Objects` have. */
-const homes = new WeakMap<object, RunningHost>();
+/** The running hosts, by the caller of their stubs, and by the default entry point of their `Objects`. */
+const hostsByKey = new WeakMap<object, RunningHost>();
 const running = new Set<RunningHost>();
 
-/** Makes the host known to the functions below; the result ends that. `keys`: see `homes`. */
+/** Registers a host for the functions below. Call the result when it ends. `keys` are those of `hostsByKey`. */
 export function registerTools(home: RunningHost, keys: readonly object[]): () => void {
-  for (const key of keys) homes.set(key, home);
+  for (const key of keys) hostsByKey.set(key, home);
   running.add(home);
   return () => void running.delete(home);
 }
 
-/** The host of objects in this process. */
+/** Returns the host behind the result of `createObjects`. */
 export function hostOf({ worker }: Pick<Objects<ClassTable>, 'worker'>): RunningHost {
-  return homes.get(worker)!;
+  return hostsByKey.get(worker)!;
 }
 
 /**
- * Runs the callback inside the object, as one event of it, with the class's instance and its `ctx`. Its result is
- * passed as it is.
+ * Runs the callback inside the object, as one event, with the instance and its `ctx`. The result is not cloned.
  *
  * @throws INVALID_ARGUMENT if it is not the stub of an object in this process
  */
@@ -61,21 +60,21 @@ export async function runInDurableObject<Instance extends object, T>(
 }
 
 /**
- * Runs the alarm's handler now and removes the alarm; false if none is set. A handler that fails rejects, and is not
- * tried again.
+ * Runs the alarm handler now and removes the alarm. Returns false if no alarm is set. If the handler fails, this rejects,
+ * and the handler is not run again.
  */
 export async function runDurableObjectAlarm(stub: DurableObjectStub): Promise<boolean> {
   const { home, address } = placeOf('runDurableObjectAlarm', stub);
   return await home.host.outside.send(() => home.manager.runAlarm(address));
 }
 
-/** How objects are evicted. */
+/** Options of the eviction of objects. */
 export interface EvictionOptions {
-  /** `close`: the sockets of the object end, too. @default 'hibernate' */
+  /** `close` also closes the object's sockets. @default 'hibernate' */
   readonly webSockets?: 'close' | 'hibernate';
 }
 
-/** Ends the object's instance in order: the next call constructs it again. */
+/** Evicts the object's instance after its writes are durable. The next call constructs a new one. */
 export async function evictDurableObject(
   stub: DurableObjectStub,
   options?: EvictionOptions,
@@ -85,7 +84,7 @@ export async function evictDurableObject(
   await home.host.outside.send(() => home.manager.evict(address, breaksSockets));
 }
 
-/** The same for every object in this process that has an instance. */
+/** Evicts the instances of all objects in this process. */
 export async function evictAllDurableObjects(options?: EvictionOptions): Promise<void> {
   const breaksSockets = breaksSocketsBy('evictAllDurableObjects', options);
   for (const { host, manager } of running) {
@@ -93,15 +92,15 @@ export async function evictAllDurableObjects(options?: EvictionOptions): Promise
   }
 }
 
-/** Resets every object in this process that has an instance. Stored data stays. */
+/** Resets the instances of all objects in this process. Stored data stays. */
 export async function abortAllDurableObjects(): Promise<void> {
   for (const { host, manager } of running) await host.outside.send(() => manager.abortAll());
 }
 
-/** The ids of the objects of a namespace that exist. @throws INVALID_ARGUMENT */
+/** Lists the ids of the namespace's objects that exist. @throws INVALID_ARGUMENT */
 export async function listDurableObjectIds(namespace: object): Promise<DurableObjectId[]> {
   const className = namespaceClass(namespace);
-  const home = className === undefined ? undefined : homeOf(namespace);
+  const home = className === undefined ? undefined : hostBehind(namespace);
   if (className === undefined || home === undefined) {
     throw storageError(
       'INVALID_ARGUMENT',
@@ -135,7 +134,7 @@ function placeOf(
   operation: string,
   stub: object,
 ): { readonly home: RunningHost; readonly address: ObjectAddress } {
-  const home = typeof stub === 'object' && stub !== null ? homeOf(stub) : undefined;
+  const home = typeof stub === 'object' && stub !== null ? hostBehind(stub) : undefined;
   const address = home && addressOf(stub);
   if (home !== undefined && address !== undefined && 'id' in address) {
     return { home, address: fromWireAddress(address) };
@@ -146,11 +145,11 @@ function placeOf(
   );
 }
 
-/** The host behind a stub or namespace. */
-function homeOf(value: object): RunningHost | undefined {
+/** Returns the host behind a stub or namespace. */
+function hostBehind(value: object): RunningHost | undefined {
   const caller = callerOf(value);
-  // Made from a provided `env`: the most recently started host answers it, as it does its calls.
+  // A stub from a provided `env` belongs to the most recently started host, which also answers its calls.
   if (caller === runningHost) return [...running].at(-1);
-  const home = caller && homes.get(caller);
+  const home = caller && hostsByKey.get(caller);
   return home && running.has(home) ? home : undefined;
 }

@@ -1,6 +1,6 @@
-// Objects in this thread on any platform: for the entries of runtimes without a page.
+// Runs objects in this thread on a given platform. The entries for runtimes without a page share it.
 //
-// Invariant: a caller here is outside of every object, so it gets clones, as a page does.
+// Invariant: callers are outside of every object, so they get clones of values, as a page does.
 
 import { checkedEnv, unknownClass } from '../../../src/shared/calls/stubs/checked-env.ts';
 import { mustBeStub } from '../../../src/shared/calls/stubs/known-stubs.ts';
@@ -41,14 +41,14 @@ import { localStorageOf } from './local-storage.ts';
 import { registerTools } from './object-tools.ts';
 import { outsideEnv } from './outside-env.ts';
 
-/** Runs the app on a platform that the caller provides. `openFiles`: how many may be open by default. */
+/** Runs the app on the given platform. `openFiles` is the default limit of open files. */
 export async function objectsOn<Table extends ClassTable>(
   platform: Omit<Platform, 'realm'>,
   app: App,
   options: InProcessOptions,
   openFiles = OPEN_FILES_UNBOUNDED,
 ): Promise<Objects<Table>> {
-  lateCode.give(lateParts); // outside of a browser, a second file would only be slower
+  lateCode.give(lateParts); // outside of a browser, loading a second file later would only be slower
   const running = await startHost(
     {
       ...platform,
@@ -138,14 +138,14 @@ function named({ className, id }: ObjectAddress): { className: string; id: Durab
 
 /** Options of `createObjects`, in every runtime that has no page. */
 export interface InProcessOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
-  /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
+  /** The members of `env` besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
-  /** Objects that follow others: the result of `follow`, of `ctx-storage/worker/follow`. @default none */
+  /** Makes objects follow objects on a server: the result of `follow` from `ctx-storage/worker/follow`. @default none */
   readonly follow?: StartFollowing;
-  /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
+  /** The time after which an idle object is evicted from memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** How long a query may run, and how much of SQLite's memory an object may take. */
+  /** The limits of a query's time, and of an object's memory in SQLite. */
   readonly limits?: QueryLimits;
-  /** How much history each object keeps. @default 30 days, within 256 MiB or the size of its database */
+  /** The limits of each object's history. @default 30 days, within 256 MiB or the size of its database */
   readonly history?: HistoryLimits;
 }

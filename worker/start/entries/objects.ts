@@ -1,7 +1,6 @@
-// `ctx-storage/worker`: the imports of a worker that runs classes; a drop-in replacement for
-// `cloudflare:workers`.
+// The entry `ctx-storage/worker`, for workers that run classes. It is a drop-in replacement for `cloudflare:workers`.
 //
-// A file of classes takes the base classes from here, and nothing of the host comes along.
+// A bundle of a file that only defines classes contains nothing of the host.
 
 import './answer-starts.ts';
 

@@ -1,7 +1,7 @@
-// `env` for code beside the objects, such as a test.
+// Makes the `env` for code outside of objects, such as a test.
 //
-// Invariant: it is the `env` of the code, so that a value, a fake or a spy of a test reaches objects and events. Only the
-// namespaces differ: their stubs can be read live, and reach the next instance.
+// Invariant: it reads and writes the `env` of object code, so that values, fakes and spies of a test reach objects and
+// events. Only the namespaces differ: their stubs can be read live, and never break.
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import { namespaceClass } from '../../../src/shared/calls/stubs/known-stubs.ts';
@@ -9,10 +9,10 @@ import type { Namespaces } from '../../objects/calls/namespaces.ts';
 
 type Env = Readonly<Record<string | symbol, unknown>>;
 
-/** Before code changes the `env` of a host that has started. */
+/** Makes the `env`. Call it after the start of a host, before code changes its `env`. */
 export function outsideEnv(namespaces: Pick<Namespaces, 'env' | 'outsideEnv'>): object {
   const own: Env = namespaces.outsideEnv as Env;
-  // Where code is not followed across each await, objects have members of their own.
+  // Where tasks are not tracked exactly, members of object code's `env` would act as an object, so they are not shared.
   if (!isTaskExact) return own;
   const made: Env = { ...namespaces.env };
   return new Proxy(namespaces.env, {

@@ -1,7 +1,7 @@
-// `serve`: runs classes in this worker.
+// Implements `serve`, which runs classes in this worker.
 //
-// Invariant: classes are checked when serve() is called, so a mistake fails the worker's start, which
-// every page is told, and not the first call.
+// Invariant: classes are checked when serve() is called, so that a mistake fails the worker's start, which is reported to
+// every page, and not the first call.
 
 import { BUILD_CHARS_MAX, type Build, isBuild } from '../../../src/shared/contract/deployment.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -21,15 +21,15 @@ import './answer-starts.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
-  /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
+  /** The members of `env` besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
-  /** Objects that follow others: the result of `follow`, of `ctx-storage/worker/follow`. @default none */
+  /** Makes objects follow objects on a server: the result of `follow` from `ctx-storage/worker/follow`. @default none */
   readonly follow?: StartFollowing;
-  /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
+  /** The time after which an idle object is evicted from memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** How long a query may run, and how much of SQLite's memory an object may take. */
+  /** The limits of a query's time, and of an object's memory in SQLite. */
   readonly limits?: QueryLimits;
-  /** How much history each object keeps. @default 30 days, within 256 MiB or the size of its database */
+  /** The limits of each object's history. @default 30 days, within 256 MiB or the size of its database */
   readonly history?: HistoryLimits;
   /**
    * The app's name for this deployment. When tabs of several deployments are open, the newest one's code
@@ -39,7 +39,7 @@ export interface ServeOptions extends Omit<ClassTableOptions, 'bindings'>, Entry
    * deployment whose page was opened last is newer
    */
   readonly build?: Build;
-  /** Positive when `one` is newer than `other`, negative when it is older, 0 when they are the same. */
+  /** Returns a positive number if `one` is newer than `other`, a negative one if it is older, 0 if they are equal. */
   readonly compareBuilds?: CompareBuilds;
 }
 

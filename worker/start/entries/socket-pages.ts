@@ -1,9 +1,9 @@
-// Pages of browsers that reach the objects of this process over WebSockets, as a page reaches those of the worker that
-// it started: the inspector of `ctx-storage dev`.
+// Connects pages to the objects of this process over WebSockets, in the way in which a page reaches the objects of a worker.
+// The inspector of `ctx-storage dev` uses it.
 //
-// Invariant: the end of a socket closes its page's sessions. A message that cannot be read ends the socket.
+// Invariant: when a socket closes, its page's sessions are closed. A message that cannot be read closes the socket.
 //
-// Does not know a library of sockets, and not who may open one.
+// The caller opens the sockets, and decides who may do so.
 
 import type { Objects } from '../../../src/shared/contract/object-management.ts';
 import { deserialize } from '../../../src/shared/values/decode.ts';
@@ -22,13 +22,13 @@ import type { ClassTable } from '../../objects/instance/object-class.ts';
 import { pageService } from '../boot/page-service.ts';
 import { hostOf } from './object-tools.ts';
 
-/** A WebSocket of the server. */
+/** The functions of a server's WebSocket that are used. */
 export interface PageSocket {
   send(message: Uint8Array): void;
   close(): void;
 }
 
-/** What the server hears of a socket. */
+/** The handlers of a socket's events, which the server calls. */
 export interface SocketEvents {
   message(bytes: Uint8Array): void;
   closed(): void;
@@ -45,7 +45,7 @@ export class SocketPages {
     this.#service = Object.assign(service, { objects: withEveryClass(service.objects!) });
   }
 
-  /** Serves the page at the other end. */
+  /** Serves the page at the other end of a socket. */
   serve(socket: PageSocket): SocketEvents {
     const page = new SocketPage(this.#service, socket);
     this.#pages.add(page);
@@ -58,14 +58,14 @@ export class SocketPages {
     };
   }
 
-  /** Closes every socket. `fact`: why. */
+  /** Closes every socket. `fact` is the reason. */
   close(fact: string): void {
     for (const page of this.#pages) page.end(connectionClosed(fact));
     this.#pages.clear();
   }
 }
 
-/** Also the classes of bindings, such as `KvObject`, have a namespace by their own name. */
+/** Adds a namespace for each class of a binding, such as `KvObject`, so that the inspector can list its objects. */
 function withEveryClass(objects: ObjectsService): ObjectsService {
   return {
     connect(page) {
@@ -84,7 +84,7 @@ function withEveryClass(objects: ObjectsService): ObjectsService {
   };
 }
 
-/** One page: events of this target are its messages. */
+/** One page. Its messages are the events of this target. */
 class SocketPage extends EventTarget {
   readonly #service: WorkerService;
   readonly #socket: PageSocket;
@@ -120,7 +120,7 @@ class SocketPage extends EventTarget {
 
   #connect(): void {
     const connection = crypto.randomUUID();
-    // The word for files of their own, where a page may ask for them.
+    // The page is told the medium 'opfs', whatever the real one is, because a page accepts it in any case.
     const leads: WorkerMessage = { type: 'leads', connection, medium: 'opfs', ...OWN_VERSIONS };
     this.postMessage(leads);
     const endpoint = new ChannelEndpoint(new OwnChannel(this, connection), this.#service.pace);
