@@ -418,8 +418,8 @@ function listedWorld() {
     const end = connected.call(made.replica);
     return {
       ...end,
-      closed: ((isTaken: boolean) => {
-        taken.push(isTaken);
+      closed: ((isClientTaken: boolean) => {
+        taken.push(isClientTaken);
         end.closed();
       }) as never,
     };

@@ -48,8 +48,8 @@ export interface ReplicaSocket {
 /** Hears from the connection. */
 export interface ReplicaEnd {
   received(bytes: Uint8Array): void;
-  /** `isTaken`: by the server, because the client belongs to another identity. */
-  closed(isTaken?: boolean): void;
+  /** `isClientTaken`: by the server, because the client belongs to another identity. */
+  closed(isClientTaken?: boolean): void;
 }
 
 /** A call that was made. */
@@ -286,7 +286,7 @@ export class Replica {
           return this.#received(connection, bytes);
         });
       },
-      closed: (isTaken) => void this.#next(() => this.#closed(connection, isTaken)),
+      closed: (isClientTaken) => void this.#next(() => this.#closed(connection, isClientTaken)),
     };
   }
 
@@ -310,9 +310,9 @@ export class Replica {
     return this.#step({ kind: 'received', connection, message }, !areMore);
   }
 
-  #closed(connection: number, isTaken = false): Promise<void> {
+  #closed(connection: number, isClientTaken = false): Promise<void> {
     if (this.#socket?.connection === connection) this.#socket = null;
-    return this.#step({ kind: 'disconnected', connection, isTaken });
+    return this.#step({ kind: 'disconnected', connection, isClientTaken });
   }
 
   /** Runs the task after the earlier ones. A task that fails ends the replica, which is told once. */

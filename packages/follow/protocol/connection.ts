@@ -1,24 +1,24 @@
-// A follower's connection: a WebSocket with a subprotocol, its heartbeat, and why the server closes it.
+// The constants of a follower's WebSocket: its subprotocol, its ping, and the codes with which the server closes it.
 //
-// Codes from 4000 on are free for applications. Each reason has one code, which does not change.
+// WebSocket leaves close codes from 4000 on to applications. Each reason keeps its code for ever.
 
 import type { CloseReason } from './server.ts';
 
-/** The core has some of these reasons; others are found before a message reaches it. */
+/** server.ts finds the reasons of `CloseReason`; the socket's layer finds the others before a message reaches server.ts. */
 export type FollowerCloseReason =
   | CloseReason
-  /** The message is not one of the protocol. */
+  /** The message cannot be decoded as a message of the protocol. */
   | 'MALFORMED'
   | 'MESSAGE_TOO_LARGE'
-  /** More messages a second than the limit. */
+  /** The follower sends more messages a second than `limits.messagesPerSecond`. */
   | 'TOO_FAST'
-  /** The name of the client belongs to another identity. */
+  /** Another identity has used this client's name first. */
   | 'CLIENT_TAKEN'
-  /** `authorize` knows nobody who may follow. */
+  /** `authorize` has returned null or false. */
   | 'NOT_AUTHORIZED'
-  /** The object has as many followers as it may. */
+  /** The object has `limits.followers` connections already. */
   | 'TOO_MANY_FOLLOWERS'
-  /** The connection has outlived an instance whose last writes were lost, or the object was restored. */
+  /** The storage lacks the position that the connection was sent: writes were lost, or the object was restored. */
   | 'STALE';
 
 export const FOLLOWER_CLOSE_CODES: Readonly<Record<FollowerCloseReason, number>> = {
@@ -40,12 +40,12 @@ export const FOLLOWER_CLOSE_CODES: Readonly<Record<FollowerCloseReason, number>>
   NOT_COPYING: 4015,
 };
 
-/** The subprotocol of the WebSocket, by which a server tells followers from other sockets. */
+/** The WebSocket subprotocol that marks a socket as a follower's. */
 export const FOLLOW_SUBPROTOCOL = 'ctx-storage-follow';
 
-/** Most bytes of a follower's message (our choice). A longer one closes its connection, so it is not made. */
+/** The largest message that a follower may send (our choice). The server closes the connection of a longer one. */
 export const MESSAGE_BYTES_MAX = 2 ** 20;
 
-/** A text message, answered with `FOLLOW_PONG` without waking the object where that is possible. */
+/** A follower sends this text to test its connection. The platform answers with `FOLLOW_PONG`, if it can without waking the object. */
 export const FOLLOW_PING = '_follow_ping';
 export const FOLLOW_PONG = '_follow_pong';

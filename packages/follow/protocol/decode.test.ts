@@ -1,4 +1,4 @@
-// The check of each message: every field with values that are almost right.
+// Tests the check of messages: each field is tried with values that are almost right.
 
 import { describe, expect, test } from 'vitest';
 import { decodeToFollower, decodeToServer } from './decode.ts';
@@ -40,7 +40,7 @@ const ended = { kind: 'ended', ...ANSWERS };
 const TO_SERVER = [hello, { ...hello, position: null, copy: null }, next, call];
 const TO_FOLLOWER = [welcome, rejected, part, cut, cutOnParts, ended];
 
-/** The text of `error` says which field is wrong. */
+/** Matches the error that names this field as wrong. */
 const refusal = (field: string) =>
   expect.objectContaining({
     code: 'INVALID_ARGUMENT',
@@ -88,7 +88,7 @@ const NOT_OUTCOMES: [unknown, string][] = [
   ].map((outcome): [unknown, string] => [[[1, outcome]], 'outcome']),
 ];
 
-/** Of each message: a field, and wrong values of it, each with the field that the error names. */
+/** For each message and field: wrong values, each with the field that the error must name. */
 const WRONG_TO_SERVER: [object, string, readonly [unknown, string][]][] = [
   [hello, 'kind', all(['Hello', 'welcome', null, undefined], 'kind')],
   [hello, 'protocol', NOT_RANGES],
@@ -197,7 +197,7 @@ describe('a message', () => {
   );
 });
 
-/** Shows a message in the text of a failed test: JSON has no bigint, and no NaN. */
+/** Replaces the values that JSON cannot write (bigint, NaN), for the text of a failed test. */
 function plain(_: string, value: unknown): unknown {
   return typeof value === 'bigint' || typeof value === 'number' ? String(value) : value;
 }

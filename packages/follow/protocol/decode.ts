@@ -1,9 +1,9 @@
-// The check of each message: any peer can send anything.
+// Checks every message that arrives over a connection, because a peer can send anything.
 //
-// Invariant: a decoded message has exactly the fields of its type. `args`, `changes`, `value`, `error` and `next`
-// stay as they are; whoever reads them checks them.
+// Invariant: a decoded message has exactly the fields of its type. The content of `args`, `changes`, `value`, `error`
+// and `next` is not checked here; the code that reads them checks it.
 //
-// Does not know how a message becomes bytes.
+// This file does not know how a message becomes bytes.
 
 import {
   checkArray,
@@ -33,11 +33,11 @@ import {
 
 const CLIENT_UNITS_MAX = 64;
 const METHOD_UNITS_MAX = 256;
-/** Outcomes that a client has not acknowledged: those in flight, and those of a connection that was lost. */
+/** The most outcomes in one message: a client may leave those of lost connections unacknowledged. */
 const OUTCOMES_MAX = 10_000;
 const LIFE_MAX = 2 ** 32 - 1;
 
-/** A message of a follower. @throws INVALID_ARGUMENT */
+/** Returns a checked message from a follower. @throws INVALID_ARGUMENT */
 export function decodeToServer(value: unknown): MessageToServer {
   const fields = checkFields('message', value);
   switch (fields.kind) {
@@ -66,7 +66,7 @@ export function decodeToServer(value: unknown): MessageToServer {
   }
 }
 
-/** A message of the server. @throws INVALID_ARGUMENT */
+/** Returns a checked message from the server. @throws INVALID_ARGUMENT */
 export function decodeToFollower(value: unknown): MessageToFollower {
   const fields = checkFields('message', value);
   switch (fields.kind) {
@@ -138,7 +138,7 @@ function cutBase(value: unknown): CutBase {
   return { kind: 'parts', from: position('from', fields.from), count: partCount(fields.count) };
 }
 
-/** Whoever reads `next` checks it. */
+/** `next` is left unchecked: the server's `decodeCopyPlace` checks it when a follower sends it back. */
 function copyMark(value: unknown): CopyMark {
   const { from, at, parts, next } = checkFields('copy', value);
   return { from: position('from', from), at: position('at', at), parts: partCount(parts), next };

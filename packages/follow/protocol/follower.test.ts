@@ -1,4 +1,4 @@
-// The follower's side alone: its effects in their order, and when it gives a connection up.
+// Tests the follower's side alone: the effects of each event, in order, and the messages at which it hangs up.
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -26,7 +26,7 @@ const at = (id: number): Position => ({ id, life: 7 });
 const dequeuedTo = (last: number, ...refusals: object[]) => ({ kind: 'dequeue', last, refusals });
 
 type Stored = Parameters<typeof openFollower>[0];
-/** As the files have it: calls 1 to `issued` were made, those after `answered` wait. */
+/** The stored state of a replica that has made calls 1 to `issued`, of which those after `answered` wait. */
 function stored(issued: number, answered = 0, base: Partial<Stored['base']> = {}): Stored {
   const calls = Array.from({ length: issued - answered }, (_, i) => queued(answered + i + 1));
   return {
@@ -74,7 +74,7 @@ const current = (last: number, connection = 1): FollowerEvent[] => [
 const lost = (connection = 1): FollowerEvent => ({
   kind: 'disconnected',
   connection,
-  isTaken: false,
+  isClientTaken: false,
 });
 const cut = (
   from: Position,
@@ -89,7 +89,7 @@ const cut = (
   outcomes,
   changes: 'changes',
 });
-/** Parts of a copy from `from`; the second is the last one. */
+/** A part of a snapshot that began at `from` and has two parts. */
 const part = (parts: number, from = at(5), progress = 0.5): MessageToFollower => ({
   kind: 'part',
   copy: { from, at: from, parts, next: parts === 2 ? null : 'more' },
@@ -110,7 +110,7 @@ const onParts = (
   changes: 'since',
 });
 
-/** The calls that are sent: their numbers, whether each may have been sent before, and the answer that it acknowledges. */
+/** Returns `[n, again, ack]` of each call that these effects send. */
 const sent = (effects: readonly FollowerEffect[]) =>
   effects.flatMap((effect) =>
     effect.kind === 'send' && effect.message.kind === 'call'
@@ -125,11 +125,12 @@ const forecastIn = (effects: readonly FollowerEffect[]) =>
 describe('a follower that is opened', () => {
   test('[FOLW10] forecasts the calls that wait, and reports each refusal', () => {
     const from = stored(4, 2);
-    const refusals = [{ call: queued(1), outcome: ERROR }] as const;
+    const refusals = [1, 2].map((n) => ({ call: queued(n), outcome: ERROR }) as const);
     const { state, effects } = openFollower({ ...from, queue: { ...from.queue, refusals } }, CODE);
     expect(effects).toEqual([
       { kind: 'forecast', calls: [queued(3), queued(4)] },
       { kind: 'reportRefusal', refusal: refusals[0] },
+      { kind: 'reportRefusal', refusal: refusals[1] },
     ]);
     expect(state.link).toEqual({ kind: 'offline' });
   });
@@ -170,6 +171,11 @@ describe('the calls of a follower', () => {
     ]);
   });
 
+  test('[FOLW1] are stored and flushed before they are acknowledged and sent', () => {
+    const { kinds } = stepped(opened(stored(0)), ...current(0), called);
+    expect(kinds).toEqual(['enqueue', 'flushQueue', 'acknowledge', 'send']);
+  });
+
   test('[FOLW1] have the next number, which is stored with the call', () => {
     const { state, effects } = stepped(opened(stored(7, 7)), called);
     const call = { ...queued(8), args: [0] };
@@ -200,7 +206,7 @@ describe('the calls of a follower', () => {
       [4, true, 0],
       [5, false, 0],
     ]);
-    // A connection that becomes current without sending them all takes nothing back.
+    // On a connection that sends fewer calls, call 5 still counts as sent before.
     const answered = stepped(next.state, received(ended(4), 2), lost(2), ...current(4, 3));
     expect(sent(answered.effects)).toEqual([[5, true, 4]]);
   });
@@ -269,7 +275,18 @@ describe('answers', () => {
     expect(after.base).toEqual({ position: at(1), last: 4 });
   });
 
-  test('[FOLW2] without one, nothing leaves the queue, and nothing is flushed', () => {
+  test('[FOLW2] flush earlier cuts, too, before their calls leave the queue', () => {
+    const cutBefore = received(cut(EMPTY, at(1), 0));
+    const { kinds } = stepped(
+      opened(stored(1)),
+      ...current(0),
+      cutBefore,
+      received(ended(1, [1, VALUE])),
+    );
+    expect(kinds).toEqual(['flushBase', 'dequeue', 'flushQueue', 'forecast', 'settle']);
+  });
+
+  test('[FOLW2] a message without answers removes no call from the queue, and flushes nothing', () => {
     const state = opened(stored(1));
     const others = stepped(state, ...current(0), received(cut(EMPTY, at(1), 0)));
     expect(others.kinds).toEqual(['applyCut', 'forecast']);
@@ -288,7 +305,7 @@ describe('answers', () => {
     expect(state.queue.refusals).toEqual([{ call: queued(1), outcome }]);
   });
 
-  test('[FOLW16] of calls that the queue never had stop it, and nothing of them is taken', () => {
+  test('[FOLW16] of calls that the queue never had stop the follower, and change nothing else', () => {
     for (const message of [ended(3), cut(EMPTY, at(1), 3)]) {
       const from = opened(stored(2));
       const { state, kinds } = stepped(from, ...current(0), received(message));
@@ -403,6 +420,8 @@ describe('a follower hangs up', () => {
       /follow the base/,
     ],
     ['a second part without the first', whole, [...greeted(), received(part(2))], /missing/],
+    ['a part after the next one', whole, [...copying, received(part(3))], /missing/],
+    ['a part of another snapshot', whole, [...copying, received(part(2, at(4)))], /missing/],
     [
       'a part that comes twice',
       whole,
@@ -416,7 +435,7 @@ describe('a follower hangs up', () => {
       const { state, effects } = stepFollower(before, events.at(-1)!);
       const reason = expect.stringMatching(why);
       expect(effects).toEqual([{ kind: 'disconnect', connection: 1, reason }]);
-      // Nothing of the message is taken, so the next hello names the position that the files have.
+      // The message changes nothing, so the next hello names the stored position.
       expect(state).toEqual({ ...before, link: { kind: 'offline' } });
       // A new connection goes on from the parts and the position that are stored.
       const next = stepped(state, ...greeted(2), received(part(1), 2), received(part(2), 2));
@@ -426,7 +445,54 @@ describe('a follower hangs up', () => {
   );
 });
 
+describe('a follower stops', () => {
+  test('[FOLW16] when its client belongs to another identity, and keeps its queue', () => {
+    const { state } = stepped(
+      opened(stored(1)),
+      { kind: 'connected', connection: 1 },
+      { kind: 'disconnected', connection: 1, isClientTaken: true },
+    );
+    expect(state.link).toEqual({ kind: 'stopped', reason: 'CLIENT_TAKEN' });
+    expect(state.queue.calls).toEqual([queued(1)]);
+  });
+
+  test.each(['PROTOCOL', 'OBJECT_TOO_LARGE'] as const)(
+    '[FOLW7] when the server rejects its hello: %s',
+    (reason) => {
+      const protocol = { oldest: 2, newest: 3 };
+      const { state, kinds } = stepped(
+        opened(stored(1)),
+        { kind: 'connected', connection: 1 },
+        received({ kind: 'rejected', reason, protocol }),
+      );
+      expect(kinds).toEqual(['disconnect']);
+      expect(state.link).toEqual({ kind: 'stopped', reason });
+      expect(state.queue.calls).toEqual([queued(1)]);
+    },
+  );
+});
+
 describe('a snapshot', () => {
+  test('[FOLW17] each part asks for the next one before it is staged, except the last', () => {
+    const first = stepped(opened(stored(0)), ...greeted(), received(part(1)));
+    const copy = { from: at(5), at: at(5), parts: 1, next: 'more' };
+    expect(first.effects).toEqual([
+      { kind: 'send', connection: 1, message: { kind: 'next', copy } },
+      { kind: 'stagePart', copy, changes: 'part 1' },
+    ]);
+    expect(stepped(first.state, received(part(2))).kinds).toEqual(['stagePart']);
+  });
+
+  test('[FOLW17] the next hello names the staged parts, also after a restart', () => {
+    const { state } = stepped(opened(stored(0)), ...greeted(), received(part(1)));
+    const { base, queue, copy } = state;
+    expect(copy).toEqual({ from: at(5), at: at(5), parts: 1, next: 'more' });
+    for (const one of [state, opened({ base, queue, copy })]) {
+      const { effects } = stepped(one, { kind: 'connected', connection: 2 });
+      expect(hello(effects)).toMatchObject([{ kind: 'hello', copy }]);
+    }
+  });
+
   test('[FOLW17] is staged part by part, and used whole; its progress is told', () => {
     const from = opened(stored(0, 0, { position: null }));
     const begun = stepped(from, ...greeted());
@@ -461,16 +527,17 @@ describe('a snapshot', () => {
   test('[FOLW5] has the outcomes of the calls in it', () => {
     const events = [...greeted(), received(part(1)), received(part(2))];
     const message = onParts(2, 1, at(5), [1, ERROR]);
-    const { kinds, state } = stepped(opened(stored(2)), ...events, received(message));
+    const { kinds, effects, state } = stepped(opened(stored(2)), ...events, received(message));
     expect(kinds).toEqual([
       ...['applyCut', 'flushBase', 'dequeue', 'flushQueue', 'forecast', 'settle'],
       ...['reportRefusal', 'send'],
     ]);
+    expect(effects).toContainEqual({ kind: 'settle', n: 1, outcome: ERROR });
     expect(state.base.last).toBe(1);
   });
 
   test('[FOLW17] that began again replaces the parts of the other one; a cut of the base keeps them', () => {
-    // One part of a copy of position 5 has come when the connection is lost.
+    // The connection is lost after one part of a snapshot of position 5.
     const from = opened(stored(0, 0, { position: at(3) }));
     const staged = stepped(from, ...greeted(), received(part(1)), lost());
     expect(staged.state.copy).toMatchObject({ from: at(5), parts: 1 });
@@ -478,7 +545,7 @@ describe('a snapshot', () => {
     const known = stepped(staged.state, ...greeted(2), received(cut(at(3), at(8), 0), 2));
     expect(known.kinds).toEqual(['applyCut', 'forecast']);
     expect(known.state.copy).toEqual(staged.state.copy);
-    // Or it begins a copy of position 9.
+    // Or the next connection begins a snapshot of position 9.
     const again = stepped(staged.state, ...greeted(2), received(part(1, at(9)), 2));
     expect(again.state.copy).toMatchObject({ from: at(9), parts: 1 });
   });
@@ -511,7 +578,7 @@ describe('events of a connection', () => {
       received(cut(EMPTY, at(1), 0)),
       received(welcome()),
       lost(1),
-      { kind: 'disconnected', connection: 1, isTaken: true },
+      { kind: 'disconnected', connection: 1, isClientTaken: true },
     ] as FollowerEvent[]) {
       expect(stepFollower(on2.state, event)).toEqual({ state: on2.state, effects: [] });
     }

@@ -1,20 +1,21 @@
-// The follower's side of the protocol: the states of a replica, and its transitions. Pure: events in, effects out.
+// The follower's side of the protocol, as a pure function: `stepFollower` takes a state and an event, and returns the
+// next state and the effects to perform.
 //
-// A replica has three parts. The base is a copy of the server's object at one position; only cuts write it. The queue
-// has the client's calls that the server has not answered, and the refusals that the app has not dismissed. The
-// forecast is the base with the calls of the queue run over it.
+// A replica has three parts. The base is a copy of the server's object at one position; only *cuts*, the server's
+// updates, write it. The queue has the client's calls that the server has not answered, and the refused calls that the
+// app has not dismissed. The forecast is the base with the calls of the queue run over it.
 //
 // The caller performs the effects of an event in order, before the next event. If an effect fails, or the process ends
-// between two effects, the replica is opened again from its files. Base and queue are two logs: a crash keeps, of each,
-// its flushed commits and possibly later ones, in order. A part of a snapshot is durable when it is staged.
+// between two effects, the replica is opened again from its files. Base and queue have a log each; a crash keeps the
+// flushed commits of each log, and possibly some later ones, in order. A part of a snapshot is durable when it is staged.
 //
 // Invariants:
 //   a call is durable before it is acknowledged or sent
-//   the base is durable before calls that it contains leave the queue
-//   a call leaves the queue in the commit that records its refusal
-//   a number is given to one call only, also after a crash
+//   the base is durable before calls whose writes it contains leave the queue
+//   a refused call leaves the queue in the commit that records its refusal
+//   no two calls get the same number, even after a crash
 //
-// Does not know how calls run, the contents of a cut, when to connect again, nor the time.
+// This file does not know how calls run, the contents of a cut, when to connect again, nor the time.
 
 import {
   CALLS_IN_FLIGHT_MAX,
@@ -33,7 +34,7 @@ import {
   type Transition,
 } from './messages.ts';
 
-/** A call in the queue. `isForecast` false: it reached outside of the object, so only the server runs it. */
+/** A call in the queue. If it reaches outside of the object, `isForecast` is false, and only the server runs it. */
 export interface QueuedCall {
   readonly n: number;
   readonly method: string;
@@ -41,27 +42,27 @@ export interface QueuedCall {
   readonly isForecast: boolean;
 }
 
-/** OUTCOME_LOST: the server has no outcome of a call that it has answered, which no correct server causes. */
+/** The final outcome of a call. OUTCOME_LOST: a faulty server has answered the call without sending its outcome. */
 export type SettledOutcome =
   | FollowedOutcome
   | { readonly kind: 'failed'; readonly code: 'OUTCOME_LOST' };
 
-/** Kept until the app dismisses it. `n` tells a repeated report from a new one. */
+/** A call that the server refused. It is stored until the app dismisses it; the number of the call identifies it. */
 export interface RefusedCall {
   readonly call: QueuedCall;
   readonly outcome: Exclude<SettledOutcome, { kind: 'value' }>;
 }
 
-/** Stored in the base, in the commit of the cut that brought it. */
+/** The position of the base. Each cut stores it in the base, in the commit that applies the cut. */
 export interface BaseMark {
   readonly position: Position | null;
-  /** The base contains the writes of this client's calls up to it. */
+  /** The number of the client's last call whose writes are in the base. */
   readonly last: number;
 }
 
-/** Stored in the log of the queue. */
+/** The queue as its log stores it. */
 export interface StoredQueue {
-  /** The last number that was given to a call. */
+  /** The number of the newest call. */
   readonly issued: number;
   readonly calls: readonly QueuedCall[];
   readonly refusals: readonly RefusedCall[];
@@ -69,43 +70,46 @@ export interface StoredQueue {
 
 export type FollowerLink =
   | { readonly kind: 'offline' }
-  /** Hello was sent. */
+  /** The follower has sent hello, and waits for the answer. */
   | { readonly kind: 'greeting'; readonly connection: number }
-  /** The next cut or `ended` completes the base. `progress` of a snapshot, about; null: no part of one has come on this connection. */
+  /**
+   * The next cut or `ended` brings the base up to date. `progress` is the fraction of a snapshot that has come, null if
+   * this connection has brought no part of one.
+   */
   | {
       readonly kind: 'catchingUp';
       readonly connection: number;
       readonly progress: number | null;
     }
-  /** `sentTo`: the last call that was sent on this connection. */
+  /** The base is up to date. `sentTo` is the last call that was sent on this connection. */
   | { readonly kind: 'current'; readonly connection: number; readonly sentTo: number }
-  /** Only another version of this code, or another replica, can go on. */
+  /** The follower never connects again; another version of this code, or another replica, must take over. */
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * PROTOCOL, OBJECT_TOO_LARGE: the server has rejected the follower. QUEUE_BEHIND: the server has answered calls that this queue
- * never had, so the replica's files were taken back to an earlier state, and its next numbers are used already.
- * CLIENT_TAKEN: another identity has used this replica.
+ * PROTOCOL, OBJECT_TOO_LARGE: the server has rejected the follower. QUEUE_BEHIND: the server has answered calls that this
+ * queue never had, so the replica's files are older than they were, and the numbers of its next calls are used already.
+ * CLIENT_TAKEN: the client's name belongs to another identity.
  */
 export type StopReason = RejectReason | 'QUEUE_BEHIND' | 'CLIENT_TAKEN';
 
 export interface Follower {
   readonly client: string;
-  /** The version of the class. */
+  /** The version of the class that runs the forecasts here. */
   readonly version: number;
   readonly base: BaseMark;
   readonly queue: StoredQueue;
-  /** The parts of a snapshot that are staged. */
+  /** The progress of a snapshot whose parts are stored, but not yet applied to the base. */
   readonly copy: CopyMark | null;
   readonly link: FollowerLink;
-  /** Calls up to it may have been sent: by this process, or by an earlier one. */
-  readonly attempted: number;
-  /** False: the server has another version of the class. */
+  /** This process or an earlier one may have sent the calls up to this number. */
+  readonly maybeSentTo: number;
+  /** False if the server has another version of the class. */
   readonly isForecasting: boolean;
 }
 
 export type FollowerEvent =
-  /** A call has run on the forecast and written, or reached outside. `retried`: the refused call that it makes again. */
+  /** A call must go to the server: it wrote to the forecast, or reached outside. `retried` is the refused call that it repeats. */
   | {
       readonly kind: 'called';
       readonly call: Omit<QueuedCall, 'n'>;
@@ -113,22 +117,22 @@ export type FollowerEvent =
     }
   | { readonly kind: 'connected'; readonly connection: number }
   | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToFollower }
-  /** `isTaken`: the server has closed it, because the client belongs to another identity. */
-  | { readonly kind: 'disconnected'; readonly connection: number; readonly isTaken: boolean }
-  /** The app has seen a refusal. */
+  /** The connection has ended. `isClientTaken` is true if the server closed it with CLIENT_TAKEN. */
+  | { readonly kind: 'disconnected'; readonly connection: number; readonly isClientTaken: boolean }
+  /** The app dismisses the refusal of call `n`. */
   | { readonly kind: 'dismissed'; readonly n: number };
 
 export type FollowerEffect =
-  /** One commit in the queue: the call, and its number as `issued`; the refusal that it takes the place of is dismissed. */
+  /** Commits to the queue: adds the call, sets `issued` to its number, and removes the refusal of the call that it repeats. */
   | { readonly kind: 'enqueue'; readonly call: QueuedCall; readonly retried: number | null }
-  /** One commit in the queue: calls up to `last` leave it, and refusals join it. */
+  /** Commits to the queue: removes the calls up to `last`, and adds the refusals. */
   | { readonly kind: 'dequeue'; readonly last: number; readonly refusals: readonly RefusedCall[] }
-  /** One commit in the queue. */
+  /** Commits to the queue: removes the refusal of call `n`. */
   | { readonly kind: 'dismiss'; readonly n: number }
   | { readonly kind: 'flushQueue' }
   /**
-   * One commit in the base: the changes, and the mark. With `parts`, the base becomes that of so many staged parts and
-   * the changes: of these come all rows and keys that they name. The parts may then be removed.
+   * Commits the changes and the mark to the base. If `parts` is a number, the content of that many staged parts replaces
+   * the base first, and rows and keys in the changes override those of the parts. The parts may then be removed.
    */
   | {
       readonly kind: 'applyCut';
@@ -137,13 +141,13 @@ export type FollowerEffect =
       readonly mark: BaseMark;
     }
   | { readonly kind: 'flushBase' }
-  /** Keeps a part for the cut that completes the snapshot, and the mark with it, durably. The first part replaces any others. */
+  /** Stores a part and its mark durably, until a cut completes the snapshot. The first part replaces any stored ones. */
   | { readonly kind: 'stagePart'; readonly copy: CopyMark; readonly changes: unknown }
-  /** Makes the forecast again: the base, and these calls over it. */
+  /** Replaces the forecast by the base with these calls run over it. */
   | { readonly kind: 'forecast'; readonly calls: readonly QueuedCall[] }
-  /** The call is durable: the app gets the result of the forecast. */
+  /** Gives the app the result of the forecast, because the call is durable. */
   | { readonly kind: 'acknowledge'; readonly n: number }
-  /** The app gets the server's answer. */
+  /** Gives the app the server's answer to call `n`. */
   | { readonly kind: 'settle'; readonly n: number; readonly outcome: SettledOutcome }
   | { readonly kind: 'reportRefusal'; readonly refusal: RefusedCall }
   | { readonly kind: 'send'; readonly connection: number; readonly message: MessageToServer }
@@ -153,7 +157,7 @@ type Step = Transition<Follower, FollowerEffect>;
 type CalledEvent = Extract<FollowerEvent, { kind: 'called' }>;
 type Connected = Exclude<FollowerLink, { kind: 'offline' | 'stopped' }>;
 
-/** A replica as its files have it. */
+/** Returns the state of a replica that is opened from its files. */
 export function openFollower(
   stored: Pick<Follower, 'base' | 'queue' | 'copy'>,
   code: Pick<Follower, 'client' | 'version'>,
@@ -164,39 +168,39 @@ export function openFollower(
     ...stored,
     ...code,
     link: offline,
-    attempted: queue.issued,
+    maybeSentTo: queue.issued,
     isForecasting: true,
   };
   const reports = queue.refusals.map((refusal) => ({ kind: 'reportRefusal', refusal }) as const);
-  return { state: opened, effects: [forecastOf(opened), ...reports] };
+  return { state: opened, effects: [forecastEffect(opened), ...reports] };
 }
 
 export function stepFollower(state: Follower, event: FollowerEvent): Step {
   switch (event.kind) {
     case 'called':
-      return called(state, event);
+      return enqueueCall(state, event);
     case 'dismissed':
-      return dismissed(state, event.n);
+      return dismissRefusal(state, event.n);
     case 'connected':
-      return connected(state, event.connection);
+      return sendHello(state, event.connection);
   }
   const { link } = state;
-  // An event of a connection that this side has given up says nothing about the present one.
+  // Events of a connection that this side has given up are ignored.
   if (!('connection' in link && link.connection === event.connection))
     return { state, effects: [] };
-  if (event.kind === 'received') return received(state, link, event.message);
-  const gone = event.isTaken
+  if (event.kind === 'received') return receive(state, link, event.message);
+  const nextLink = event.isClientTaken
     ? ({ kind: 'stopped', reason: 'CLIENT_TAKEN' } as const)
     : ({ kind: 'offline' } as const);
-  return { state: { ...state, link: gone }, effects: [] };
+  return { state: { ...state, link: nextLink }, effects: [] };
 }
 
-function called(state: Follower, { call: given, retried }: CalledEvent): Step {
+function enqueueCall(state: Follower, { call: given, retried }: CalledEvent): Step {
   const n = state.queue.issued + 1;
   const call = { n, ...given };
   const refusals = withoutRefusal(state.queue, retried);
   const queue = { issued: n, calls: [...state.queue.calls, call], refusals };
-  return thenSend({ ...state, queue }, [
+  return sendWaitingCalls({ ...state, queue }, [
     { kind: 'enqueue', call, retried },
     { kind: 'flushQueue' },
     { kind: 'acknowledge', n },
@@ -207,64 +211,76 @@ function withoutRefusal({ refusals }: StoredQueue, n: number | null): readonly R
   return refusals.filter(({ call }) => call.n !== n);
 }
 
-function dismissed(state: Follower, n: number): Step {
+function dismissRefusal(state: Follower, n: number): Step {
   const refusals = withoutRefusal(state.queue, n);
-  const dismissed = { ...state, queue: { ...state.queue, refusals } };
-  return { state: dismissed, effects: [{ kind: 'dismiss', n }, { kind: 'flushQueue' }] };
+  const without = { ...state, queue: { ...state.queue, refusals } };
+  return { state: without, effects: [{ kind: 'dismiss', n }, { kind: 'flushQueue' }] };
 }
 
-function connected(state: Follower, connection: number): Step {
+function sendHello(state: Follower, connection: number): Step {
   const { client, queue, base, copy } = state;
-  const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS, client, ack: ackOf(queue) } as const;
+  const hello = {
+    kind: 'hello',
+    protocol: FOLLOW_PROTOCOLS,
+    client,
+    ack: lastRecordedCall(queue),
+  } as const;
   const message: HelloMessage = { ...hello, position: base.position, copy };
   const greeting: Follower = { ...state, link: { kind: 'greeting', connection } };
   return { state: greeting, effects: [{ kind: 'send', connection, message }] };
 }
 
-function received(state: Follower, link: Connected, message: MessageToFollower): Step {
+function receive(state: Follower, link: Connected, message: MessageToFollower): Step {
   if (link.kind === 'greeting') {
-    if (message.kind === 'welcome') return welcomed(state, link.connection, message.version);
+    if (message.kind === 'welcome') return acceptWelcome(state, link.connection, message.version);
     if (message.kind === 'rejected') return stop(state, link, message.reason);
   } else if (message.kind === 'cut') {
-    return cut(state, link, message);
+    return receiveCut(state, link, message);
   } else if (message.kind === 'ended') {
     const isWhole = state.base.position !== null && !isCopying(link);
     if (!isWhole) return hangUp(state, link, 'a snapshot was not completed');
-    const refused = refusedAnswers(state, link, message.last, state.base.last);
-    return refused ?? answered(state, link, message, []);
+    const refused = refuseWrongAnswers(state, link, message.last, state.base.last);
+    return refused ?? settleAnswered(state, link, message, []);
   } else if (message.kind === 'part' && link.kind === 'catchingUp') {
-    return part(state, link, message);
+    return receivePart(state, link, message);
   }
   return hangUp(state, link, `"${message.kind}" is not expected while ${link.kind}`);
 }
 
-function welcomed(state: Follower, connection: number, version: number): Step {
+function acceptWelcome(state: Follower, connection: number, version: number): Step {
   const isForecasting = version === state.version;
   const link = { kind: 'catchingUp', connection, progress: null } as const;
   const next = { ...state, isForecasting, link };
-  return { state: next, effects: isForecasting === state.isForecasting ? [] : [forecastOf(next)] };
+  return {
+    state: next,
+    effects: isForecasting === state.isForecasting ? [] : [forecastEffect(next)],
+  };
 }
 
-function part(state: Follower, link: Connected, { copy, progress, changes }: PartMessage): Step {
+function receivePart(
+  state: Follower,
+  link: Connected,
+  { copy, progress, changes }: PartMessage,
+): Step {
   const before = state.copy;
   const isFirst = copy.parts === 1;
   const isNext = before?.parts === copy.parts - 1 && isSamePosition(before.from, copy.from);
   if (!isFirst && !isNext) return hangUp(state, link, 'a part is missing');
   const { connection } = link;
-  const further = { ...state, copy, link: { kind: 'catchingUp', connection, progress } } as const;
+  const withPart = { ...state, copy, link: { kind: 'catchingUp', connection, progress } } as const;
   const staged = { kind: 'stagePart', copy, changes } as const;
-  // The cut follows the last part without being asked for.
-  if (copy.next === null) return { state: further, effects: [staged] };
+  // After the last part, the server sends the cut unasked.
+  if (copy.next === null) return { state: withPart, effects: [staged] };
   const message = { kind: 'next', copy } as const;
-  // It is on its way while this one is staged. After a crash before that, this one is asked for again.
-  return { state: further, effects: [{ kind: 'send', connection, message }, staged] };
+  // Asking before staging saves a round trip. After a crash in between, the hello asks for this part again.
+  return { state: withPart, effects: [{ kind: 'send', connection, message }, staged] };
 }
 
 function isCopying(link: Connected): boolean {
   return link.kind === 'catchingUp' && link.progress !== null;
 }
 
-function cut(state: Follower, link: Connected, message: CutMessage): Step {
+function receiveCut(state: Follower, link: Connected, message: CutMessage): Step {
   const { onto, to: position, last, changes } = message;
   const isSnapshot = onto.kind === 'parts';
   const { base, copy } = state;
@@ -272,20 +288,20 @@ function cut(state: Follower, link: Connected, message: CutMessage): Step {
     ? copy?.next === null && onto.count === copy.parts && isSamePosition(onto.from, copy.from)
     : !isCopying(link) && isSamePosition(onto.position, base.position);
   if (!isNext) return hangUp(state, link, 'a cut does not follow the base');
-  // A snapshot may come from a server that was restored to an earlier moment. Calls after it are pending again.
+  // A snapshot may come from a server that was restored to an earlier moment, which makes later calls pending again.
   const before = isSnapshot ? 0 : base.last;
-  // A cut whose answers are refused is not applied, so the position stays.
-  const refused = refusedAnswers(state, link, last, before);
+  // If the answers are refused, the cut is not applied either, and the base keeps its position.
+  const refused = refuseWrongAnswers(state, link, last, before);
   if (refused !== null) return refused;
   const mark = { position, last };
   const parts = isSnapshot ? onto.count : null;
   const apply = { kind: 'applyCut', parts, changes, mark } as const;
   const applied = { ...state, base: mark, copy: isSnapshot ? null : copy };
-  return answered(applied, link, message, [apply]);
+  return settleAnswered(applied, link, message, [apply]);
 }
 
-/** The end of the connection, if no correct server answers so; else null. */
-function refusedAnswers(
+/** Ends the connection if no correct server could send `last`; otherwise returns null. */
+function refuseWrongAnswers(
   state: Follower,
   link: Connected,
   last: number,
@@ -295,8 +311,8 @@ function refusedAnswers(
   return last > state.queue.issued ? stop(state, link, 'QUEUE_BEHIND') : null;
 }
 
-/** Takes the answered calls out of the queue, after the base has their writes; then sends further ones. */
-function answered(
+/** Removes the answered calls from the queue once the base has their writes; then sends calls that wait. */
+function settleAnswered(
   state: Follower,
   link: Connected,
   { last, outcomes }: CallAnswers,
@@ -318,49 +334,49 @@ function answered(
   };
   const effects = [...applied];
   if (settled.length > 0) {
-    // Earlier cuts may hold writes of these calls, and need not be durable yet.
+    // Without a cut in this message, the writes of these calls came with earlier cuts, which may not be flushed yet.
     effects.push(
       { kind: 'flushBase' },
       { kind: 'dequeue', last, refusals },
       { kind: 'flushQueue' },
     );
   }
-  if (effects.length > 0) effects.push(forecastOf(next));
+  if (effects.length > 0) effects.push(forecastEffect(next));
   for (const { call, outcome } of settled) effects.push({ kind: 'settle', n: call.n, outcome });
   for (const refusal of refusals) effects.push({ kind: 'reportRefusal', refusal });
-  return thenSend(next, effects);
+  return sendWaitingCalls(next, effects);
 }
 
-/** The effects; then sends calls of the queue, in order, as many as may be unanswered at once. */
-function thenSend(state: Follower, effects: readonly FollowerEffect[]): Step {
-  const { link, queue, attempted } = state;
+/** Adds to the effects: sends the next calls of the queue, as many as may be unanswered at once. */
+function sendWaitingCalls(state: Follower, effects: readonly FollowerEffect[]): Step {
+  const { link, queue, maybeSentTo } = state;
   if (link.kind !== 'current') return { state, effects };
   const { connection } = link;
   const due = queue.calls.slice(0, CALLS_IN_FLIGHT_MAX).filter(({ n }) => n > link.sentTo);
   const sent = due.map(({ n, method, args }) => {
-    const again = n <= attempted;
-    const message = { kind: 'call', n, method, args, again, ack: ackOf(queue) } as const;
+    const again = n <= maybeSentTo;
+    const message = { kind: 'call', n, method, args, again, ack: lastRecordedCall(queue) } as const;
     return { kind: 'send', connection, message } as const;
   });
   const sentTo = due.at(-1)?.n ?? link.sentTo;
   return {
-    state: { ...state, link: { ...link, sentTo }, attempted: Math.max(attempted, sentTo) },
+    state: { ...state, link: { ...link, sentTo }, maybeSentTo: Math.max(maybeSentTo, sentTo) },
     effects: [...effects, ...sent],
   };
 }
 
-/** Everything up to it was answered and recorded, durably: the queue is flushed before each `send`. */
-function ackOf({ calls, issued }: StoredQueue): number {
+/** Returns the last call whose outcome is recorded. It is durable, because the queue is flushed before each `send`. */
+function lastRecordedCall({ calls, issued }: StoredQueue): number {
   return calls[0] === undefined ? issued : calls[0].n - 1;
 }
 
-/** After a crash the queue may have calls that the base contains. */
-function forecastOf({ queue, base, isForecasting }: Omit<Follower, 'link'>): FollowerEffect {
+/** Forecasts the calls whose writes the base lacks: after a crash, the queue may have others. */
+function forecastEffect({ queue, base, isForecasting }: Omit<Follower, 'link'>): FollowerEffect {
   const isPending = ({ n, isForecast }: QueuedCall) => isForecasting && isForecast && n > base.last;
   return { kind: 'forecast', calls: queue.calls.filter(isPending) };
 }
 
-/** The peer broke the protocol, or a message was lost or repeated: a new connection begins from what is stored. */
+/** Closes a connection whose messages break the protocol or are incomplete. The next one starts from the stored state. */
 function hangUp(state: Follower, { connection }: Connected, reason: string): Step {
   const effects = [{ kind: 'disconnect', connection, reason }] as const;
   return { state: { ...state, link: { kind: 'offline' } }, effects };

@@ -1,14 +1,15 @@
-// The messages between an object on a server and the followers that replicate it, and the facts that both sides share.
+// The messages between an object on a server and its followers, which hold copies of it, and the types that both sides
+// share.
 //
-// `args`, `changes`, `value` and `error` are opaque here; whoever reads them checks them. `changes` are bytes
+// `args`, `changes`, `value` and `error` are opaque here; the code that reads them checks them. `changes` are bytes
 // (changes/changes-bytes.ts), except in the model.
 //
-// Does not know in which order messages may come: follower.ts and server.ts do.
+// This file does not know in which order messages may come: follower.ts and server.ts do.
 
-/** The versions of this protocol that this code speaks. */
+/** The range of protocol versions that this code supports. */
 export const FOLLOW_PROTOCOLS: ProtocolRange = { oldest: 1, newest: 1 };
 
-/** Most calls of a client that the server has received and not answered (our choice: bounds the server's memory). */
+/** A client may have this many unanswered calls at the server (our choice: it bounds the server's memory). */
 export const CALLS_IN_FLIGHT_MAX = 64;
 
 export interface ProtocolRange {
@@ -17,8 +18,9 @@ export interface ProtocolRange {
 }
 
 /**
- * A point in an object's history: the number of its last note, and the random number of the instance that wrote the
- * note. A restored object writes the same numbers again, in another life. The empty history is 0 in life 0.
+ * A point in an object's history. Each write adds a numbered *note*; `id` is the number of the last one, and `life` a
+ * random number of the instance that wrote it. A restored object uses the same numbers again, with another `life`. An
+ * object without notes is at id 0, life 0.
  */
 export interface Position {
   readonly id: number;
@@ -26,13 +28,14 @@ export interface Position {
 }
 
 /**
- * Why a call failed without an answer of its method. CALL_INTERRUPTED: the instance ended after the first of several
- * turns, whose writes are kept. CALL_ABANDONED: each attempt ended the instance; nothing was written.
+ * The reasons for which a call fails though its method neither returned nor threw. CALL_INTERRUPTED: the instance ended
+ * after the call's first turn; the writes of finished turns are kept. CALL_ABANDONED: every attempt ended the instance,
+ * and nothing was written.
  */
 export const CALL_FAILURES = ['CALL_INTERRUPTED', 'CALL_ABANDONED'] as const;
 export type CallFailureCode = (typeof CALL_FAILURES)[number];
 
-/** The server's answer to a call. `error` was thrown by the method. */
+/** The server's answer to a call: the value that the method returned, the error that it threw, or a failure. */
 export type FollowedOutcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'error'; readonly error: unknown }
@@ -40,68 +43,68 @@ export type FollowedOutcome =
 
 export type NumberedOutcome = readonly [n: number, outcome: FollowedOutcome];
 
-/** How far a copy of the object has come that is sent in parts, each read at its own time. */
+/** The progress of a snapshot. The server sends a snapshot in parts, and reads each part at its own time. */
 export interface CopyMark {
-  /** The object when the first part was read. What was written since comes with the cut after the last part. */
+  /** The object's position when the first part was read. Later writes come with the cut after the last part. */
   readonly from: Position;
-  /** The object when the last of them was read: a restore may have taken back what it has. */
+  /** The object's position when the newest part was read. If a restore went back before it, the snapshot is invalid. */
   readonly at: Position;
-  /** Parts that have come. */
+  /** How many parts the follower has received. */
   readonly parts: number;
-  /** Where the next part begins, for the server alone; null: there are no more. */
+  /** The place where the next part begins, which only the server reads; null if this was the last part. */
   readonly next: unknown;
 }
 
-/** The first message of a connection. */
+/** A follower sends this message first on each connection. */
 export interface HelloMessage {
   readonly kind: 'hello';
   readonly protocol: ProtocolRange;
   readonly client: string;
-  /** Of the base; null: there is none. */
+  /** The position of the follower's base (its copy of the object); null if it has none. */
   readonly position: Position | null;
-  /** The parts that are on its disk already. */
+  /** The parts of an unfinished snapshot that the follower has on its disk. */
   readonly copy: CopyMark | null;
-  /** The client will never send calls up to this number again, and needs none of their outcomes. */
+  /** The client has recorded the outcomes of its calls up to this number, and will not send these calls again. */
   readonly ack: number;
 }
 
 export interface FollowedCallMessage {
   readonly kind: 'call';
-  /** Numbers of a client ascend by one and are never used again. */
+  /** The call's number. A client numbers its calls in order, without gaps, and never reuses a number. */
   readonly n: number;
   readonly method: string;
   readonly args: unknown;
-  /** It may have been sent before, so it may have ended the server. */
+  /** True if the call may have been sent before, so that running it may have ended the server's instance. */
   readonly again: boolean;
   readonly ack: number;
 }
 
-/** Asks for the part after those that have come: the server sends one at a time, and keeps none. */
+/** Asks for the next part of a snapshot. The server sends one part for each request, and stores none. */
 export interface NextPartMessage {
   readonly kind: 'next';
   readonly copy: CopyMark;
 }
 
-/** The answer to hello. */
+/** The server accepts a hello with this message. */
 export interface WelcomeMessage {
   readonly kind: 'welcome';
   readonly protocol: number;
-  /** The version of the class; a follower with another one makes no forecasts. */
+  /** The version of the object's class. A follower whose class has another version makes no forecasts. */
   readonly version: number;
 }
 
-/** PROTOCOL: no common version. OBJECT_TOO_LARGE: the follower needs a snapshot, and the server makes none of this size. */
+/** PROTOCOL: no common version. OBJECT_TOO_LARGE: the follower needs a snapshot, and the object is too large for one. */
 export const REJECT_REASONS = ['PROTOCOL', 'OBJECT_TOO_LARGE'] as const;
 export type RejectReason = (typeof REJECT_REASONS)[number];
 
-/** The other answer to hello, before the server closes the connection. */
+/** The server refuses a hello with this message, then closes the connection. */
 export interface RejectedMessage {
   readonly kind: 'rejected';
   readonly reason: RejectReason;
   readonly protocol: ProtocolRange;
 }
 
-/** A part of a snapshot. `copy` counts it. `progress`: how much of the object was sent before it, about, from 0 to 1. */
+/** Brings one part of a snapshot. `copy` counts this part. `progress` is about the fraction of the object sent before it, 0 to 1. */
 export interface PartMessage {
   readonly kind: 'part';
   readonly copy: CopyMark;
@@ -109,18 +112,18 @@ export interface PartMessage {
   readonly changes: unknown;
 }
 
-/** The state to which a cut is applied: that of a position, or all parts of a snapshot and nothing else. */
+/** The content to which a follower applies a cut: its base at a position, or all received parts of a snapshot. */
 export type CutBase =
   | { readonly kind: 'position'; readonly position: Position }
   | { readonly kind: 'parts'; readonly from: Position; readonly count: number };
 
-/** `last`: the last call of this client that the server has answered. Everything sent contains the writes up to it. */
+/** `last` is the client's last answered call. The base contains the writes of all calls up to it when the message is applied. */
 export interface CallAnswers {
   readonly last: number;
   readonly outcomes: readonly NumberedOutcome[];
 }
 
-/** The changes of the object since the last message, with the outcomes of the calls among their causes. */
+/** Brings the object's changes from one position to the next, with the outcomes of this client's calls that caused some of them. */
 export interface CutMessage extends CallAnswers {
   readonly kind: 'cut';
   readonly onto: CutBase;
@@ -128,7 +131,7 @@ export interface CutMessage extends CallAnswers {
   readonly changes: unknown;
 }
 
-/** Outcomes without a cut: the object has not changed since the last message. */
+/** Brings outcomes alone, when the object has not changed since the last message. */
 export interface EndedMessage extends CallAnswers {
   readonly kind: 'ended';
 }
@@ -141,7 +144,7 @@ export type MessageToFollower =
   | CutMessage
   | EndedMessage;
 
-/** The state after an event, and the effects to perform, in order, before the next event. */
+/** The result of an event: the next state, and the effects that the caller performs in order before the next event. */
 export interface Transition<State, Effect> {
   readonly state: State;
   readonly effects: readonly Effect[];

@@ -1,4 +1,4 @@
-// The server's side alone: clients, their calls in order, and the messages of each connection.
+// Tests the server's side alone: the order of the clients' calls, and the messages to each connection.
 
 import { describe, expect, test } from 'vitest';
 import type { FollowedCallMessage, FollowedOutcome, HelloMessage, Position } from './messages.ts';
@@ -16,7 +16,7 @@ const at = (id: number, life = 7): Position => ({ id, life });
 const HEAD = at(5);
 const NEW: ClientRecord = { started: 0, last: 0, acked: 0, attempts: 0, outcomes: [] };
 const value = (of: number): FollowedOutcome => ({ kind: 'value', value: of });
-/** Has answered calls up to `last`, of which those after `acked` are not acknowledged. */
+/** The record of a client whose calls up to `last` are answered, and up to `acked` acknowledged. */
 const answeredTo = (last: number, acked = 0): ClientRecord => ({
   ...NEW,
   started: last,
@@ -27,13 +27,13 @@ const answeredTo = (last: number, acked = 0): ClientRecord => ({
 
 type Greeting = Partial<Omit<HelloMessage, 'kind'>> & {
   readonly record?: ClientRecord;
-  readonly lifeThere?: number | null;
+  readonly lifeAtPosition?: number | null;
   readonly canSnapshot?: boolean;
 };
 const greets = (
   connection: number,
   client: string,
-  { record, lifeThere, canSnapshot, ...message }: Greeting = {},
+  { record, lifeAtPosition, canSnapshot, ...message }: Greeting = {},
 ): FollowServerEvent => ({
   kind: 'hello',
   connection,
@@ -47,7 +47,7 @@ const greets = (
     ...message,
   },
   record: record ?? null,
-  lifeThere: lifeThere === undefined ? HEAD.life : lifeThere,
+  lifeAtPosition: lifeAtPosition === undefined ? HEAD.life : lifeAtPosition,
   copyLives: null,
   canSnapshot: canSnapshot ?? true,
   head: HEAD,
@@ -125,7 +125,7 @@ const cut = (
   ...outcomes: [number, FollowedOutcome][]
 ) => ({ kind: 'sendCut', connection, since, parts: null, to, last, outcomes });
 const recorded = (client: string, record: ClientRecord) => ({ kind: 'record', client, record });
-/** The calls that these effects begin: the client and the number of each. */
+/** Returns the calls that these effects begin, as client and number: `A1`. */
 const begun = (effects: readonly FollowServerEffect[]) =>
   effects.flatMap((effect) => (effect.kind === 'run' ? [`${effect.client}${effect.call.n}`] : []));
 
@@ -170,7 +170,7 @@ describe('a hello', () => {
     const attempted = serving(greets(1, 'B'), greets(2, 'A'), calls(1, 1, true), calls(2, 1));
     const waiting = served(attempted.state, greets(3, 'A', { ack: 1 }));
     expect(waiting.effects.at(-1)).toEqual(close(3, 'ACK_AHEAD'));
-    // The connection is closed for the protocol, too.
+    // The closed connection must say hello again.
     expect(served(waiting.state, calls(3, 2)).effects).toEqual([close(3, 'HELLO_FIRST')]);
   });
 
@@ -179,9 +179,11 @@ describe('a hello', () => {
       [0, 0],
       [2, 2],
     ].map(([oldest, newest]) => ({ oldest: oldest!, newest: newest! }));
+    const supported = { oldest: 1, newest: 1 };
+    const message = { kind: 'rejected', reason: 'PROTOCOL', protocol: supported };
     for (const protocol of ranges) {
-      const { kinds, state } = serving(greets(1, 'A', { protocol }));
-      expect(kinds).toEqual(['send', 'close']);
+      const { effects, state } = serving(greets(1, 'A', { protocol }));
+      expect(effects).toEqual([{ kind: 'send', connection: 1, message }, close(1, 'PROTOCOL')]);
       expect(state.connections.size + state.clients.size).toBe(0);
     }
     for (const [oldest, newest] of [
@@ -207,12 +209,17 @@ describe('a hello', () => {
     expect(served(state, calls(1, 1)).effects).toEqual([close(1, 'HELLO_FIRST')]);
   });
 
-  test('[FOLW6] [FOLW15] with a position that the object does not have is answered with a part', () => {
+  test('[FOLW15] with a known position is answered, however large the object is', () => {
+    const { effects } = serving(greets(1, 'A', { canSnapshot: false }));
+    expect(effects).toEqual([welcome(1), ended(1, 0)]);
+  });
+
+  test('[FOLW6] [FOLW15] with a position that the object does not have is answered with a part, or rejected', () => {
     const begins = { kind: 'sendPart', connection: 1, from: HEAD, at: HEAD, parts: 0, after: null };
     for (const given of [
-      { position: null, lifeThere: null },
+      { position: null, lifeAtPosition: null },
       { position: at(5, 8) },
-      { lifeThere: null },
+      { lifeAtPosition: null },
     ] as Greeting[]) {
       expect(serving(greets(1, 'A', given)).effects).toEqual([welcome(1), begins]);
       const { effects } = serving(greets(1, 'A', { ...given, canSnapshot: false }));
@@ -250,7 +257,7 @@ describe('calls', () => {
       { kind: 'run', client: 'A', call: call(2) },
     ]);
     const third = served(second.state, ends('A', value(20)));
-    // Each outcome is told once on a connection.
+    // Each outcome is sent once on a connection.
     expect(third.effects[1]).toEqual(ended(1, 2, [2, value(20)]));
     expect(begun(third.effects)).toEqual(['A3']);
   });
@@ -306,7 +313,7 @@ describe('calls', () => {
     expect(begun(second.effects)).toEqual(['A2']);
     expect(second.kinds).not.toContain('send');
     expect(served(second.state, ends('A')).state.clients.size).toBe(0);
-    // Its next connection goes on with the record that the server has, not with the stored one.
+    // The client's next connection uses the record in memory, not the stored one.
     const back = served(second.state, greets(2, 'A', { record: NEW }));
     expect(back.effects.at(-1)).toEqual(ended(2, 1, [1, value(1)]));
   });
@@ -381,7 +388,7 @@ describe('an attempt', () => {
       { kind: 'storeAttempt', client: 'A' },
     ]);
     const alone = serving(greets(1, 'A', { record }), greets(2, 'B'), calls(1, 1, true));
-    // Nothing has begun, so the calls of others do.
+    // The abandoned call does not run, so the call of another client begins.
     expect(begun(served(alone.state, calls(2, 1)).effects)).toEqual(['B1']);
   });
 
@@ -449,6 +456,66 @@ describe('connections', () => {
     expect(state.connections.size + state.clients.size).toBe(0);
     expect(served(state, calls(1, 1)).effects).toEqual([close(1, 'HELLO_FIRST')]);
     expect(served(state, greets(1, 'A')).effects).toEqual([welcome(1), ended(1, 0)]);
+  });
+});
+
+describe('a snapshot', () => {
+  const BEGUN = at(5);
+  const NOW = at(9, 2);
+  const mark = (parts: number) => ({
+    ...{ from: BEGUN, at: at(6), parts },
+    next: parts < 2 ? `after ${parts}` : null,
+  });
+  type Life = number | null;
+  /** The follower has this many of two parts, and asks for the next one. */
+  const asks = (parts: number, from: Life = 7, of: Life = 7): FollowServerEvent => ({
+    kind: 'next',
+    connection: 1,
+    message: { kind: 'next', copy: mark(parts) },
+    copyLives: { from, at: of },
+    head: NOW,
+  });
+  /** The follower greets with this many of two parts; the object is too large for another snapshot. */
+  const returns = (parts: number, from: Life = 7, of: Life = 7): FollowServerEvent => {
+    const greeting = { position: null, lifeAtPosition: null, canSnapshot: false };
+    const event = greets(1, 'A', { ...greeting, copy: mark(parts) });
+    const copyLives = { from, at: of };
+    return { ...(event as Extract<FollowServerEvent, { kind: 'hello' }>), copyLives, head: NOW };
+  };
+  const copying = () => serving(greets(1, 'A', { position: null, lifeAtPosition: null })).state;
+  const part = (from: Position, parts: number, after: unknown) => ({
+    ...{ kind: 'sendPart', connection: 1, from, at: NOW },
+    ...{ parts, after },
+  });
+
+  test('[FOLW17] goes on after the parts of the follower; a cut of all later writes follows the last part', () => {
+    const cutAfter = { ...cut(1, BEGUN, NOW), parts: 2 };
+    expect(served(copying(), asks(1)).effects).toEqual([part(BEGUN, 1, 'after 1')]);
+    expect(served(copying(), asks(2)).effects).toEqual([cutAfter]);
+    expect(serving(returns(1)).effects).toEqual([welcome(1), part(BEGUN, 1, 'after 1')]);
+    expect(serving(returns(2)).effects).toEqual([welcome(1), cutAfter]);
+  });
+
+  test('[FOLW17] begins again if one of its positions is in another life, or does not exist', () => {
+    for (const lives of [[null], [5], [7, null], [7, 5]] as [Life, Life?][]) {
+      for (const parts of [1, 2]) {
+        expect(served(copying(), asks(parts, ...lives)).effects).toEqual([part(NOW, 0, null)]);
+        // If the object is too large by now, no other snapshot begins.
+        const refused = serving(returns(parts, ...lives));
+        expect(refused.effects.at(-1)).toEqual(close(1, 'OBJECT_TOO_LARGE'));
+        expect(refused.kinds).toEqual(['send', 'close']);
+      }
+    }
+  });
+
+  test('[FOLW17] nothing else is sent between its parts', () => {
+    expect(served(copying(), changes(at(6))).effects).toEqual([]);
+  });
+
+  test('[FOLW17] a request for a part without a snapshot closes the connection', () => {
+    expect(serving(asks(1)).effects).toEqual([close(1, 'HELLO_FIRST')]);
+    expect(serving(greets(1, 'A'), asks(1)).effects).toEqual([close(1, 'NOT_COPYING')]);
+    expect(served(copying(), asks(2), asks(2)).effects).toEqual([close(1, 'NOT_COPYING')]);
   });
 });
 

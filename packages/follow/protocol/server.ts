@@ -1,16 +1,17 @@
-// The server's side of the protocol: its clients, their calls and connections. Pure: events in, effects out.
+// The server's side of the protocol, as a pure function: `stepFollowServer` takes the state of clients and connections
+// and an event, and returns the next state and the effects to perform.
 //
-// The caller delivers one event at a time and performs its effects in order. Writes of one event, those of a method's
-// turn included, are one transaction, and messages leave after it is durable: the output gate of an object does both.
-// `run` is the last effect of its event: `ended` or `paused` follows in the same transaction, before any other event. If
-// a transaction fails, the instance ends, and the server is opened again from its storage.
+// The caller delivers one event at a time and performs its effects in order. All writes of an event, including those of
+// a method's turn, are one transaction; messages leave once it is durable. The output gate of an object ensures both.
+// `run` is the last effect of its event; the caller delivers `ended` or `paused` in the same transaction, before any
+// other event. If a transaction fails, the instance ends, and the server is opened again from its storage.
 //
 // Invariants:
-//   a call runs at most once per timeline of the object, and calls of a client run in the order of their numbers
-//   a cut and the outcomes of the calls in it are one message
-//   an outcome is kept until its client has acknowledged it
+//   a call runs at most once, unless the object is restored; calls of a client run in the order of their numbers
+//   a cut and the outcomes of the calls that caused it are one message
+//   an outcome is stored until its client has acknowledged it
 //
-// Does not know how calls run, how changes are captured, who may follow, nor the time.
+// This file does not know how calls run, how changes are captured, who may follow, nor the time.
 
 import {
   CALLS_IN_FLIGHT_MAX,
@@ -29,70 +30,72 @@ import {
   type Transition,
 } from './messages.ts';
 
-/** Stored in the object's database. acked <= last <= started. */
+/** The stored progress of one client's calls. Invariant: acked <= last <= started. */
 export interface ClientRecord {
   /** The last call whose first turn was committed. */
   readonly started: number;
   /** The last call that was answered. */
   readonly last: number;
+  /** The last call whose outcome the client has recorded. */
   readonly acked: number;
-  /** How often the call after `started` was begun, of those times when it may have ended the instance before. */
+  /** How often the call after `started` was tried again, after an instance may have ended because of it. */
   readonly attempts: number;
-  /** Of the calls after `acked`, up to `last`. */
+  /** The outcomes of the calls after `acked`, up to `last`. */
   readonly outcomes: readonly NumberedOutcome[];
 }
 
 export type CallRun =
   | { readonly kind: 'idle' }
-  /** The attempt is being made durable, so that the next instance knows of it. */
+  /** The raised count of attempts is being stored, so that the next instance knows it; then the call runs. */
   | { readonly kind: 'attempting'; readonly call: FollowedCallMessage }
   | { readonly kind: 'running' };
 
 export interface FollowClient {
   readonly record: ClientRecord;
   readonly run: CallRun;
-  /** Received behind the call that runs. */
+  /** The calls that were received and have not lastBegun. */
   readonly waiting: readonly FollowedCallMessage[];
 }
 
-/** Plain data, to be stored with a connection that outlives the instance (hibernation). */
+/** The state of one connection. It is plain data: hibernation stores it in the attachment of the socket. */
 export interface FollowerConnection {
   readonly client: string;
-  /** It has the object as of then, and the outcomes of calls up to `told`; null: it asks for parts of a snapshot. */
+  /** The follower was sent the object up to this position; null while it asks for the parts of a snapshot. */
   readonly sent: Position | null;
+  /** The follower was sent the outcomes of its calls up to this number. */
   readonly told: number;
 }
 
 export interface FollowServer {
-  /** The version of the class. */
+  /** The version of the object's class. */
   readonly version: number;
-  /** Those with a connection or an unfinished call. */
+  /** The clients that have a connection or an unfinished call. */
   readonly clients: ReadonlyMap<string, FollowClient>;
   readonly connections: ReadonlyMap<number, FollowerConnection>;
 }
 
-/** The storage of an instance that starts. Its connections have outlived an idle instance. */
+/** The state from which an instance starts. Its connections are those that outlived an idle instance. */
 export interface StoredFollowServer extends Pick<FollowServer, 'version' | 'connections'> {
   readonly head: Position;
-  /** Of clients with a connection, or with a call that an earlier instance began and did not end. */
+  /** The records of the clients that have a connection, or a call that an earlier instance began and did not end. */
   readonly records: ReadonlyMap<string, ClientRecord>;
 }
 
-/** `head` is the position of the object, with the changes of the event. */
+/** Every event tells `head`, the position of the object including the changes of the event. */
 export type FollowServerEvent = { readonly head: Position } & (
   | {
       readonly kind: 'hello';
       readonly connection: number;
       readonly message: HelloMessage;
-      /** The stored record of the client. */
+      /** The client's stored record; null if the client is new. */
       readonly record: ClientRecord | null;
-      /** Life of the note with the number of the client's position; null: it does not exist, or was deleted. */
-      readonly lifeThere: number | null;
+      /** The life of the note that the client's position names; null if there is no such note, or no longer. */
+      readonly lifeAtPosition: number | null;
       readonly copyLives: CopyLives | null;
-      /** The object is small enough for a snapshot. */
+      /** True if the object is small enough for a snapshot. */
       readonly canSnapshot: boolean;
     }
-  /** The follower has the parts up to a mark; or the last part was sent just now, and it will have them. */
+  /** The follower asks for the part after its mark; or the caller has sent the last part, after which a cut follows. */
   | {
       readonly kind: 'next';
       readonly connection: number;
@@ -102,42 +105,45 @@ export type FollowServerEvent = { readonly head: Position } & (
   | { readonly kind: 'call'; readonly connection: number; readonly message: FollowedCallMessage }
   | { readonly kind: 'attemptStored'; readonly client: string }
   | { readonly kind: 'ended'; readonly client: string; readonly outcome: FollowedOutcome }
-  /** The first turn of a call has ended, and the call goes on. */
+  /** The first turn of a call has ended, but the call has not. */
   | { readonly kind: 'paused'; readonly client: string }
-  /** The object has changed: by a later turn, an alarm, or another caller. */
+  /** A later turn of a call, an alarm, or another caller has changed the object. */
   | { readonly kind: 'changed' }
   | { readonly kind: 'closed'; readonly connection: number }
 );
 
 /**
- * Lives of the notes with the numbers of a copy's positions; null: the note does not exist. Null instead of both: there is
- * no copy, no part can follow its mark, or the tables are other ones since it began.
+ * The lives of the notes that the positions `from` and `at` of an unfinished snapshot name; null for a note that does not
+ * exist. The whole is null if there is no snapshot to continue, or the tables have changed since it began.
  */
 export type CopyLives = Readonly<Record<'from' | 'at', number | null>>;
 
 export type FollowServerEffect =
-  /** Stores the record. */
+  /** Stores the client's record. */
   | { readonly kind: 'record'; readonly client: string; readonly record: ClientRecord }
-  /** Makes the record durable in a transaction of its own, then delivers `attemptStored`. */
+  /** Makes the client's record durable in a transaction of its own, then delivers `attemptStored`. */
   | { readonly kind: 'storeAttempt'; readonly client: string }
-  /** Calls the method; `ended` when it has ended. */
+  /** Calls the method, and delivers `ended` or `paused`. */
   | { readonly kind: 'run'; readonly client: string; readonly call: FollowedCallMessage }
   | { readonly kind: 'send'; readonly connection: number; readonly message: MessageToFollower }
-  /** Sends a cut with the present state of everything noted after `since`: onto that, or onto `parts` of a copy from there. */
+  /**
+   * Sends a cut: the present content of everything that was written after `since`. It applies to a base at `since`, or,
+   * if `parts` is a number, to that many parts of a snapshot that began at `since`.
+   */
   | ({
       readonly kind: 'sendCut';
       readonly connection: number;
       readonly since: Position;
       readonly parts: number | null;
     } & Answers)
-  /** Sends the part that follows `parts` others, as it is now. After the last one, delivers `next` itself. */
+  /** Reads and sends the part of a snapshot after the first `parts` ones. After the last part, delivers `next` itself. */
   | {
       readonly kind: 'sendPart';
       readonly connection: number;
       readonly from: Position;
       readonly at: Position;
       readonly parts: number;
-      /** Where it begins; null: at the beginning. */
+      /** The place where the part begins; null for the first part. */
       readonly after: unknown;
     }
   | { readonly kind: 'close'; readonly connection: number; readonly reason: CloseReason };
@@ -151,15 +157,15 @@ export type CloseReason =
   | 'CALL_GAP'
   | 'TOO_MANY_CALLS'
   | 'ACK_AHEAD'
-  /** A part was asked for, and no snapshot is being sent. */
+  /** The follower asks for a part while no snapshot is being sent. */
   | 'NOT_COPYING'
   /** The client has a newer connection. */
   | 'REPLACED';
 
 type Step = Transition<FollowServer, FollowServerEffect>;
-type Of<Kind> = Extract<FollowServerEvent, { kind: Kind }>;
+type EventOf<Kind> = Extract<FollowServerEvent, { kind: Kind }>;
 
-/** Further attempts of a call that may have ended the instance (our choice: a cause outside the call may be over). */
+/** How often a call that may have ended the instance is tried again (our choice: the cause may lie outside of the call). */
 export const ATTEMPTS_MAX = 3;
 const NEW_RECORD: ClientRecord = { started: 0, last: 0, acked: 0, attempts: 0, outcomes: [] };
 
@@ -168,49 +174,49 @@ export function openFollowServer(stored: StoredFollowServer): Step {
   const clients = new Map<string, FollowClient>();
   for (const { client } of connections.values()) clients.set(client, newClient(null));
   for (const [client, record] of records) clients.set(client, newClient(record));
-  const work = new Work({ ...stored, clients }, head);
+  const builder = new StepBuilder({ ...stored, clients }, head);
   for (const [client, { started, last }] of records) {
-    if (started > last) work.answer(client, { kind: 'failed', code: 'CALL_INTERRUPTED' });
+    if (started > last) builder.answer(client, { kind: 'failed', code: 'CALL_INTERRUPTED' });
   }
-  work.tellAll();
-  return work.done();
+  builder.sendUpdates();
+  return builder.done();
 }
 
 export function stepFollowServer(state: FollowServer, event: FollowServerEvent): Step {
-  const work = new Work(state, event.head);
+  const builder = new StepBuilder(state, event.head);
   switch (event.kind) {
     case 'hello':
-      work.hello(event);
+      builder.hello(event);
       break;
     case 'next':
-      work.next(event);
+      builder.next(event);
       break;
     case 'call':
-      work.call(event);
+      builder.call(event);
       break;
     case 'attemptStored':
-      work.attemptStored(event.client);
+      builder.attemptStored(event.client);
       break;
     case 'ended':
-      work.answer(event.client, event.outcome);
-      work.runNext(event.client);
+      builder.answer(event.client, event.outcome);
+      builder.runNext(event.client);
       break;
     case 'paused':
-      work.tellAll();
-      work.runNext(event.client);
+      builder.sendUpdates();
+      builder.runNext(event.client);
       break;
     case 'changed':
-      work.tellAll();
+      builder.sendUpdates();
       break;
     case 'closed':
-      work.closed(event.connection);
+      builder.closed(event.connection);
       break;
   }
-  return work.done();
+  return builder.done();
 }
 
-/** A transition under way: the state so far, and the effects in order. */
-class Work {
+/** Builds the result of one event: the state so far, and the effects in order. */
+class StepBuilder {
   readonly #version: number;
   readonly #head: Position;
   readonly #clients: Map<string, FollowClient>;
@@ -225,7 +231,7 @@ class Work {
   }
 
   done(): Step {
-    // The records of the others are in storage.
+    // Idle clients without a connection are forgotten here; their records stay in storage.
     const connected = new Set([...this.#connections.values()].map(({ client }) => client));
     for (const [client, { run, waiting }] of this.#clients) {
       const isBusy = run.kind !== 'idle' || waiting.length > 0;
@@ -236,15 +242,15 @@ class Work {
     return { state, effects: this.#effects };
   }
 
-  hello({ connection, message, record, lifeThere, copyLives, canSnapshot }: Of<'hello'>) {
+  hello({ connection, message, record, lifeAtPosition, copyLives, canSnapshot }: EventOf<'hello'>) {
     const { client, protocol, position, ack } = message;
     if (this.#connections.has(connection)) return this.#close(connection, 'HELLO_TWICE');
     const newest = Math.min(protocol.newest, FOLLOW_PROTOCOLS.newest);
     if (newest < Math.max(protocol.oldest, FOLLOW_PROTOCOLS.oldest)) {
       return this.#reject(connection, 'PROTOCOL');
     }
-    const isKnown = position !== null && lifeThere === position.life;
-    const copy = continued(message.copy, copyLives);
+    const isKnown = position !== null && lifeAtPosition === position.life;
+    const copy = resumableCopy(message.copy, copyLives);
     if (!isKnown && copy === null && !canSnapshot) {
       return this.#reject(connection, 'OBJECT_TOO_LARGE');
     }
@@ -256,26 +262,26 @@ class Work {
     this.#send(connection, { kind: 'welcome', protocol: newest, version: this.#version });
     if (isKnown) {
       this.#connections.set(connection, { client, sent: position, told: 0 });
-      this.#tell(connection, true);
+      this.#sendUpdate(connection, true);
     } else {
       this.#connections.set(connection, { client, sent: null, told: 0 });
-      this.#copy(connection, copy);
+      this.#continueSnapshot(connection, copy);
     }
   }
 
-  next({ connection, message, copyLives }: Of<'next'>) {
+  next({ connection, message, copyLives }: EventOf<'next'>) {
     const known = this.#connections.get(connection);
     if (known === undefined) return this.#close(connection, 'HELLO_FIRST');
     if (known.sent !== null) return this.#close(connection, 'NOT_COPYING');
-    this.#copy(connection, continued(message.copy, copyLives));
+    this.#continueSnapshot(connection, resumableCopy(message.copy, copyLives));
   }
 
-  /** Goes on with a copy; null: one begins. */
-  #copy(connection: number, copy: CopyMark | null) {
+  /** Sends the next part of a snapshot, or the cut after its last part. If `copy` is null, a new snapshot begins. */
+  #continueSnapshot(connection: number, copy: CopyMark | null) {
     if (copy?.next === null) {
       const { client } = this.#connections.get(connection)!;
       const { from: since, parts } = copy;
-      const answers = this.#answers(connection, client, 0);
+      const answers = this.#takeAnswers(connection, client, 0);
       this.#effects.push({ kind: 'sendCut', connection, since, parts, ...answers });
     } else {
       const at = this.#head;
@@ -284,15 +290,15 @@ class Work {
     }
   }
 
-  call({ connection, message }: Of<'call'>) {
+  call({ connection, message }: EventOf<'call'>) {
     const client = this.#connections.get(connection)?.client;
     if (client === undefined) return this.#close(connection, 'HELLO_FIRST');
     const { n, ack } = message;
     if (!this.#acknowledge(client, ack)) return this.#close(connection, 'ACK_AHEAD');
     const { record, waiting, run } = this.#clients.get(client)!;
-    const begun = run.kind === 'attempting' ? run.call.n : record.started;
-    const received = waiting.at(-1)?.n ?? begun;
-    // Received before: its outcome was told on this connection, or will be when it ends.
+    const lastBegun = run.kind === 'attempting' ? run.call.n : record.started;
+    const received = waiting.at(-1)?.n ?? lastBegun;
+    // The call was received before: its outcome was sent on this connection, or will be when the call ends.
     if (n <= received) return;
     if (n > received + 1) return this.#close(connection, 'CALL_GAP');
     if (n - record.last > CALLS_IN_FLIGHT_MAX) return this.#close(connection, 'TOO_MANY_CALLS');
@@ -310,42 +316,42 @@ class Work {
     if (run.kind === 'attempting') this.#run(client, run.call);
   }
 
-  /** Of the call that was begun, or of the one after it if none is unanswered. */
+  /** Records and sends the outcome of the client's first unanswered call. */
   answer(client: string, outcome: FollowedOutcome): void {
     const { record } = this.#clients.get(client)!;
     const n = record.last + 1;
     const outcomes: readonly NumberedOutcome[] = [...record.outcomes, [n, outcome]];
     this.#change(client, { run: { kind: 'idle' } });
     this.#record(client, { ...record, started: n, last: n, attempts: 0, outcomes });
-    this.tellAll();
+    this.sendUpdates();
   }
 
-  /** Begins one call: that of the next client in turn whose calls wait. Its end, or its pause, begins another. */
+  /** Begins one waiting call, of the next client in turn. When that call ends or pauses, the next one begins. */
   runNext(after: string): void {
     const names = [...this.#clients.keys()];
     const turn = names.indexOf(after) + 1;
     for (const client of [...names.slice(turn), ...names.slice(0, turn)]) {
-      // If the instance ends now, the call that is attempted is the reason, and no other one.
+      // An attempted call may end the instance. No other call runs meanwhile, so the culprit is known.
       if ([...this.#clients.values()].some(({ run }) => run.kind === 'attempting')) return;
-      if (this.#begins(client)) return;
+      if (this.#beginNextCall(client)) return;
     }
   }
 
-  /** Every connection gets the changes and outcomes that it has not got. */
-  tellAll(): void {
-    for (const connection of this.#connections.keys()) this.#tell(connection, false);
+  /** Sends to every connection the changes and outcomes that it lacks. */
+  sendUpdates(): void {
+    for (const connection of this.#connections.keys()) this.#sendUpdate(connection, false);
   }
 
   closed(connection: number): void {
     this.#connections.delete(connection);
   }
 
-  #tell(connection: number, isHello: boolean): void {
+  #sendUpdate(connection: number, isHello: boolean): void {
     const { client, sent, told } = this.#connections.get(connection)!;
     if (sent === null) return;
     const isChanged = !isSamePosition(this.#head, sent);
     if (!isChanged && !isHello && this.#clients.get(client)!.record.last === told) return;
-    const answers = this.#answers(connection, client, told);
+    const answers = this.#takeAnswers(connection, client, told);
     if (isChanged) {
       this.#effects.push({ kind: 'sendCut', connection, since: sent, parts: null, ...answers });
     } else {
@@ -354,19 +360,19 @@ class Work {
     }
   }
 
-  /** The outcomes after `told`, with which the connection has everything. */
-  #answers(connection: number, client: string, told: number): Answers {
+  /** Returns the outcomes after `told`, and marks the connection as up to date. */
+  #takeAnswers(connection: number, client: string, told: number): Answers {
     const { last, outcomes } = this.#clients.get(client)!.record;
     this.#connections.set(connection, { client, sent: this.#head, told: last });
     return { to: this.#head, last, outcomes: outcomes.filter(([n]) => n > told) };
   }
 
-  /** Forgets the outcomes that the client has recorded. False: it has recorded a call that is not answered. */
+  /** Deletes the outcomes that the client has recorded. Returns false if it acknowledges a call that is not answered. */
   #acknowledge(client: string, ack: number): boolean {
     const { record, run, waiting } = this.#clients.get(client)!;
     if (ack > record.last) {
       if (run.kind !== 'idle' || waiting.length > 0) return false;
-      // The object was restored to a moment before these answers. Their numbers are used.
+      // The object was restored to a moment before these answers. Their numbers must not be used again.
       this.#record(client, { started: ack, last: ack, acked: ack, attempts: 0, outcomes: [] });
     } else if (ack > record.acked) {
       const outcomes = record.outcomes.filter(([n]) => n > ack);
@@ -375,8 +381,8 @@ class Work {
     return true;
   }
 
-  /** Whether the next call of the client is about to run. */
-  #begins(client: string): boolean {
+  /** Begins the client's next call; returns false if none waits, or another one runs. */
+  #beginNextCall(client: string): boolean {
     const { record, run, waiting } = this.#clients.get(client)!;
     const [call, ...rest] = waiting;
     if (run.kind !== 'idle' || call === undefined) return false;
@@ -389,7 +395,7 @@ class Work {
       this.#effects.push({ kind: 'storeAttempt', client });
     } else {
       this.answer(client, { kind: 'failed', code: 'CALL_ABANDONED' });
-      return this.#begins(client);
+      return this.#beginNextCall(client);
     }
     return true;
   }
@@ -419,8 +425,8 @@ class Work {
   }
 }
 
-/** The copy, if the object still has the history of its parts. */
-function continued(copy: CopyMark | null, lives: CopyLives | null): CopyMark | null {
+/** Returns the snapshot's mark if the object's history still has both of its positions; otherwise null. */
+function resumableCopy(copy: CopyMark | null, lives: CopyLives | null): CopyMark | null {
   if (copy === null || lives === null) return null;
   return copy.from.life === lives.from && copy.at.life === lives.at ? copy : null;
 }

@@ -166,11 +166,11 @@ export class ServedObject {
     const known = this.#records.get(client);
     if (known === null) this.#records.add(client, identity);
     else if (known.identity !== identity) return this.#refuse(number, 'CLIENT_TAKEN');
-    const lifeThere = position === null ? null : this.#source.lifeAt(position.id);
+    const lifeAtPosition = position === null ? null : this.#source.lifeAt(position.id);
     const record = known?.record ?? null;
     const copyLives = this.#copyLives(message.copy);
     const canSnapshot = this.#ctx.storage.sql.databaseSize <= this.#options.limits.objectBytes;
-    const facts = { record, lifeThere, copyLives, canSnapshot };
+    const facts = { record, lifeAtPosition, copyLives, canSnapshot };
     this.#deliver({ kind: 'hello', connection: number, message, ...facts });
   }
 

@@ -1,6 +1,6 @@
-// The server: the core on an object's storage, whose history is a list of notes.
+// The server in the model: the protocol's state (server.ts), and an object's storage, whose history is a list of notes.
 //
-// An event is one transaction: its records and the writes of its method are kept together, then its messages leave.
+// An event is one transaction: its records and the writes of its method are committed together, then its messages leave.
 //
 // Invariant: only a committed transaction changes `storage`.
 
@@ -27,7 +27,7 @@ import { Broken, type Row, tagOf } from './device.ts';
 import type { CallKind, Scenario } from './scenario.ts';
 
 export interface Storage {
-  /** Notes, `tag@life`: the life of the instance that wrote it. The first turn of a slow call writes `tag-`. */
+  /** A note is `tag@life`: the call, and the instance that wrote it. The first turn of a call in two turns writes `tag-`. */
   readonly notes: readonly string[];
   readonly records: ReadonlyMap<string, ClientRecord>;
 }
@@ -36,11 +36,11 @@ export interface Cloud {
   readonly core: FollowServer;
   readonly storage: Storage;
   readonly life: number;
-  /** Tags of calls between their first and second turn, by client; `+` before a call that writes in the second. */
+  /** For each client, the call that is between its two turns: its tag, after a `+` if the second turn writes. */
   readonly slow: ReadonlyMap<string, string>;
 }
 
-/** Its events. `starts`: in another instance, with a storage of now or of an earlier commit. */
+/** `starts` begins another instance, with the present storage or, after a restore, with an earlier commit. */
 export type CloudEvent =
   | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToServer }
   | { readonly kind: 'closed'; readonly connection: number }
@@ -51,7 +51,7 @@ export type CloudEvent =
   /** An idle instance leaves memory; its connections stay. */
   | { readonly kind: 'hibernates' };
 
-/** A message that leaves a side, or the end of a connection, which has none. */
+/** A message that a side sends. If `message` is null, the side closes the connection. */
 export interface Departure<Message> {
   readonly connection: number;
   readonly message: Message | null;
@@ -63,7 +63,7 @@ export interface Committed {
 }
 
 const VERSION = 1;
-/** Parts of a snapshot, each as it is when it is sent: the notes with an even number, then the others. */
+/** A snapshot has two parts: the notes with an even index, then the others. */
 const PARTS = 2;
 
 export function startCloud(
@@ -80,10 +80,10 @@ export function startCloud(
   const stored = { version: VERSION, head, connections, records: new Map(records) };
   const { state, effects } = openFollowServer(defects.serverStart?.(stored) ?? stored);
   const cloud: Cloud = { core: state, storage, life, slow: new Map() };
-  return finish(cloud, effects, defects)!;
+  return performAll(cloud, effects, defects)!;
 }
 
-/** The cloud after an event; null: the event's transaction ended the instance. */
+/** Returns the server after an event; null if the event ended the instance, and its transaction is lost. */
 export function deliver(
   cloud: Cloud,
   event: CloudEvent,
@@ -98,16 +98,21 @@ export function deliver(
     case 'hibernates':
       return startCloud(storage, life + 1, core.connections, defects);
     case 'slowEnds':
-      return endSlow(cloud, event.client, scenario, defects);
+      return endSecondTurn(cloud, event.client, scenario, defects);
     case 'received':
-      return step(cloud, received(storage, event.connection, event.message), scenario, defects);
+      return deliverToCore(
+        cloud,
+        eventOf(storage, event.connection, event.message),
+        scenario,
+        defects,
+      );
     default:
-      return step(cloud, { ...event, head }, scenario, defects);
+      return deliverToCore(cloud, { ...event, head }, scenario, defects);
   }
 }
 
-/** With the facts of the storage that the core needs. */
-function received(
+/** Makes the event of a received message, with the facts of the storage that server.ts needs. */
+function eventOf(
   storage: Storage,
   connection: number,
   message: MessageToServer,
@@ -117,13 +122,13 @@ function received(
   const copyLives = copyLivesOf(storage, message.copy);
   if (message.kind === 'next') return { kind: 'next', connection, message, copyLives, head };
   const { client, position } = message;
-  const lifeThere = position === null ? null : lifeAt(storage.notes, position.id);
+  const lifeAtPosition = position === null ? null : lifeAt(storage.notes, position.id);
   const record = storage.records.get(client) ?? null;
-  const facts = { record, lifeThere, copyLives, canSnapshot: true, head };
+  const facts = { record, lifeAtPosition, copyLives, canSnapshot: true, head };
   return { kind: 'hello', connection, message, ...facts };
 }
 
-function step(
+function deliverToCore(
   cloud: Cloud,
   event: FollowServerEvent,
   { calls }: Scenario,
@@ -131,7 +136,7 @@ function step(
 ): Committed | null {
   const core = defects.serverState?.(cloud.core, event) ?? cloud.core;
   const { state, effects } = stepFollowServer(core, defects.serverEvent?.(event) ?? event);
-  return finish(
+  return performAll(
     { ...cloud, core: state },
     effects,
     defects,
@@ -139,7 +144,7 @@ function step(
   );
 }
 
-function finish(
+function performAll(
   cloud: Cloud,
   first: readonly FollowServerEffect[],
   defects: Defects,
@@ -161,7 +166,7 @@ function finish(
         const { client, call } = effect;
         const kind = kindOf!(tagOf(call));
         if (kind === 'fatal') return null;
-        cloud = written(cloud, call, kind);
+        cloud = withWritesOf(cloud, call, kind);
         const isSlow = kind === 'slow' || kind === 'lingering';
         if (isSlow) {
           const rest = kind === 'slow' ? `+${tagOf(call)}` : tagOf(call);
@@ -199,7 +204,12 @@ function finish(
   return { cloud, departures };
 }
 
-function endSlow(cloud: Cloud, client: string, scenario: Scenario, defects: Defects): Committed {
+function endSecondTurn(
+  cloud: Cloud,
+  client: string,
+  scenario: Scenario,
+  defects: Defects,
+): Committed {
   const rest = cloud.slow.get(client)!;
   const tag = rest.replace('+', '');
   const slow = new Map(cloud.slow);
@@ -207,27 +217,27 @@ function endSlow(cloud: Cloud, client: string, scenario: Scenario, defects: Defe
   const later = rest === tag ? { ...cloud, slow } : withNote({ ...cloud, slow }, tag);
   const head = headOf(later.storage);
   const event = { kind: 'ended', client, head, outcome: outcomeOf('slow', tag) } as const;
-  return step(later, event, scenario, defects)!;
+  return deliverToCore(later, event, scenario, defects)!;
 }
 
 function headOf({ notes }: Storage): Position {
   return { id: notes.length, life: lifeAt(notes, notes.length)! };
 }
 
-/** The life of the note with this number; null: there is none. The empty history is in life 0. */
+/** Returns the life of the note with this number, null if there is none; the empty history has life 0. */
 function lifeAt(notes: readonly string[], id: number): number | null {
   if (id === 0) return 0;
   const note = notes[id - 1];
   return note === undefined ? null : Number(note.split('@')[1]);
 }
 
-/** Lives of the copy's positions, as the core gets them: every mark of this model can be followed. */
+/** Returns the lives of the two positions of an unfinished snapshot, null if there is no snapshot. */
 function copyLivesOf({ notes }: Storage, copy: CopyMark | null): CopyLives | null {
   if (copy === null) return null;
   return { from: lifeAt(notes, copy.from.id), at: lifeAt(notes, copy.at.id) };
 }
 
-/** Changes are read when the effect is performed: later effects may write. */
+/** Makes the message of an effect. A cut is read now, because later effects may write. */
 function departureOf(
   storage: Storage,
   effect: Extract<FollowServerEffect, { kind: 'send' | 'sendCut' | 'close' }>,
@@ -254,7 +264,7 @@ function outcomeOf(kind: CallKind, tag: string): FollowedOutcome {
     : { kind: 'value', value: tag };
 }
 
-function written(cloud: Cloud, call: FollowedCallMessage, kind: CallKind): Cloud {
+function withWritesOf(cloud: Cloud, call: FollowedCallMessage, kind: CallKind): Cloud {
   if (kind === 'refused' || kind === 'quiet') return cloud;
   const isPart = kind === 'slow' || kind === 'lingering';
   return withNote(cloud, isPart ? `${tagOf(call)}-` : tagOf(call));

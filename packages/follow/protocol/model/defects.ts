@@ -1,6 +1,7 @@
-// Defects of the protocol, each of which the model must find: a change of the core's effects or of its inputs.
+// Deliberate defects of the protocol. The model must break a promise with each of them, which shows that it can see.
 //
-// Invariant: a defect changes one behaviour, outside of the core.
+// Invariant: a defect changes one behaviour, by changing the inputs or effects of follower.ts or server.ts, not their
+// code.
 
 import type { FollowerEffect, FollowerEvent } from '../follower.ts';
 import type {
@@ -10,7 +11,7 @@ import type {
   StoredFollowServer,
 } from '../server.ts';
 
-/** Where a defect can be put in. Absent: nothing is changed. */
+/** The places at which a defect can change the protocol. An absent function changes nothing. */
 export interface Defects {
   readonly followerEvent?: (event: FollowerEvent, connection: number | null) => FollowerEvent;
   readonly followerEffects?: (effects: readonly FollowerEffect[]) => readonly FollowerEffect[];
@@ -23,7 +24,7 @@ export interface Defects {
   readonly sendsBeforeCommit?: boolean;
 }
 
-/** By name, each a change that the model must refute. */
+/** All defects, by name. */
 export const DEFECTS: Readonly<Record<string, Defects>> = {
   'queue trimmed before the base is flushed': {
     followerEffects: (effects) => moved(effects, 'flushBase', 'forecast'),
@@ -55,8 +56,8 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
   },
   'life ignored': {
     serverEvent: (event) =>
-      event.kind === 'hello' && event.lifeThere !== null
-        ? { ...event, lifeThere: event.message.position?.life ?? null }
+      event.kind === 'hello' && event.lifeAtPosition !== null
+        ? { ...event, lifeAtPosition: event.message.position?.life ?? null }
         : event,
   },
   'copy goes on in another life': {
@@ -146,7 +147,7 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
   },
 };
 
-/** As if these positions of a copy were of the object's history. */
+/** Makes the server believe that these positions of a snapshot belong to the object's history. */
 function copyLivesOf(event: FollowServerEvent, ignored: readonly ('from' | 'at')[]) {
   if ((event.kind !== 'hello' && event.kind !== 'next') || event.copyLives === null) return event;
   const copy = event.message.copy!;
@@ -158,7 +159,7 @@ function without(effects: readonly FollowerEffect[], kind: FollowerEffect['kind'
   return effects.filter((effect) => effect.kind !== kind);
 }
 
-/** The effects of one kind come later: just before the first of another. */
+/** Moves the effects of one kind to a later place: before the effects of another kind. */
 function moved(
   effects: readonly FollowerEffect[],
   kind: FollowerEffect['kind'],

@@ -1,7 +1,8 @@
-// A follower's device: the core on a disk with two logs, the forecast, and the app that makes the calls.
+// A follower's device in the model: the protocol's state (follower.ts), a disk with two logs, the forecast, and the app
+// that makes the calls.
 //
-// Each log is the list of its states: the last flush first, then the commits that a crash may lose. The contents of
-// the object are rows, `[index, text]`, one for each note of the server's history.
+// Each log is a list of states: the flushed one first, then one for each commit that a crash may lose. The content of the
+// object is a list of rows `[index, text]`, one for each note of the server's history.
 //
 // Invariant: only performed effects change the disk and the forecast.
 
@@ -30,36 +31,37 @@ export interface Staged {
   readonly rows: readonly Row[];
 }
 
-/** Lists of tags, the names of the calls. */
+/** What the app has seen. Calls are named by their tags, such as `A1`. */
 export interface App {
   readonly made: number;
   readonly acknowledged: readonly string[];
-  /** Refusals that this process has heard of and not dismissed. */
+  /** The refusals that were reported to this process and not dismissed. */
   readonly shown: readonly { readonly n: number; readonly tag: string }[];
-  /** Refusals whose dismissal is durable, and those whose dismissal is not flushed. */
+  /** The refusals whose dismissal is durable. */
   readonly dismissed: readonly string[];
+  /** The refusals whose dismissal is not flushed, so that a crash may undo it. */
   readonly dismissing: readonly string[];
 }
 
-/** The protocol's core is that before the event until the effects of the event are performed. */
+/** While the effects of an event are performed, `core` is still the protocol's state before the event. */
 export interface Device {
   readonly core: Follower;
   readonly base: readonly BaseState[];
   readonly queue: readonly StoredQueue[];
-  /** The parts of a snapshot, with their mark. They outlive a crash, also one after they were applied. */
+  /** The received parts of a snapshot, with their mark. They outlive a crash, even after they were applied. */
   readonly staged: Staged | null;
-  /** Texts of the base's rows, and tags of the calls over them. */
+  /** The texts of the base's rows, then the tags of the forecast calls. */
   readonly forecast: readonly string[];
   readonly app: App;
 }
 
-/** A promise of the protocol that does not hold. */
+/** Thrown when a promise of the protocol does not hold. */
 export class Broken extends Error {
   override name = 'Broken';
 }
 
-/** How a call may end, of each kind. */
-const ENDS: Readonly<Record<CallKind, readonly string[]>> = {
+/** The outcomes that a call of each kind may have. */
+const ALLOWED_OUTCOMES: Readonly<Record<CallKind, readonly string[]>> = {
   write: ['value'],
   refused: ['error'],
   thrown: ['error'],
@@ -82,22 +84,22 @@ const NEW_APP: App = {
 };
 
 export function newDevice(client: string): Device {
-  return start(client, NEW_BASE, NEW_QUEUE, null, NEW_APP);
+  return open(client, NEW_BASE, NEW_QUEUE, null, NEW_APP);
 }
 
-/** The device after a crash that kept these states of its logs. */
-export function crashed(
+/** Returns the device after a crash that has left its logs in these states. */
+export function afterCrash(
   { core, app, staged }: Device,
   base: BaseState,
   queue: StoredQueue,
 ): Device {
   const isKept = (tag: string) => queue.refusals.some(({ call }) => tagOf(call) === tag);
-  // A crash may also keep the commit of a dismissal.
-  const dismissed = app.dismissing.filter((tag) => !isKept(tag)).reduce(added, app.dismissed);
-  return start(core.client, base, queue, staged, { ...app, dismissed, shown: [], dismissing: [] });
+  // A dismissal that was not flushed may outlive the crash.
+  const dismissed = app.dismissing.filter((tag) => !isKept(tag)).reduce(withTag, app.dismissed);
+  return open(core.client, base, queue, staged, { ...app, dismissed, shown: [], dismissing: [] });
 }
 
-function start(
+function open(
   client: string,
   base: BaseState,
   queue: StoredQueue,
@@ -125,7 +127,7 @@ export function queueOf({ queue }: Device): StoredQueue {
   return queue.at(-1)!;
 }
 
-/** The base with the calls of the queue that it does not contain. */
+/** Returns the base with those calls of the queue whose writes it lacks. */
 export function expectedForecast(device: Device): readonly string[] {
   const { mark, rows } = baseOf(device);
   const pending = queueOf(device).calls.filter(({ n, isForecast }) => isForecast && n > mark.last);
@@ -136,8 +138,8 @@ export function tagOf({ args }: Pick<QueuedCall, 'args'>): string {
   return args as string;
 }
 
-/** The device when an event is delivered: a call has run on the forecast before. */
-export function begun(device: Device, event: FollowerEvent): Device {
+/** Returns the device as it is when an event is delivered: a new call has already run on the forecast. */
+export function withForecastCall(device: Device, event: FollowerEvent): Device {
   if (event.kind !== 'called') return device;
   const { forecast, app } = device;
   return {
@@ -147,7 +149,7 @@ export function begun(device: Device, event: FollowerEvent): Device {
   };
 }
 
-/** Performs an effect other than on the connection. */
+/** Performs an effect on the device. Messages and disconnections change nothing here. */
 export function perform(device: Device, effect: FollowerEffect): Device {
   const { app } = device;
   switch (effect.kind) {
@@ -155,7 +157,7 @@ export function perform(device: Device, effect: FollowerEffect): Device {
       const { issued, calls, refusals } = queueOf(device);
       if (effect.call.n <= issued) throw new Broken(`number ${effect.call.n} is given twice`);
       const kept = refusals.filter(({ call }) => call.n !== effect.retried);
-      return inQueue(device, {
+      return withQueue(device, {
         issued: effect.call.n,
         calls: [...calls, effect.call],
         refusals: kept,
@@ -163,7 +165,7 @@ export function perform(device: Device, effect: FollowerEffect): Device {
     }
     case 'dequeue': {
       const { issued, calls, refusals } = queueOf(device);
-      return inQueue(device, {
+      return withQueue(device, {
         issued,
         calls: calls.filter(({ n }) => n > effect.last),
         refusals: [...refusals, ...effect.refusals],
@@ -174,16 +176,16 @@ export function perform(device: Device, effect: FollowerEffect): Device {
       const refusals = queue.refusals.filter(({ call }) => call.n !== effect.n);
       const dismissing = app.shown.filter(({ n }) => n === effect.n).map(({ tag }) => tag);
       const shown = app.shown.filter(({ n }) => n !== effect.n);
-      return inQueue({ ...device, app: { ...app, shown, dismissing } }, { ...queue, refusals });
+      return withQueue({ ...device, app: { ...app, shown, dismissing } }, { ...queue, refusals });
     }
     case 'flushQueue': {
-      const dismissed = app.dismissing.reduce(added, app.dismissed);
+      const dismissed = app.dismissing.reduce(withTag, app.dismissed);
       const flushed = { ...app, dismissed, dismissing: [] };
       return { ...device, queue: [queueOf(device)], app: flushed };
     }
     case 'applyCut': {
       const before = effect.parts === null ? baseOf(device).rows : device.staged!.rows;
-      const rows = merged(before, effect.changes as readonly Row[]);
+      const rows = withChanges(before, effect.changes as readonly Row[]);
       return { ...device, base: [...device.base, { mark: effect.mark, rows }] };
     }
     case 'flushBase':
@@ -191,7 +193,7 @@ export function perform(device: Device, effect: FollowerEffect): Device {
     case 'stagePart': {
       const { copy, changes } = effect;
       const before = copy.parts === 1 ? [] : (device.staged?.rows ?? []);
-      return { ...device, staged: { copy, rows: merged(before, changes as readonly Row[]) } };
+      return { ...device, staged: { copy, rows: withChanges(before, changes as readonly Row[]) } };
     }
     case 'forecast': {
       const rows = baseOf(device).rows.map(([, text]) => text);
@@ -199,12 +201,12 @@ export function perform(device: Device, effect: FollowerEffect): Device {
     }
     case 'acknowledge': {
       const call = queueOf(device).calls.find(({ n }) => n === effect.n)!;
-      return { ...device, app: { ...app, acknowledged: added(app.acknowledged, tagOf(call)) } };
+      return { ...device, app: { ...app, acknowledged: withTag(app.acknowledged, tagOf(call)) } };
     }
     case 'settle': {
       const call = device.core.queue.calls.find(({ n }) => n === effect.n)!;
       const end = outcomeInWords(effect.outcome);
-      if (!ENDS[call.method as CallKind].includes(end)) {
+      if (!ALLOWED_OUTCOMES[call.method as CallKind].includes(end)) {
         throw new Broken(`${tagOf(call)} (${call.method}) ends with ${end}`);
       }
       if (device.queue.some(({ calls }) => calls.some(({ n }) => n === effect.n))) {
@@ -224,16 +226,16 @@ export function perform(device: Device, effect: FollowerEffect): Device {
   }
 }
 
-function inQueue(device: Device, queue: StoredQueue): Device {
+function withQueue(device: Device, queue: StoredQueue): Device {
   return { ...device, queue: [...device.queue, queue] };
 }
 
-/** Sorted, so that the order in which calls end makes no difference. */
-function added(tags: readonly string[], tag: string): readonly string[] {
+/** Adds a tag to a sorted list, so that states which differ only in the order of calls are equal. */
+function withTag(tags: readonly string[], tag: string): readonly string[] {
   return tags.includes(tag) ? tags : [...tags, tag].sort();
 }
 
-function merged(rows: readonly Row[], changes: readonly Row[]): readonly Row[] {
+function withChanges(rows: readonly Row[], changes: readonly Row[]): readonly Row[] {
   const all = new Map([...rows, ...changes]);
   return [...all].sort(([a], [b]) => a - b);
 }

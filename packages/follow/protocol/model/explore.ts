@@ -1,32 +1,32 @@
-// Visits every state that a scenario can reach, breadth first, each once. Then checks that every run comes to rest: steps
-// without faults form no circle, and end only where everything is settled.
+// Visits every state that a scenario can reach, each once, in breadth-first order. Then checks that every run comes to
+// rest: steps without faults form no cycle, and end only in states where everything is settled.
 //
-// A state is the numbers of a world's parts (parts.ts), which name it exactly.
+// A state is stored as the numbers of the world's parts (parts.ts), which identify it exactly.
 //
-// Invariant: of a broken promise, the first trace that is found has the fewest steps.
+// Invariant: the trace of a broken promise has as few steps as possible.
 
 import type { Defects } from './defects.ts';
 import { Broken } from './device.ts';
 import { Parts, type WorldNumbers } from './parts.ts';
-import { checkPromises, isSettled, type Kept } from './promises.ts';
+import { type CheckedPairs, checkPromises, isSettled } from './promises.ts';
 import { NO_FAULTS, type Scenario, scenario as scenarioOf } from './scenario.ts';
 import { Numbers, States } from './states.ts';
-import { isHit, type ModelStep, stepsOf } from './steps.ts';
+import { canFaultsHit, type ModelStep, stepsOf } from './steps.ts';
 import { Turns } from './turns.ts';
 import { type ClientIndex, newWorld, type World } from './world.ts';
 
 export interface Walk {
   readonly states: number;
   readonly steps: number;
-  /** Most steps from the beginning to a state, by the shortest way. */
+  /** The longest of the shortest ways from the beginning to a state, in steps. */
   readonly depth: number;
   readonly failure: Failure | null;
 }
 
 export interface WalkOptions {
-  /** Every step is taken, also where one alone leads to the same states. */
-  readonly takesAll?: boolean;
-  /** Called when all states are visited that need so many steps. */
+  /** Takes every step, even where an eager one alone would lead to the same states. */
+  readonly takesEveryStep?: boolean;
+  /** Called when all states within this many steps are visited. */
   readonly onDepth?: (depth: number, states: number) => void;
 }
 
@@ -35,7 +35,7 @@ export interface Failure {
   readonly trace: readonly string[];
 }
 
-/** The walk ends at the first broken promise. */
+/** Walks a scenario until every state is visited or a promise is broken. */
 export function explore(
   scenario: Scenario,
   defects: Defects = {},
@@ -50,13 +50,14 @@ class Explorer {
   readonly #options: WalkOptions;
   readonly #parts = new Parts();
   readonly #turns: Turns;
-  readonly #checked: Kept = new Map();
+  readonly #checked: CheckedPairs = new Map();
   readonly #states = new States(5);
   readonly #parents = new Numbers();
   readonly #settled = new Set<number>();
-  /** Steps that are no faults: to which states, and for each state where its steps begin. */
-  readonly #to = new Numbers();
-  readonly #first = new Numbers();
+  /** The target states of all steps that are not faults, grouped by the state in which they start. */
+  readonly #targets = new Numbers();
+  /** For each state, the index of its first step in `#targets`. */
+  readonly #firstTarget = new Numbers();
   #steps = 0;
   #depth = 0;
 
@@ -79,21 +80,23 @@ class Explorer {
       const failure = this.#expand(number);
       if (failure !== null) return this.#result(failure);
     }
-    const restless = this.#restless();
+    const restless = this.#restlessState();
     if (restless === null) return this.#result(null);
     const promise = 'from here, a run never comes to a rest in which everything is settled';
     return this.#result({ promise, trace: this.#traceTo(restless) });
   }
 
   #expand(number: number): Failure | null {
-    this.#first.push(this.#to.length);
+    this.#firstTarget.push(this.#targets.length);
     const steps = this.#stepsFrom(number);
-    const eager = this.#options.takesAll ? undefined : steps.find(({ kind }) => kind === 'eager');
+    const eager = this.#options.takesEveryStep
+      ? undefined
+      : steps.find(({ kind }) => kind === 'eager');
     for (const step of eager === undefined ? steps : [eager]) {
       this.#steps += 1;
       try {
-        const to = this.#visit(this.#normal(step.next()), number);
-        if (step.kind !== 'fault') this.#to.push(to);
+        const to = this.#visit(this.#normalized(step.next()), number);
+        if (step.kind !== 'fault') this.#targets.push(to);
       } catch (error) {
         if (!(error instanceof Broken)) throw error;
         return { promise: error.message, trace: [...this.#traceTo(number), step.name()] };
@@ -109,17 +112,17 @@ class Explorer {
 
   #start(): World {
     const { isConnected, faults } = this.#scenario;
-    if (!isConnected) return this.#normal(newWorld(faults, {}));
+    if (!isConnected) return this.#normalized(newWorld(faults, {}));
     const idle = scenarioOf('', {});
     const turns = new Turns(idle, {}, this.#parts);
     let world = newWorld(NO_FAULTS, {});
     while (!isSettled(world, idle)) {
-      world = this.#normal(stepsOf(world, idle, turns)[0]!.next());
+      world = this.#normalized(stepsOf(world, idle, turns)[0]!.next());
     }
     return { ...world, faults, ghost: { past: [], commits: [world.cloud.storage] } };
   }
 
-  /** The number of the state. */
+  /** Checks a state if it is new, and returns its number. */
   #visit(world: World, parent: number): number {
     const count = this.#states.count;
     const numbers = this.#parts.numbersOf(world);
@@ -131,12 +134,12 @@ class Explorer {
     return number;
   }
 
-  /** Without differences that nothing can notice any more. */
-  #normal(world: World): World {
+  /** Removes differences between worlds that no later step can notice, so that fewer states are visited. */
+  #normalized(world: World): World {
     const { faults, ghost, devices } = world;
-    const wires = world.wires.every(isThere) ? world.wires : world.wires.filter(isThere);
+    const wires = world.wires.every(isAnyEndOpen) ? world.wires : world.wires.filter(isAnyEndOpen);
     const device = (client: ClientIndex) =>
-      faults.crashes > 0 && isHit(this.#scenario, client)
+      faults.crashes > 0 && canFaultsHit(this.#scenario, client)
         ? devices[client]
         : this.#turns.withoutCrashes(devices[client]);
     const isPlain = faults.restores > 0 || ghost.commits.length === 0;
@@ -145,12 +148,12 @@ class Explorer {
   }
 
   /**
-   * The state in which a run without further faults never comes to rest: it has no next step, though not everything is
-   * settled; or it is on a circle of steps.
+   * Finds a state from which a run without further faults never comes to rest: it has no next step, though not everything
+   * is settled; or it is on a cycle of steps. Returns null if there is none.
    */
-  #restless(): number | null {
+  #restlessState(): number | null {
     const { count } = this.#states;
-    const [to, first] = [this.#to, this.#first];
+    const [to, first] = [this.#targets, this.#firstTarget];
     first.push(to.length);
     const ways = new Int32Array(count);
     const starts = new Int32Array(count + 1);
@@ -169,7 +172,7 @@ class Explorer {
       const end = first.at(number + 1);
       for (let i = first.at(number); i < end; i++) sources[filled[to.at(i)]!++] = number;
     }
-    // A state rests if all its ways lead to states that rest.
+    // A state comes to rest if all of its steps lead to states that come to rest.
     for (let number = resting.pop(); number !== undefined; number = resting.pop()) {
       for (let i = starts[number]!; i < starts[number + 1]!; i++) {
         const source = sources[i]!;
@@ -177,7 +180,7 @@ class Explorer {
         if (ways[source] === 0) resting.push(source);
       }
     }
-    // Of a state that can reach a circle, some way leads on to another.
+    // From a state that does not come to rest, some step leads to another such state. Following these finds a cycle.
     let at = ways.findIndex((left) => left > 0);
     if (at === -1) return null;
     const seen = new Set<number>();
@@ -190,7 +193,7 @@ class Explorer {
     return at;
   }
 
-  /** The steps that lead to a state, found again from the first. */
+  /** Returns the steps that lead to a state, by taking them again: only states are stored, not steps. */
   #traceTo(number: number): string[] {
     const trace: string[] = [];
     for (let to = number; to > 0; to = this.#parents.at(to)) {
@@ -202,7 +205,7 @@ class Explorer {
 
   #leadsTo(step: ModelStep, number: number): boolean {
     try {
-      return this.#states.numberOf(this.#parts.numbersOf(this.#normal(step.next()))) === number;
+      return this.#states.numberOf(this.#parts.numbersOf(this.#normalized(step.next()))) === number;
     } catch (error) {
       if (error instanceof Broken) return false;
       throw error;
@@ -214,7 +217,7 @@ class Explorer {
   }
 }
 
-/** It has an end that is open. */
-function isThere({ isOpenAtDevice, isOpenAtServer }: World['wires'][number]): boolean {
+/** True if an end of the wire is open. */
+function isAnyEndOpen({ isOpenAtDevice, isOpenAtServer }: World['wires'][number]): boolean {
   return isOpenAtDevice || isOpenAtServer;
 }

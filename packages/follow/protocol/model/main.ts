@@ -1,16 +1,16 @@
-// Prints the table of the model's walks, and of the defects with the walk that refutes each; with `--largest`, the
-// walks that are larger than all of these, and how far they have come.
+// Runs the model and prints two tables: its walks, and for each defect the walk that finds it. With `--largest`, it runs
+// only the walks of hours, and prints their progress.
 //
-// Invariant: ends with code 1 if a promise is broken, or a defect is not found.
+// Invariant: the exit code is 1 if a promise is broken, or a defect is not found.
 
 import { DEFECTS } from './defects.ts';
 import {
+  findRefutation,
   LARGE_WALKS,
   LARGEST_WALKS,
-  refuted,
+  runWalk,
   SMALL_WALKS,
   THREE_CALLS_WITH_ALL_FAULTS,
-  walked,
 } from './walks.ts';
 
 const print = (...cells: readonly unknown[]) => console.log(cells.join(' | '));
@@ -26,14 +26,14 @@ const walks = isLargest
 print('walk', 'states', 'steps', 'depth', 's', 'result');
 for (const scenario of walks) {
   const startMs = performance.now();
-  const { name, states, steps, depth, failure } = walked(scenario, isLargest ? { onDepth } : {});
+  const { name, states, steps, depth, failure } = runWalk(scenario, isLargest ? { onDepth } : {});
   print(name, states, steps, depth, seconds(startMs), failure ?? 'holds');
   if (failure !== null) process.exitCode = 1;
 }
 if (!isLargest) print('defect', 's', 'refuted by', 'broken promise');
 for (const defect of isLargest ? [] : Object.keys(DEFECTS)) {
   const startMs = performance.now();
-  const found = refuted(defect);
+  const found = findRefutation(defect);
   print(defect, seconds(startMs), found?.name ?? 'NOT FOUND', found?.failure ?? '');
   if (found === null) process.exitCode = 1;
 }

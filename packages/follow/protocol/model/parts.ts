@@ -1,26 +1,27 @@
-// Parts of worlds, each kept once and numbered: two worlds are equal if the numbers of their parts are.
+// Numbers the parts of worlds (devices, server, wires and the rest) and keeps one instance of each, so that two worlds
+// are equal if the numbers of their parts are.
 //
-// A part is known by its JSON, or by the numbers of its own parts. The order of the server's clients is no part of it:
-// of two, the next in turn after one is always the other.
+// A part is identified by its JSON, or by the numbers of its own parts. The order of the server's clients is ignored,
+// because there are only two: the next in turn after one is always the other.
 //
-// Invariant: an instance that was given out stands for all that are equal to it, and is never changed.
+// Invariant: equal parts get the same instance, which is never changed.
 
 import type { Cloud, Storage } from './cloud.ts';
 import type { Device } from './device.ts';
 import type { Wire, World } from './world.ts';
 
-/** Of its devices, its cloud, its wires, and everything else. */
+/** The numbers that identify a world: those of its two devices, its server, its wires, and the rest. */
 export type WorldNumbers = readonly [number, number, number, number, number];
 
 type Rest = Pick<World, 'late' | 'faults' | 'ghost'>;
 
 export class Parts {
   readonly #numbers = new Map<string, number>();
-  /** By number. */
+  /** The instances by their numbers. */
   readonly #instances: object[] = [];
   readonly #known = new Map<object, number>();
 
-  /** The instance that stands for this part: of a device, or of anything that JSON can tell from others. */
+  /** Returns the instance that is kept for all devices equal to this one. */
   device(device: Device): Device {
     return this.#instances[this.#device(device)] as Device;
   }
@@ -33,11 +34,12 @@ export class Parts {
     return this.#instances[this.#cloud(cloud)] as Cloud;
   }
 
+  /** Returns the kept instance of any plain data that JSON can represent. */
   plain<T extends object>(part: T): T {
     return this.#instances[this.#part(part)] as T;
   }
 
-  /** Of a part that `plain` has returned, or of its equal. */
+  /** Returns the number of a part of plain data. */
   numberOf(part: object): number {
     return this.#part(part);
   }
@@ -68,9 +70,9 @@ export class Parts {
     return this.#part(device, 'device', ({ core, base, queue, staged, forecast, app }) => {
       const parts = [core.base, core.queue, core.link, ...base, ...queue, forecast, app];
       const names = parts.map((part) => this.#name<object>(part));
-      const { client, attempted, isForecasting } = core;
+      const { client, maybeSentTo, isForecasting } = core;
       const copies = JSON.stringify([core.copy, staged]);
-      return `${names.join('')}${base.length} ${copies} ${attempted} ${isForecasting} ${client}`;
+      return `${names.join('')}${base.length} ${copies} ${maybeSentTo} ${isForecasting} ${client}`;
     });
   }
 
@@ -157,7 +159,7 @@ export class Parts {
   }
 }
 
-/** Two characters. */
+/** Writes a number as two characters, so that keys made of numbers stay short. */
 function nameOf(number: number): string {
   return String.fromCharCode(number >>> 16, number & 0xffff);
 }

@@ -1,35 +1,35 @@
-// The promises of the protocol, checked in every state; and the state in which everything is settled.
+// Checks the promises of the protocol in a state of the model, and tells whether everything in it is settled.
 //
-// Does not know how a state was reached.
+// This file does not know how a state was reached.
 
 import type { Cloud, Storage } from './cloud.ts';
 import { Broken, baseOf, type Device, expectedForecast, queueOf, tagOf } from './device.ts';
 import type { CallKind, Scenario } from './scenario.ts';
 import type { World } from './world.ts';
 
-/** Kinds whose writes the server keeps. */
+/** The kinds of calls whose writes the server keeps. */
 const WRITES: readonly CallKind[] = ['write', 'thrown', 'slow', 'lingering', 'outside'];
-/** Kinds that the app must hear of as refused. */
+/** The kinds of calls whose refusal the app must see. */
 const REFUSED: readonly CallKind[] = ['refused', 'thrown', 'fatal'];
 
-/** Devices whose promises hold beside a storage, while no earlier history was taken back. */
-export type Kept = Map<Device, Set<Storage>>;
+/** The pairs of a device and a server's storage that were checked already, used as long as no restore has happened. */
+export type CheckedPairs = Map<Device, Set<Storage>>;
 
 /** @throws Broken */
 export function checkPromises(
   { devices, cloud, ghost }: World,
   scenario: Scenario,
-  kept: Kept,
+  checked: CheckedPairs,
 ): void {
   for (const device of devices) {
-    let its = kept.get(device);
-    if (its === undefined) {
-      its = new Set();
-      kept.set(device, its);
+    let storages = checked.get(device);
+    if (storages === undefined) {
+      storages = new Set();
+      checked.set(device, storages);
     }
     if (ghost.past.length === 0) {
-      if (its.has(cloud.storage)) continue;
-      its.add(cloud.storage);
+      if (storages.has(cloud.storage)) continue;
+      storages.add(cloud.storage);
     }
     checkBase(device, cloud, ghost.past);
     checkForecast(device);
@@ -37,7 +37,7 @@ export function checkPromises(
   }
 }
 
-/** All calls are made and answered, everybody has the object as it is, and nothing is under way. */
+/** True if all calls are made and answered, both devices have the server's content, and no message is under way. */
 export function isSettled({ devices, cloud, wires, late }: World, scenario: Scenario): boolean {
   const isQuiet =
     late === null &&
@@ -67,7 +67,9 @@ function checkBase(device: Device, { storage }: Cloud, past: readonly string[]):
     throw new Broken(`the base of ${nameOf(device)} (${texts}) is no prefix of (${storage.notes})`);
   }
   if ((mark.position?.id ?? 0) !== rows.length) {
-    throw new Broken(`the base of ${nameOf(device)} is not at its position ${mark.position?.id}`);
+    throw new Broken(
+      `the base of ${nameOf(device)} is not at storages position ${mark.position?.id}`,
+    );
   }
 }
 
@@ -81,7 +83,7 @@ function checkForecast(device: Device): void {
   if (twice !== undefined) throw new Broken(`${nameOf(device)} shows ${twice} twice`);
 }
 
-/** Each acknowledged call waits in the queue, or is in the base, or its refusal is kept until it is dismissed. */
+/** Checks that each acknowledged call waits in the queue, is in the base, or has a refusal that is kept until it is dismissed. */
 function checkCalls(
   device: Device,
   { storage }: Cloud,
@@ -111,13 +113,13 @@ function checkCalls(
   }
 }
 
-/** A restore of the server takes back calls that were settled before it. */
+/** True if a restore of the server has removed this call's note. */
 function isTakenBack(tag: string, notes: readonly string[], past: readonly string[]): boolean {
   const isIn = (history: readonly string[]) => history.some((note) => tagOfText(note) === tag);
   return isIn(past) && !isIn(notes);
 }
 
-/** Of `A1@2`, A1. */
+/** Returns the call's tag of a note: `A1` for the note `A1@2`. */
 function tagOfText(text: string): string {
   return text.split('@')[0]!;
 }

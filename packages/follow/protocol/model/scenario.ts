@@ -1,17 +1,17 @@
-// The scenario of a walk: who makes which calls, and how many faults of each kind may happen.
+// The scenario of a walk: which follower makes which calls, and how many faults of each kind may happen.
 //
-// Invariant: a scenario is data; two walks of it visit the same states.
+// Invariant: a scenario is plain data, and two walks of it visit the same states.
 
 /**
- * On the server, a call
+ * The kind of a call says what it does on the server. A call that is
  *   write    writes a note in one turn
  *   refused  throws before it writes
  *   thrown   writes, then throws
- *   quiet    writes nothing there, though its forecast did
+ *   quiet    writes nothing on the server, though its forecast did
  *   slow     writes in two turns
  *   lingering writes in the first of two turns
- *   fatal    ends the instance, each time
- *   outside  writes; it reached outside on the device, so that it is not forecast
+ *   fatal    ends the server's instance, each time it runs
+ *   outside  writes, and is not forecast, because on the device it reached outside of the object
  */
 export type CallKind =
   | 'write'
@@ -32,13 +32,13 @@ export interface TaggedCall extends ScriptedCall {
   readonly tag: string;
 }
 
-/** How many may still happen. */
+/** How many faults of each kind may still happen. */
 export interface FaultBudget {
-  /** The server's instance ends, or hibernates. */
+  /** The server's instance ends or hibernates, and another one starts. */
   readonly restarts: number;
   /** The server's instance ends, and its storage is restored to an earlier commit. */
   readonly restores: number;
-  /** A device loses its memory, and of each log any commits after the last flush. */
+  /** A device loses its memory, and from each log some or all commits after the last flush. */
   readonly crashes: number;
   /** A connection breaks. */
   readonly losses: number;
@@ -46,18 +46,18 @@ export interface FaultBudget {
   readonly repeats: number;
   /** A message of a lost connection reaches a device after the next connection was made. */
   readonly late: number;
-  /** The app dismisses a refusal. No fault, but a step that need not come. */
+  /** The app dismisses a refusal. This is not a fault, but like a fault it may happen or not. */
   readonly dismissals: number;
 }
 
 export interface Scenario {
-  /** False: both devices are new. True: they have connected, and the object is empty. */
+  /** True if both devices begin connected to an empty object; false if they have never connected. */
   readonly isConnected: boolean;
   readonly calls: readonly ScriptedCall[];
-  /** The calls of each device, in its order. A tag names a call: `A1` is the first of all, and A's. */
+  /** The calls of each device, in order. A tag is the device and the number of the call in `calls`: `A1`, `B2`. */
   readonly script: readonly [readonly TaggedCall[], readonly TaggedCall[]];
   readonly faults: FaultBudget;
-  /** Whose device crashes, and whose connections break, repeat and delay messages; null: either's. */
+  /** The device that may crash, and whose connection may break, repeat or delay messages; null if both may. */
   readonly faultsAt: 'A' | 'B' | null;
 }
 
@@ -71,7 +71,7 @@ export const NO_FAULTS: FaultBudget = {
   dismissals: 0,
 };
 
-/** Calls as text: `A write, B slow`; none: an empty text. */
+/** Makes a scenario from its calls as text, such as `A write, B slow`. */
 export function scenario(
   calls: string,
   faults: Partial<FaultBudget>,

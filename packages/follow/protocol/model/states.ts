@@ -1,7 +1,7 @@
-// The states of a walk: each is a few whole numbers, and is found by them. A walk may have hundreds of millions, so they
-// are in typed arrays, outside of the heap.
+// A hash table of the visited states of a walk. A state is a few whole numbers. A walk may visit hundreds of millions of
+// states, so they are stored in typed arrays, outside of the heap.
 
-/** A list of whole numbers that grows. */
+/** A growing list of whole numbers, in chunks of typed arrays. */
 export class Numbers {
   static readonly #BITS = 16;
   static readonly #CHUNK = 2 ** Numbers.#BITS;
@@ -31,10 +31,10 @@ export class Numbers {
   }
 }
 
-/** Each state has as many numbers as `width`. The states are numbered in the order in which they were added. */
+/** A set of states of `width` numbers each. States are numbered in the order in which they were added. */
 export class States {
   readonly #columns: readonly Numbers[];
-  /** Number + 1; 0: free. */
+  /** Each slot has the number of its state plus 1, or 0 if it is free. */
   #table = new Int32Array(2 ** 12);
   #count = 0;
 
@@ -46,7 +46,7 @@ export class States {
     return this.#count;
   }
 
-  /** The number of the state; if it is new, that was the count before. */
+  /** Adds a state unless it is there, and returns its number. A new state's number equals `count` before the call. */
   add(state: readonly number[]): number {
     const slot = this.#slotOf(state);
     if (this.#table[slot] !== 0) return this.#table[slot]! - 1;
@@ -58,7 +58,7 @@ export class States {
     return number;
   }
 
-  /** -1: there is no such state. */
+  /** Returns the number of a state, or -1 if it was never added. */
   numberOf(state: readonly number[]): number {
     return this.#table[this.#slotOf(state)]! - 1;
   }
@@ -67,18 +67,18 @@ export class States {
     return this.#columns.map((column) => column.at(number));
   }
 
-  /** Where the state is, or where it would be. */
+  /** Returns the slot that has the state, or the free slot for it. */
   #slotOf(state: readonly number[]): number {
     const mask = this.#table.length - 1;
     let slot = hashOf(state) & mask;
     for (let entry = this.#table[slot]!; entry !== 0; entry = this.#table[slot]!) {
-      if (this.#is(entry - 1, state)) break;
+      if (this.#equals(entry - 1, state)) break;
       slot = (slot + 1) & mask;
     }
     return slot;
   }
 
-  #is(number: number, state: readonly number[]): boolean {
+  #equals(number: number, state: readonly number[]): boolean {
     for (let i = 0; i < state.length; i++) {
       if (this.#columns[i]!.at(number) !== state[i]) return false;
     }

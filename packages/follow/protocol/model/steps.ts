@@ -1,10 +1,10 @@
-// Every step that can happen next in a world.
+// Lists every step that can happen next in a world.
 //
-// Invariant: a step is one event, delivered to the real core, with all of its effects; or some of its effects, and a
-// crash. Effects of one side commute with steps of the others, except that messages join a wire: an interleaving
-// inside of the effects equals another one between events.
+// Invariant: a step is one event, delivered to the real protocol code, with all of its effects; or with some of its
+// effects, followed by a crash. It suffices to interleave whole events: the effects of one side touch nothing of the
+// other sides, except that messages join a wire.
 //
-// Does not know which states were visited, nor the promises.
+// This file does not know which states were visited, nor the promises.
 
 import type { FollowerEvent } from '../follower.ts';
 import type { CloudEvent, Storage } from './cloud.ts';
@@ -16,24 +16,24 @@ import { messageInWords } from './words.ts';
 import {
   CLIENTS,
   type ClientIndex,
-  freeId,
   newWire,
   sentDown,
   sentUp,
-  spend,
-  stored,
+  unusedConnection,
   type Wire,
   type World,
+  withCommit,
   withDevice,
+  withOneLess,
   withWire,
 } from './world.ts';
 
 export interface ModelStep {
-  /** In words, for a trace. */
+  /** Describes the step, for a trace. */
   readonly name: () => string;
   /**
-   * A fault spends the budget. `eager`: any run of other steps may as well come after it and leads to the same state, so
-   * it alone need be taken.
+   * `fault`: the step uses up one of the allowed faults. `eager`: taking it before all other steps reaches the same states
+   * as taking it later, so the walk takes it alone.
    */
   readonly kind: 'free' | 'fault' | 'eager';
   /** @throws Broken */
@@ -42,7 +42,7 @@ export interface ModelStep {
 
 type StepDefects = Pick<Defects, 'sendsBeforeCommit'>;
 
-/** Everything that can happen next, in an order that depends on the world alone. */
+/** Returns every step that can happen next, in an order that depends only on the world. */
 export function stepsOf(
   world: World,
   scenario: Scenario,
@@ -52,12 +52,12 @@ export function stepsOf(
   return new Steps(world, scenario, turns, defects).all();
 }
 
-/** Whether crashes, losses, repeats and delays can happen here. */
-export function isHit({ faultsAt }: Scenario, client: ClientIndex): boolean {
+/** True if crashes, losses, repeats and delays may happen to this device and its connection. */
+export function canFaultsHit({ faultsAt }: Scenario, client: ClientIndex): boolean {
   return faultsAt === null || faultsAt === CLIENTS[client];
 }
 
-/** Its name, and the changes beside those of the device. */
+/** The name of a device's step, and what it changes besides the device. */
 interface StepOfDevice {
   readonly name: () => string;
   readonly prepare?: (world: World) => World;
@@ -79,29 +79,29 @@ class Steps {
   }
 
   all(): ModelStep[] {
-    this.#ofDevice(0);
-    this.#ofDevice(1);
-    this.#ofServer();
-    this.#ofNetwork();
+    this.#addDeviceSteps(0);
+    this.#addDeviceSteps(1);
+    this.#addServerSteps();
+    this.#addNetworkFaults();
     return this.#steps;
   }
 
   // ---- Devices.
 
-  /** No fault that is left reaches the device or its connection. */
+  /** True if none of the remaining faults can reach the device or its connection. */
   #isSafe(client: ClientIndex): boolean {
     const { crashes, losses, repeats, late, restarts, restores, dismissals } = this.#world.faults;
     const isServerSafe =
       restarts + restores === 0 && this.#scenario.calls.every(({ kind }) => kind !== 'fatal');
-    const isReached = isHit(this.#scenario, client) && crashes + losses + repeats + late > 0;
+    const isReached = canFaultsHit(this.#scenario, client) && crashes + losses + repeats + late > 0;
     return isServerSafe && !isReached && dismissals === 0;
   }
 
   #canCrash(client: ClientIndex): boolean {
-    return this.#world.faults.crashes > 0 && isHit(this.#scenario, client);
+    return this.#world.faults.crashes > 0 && canFaultsHit(this.#scenario, client);
   }
 
-  #ofDevice(client: ClientIndex): void {
+  #addDeviceSteps(client: ClientIndex): void {
     const world = this.#world;
     const { app, core } = world.devices[client];
     const name = CLIENTS[client];
@@ -110,15 +110,15 @@ class Steps {
       const { kind: method, tag: args } = call;
       const isForecast = method !== 'outside' && core.isForecasting;
       const event = { kind: 'called', call: { method, args, isForecast }, retried: null } as const;
-      this.#device(client, event, { name: () => `${name} calls ${args} (${method})` });
+      this.#addEventAtDevice(client, event, { name: () => `${name} calls ${args} (${method})` });
     }
     for (const { n, tag } of world.faults.dismissals > 0 ? app.shown : []) {
-      this.#device(
+      this.#addEventAtDevice(
         client,
         { kind: 'dismissed', n },
         {
           name: () => `${name} dismisses the refusal of ${tag}`,
-          prepare: (before) => ({ ...before, faults: spend(before.faults, 'dismissals') }),
+          prepare: (before) => ({ ...before, faults: withOneLess(before.faults, 'dismissals') }),
           kind: 'fault',
         },
       );
@@ -126,8 +126,8 @@ class Steps {
     const isPassive = this.#isSafe(client) && call === undefined;
     const wire = world.wires.find((wire) => wire.client === client && wire.isOpenAtDevice);
     if (core.link.kind === 'offline' && wire === undefined) {
-      const id = freeId(world, client);
-      this.#device(
+      const id = unusedConnection(world, client);
+      this.#addEventAtDevice(
         client,
         { kind: 'connected', connection: id },
         {
@@ -137,11 +137,11 @@ class Steps {
         },
       );
     }
-    if (wire !== undefined) this.#ofWireAtDevice(wire, isPassive);
+    if (wire !== undefined) this.#addWireStepsOfDevice(wire, isPassive);
     const { late } = world;
     if (late?.client === client && core.link.kind !== 'offline') {
       const { connection, message } = late;
-      this.#device(
+      this.#addEventAtDevice(
         client,
         { kind: 'received', connection, message },
         {
@@ -151,20 +151,20 @@ class Steps {
       );
     }
     if (!this.#canCrash(client)) return;
-    for (const crash of this.#turns.crashesOf(world.devices[client])) {
-      this.#crash(client, world, crash, () => `${name} crashes`);
+    for (const crash of this.#turns.crashesBetweenEvents(world.devices[client])) {
+      this.#addCrash(client, world, crash, () => `${name} crashes`);
     }
   }
 
-  #ofWireAtDevice(wire: Wire, isPassive: boolean): void {
+  #addWireStepsOfDevice(wire: Wire, isPassive: boolean): void {
     const { client, id: connection, down } = wire;
     const name = CLIENTS[client];
     const [message] = down;
     if (message !== undefined) {
-      // On a connection that is cut, or that a side may close, its end may overtake the message.
+      // If the connection is cut or may be closed, its end may overtake the message.
       const isOnly = this.#world.wires.every((other) => other === wire || other.client !== client);
       const isEager = isPassive && isOnly && !wire.isCut && !wire.isRepeated;
-      this.#device(
+      this.#addEventAtDevice(
         client,
         { kind: 'received', connection, message },
         {
@@ -178,36 +178,36 @@ class Steps {
     if (!wire.isCut) return;
     const closed = (before: World) =>
       withWire(before, connection, (its) => ({ ...its, isOpenAtDevice: false, down: [] }));
-    const event = { kind: 'disconnected', connection, isTaken: false } as const;
-    this.#device(client, event, {
+    const event = { kind: 'disconnected', connection, isClientTaken: false } as const;
+    this.#addEventAtDevice(client, event, {
       name: () => `${name} notices the end of its connection`,
       prepare: closed,
       kind: isPassive && message === undefined ? 'eager' : 'free',
     });
     const { faults, late } = this.#world;
-    const canBeLate = isHit(this.#scenario, client) && faults.late > 0 && late === null;
+    const canBeLate = canFaultsHit(this.#scenario, client) && faults.late > 0 && late === null;
     if (message === undefined || !canBeLate) return;
-    this.#device(client, event, {
+    this.#addEventAtDevice(client, event, {
       name: () =>
         `${name} notices the end of its connection; ${messageInWords(message)} will be late`,
       prepare: (before) => ({
         ...closed(before),
         late: { client, connection, message },
-        faults: spend(before.faults, 'late'),
+        faults: withOneLess(before.faults, 'late'),
       }),
       kind: 'fault',
     });
   }
 
-  /** An event with all of its effects; and with some of them, followed by a crash. */
-  #device(
+  /** Adds the steps of an event at a device: one with all of its effects, and one for each crash between them. */
+  #addEventAtDevice(
     client: ClientIndex,
     event: FollowerEvent,
     { name, prepare = (world) => world, kind = 'free' }: StepOfDevice,
   ): void {
-    const turn = this.#turns.ofDevice(this.#world.devices[client], event);
+    const turn = this.#turns.deviceTurn(this.#world.devices[client], event);
     if (turn instanceof Broken) {
-      this.#fails(name, turn);
+      this.#addBrokenStep(name, turn);
       return;
     }
     this.#steps.push({
@@ -217,11 +217,11 @@ class Steps {
     });
     if (!this.#canCrash(client)) return;
     for (const crash of turn.crashes()) {
-      this.#crash(client, this.#world, crash, () => `${name()}; crash`, prepare);
+      this.#addCrash(client, this.#world, crash, () => `${name()}; crash`, prepare);
     }
   }
 
-  #crash(
+  #addCrash(
     client: ClientIndex,
     world: World,
     { device, sent, inWords }: Crash,
@@ -238,24 +238,24 @@ class Steps {
             ? { ...wire, isCut: true, isOpenAtDevice: false, down: [] }
             : wire,
         );
-        return { ...after, wires, faults: spend(after.faults, 'crashes') };
+        return { ...after, wires, faults: withOneLess(after.faults, 'crashes') };
       },
     });
   }
 
   // ---- The server.
 
-  #ofServer(): void {
+  #addServerSteps(): void {
     const { cloud, wires, faults, ghost } = this.#world;
-    for (const wire of wires) if (wire.isOpenAtServer) this.#ofWireAtServer(wire);
+    for (const wire of wires) if (wire.isOpenAtServer) this.#addWireStepsOfServer(wire);
     for (const [client, { run }] of cloud.core.clients) {
       if (run.kind !== 'attempting') continue;
       const name = () => `the attempt of ${client}'s call is stored`;
-      this.#server({ kind: 'attemptStored', client }, name);
+      this.#addEventAtServer({ kind: 'attemptStored', client }, name);
     }
     for (const [client, rest] of cloud.slow) {
       const name = () => `the second turn of ${rest.replace('+', '')} ends`;
-      this.#server({ kind: 'slowEnds', client }, name);
+      this.#addEventAtServer({ kind: 'slowEnds', client }, name);
     }
     const restart = (name: string, storage: Storage, kind: 'restarts' | 'restores') =>
       this.#steps.push({
@@ -265,7 +265,7 @@ class Steps {
       });
     if (faults.restarts > 0) {
       restart('the server restarts', cloud.storage, 'restarts');
-      this.#hibernation();
+      this.#addHibernation();
     }
     if (faults.restores > 0) {
       for (const storage of ghost.commits) {
@@ -275,38 +275,38 @@ class Steps {
     }
   }
 
-  #ofWireAtServer(wire: Wire): void {
+  #addWireStepsOfServer(wire: Wire): void {
     const { id: connection } = wire;
     const name = CLIENTS[wire.client];
     const [message] = wire.up;
     if (message !== undefined) {
-      this.#server(
+      this.#addEventAtServer(
         { kind: 'received', connection, message },
         () => `the server receives from ${name}: ${messageInWords(message)}`,
         (before) => withWire(before, connection, (its) => ({ ...its, up: its.up.slice(1) })),
       );
     }
     if (!wire.isCut) return;
-    this.#server(
+    this.#addEventAtServer(
       { kind: 'closed', connection },
       () => `the server notices the end of ${name}'s connection`,
       (before) =>
         withWire(before, connection, (its) => ({ ...its, isOpenAtServer: false, up: [] })),
-      // Nothing else comes from it, and nothing more reaches it.
+      // Without a message under way, the order of this step and others makes no difference.
       message === undefined ? 'eager' : 'free',
     );
   }
 
-  /** A transaction and its messages; and some of these, followed by a restart. */
-  #server(
+  /** Adds the steps of an event at the server: one with all of its messages, and others with a restart between them. */
+  #addEventAtServer(
     event: CloudEvent,
     name: () => string,
     prepare: (world: World) => World = (world) => world,
     kind: ModelStep['kind'] = 'free',
   ): void {
-    const turn = this.#turns.ofCloud(this.#world.cloud, event);
+    const turn = this.#turns.serverTurn(this.#world.cloud, event);
     if (turn instanceof Broken) {
-      this.#fails(name, turn);
+      this.#addBrokenStep(name, turn);
       return;
     }
     this.#steps.push({
@@ -315,17 +315,17 @@ class Steps {
       next: () => {
         const before = prepare(this.#world);
         if (turn === null) return this.#restarted(before, before.cloud.storage, null);
-        return turn.sent.reduce(sentDown, stored(before, turn.cloud));
+        return turn.sent.reduce(sentDown, withCommit(before, turn.cloud));
       },
     });
     if (turn === null) return;
     const { faults } = this.#world;
     for (const fault of ['restarts', 'restores'] as const) {
-      if (faults[fault] > 0) this.#interrupted(turn, fault, name, prepare);
+      if (faults[fault] > 0) this.#addRestartsWhileSending(turn, fault, name, prepare);
     }
   }
 
-  #interrupted(
+  #addRestartsWhileSending(
     { cloud, sent }: CloudTurn,
     fault: 'restarts' | 'restores',
     name: () => string,
@@ -342,7 +342,7 @@ class Steps {
         },
       });
     }
-    // After the last message, a restart is a step of its own.
+    // A restart after the last message is a step of its own, in `#addServerSteps`.
     for (let count = 0; count < sent.length; count++) {
       const targets = fault === 'restarts' ? [cloud.storage] : this.#world.ghost.commits;
       for (const storage of targets) {
@@ -351,7 +351,7 @@ class Steps {
             `${name()}; the server restarts with ${storage.notes.length} notes, after ${count} of ${sent.length} messages`,
           kind: 'fault',
           next: () => {
-            const after = stored(prepare(this.#world), cloud);
+            const after = withCommit(prepare(this.#world), cloud);
             return this.#restarted(sent.slice(0, count).reduce(sentDown, after), storage, fault);
           },
         });
@@ -364,12 +364,12 @@ class Steps {
       wire.isOpenAtServer ? { ...wire, isCut: true, isOpenAtServer: false, up: [] } : wire,
     );
     const past = kind === 'restores' ? world.cloud.storage.notes : world.ghost.past;
-    const started = this.#ended(world, { kind: 'starts', storage });
-    const after = stored({ ...world, ghost: { ...world.ghost, past }, wires }, started.cloud);
-    return kind === null ? after : { ...after, faults: spend(after.faults, kind) };
+    const started = this.#afterInstanceEnd(world, { kind: 'starts', storage });
+    const after = withCommit({ ...world, ghost: { ...world.ghost, past }, wires }, started.cloud);
+    return kind === null ? after : { ...after, faults: withOneLess(after.faults, kind) };
   }
 
-  #hibernation(): void {
+  #addHibernation(): void {
     const { core } = this.#world.cloud;
     const isIdle = [...core.clients.values()].every(({ run }) => run.kind === 'idle');
     if (!isIdle || core.connections.size === 0) return;
@@ -377,29 +377,29 @@ class Steps {
       name: () => 'the server hibernates',
       kind: 'fault',
       next: () => {
-        const { cloud, sent } = this.#ended(this.#world, { kind: 'hibernates' });
-        const faults = spend(this.#world.faults, 'restarts');
-        return sent.reduce(sentDown, stored({ ...this.#world, faults }, cloud));
+        const { cloud, sent } = this.#afterInstanceEnd(this.#world, { kind: 'hibernates' });
+        const faults = withOneLess(this.#world.faults, 'restarts');
+        return sent.reduce(sentDown, withCommit({ ...this.#world, faults }, cloud));
       },
     });
   }
 
-  /** The cloud after an event between two instances. */
-  #ended({ cloud }: World, event: CloudEvent): CloudTurn {
-    const turn = this.#turns.ofCloud(cloud, event);
+  /** Returns the server after an instance has ended and the next one has started. */
+  #afterInstanceEnd({ cloud }: World, event: CloudEvent): CloudTurn {
+    const turn = this.#turns.serverTurn(cloud, event);
     if (turn instanceof Broken) throw turn;
     return turn!;
   }
 
   // ---- The network.
 
-  #ofNetwork(): void {
+  #addNetworkFaults(): void {
     const { wires, faults } = this.#world;
     for (const wire of wires) {
       const name = CLIENTS[wire.client];
-      if (!isHit(this.#scenario, wire.client)) continue;
+      if (!canFaultsHit(this.#scenario, wire.client)) continue;
       if (faults.losses > 0 && !wire.isCut) {
-        this.#network(
+        this.#addNetworkFault(
           () => `${name}'s connection breaks`,
           'losses',
           wire.id,
@@ -411,7 +411,7 @@ class Steps {
       for (const other of wires) {
         if (up === undefined || other.client !== wire.client || other.isCut) continue;
         const where = other === wire ? '' : ' on the next connection';
-        this.#network(
+        this.#addNetworkFault(
           () => `${messageInWords(up)} of ${name} is repeated${where}`,
           'repeats',
           other.id,
@@ -419,7 +419,7 @@ class Steps {
         );
       }
       if (down !== undefined && !wire.isCut) {
-        this.#network(
+        this.#addNetworkFault(
           () => `${messageInWords(down)} to ${name} is repeated`,
           'repeats',
           wire.id,
@@ -429,7 +429,7 @@ class Steps {
     }
   }
 
-  #network(
+  #addNetworkFault(
     name: () => string,
     kind: 'losses' | 'repeats',
     connection: number,
@@ -440,12 +440,12 @@ class Steps {
       kind: 'fault',
       next: () => {
         const changed = withWire(this.#world, connection, change);
-        return { ...changed, faults: spend(changed.faults, kind) };
+        return { ...changed, faults: withOneLess(changed.faults, kind) };
       },
     });
   }
 
-  #fails(name: () => string, broken: Broken): void {
+  #addBrokenStep(name: () => string, broken: Broken): void {
     const next = () => {
       throw broken;
     };

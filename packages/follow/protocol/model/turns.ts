@@ -1,31 +1,31 @@
-// The turns of each side of a world: an event and its effects. Each is computed once, because far fewer states of a side
-// occur than states of a world.
+// Computes and caches the turns of a device or the server: one event with all of its effects. A device or a server has
+// far fewer states than the whole world, so the same turn is needed again and again.
 //
-// Invariant: devices, clouds and messages of turns are the instances of `Parts`.
+// Invariant: the devices, clouds and messages of turns are the shared instances of `Parts`.
 //
-// Does not know wires, which carry the messages, nor the budget of faults.
+// This file does not know the wires that carry messages, nor how many faults are left.
 
 import { type FollowerEffect, type FollowerEvent, stepFollower } from '../follower.ts';
 import type { MessageToFollower, MessageToServer } from '../messages.ts';
 import { type Cloud, type CloudEvent, type Departure, deliver } from './cloud.ts';
 import type { Defects } from './defects.ts';
-import { Broken, begun, crashed, type Device, perform } from './device.ts';
+import { afterCrash, Broken, type Device, perform, withForecastCall } from './device.ts';
 import type { Parts } from './parts.ts';
 import type { Scenario } from './scenario.ts';
 import { effectInWords } from './words.ts';
 
-/** An event with all of its effects. */
+/** The result of an event at a device, with all of its effects performed. */
 export interface DeviceTurn {
   readonly device: Device;
   readonly sent: readonly Departure<MessageToServer>[];
-  /** With some of them, followed by a crash. */
+  /** Computes the results of crashes after only some of the effects. */
   readonly crashes: () => readonly Crash[];
 }
 
-/** A device after a crash, for one of the states of its logs that this may leave. */
+/** A device after a crash, which has left its logs in one of several possible states. */
 export interface Crash {
   readonly device: Device;
-  /** Before it. */
+  /** The messages that left before the crash. */
   readonly sent: readonly Departure<MessageToServer>[];
   readonly inWords: () => string;
 }
@@ -39,8 +39,8 @@ export class Turns {
   readonly #scenario: Scenario;
   readonly #defects: Defects;
   readonly #parts: Parts;
-  readonly #ofDevices = new Map<Device, Map<string, DeviceTurn | Broken>>();
-  readonly #ofClouds = new Map<Cloud, Map<string, CloudTurn | Broken | null>>();
+  readonly #deviceTurns = new Map<Device, Map<string, DeviceTurn | Broken>>();
+  readonly #serverTurns = new Map<Cloud, Map<string, CloudTurn | Broken | null>>();
   readonly #crashes = new Map<Device, readonly Crash[]>();
   readonly #settled = new Map<Device, Device>();
 
@@ -50,36 +50,36 @@ export class Turns {
     this.#parts = parts;
   }
 
-  ofDevice(device: Device, event: FollowerEvent): DeviceTurn | Broken {
-    return remembered(this.#ofDevices, device, this.#keyOf(event), () =>
-      attempt(() => this.#deviceTurn(device, event)),
+  deviceTurn(device: Device, event: FollowerEvent): DeviceTurn | Broken {
+    return cached(this.#deviceTurns, device, this.#keyOf(event), () =>
+      orBroken(() => this.#computeDeviceTurn(device, event)),
     );
   }
 
-  /** Null: the event ends the instance, with its transaction. */
-  ofCloud(cloud: Cloud, event: CloudEvent): CloudTurn | Broken | null {
-    return remembered(this.#ofClouds, cloud, this.#keyOf(event), () =>
-      attempt(() => {
+  /** Returns the server after an event; null if the event ends the instance, and its transaction is lost. */
+  serverTurn(cloud: Cloud, event: CloudEvent): CloudTurn | Broken | null {
+    return cached(this.#serverTurns, cloud, this.#keyOf(event), () =>
+      orBroken(() => {
         const committed = deliver(cloud, event, this.#scenario, this.#defects);
         if (committed === null) return null;
         const { storage, ...others } = committed.cloud;
         const after = { ...others, storage: this.#parts.storage(storage) };
-        return { cloud: this.#parts.cloud(after), sent: this.#kept(committed.departures) };
+        return { cloud: this.#parts.cloud(after), sent: this.#shared(committed.departures) };
       }),
     );
   }
 
-  /** The device crashes between two events. */
-  crashesOf(device: Device): readonly Crash[] {
+  /** Returns the results of a crash between two events. */
+  crashesBetweenEvents(device: Device): readonly Crash[] {
     let crashes = this.#crashes.get(device);
     if (crashes === undefined) {
-      crashes = this.#crashed(device, [], () => '');
+      crashes = this.#crashesFrom(device, [], () => '');
       this.#crashes.set(device, crashes);
     }
     return crashes;
   }
 
-  /** The device when nothing can crash any more: without the earlier states of its logs, and without parts that no copy needs. */
+  /** Drops data that matters only after a crash: earlier states of the logs, and staged parts that were applied. */
   withoutCrashes(device: Device): Device {
     let settled = this.#settled.get(device);
     if (settled === undefined) {
@@ -92,17 +92,17 @@ export class Turns {
     return settled;
   }
 
-  #deviceTurn(before: Device, given: FollowerEvent): DeviceTurn {
+  #computeDeviceTurn(before: Device, given: FollowerEvent): DeviceTurn {
     const { link } = before.core;
     const present = 'connection' in link ? link.connection : null;
     const event = this.#defects.followerEvent?.(given, present) ?? given;
     const { state, effects: all } = stepFollower(before.core, event);
     const effects = this.#defects.followerEffects?.(all) ?? all;
-    const after = effects.reduce(perform, begun(before, given));
+    const after = effects.reduce(perform, withForecastCall(before, given));
     return {
       device: this.#parts.device({ ...after, core: state }),
-      sent: this.#kept(sentOf(effects)),
-      crashes: once(() => this.#crashesDuring(begun(before, given), effects)),
+      sent: this.#shared(messagesOf(effects)),
+      crashes: lazily(() => this.#crashesDuring(withForecastCall(before, given), effects)),
     };
   }
 
@@ -112,16 +112,16 @@ export class Turns {
       device = perform(device, effect);
       const done = effects.slice(0, i + 1);
       const inWords = () => ` after ${done.map(effectInWords).join(', ')}`;
-      return this.#crashed(device, this.#kept(sentOf(done)), inWords);
+      return this.#crashesFrom(device, this.#shared(messagesOf(done)), inWords);
     });
   }
 
-  #crashed(device: Device, sent: Crash['sent'], when: () => string): Crash[] {
+  #crashesFrom(device: Device, sent: Crash['sent'], when: () => string): Crash[] {
     const ways = device.base.flatMap((base, b) =>
       device.queue.map((queue, q) => ({ base, b, queue, q })),
     );
     return ways.map(({ base, b, queue, q }) => ({
-      device: this.#parts.device(crashed(device, base, queue)),
+      device: this.#parts.device(afterCrash(device, base, queue)),
       sent,
       inWords: () =>
         when() +
@@ -130,7 +130,7 @@ export class Turns {
     }));
   }
 
-  #kept<M extends object>(sent: readonly Departure<M>[]): readonly Departure<M>[] {
+  #shared<M extends object>(sent: readonly Departure<M>[]): readonly Departure<M>[] {
     return sent.map(({ connection, message }) => ({
       connection,
       message: message && this.#parts.plain(message),
@@ -157,8 +157,8 @@ export class Turns {
   }
 }
 
-/** The messages of effects, in order; a disconnection is the end. */
-function sentOf(effects: readonly FollowerEffect[]): Departure<MessageToServer>[] {
+/** Returns the messages that these effects send, in order; a `disconnect` becomes a departure without a message. */
+function messagesOf(effects: readonly FollowerEffect[]): Departure<MessageToServer>[] {
   const sent: Departure<MessageToServer>[] = [];
   for (const effect of effects) {
     if (effect.kind !== 'send' && effect.kind !== 'disconnect') continue;
@@ -168,7 +168,7 @@ function sentOf(effects: readonly FollowerEffect[]): Departure<MessageToServer>[
   return sent;
 }
 
-function remembered<Side, Turn>(
+function cached<Side, Turn>(
   turns: Map<Side, Map<string, Turn>>,
   side: Side,
   key: string,
@@ -187,7 +187,7 @@ function remembered<Side, Turn>(
   return its;
 }
 
-function once<T>(make: () => T): () => T {
+function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
     made ??= { value: make() };
@@ -195,7 +195,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-function attempt<T>(action: () => T): T | Broken {
+function orBroken<T>(action: () => T): T | Broken {
   try {
     return action();
   } catch (error) {

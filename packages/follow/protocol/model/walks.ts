@@ -1,11 +1,12 @@
-// The walks of the model: which calls, with which faults, are followed through every interleaving.
+// Lists the walks of the model. A walk is a set of calls and faults, all interleavings of which are visited.
 //
-// All five faults meet in every division of three writes between A and B; in the other walks, fewer faults or calls do.
-// `at A` bounds crashes, losses, repeats and delays to one follower, A by symmetry, while both are connected.
+// The largest walks combine three writes, divided between the followers A and B in every way, with all five faults; the
+// other walks have fewer faults or calls. `at: 'A'` lets crashes, losses, repeats and delays happen to A alone, which
+// covers B by symmetry.
 //
-// Not walked: faults at both followers with a restart; two faults of a kind; more than three calls.
+// No walk has faults at both followers with a restart, two faults of a kind, or more than three calls.
 //
-// Does not know how a walk is made.
+// This file does not know how a walk is made (explore.ts).
 
 import { DEFECTS } from './defects.ts';
 import { explore, type WalkOptions } from './explore.ts';
@@ -13,7 +14,7 @@ import { nameOf, type Scenario, scenario } from './scenario.ts';
 
 const ALL_FAULTS = { restarts: 1, crashes: 1, losses: 1, repeats: 1, late: 1 } as const;
 
-/** Seconds together. */
+/** These walks take seconds together. */
 export const SMALL_WALKS: readonly Scenario[] = [
   scenario('A write, B write, A write', {}),
   scenario('A write, B refused, A write', { losses: 1 }),
@@ -31,7 +32,7 @@ export const SMALL_WALKS: readonly Scenario[] = [
   scenario('B write, B write', { restores: 1 }, { isConnected: false }),
 ];
 
-/** A minute together. */
+/** These walks take a minute together. */
 export const LARGE_WALKS: readonly Scenario[] = [
   scenario('A write, B refused, A write', { restarts: 1, crashes: 1 }, { at: 'A' }),
   scenario('A write, A refused', { restarts: 1, crashes: 1, losses: 1 }, { at: 'A' }),
@@ -42,7 +43,7 @@ export const LARGE_WALKS: readonly Scenario[] = [
   scenario('B write, B write', { restores: 1, losses: 1 }, { isConnected: false, at: 'A' }),
 ];
 
-/** Minutes together: for `npm run model:follow`, after a change of the core. */
+/** These walks take minutes together. `npm run model:follow` has them; run it after a change of follower.ts or server.ts. */
 export const LARGEST_WALKS: readonly Scenario[] = [
   scenario('A write', ALL_FAULTS, { at: 'A' }),
   scenario('A write, B refused, A write', { crashes: 1, losses: 1 }),
@@ -51,7 +52,7 @@ export const LARGEST_WALKS: readonly Scenario[] = [
   scenario('A write, B write', ALL_FAULTS, { at: 'A' }),
 ];
 
-/** Two and a half hours together, and 6 GB: for `npm run model:follow:largest`. */
+/** These walks take two and a half hours together, and 6 GB. Only `npm run model:follow:largest` has them. */
 export const THREE_CALLS_WITH_ALL_FAULTS: readonly Scenario[] = [
   scenario('A write, B write, A write', ALL_FAULTS, { at: 'A' }),
   scenario('B write, A write, B write', ALL_FAULTS, { at: 'A' }),
@@ -64,20 +65,20 @@ export interface WalkRow {
   readonly states: number;
   readonly steps: number;
   readonly depth: number;
-  /** In words, with the steps that lead to it; null: every promise holds. */
+  /** The broken promise and the steps that lead to it, as text; null if every promise holds. */
   readonly failure: string | null;
 }
 
-/** A walk of the core as it is. */
-export function walked(scenario: Scenario, options?: WalkOptions): WalkRow {
+/** Walks the real protocol, without a defect. */
+export function runWalk(scenario: Scenario, options?: WalkOptions): WalkRow {
   const { failure, ...counts } = explore(scenario, {}, options);
   const name = nameOf(scenario);
   const text = failure && `${name}: ${failure.promise}\n  ${failure.trace.join('\n  ')}`;
   return { name, ...counts, failure: text };
 }
 
-/** The first small walk that refutes the defect; null: none does. */
-export function refuted(defect: string): WalkRow | null {
+/** Returns the first small walk in which the defect breaks a promise; null if there is none. */
+export function findRefutation(defect: string): WalkRow | null {
   for (const scenario of SMALL_WALKS) {
     const { failure, ...counts } = explore(scenario, DEFECTS[defect]!);
     if (failure !== null) return { name: nameOf(scenario), ...counts, failure: failure.promise };

@@ -1,6 +1,6 @@
-// Messages and effects as short texts, for traces.
+// Writes messages and effects as short texts, for the traces that lead to a broken promise.
 //
-// Does not decide anything: two different messages may have the same text.
+// The texts are for readers only: two different messages may have the same text.
 
 import type { FollowerEffect, SettledOutcome } from '../follower.ts';
 import type {

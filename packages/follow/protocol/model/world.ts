@@ -1,9 +1,9 @@
-// The state of everything in the model: two devices, the server, the connections between them; and how effects change
+// The state of the whole model: two devices, the server, and the connections between them; and the functions that change
 // it.
 //
-// Invariant: a world is plain data, and every function of it returns another one.
+// Invariant: a world is plain, immutable data. Every function returns a changed copy.
 //
-// Does not know the next steps.
+// This file does not know which steps can come next (steps.ts).
 
 import type { MessageToFollower, MessageToServer } from '../messages.ts';
 import { type Cloud, type Departure, type Storage, startCloud } from './cloud.ts';
@@ -14,31 +14,32 @@ import type { FaultBudget } from './scenario.ts';
 export const CLIENTS = ['A', 'B'] as const;
 export type ClientIndex = 0 | 1;
 
-/** A connection: two channels in order. It is gone when neither end is open and nothing of it is late. */
+/** A connection, which carries messages in order in both directions. It is removed when both of its ends are closed. */
 export interface Wire {
   readonly id: number;
   readonly client: ClientIndex;
   readonly up: readonly MessageToServer[];
   readonly down: readonly MessageToFollower[];
-  /** Nothing new is carried; messages under way may still arrive. */
+  /** True once the connection is broken: it takes no new messages, but those under way may still arrive. */
   readonly isCut: boolean;
   readonly isOpenAtDevice: boolean;
   readonly isOpenAtServer: boolean;
-  /** It has carried a repeated message, for which a side may close it. */
+  /** True if the connection has carried a repeated message, for which either side may close it. */
   readonly isRepeated: boolean;
 }
 
+/** A message of a lost connection that arrives after the next connection was made. */
 export interface LateMessage {
   readonly client: ClientIndex;
   readonly connection: number;
   readonly message: MessageToFollower;
 }
 
-/** Facts that no side of the protocol knows. */
+/** History that neither side of the protocol knows; the model needs it to restore the server and to check promises. */
 export interface Ghost {
-  /** The commits of the server, while one of them may be restored. */
+  /** The earlier commits of the server, kept as long as a restore to one of them may come. */
   readonly commits: readonly Storage[];
-  /** Notes before the restore. */
+  /** The server's notes at the time of the restore, which took some of them back. */
   readonly past: readonly string[];
 }
 
@@ -63,7 +64,7 @@ export function newWorld(faults: FaultBudget, defects: Defects): World {
   };
 }
 
-/** Messages of a device go up its wires, and its end of a wire may close. */
+/** Puts a device's message on its wire, or closes the device's end. */
 export function sentUp(world: World, { connection, message }: Departure<MessageToServer>): World {
   return withWire(world, connection, (wire) => {
     if (message === null) return { ...wire, isCut: true, isOpenAtDevice: false, down: [] };
@@ -71,6 +72,7 @@ export function sentUp(world: World, { connection, message }: Departure<MessageT
   });
 }
 
+/** Puts a message of the server on a wire, or closes the server's end. */
 export function sentDown(
   world: World,
   { connection, message }: Departure<MessageToFollower>,
@@ -81,7 +83,8 @@ export function sentDown(
   });
 }
 
-export function stored(world: World, cloud: Cloud): World {
+/** Replaces the server's state, and keeps its commit if a restore may still come. */
+export function withCommit(world: World, cloud: Cloud): World {
   const { commits, past } = world.ghost;
   const isKept = world.faults.restores > 0 && commits.at(-1) !== cloud.storage;
   return {
@@ -91,12 +94,12 @@ export function stored(world: World, cloud: Cloud): World {
   };
 }
 
-export function spend(faults: FaultBudget, kind: keyof FaultBudget): FaultBudget {
+export function withOneLess(faults: FaultBudget, kind: keyof FaultBudget): FaultBudget {
   return { ...faults, [kind]: faults[kind] - 1 };
 }
 
-/** The smallest number of this client that nothing refers to: a world does not tell how many connections there were. */
-export function freeId({ wires, late }: World, client: ClientIndex): number {
+/** Returns the client's smallest unused connection number. Reusing numbers keeps worlds equal that differ only in past connections. */
+export function unusedConnection({ wires, late }: World, client: ClientIndex): number {
   let id: number = client;
   while (late?.connection === id || wires.some((wire) => wire.id === id)) id += CLIENTS.length;
   return id;
