@@ -10,7 +10,7 @@ const REALM = 'the one of this global scope';
 
 /** Module-level mutable state of the product, `file name`, and why it is not a parameter. */
 export const MODULE_STATE: Readonly<Record<string, string>> = {
-  'packages/follow/app/followed.ts known': BY_OBJECT,
+  'packages/follow/app/followed.ts statusesOf': BY_OBJECT,
   'src/page/leader/browser.ts collected': COLLECTED,
   'src/page/start/client-code.ts client': 'a page has one client',
   'src/page/start/client-code.ts loading': 'a page loads its client once',

@@ -1,3 +1,5 @@
+// Tests `followed` and `settled` with stubs whose answers the tests give.
+
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setFollowed, withNote } from '../../../src/shared/calls/stubs/followed-calls.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -96,7 +98,7 @@ test('[FOLP36] the answer to a call comes however many workers are lost while it
 
 const ADDRESS = { className: 'Room', id: 'd' } as never;
 
-/** A stub whose questions the test answers. */
+/** Returns a stub whose questions are answered by `answer`. */
 function stubOf(answer: (ask: FollowAsk) => unknown, address = ADDRESS, ask = askOf(answer)) {
   const stub = {};
   setFollowed(stub, { address, ask: ask as never });
@@ -106,7 +108,7 @@ function stubOf(answer: (ask: FollowAsk) => unknown, address = ADDRESS, ask = as
 const askOf = (answer: (ask: FollowAsk) => unknown) => async (_: unknown, ask: FollowAsk) =>
   answer(ask);
 
-/** A call in the queue, with a forecast. */
+/** Returns the promise of a call with the number `n`; undefined if the call has changed nothing. */
 function callOf(
   call: Promise<unknown>,
   n: number | undefined,
@@ -131,7 +133,7 @@ test('[FOLP3] settled is the answer of the server, whatever the forecast was', a
   expect(asked).toEqual([{ kind: 'settled', n: 7 }]);
   expect(await settled(callOf(mine(), 7, value))).toBe('theirs');
   await expect(settled(callOf(Promise.resolve('mine'), 7, error))).rejects.toThrow(RangeError);
-  // The outcome of a call that has changed nothing is not asked for.
+  // A call that has changed nothing has no number, and the server is not asked.
   asked.length = 0;
   expect(await settled(callOf(Promise.resolve('mine'), undefined, value))).toBe('mine');
   await expect(settled(callOf(mine(), undefined, value))).rejects.toThrow(TypeError);
@@ -260,7 +262,7 @@ test('[FOLP23] the state is asked for while somebody listens to change, once for
   status.removeEventListener('change', one);
   await answer(3, 7);
   expect([seen.length, after.length]).toEqual([3, 3]);
-  // Whoever listens again begins from the present state.
+  // A later listener begins with version 0, so it gets the present state.
   status.addEventListener('change', two);
   await answer(4, 8);
   expect(seen.at(-1)).toBe('two');
@@ -312,7 +314,7 @@ test('[FOLP23] a state that could not be read keeps the other members, and is as
   expect(status).toMatchObject({ state: 'offline', progress: null, pending: 2 });
   await time.pass(1000);
   expect(after).toEqual([0, 4, 0]);
-  // After an answer the pauses are short again.
+  // After an answer, the pause is one second again.
   answer = () => ({ ...UNKNOWN_FOLLOW_STATE, version: 5 });
   await time.pass(2000);
   const count = after.length;
@@ -322,7 +324,7 @@ test('[FOLP23] a state that could not be read keeps the other members, and is as
   expect(after).toHaveLength(count + 1);
 });
 
-test('[FOLP36] of workers that are lost as soon as they are asked ten are asked', async () => {
+test('[FOLP36] when ten workers in a row are lost as soon as they are asked, no further one is asked', async () => {
   let asks = 0;
   const answer = settled(
     callOf(Promise.resolve(1), 1, () => {
@@ -334,7 +336,7 @@ test('[FOLP36] of workers that are lost as soon as they are asked ten are asked'
   expect(asks).toBe(10);
 });
 
-test('[FOLP36] a worker that was there for a second counts as none of these', async () => {
+test('[FOLP36] a worker that is lost after a second begins a new count of ten', async () => {
   let asks = 0;
   const answer = settled(
     callOf(Promise.resolve(1), 1, async () => {
@@ -349,7 +351,7 @@ test('[FOLP36] a worker that was there for a second counts as none of these', as
   expect(asks).toBe(18);
 });
 
-test('[FOLP36] any other error is told at once', async () => {
+test('[FOLP36] any other error is thrown at once', async () => {
   for (const error of [storageError('IO', 'broken'), new RangeError('own')]) {
     let asks = 0;
     const answer = settled(
@@ -363,7 +365,7 @@ test('[FOLP36] any other error is told at once', async () => {
   }
 });
 
-test('[FOLP23] a pause keeps no process of Node from its end; in a browser a timer is a number', async () => {
+test('[FOLP23] a pause does not keep a process of Node alive; in a browser a timer is a number', async () => {
   for (const isBrowser of [false, true]) {
     time.end();
     time = new StoppedTime(isBrowser);

@@ -1,6 +1,7 @@
-// `ctx-storage/follow`: the questions of an app about objects that follow an object on a server.
+// The entry `ctx-storage/follow`: tells an app the state of a followed object (`followed`), and the server's answer to a
+// call (`settled`).
 //
-// Does not know where the objects are: their stubs do.
+// This file does not know where the objects are; their stubs ask the right worker.
 
 import { type AskFollowed, type FollowedStub, followedStub, noteOf } from '@ctx-storage/core/calls';
 import {
@@ -12,11 +13,11 @@ import {
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import type { FollowAnswers, FollowAsk, WireAddress } from '@ctx-storage/core/wire';
 
-/** How many workers may go one after the other, each as soon as it was asked: a connection that was closed looks alike. */
-const LOSSES_MAX = 10;
-/** A worker that was lost later than this was there: an answer may take hours. */
-const BRIEF_MS = 1000;
-/** Before the state is asked for again after an error, which doubles, and the longest. */
+/** After this many workers in a row were lost as soon as they were asked, the connection itself counts as closed. */
+const QUICK_LOSSES_MAX = 10;
+/** A worker that was lost sooner than this after the question counts as lost at once. */
+const QUICK_LOSS_MS = 1000;
+/** The pause before the state is asked for again after an error. It doubles with each error, up to `PAUSE_MS_MAX`. */
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 30_000;
 
@@ -27,11 +28,11 @@ export type {
 } from '@ctx-storage/core/contract';
 
 /**
- * The server's answer to a call of an object that follows another one, or the call's result if it has changed nothing.
- * Waits for the server, also through reloads of the worker.
+ * Returns the server's answer to a call of an object that follows another one, or the call's own result if it has changed
+ * nothing. Waits for the server, even while the worker is reloaded.
  *
- * @throws the error of the method on the server; CALL_INTERRUPTED, CALL_ABANDONED; FOLLOW_STOPPED; OUTCOME_LOST if the worker was replaced
- *   before the answer was read; INVALID_ARGUMENT for anything but such a call
+ * @throws the error of the method on the server; CALL_INTERRUPTED, CALL_ABANDONED; FOLLOW_STOPPED; OUTCOME_LOST if the worker
+ *   was replaced before the answer was read; INVALID_ARGUMENT for anything but such a call
  */
 export async function settled<T>(call: Promise<T>): Promise<Awaited<T>> {
   const note = noteOf(call);
@@ -47,13 +48,16 @@ export async function settled<T>(call: Promise<T>): Promise<Awaited<T>> {
   } catch (error) {
     if (note.n === undefined) throw error;
   }
-  const outcome = await again(() => note.ask!(note.address, { kind: 'settled', n: note.n! }));
+  const outcome = await askThroughLosses(() =>
+    note.ask!(note.address, { kind: 'settled', n: note.n! }),
+  );
   if (outcome.kind === 'error') throw outcome.error;
   return outcome.value as Awaited<T>;
 }
 
 /**
- * The state of the object that a stub calls, the same for all stubs of the object: a badge listens to its `change`.
+ * Returns the state of the object that a stub calls. All stubs of the object share it. It fires `change`, for example for
+ * a badge that shows the connection.
  *
  * @throws INVALID_ARGUMENT for the stub of an object that follows nothing, and for any other value
  */
@@ -68,12 +72,12 @@ export function followed(stub: object): FollowedStatus {
   return statusOf(found, found.ask);
 }
 
-/** Of each connection, by object: a component that asks at each render gets the same status. */
-const known = new WeakMap<AskFollowed, Map<string, Status>>();
+/** The statuses of each connection, by object, so that a component that asks at each render gets the same one. */
+const statusesOf = new WeakMap<AskFollowed, Map<string, Status>>();
 
 function statusOf({ address }: FollowedStub, ask: AskFollowed): Status {
-  const statuses = known.get(ask) ?? new Map<string, Status>();
-  known.set(ask, statuses);
+  const statuses = statusesOf.get(ask) ?? new Map<string, Status>();
+  statusesOf.set(ask, statuses);
   const key = `${address.className} ${address.id}`;
   const status = statuses.get(key) ?? new Status(address, ask);
   statuses.set(key, status);
@@ -158,12 +162,14 @@ class Status extends EventTarget implements FollowedStatus {
     try {
       while (this.#listeners.size > 0) {
         try {
-          const { version, ...state } = await again(() => this.#asked({ kind: 'state', after }));
+          const { version, ...state } = await askThroughLosses(() =>
+            this.#asked({ kind: 'state', after }),
+          );
           after = version;
           pauseMs = PAUSE_MS;
           this.#show(state);
         } catch (error) {
-          // A worker or object that cannot be used is offline; the next call says why.
+          // The error is not shown here: the app's next call of the object fails with it.
           this.#show({ ...this.#state, state: 'offline', progress: null });
           if (isClosed(error)) return;
           after = 0;
@@ -189,7 +195,7 @@ class Status extends EventTarget implements FollowedStatus {
   }
 }
 
-/** A process of Node does not wait for it. */
+/** Waits without keeping a process of Node alive. */
 function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer: unknown = setTimeout(resolve, delayMs);
@@ -197,15 +203,15 @@ function pause(delayMs: number): Promise<void> {
   });
 }
 
-/** Asks the next worker when one has gone; when the connection itself was closed, there is none. */
-async function again<T>(ask: () => Promise<T>): Promise<T> {
-  for (let losses = 0; ; ) {
+/** Asks again, through the next worker, each time that a worker is lost; gives up when the connection itself is closed. */
+async function askThroughLosses<T>(ask: () => Promise<T>): Promise<T> {
+  for (let quickLosses = 0; ; ) {
     const askedMs = Date.now();
     try {
       return await ask();
     } catch (error) {
-      losses = Date.now() - askedMs < BRIEF_MS ? losses + 1 : 1;
-      if (!isClosed(error) || losses === LOSSES_MAX) throw error;
+      quickLosses = Date.now() - askedMs < QUICK_LOSS_MS ? quickLosses + 1 : 1;
+      if (!isClosed(error) || quickLosses === QUICK_LOSSES_MAX) throw error;
     }
   }
 }

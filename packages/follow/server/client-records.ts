@@ -1,9 +1,9 @@
-// The clients of an object in its own database: their identities, and the protocol's records of them.
+// Stores the clients of an object in the object's own database: the identity of each client, the progress of its calls,
+// and the outcomes that it has not acknowledged.
 //
-// Invariant: a client that was met stays known, with its outcomes, when the class deletes everything. Otherwise a
-// repeated call would run twice.
+// Invariant: clients and outcomes survive the `deleteAll` of the class. Otherwise a repeated call would run twice.
 //
-// Writes join the transaction of the event, and are not noted as changes of the object.
+// Writes join the transaction of the event, and followers do not receive them as changes of the object.
 
 import type { DurableObjectStorage, SqlStorageValue } from '@ctx-storage/core/storage';
 import { deserialize, serialize } from '@ctx-storage/core/values';
@@ -32,36 +32,36 @@ type Row = Record<string, SqlStorageValue>;
 export class ClientRecords {
   readonly #exec: DurableObjectStorage['sql']['exec'];
 
-  /** Before anything else wraps the storage. */
+  /** Must be made before anything else wraps the storage's methods. */
   constructor(storage: DurableObjectStorage) {
     this.#exec = storage.sql.exec.bind(storage.sql);
     this.#exec(TABLES);
     const deleteAll = storage.deleteAll.bind(storage);
-    const keep: typeof deleteAll = (...options) => {
+    const deleteAllButClients: typeof deleteAll = (...options) => {
       const clients = this.#values('SELECT * FROM _follow_client');
       const outcomes = this.#values('SELECT * FROM _follow_outcome');
-      // It has deleted when it returns; the promise is for durability.
+      // `deleteAll` has deleted everything when it returns; its promise waits for durability.
       const deleted = deleteAll(...options);
       this.#exec(TABLES);
       for (const client of clients) this.#exec(NEW_CLIENT, ...client);
       for (const outcome of outcomes) this.#exec(NEW_OUTCOME, ...outcome);
       return deleted;
     };
-    Object.defineProperty(storage, 'deleteAll', { value: keep, configurable: true });
+    Object.defineProperty(storage, 'deleteAll', { value: deleteAllButClients, configurable: true });
   }
 
   get(name: string): KnownClient | null {
     const [row] = this.#rows('SELECT * FROM _follow_client WHERE name = ?', name);
-    return row === undefined ? null : this.#known(row);
+    return row === undefined ? null : this.#clientFrom(row);
   }
 
-  /** Clients with a call that was begun and not answered. */
-  unfinished(): ReadonlyMap<string, ClientRecord> {
+  /** Returns the records of the clients with a call that was begun and not answered. */
+  recordsWithUnansweredCall(): ReadonlyMap<string, ClientRecord> {
     const rows = this.#rows('SELECT * FROM _follow_client WHERE started > last');
-    return new Map(rows.map((row) => [String(row.name), this.#known(row).record]));
+    return new Map(rows.map((row) => [String(row.name), this.#clientFrom(row).record]));
   }
 
-  /** A client that is met for the first time, and belongs to this identity from now on. */
+  /** Adds a new client, whose name belongs to this identity from now on. */
   add(name: string, identity: string): void {
     this.#exec(NEW_CLIENT, name, identity, 0, 0, 0, 0);
   }
@@ -80,7 +80,7 @@ export class ClientRecords {
     }
   }
 
-  #known({ name, identity, ...row }: Row): KnownClient {
+  #clientFrom({ name, identity, ...row }: Row): KnownClient {
     const rows = this.#rows(
       'SELECT n, outcome FROM _follow_outcome WHERE client = ? ORDER BY n',
       name!,

@@ -1,4 +1,5 @@
-// `followable`: a class of objects that pages can follow.
+// Makes the subclass that `followable` returns. Its `fetch` and socket handlers take the requests and messages of
+// followers, and pass all others to the class.
 //
 // Invariant: the class runs unmodified, and sees neither its followers nor their messages.
 
@@ -13,7 +14,7 @@ export type FollowableClass = new (ctx: never, env: never) => object;
 
 const HANDLERS = ['fetch', 'webSocketMessage', 'webSocketClose', 'webSocketError'] as const;
 
-/** The handlers that the class may have. */
+/** The handlers of the runtime that the class may define. */
 interface Handlers {
   fetch?(request: Request): Response | Promise<Response>;
   webSocketMessage?(socket: ObjectWebSocket, message: string | ArrayBuffer): unknown;
@@ -29,7 +30,7 @@ interface Handlers {
 type HandlingClass = new (ctx: DurableObjectState, env: unknown) => Handlers;
 export type MethodOf<C extends FollowableClass> = Extract<keyof InstanceType<C>, string>;
 
-/** `followable` on a platform and a way to capture changes. */
+/** Implements `followable`, with the clock, the randomness and the capture of changes passed in. */
 export function followableOn<C extends FollowableClass>(
   environment: ServedEnvironment,
   Class: C,
@@ -47,7 +48,7 @@ export function followableOn<C extends FollowableClass>(
       this.#env = env;
       this.#followed = followed;
       refuseFields(this, Class.name);
-      followed.begin(this);
+      followed.beginServing(this);
     }
 
     override fetch(request: Request): Response | Promise<Response> {
@@ -67,12 +68,12 @@ export function followableOn<C extends FollowableClass>(
       reason: string,
       wasClean: boolean,
     ): unknown {
-      if (this.#followed.isFollower(socket)) return this.#followed.closed(socket);
+      if (this.#followed.isFollower(socket)) return this.#followed.socketClosed(socket);
       return super.webSocketClose?.(socket, code, reason, wasClean);
     }
 
     override webSocketError(socket: ObjectWebSocket, error: unknown): unknown {
-      if (this.#followed.isFollower(socket)) return this.#followed.closed(socket);
+      if (this.#followed.isFollower(socket)) return this.#followed.socketClosed(socket);
       return super.webSocketError?.(socket, error);
     }
   }
@@ -83,7 +84,7 @@ export function followableOn<C extends FollowableClass>(
   return Followable as unknown as C;
 }
 
-/** A handler that is a field hides the handler for the events of followers. @throws CLASS_INVALID */
+/** Refuses handlers that are fields, because a field would hide the subclass's handler of followers. @throws CLASS_INVALID */
 function refuseFields(object: object, className: string): void {
   const field = HANDLERS.find((name) => Object.hasOwn(object, name));
   if (field === undefined) return;

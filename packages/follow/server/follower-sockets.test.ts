@@ -1,11 +1,11 @@
-// The sockets of followers, on a fake of the platform that records each message and close.
+// Tests the sockets of followers on a fake platform, which records each message and each close.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
 import type { FollowerConnection } from '../protocol/server.ts';
 import { FollowerSockets } from './follower-sockets.ts';
 
-/** A socket of the object. Its attachment is copied, as by the platform. */
+/** A fake socket of the object. Like the platform, it copies its attachment. */
 class Socket {
   readyState = 1;
   readonly sent: unknown[] = [];
@@ -34,12 +34,12 @@ interface Answer {
   readonly response: string;
 }
 
-/** The sockets and the automatic answer of an object; both outlive its instances. */
+/** A fake platform with the sockets and the automatic answer of one object, which outlive its instances. */
 class Platform {
   readonly tags = new Map<Socket, readonly string[]>();
   answer: Answer | null = null;
 
-  /** As a new instance gets it. */
+  /** Returns the `ctx` that a new instance gets. */
   context(): DurableObjectState {
     return {
       acceptWebSocket: (socket: Socket, tags: readonly string[] = []) => {
@@ -57,7 +57,7 @@ class Platform {
     } as unknown as DurableObjectState;
   }
 
-  /** The sockets of followers, the first one first. */
+  /** The sockets of followers, in the order of their acceptance. */
   get followers(): Socket[] {
     return [...this.tags].flatMap(([socket, tags]) => (tags.includes('_follow') ? socket : []));
   }
@@ -70,7 +70,7 @@ const PING = { request: '_follow_ping', response: '_follow_pong' };
 let platform: Platform;
 let ctx: DurableObjectState;
 let sockets: FollowerSockets;
-/** The objects' sides of the pairs that were made. */
+/** The object's sockets of all pairs that were made. */
 let pairs: Socket[];
 
 beforeEach(() => {
@@ -96,7 +96,7 @@ beforeEach(() => {
       }
     },
   );
-  // Node's own takes no status of 101.
+  // Node's Response refuses the status 101.
   vi.stubGlobal(
     'Response',
     class {
@@ -112,7 +112,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** Begins another instance, with the sockets and the answer of the one before. */
+/** Starts another instance, which finds the sockets and the automatic answer of the one before. */
 function restart(): void {
   ctx = platform.context();
   sockets = new FollowerSockets(ctx);
@@ -139,17 +139,17 @@ test('[FOLS1] [FOLS12] a request is answered by an upgrade, whose socket keeps n
   ]);
 });
 
-test('[FOLS12] the next instance has the connections that have said hello, and numbers go on', () => {
+test('[FOLS12] the next instance has the open connections that have said hello, and gives further numbers', () => {
   for (const identity of ['ann', 'bob', 'eve']) sockets.accept(identity);
   sockets.keep(1, CONNECTION);
   sockets.keep(3, FURTHER);
-  sockets.close(3, 'MALFORMED');
+  sockets.close(1, 'MALFORMED');
   restart();
-  expect(sockets.greeted()).toEqual(new Map([[1, CONNECTION]]));
+  expect(sockets.greeted()).toEqual(new Map([[3, FURTHER]]));
   sockets.accept('joe');
-  expect(sockets.stateOf(asOne(platform.followers[3]!))).toMatchObject({ number: 3 });
-  sockets.send(1, 'to ann');
-  expect(platform.followers.map(({ sent }) => sent)).toEqual([['to ann'], [], [], []]);
+  expect(sockets.stateOf(asOne(platform.followers[3]!))).toMatchObject({ number: 4 });
+  sockets.send(3, 'to eve');
+  expect(platform.followers.map(({ sent }) => sent)).toEqual([[], [], ['to eve'], []]);
 });
 
 test('[FOLS10] a connection is closed once, with the code and the name of the reason, and nothing is kept or sent after it', () => {
@@ -167,14 +167,14 @@ test('[FOLS10] a connection is closed once, with the code and the name of the re
   expect(other.closes).toEqual([]);
 });
 
-test('[FOLS12] a socket that has ended is no connection any more, neither here nor for the next instance', () => {
+test('[FOLS12] a socket that has ended gets no messages, and the next instance does not have its connection', () => {
   sockets.accept('ann');
   sockets.accept('bob');
   sockets.keep(1, CONNECTION);
   const [ended, other] = platform.followers as [Socket, Socket];
   ended.readyState = 3;
-  sockets.ended(asOne(ended));
-  sockets.ended(asOne(ended)); // an error comes after the close
+  sockets.socketEnded(asOne(ended));
+  sockets.socketEnded(asOne(ended)); // an error comes after the close
   sockets.keep(1, FURTHER);
   sockets.send(2, 'to bob');
   expect([ended.sent, ended.closes, other.sent]).toEqual([[], [], ['to bob']]);
@@ -184,26 +184,27 @@ test('[FOLS12] a socket that has ended is no connection any more, neither here n
   expect(sockets.greeted()).toEqual(new Map());
 });
 
-test('[FOLS10] the end of a socket that closes is answered; a message to it, or its own close, is not made', () => {
+test('[FOLS10] a closing socket gets no message and no reason; its close is answered by a close', () => {
   sockets.accept('ann');
   sockets.accept('bob');
   const [closing, other] = platform.followers as [Socket, Socket];
   closing.readyState = 2;
   sockets.send(1, 'late');
-  sockets.ended(asOne(closing));
+  sockets.socketEnded(asOne(closing));
   expect(closing.closes).toEqual([[undefined, undefined]]);
   other.readyState = 2;
   sockets.close(2, 'TOO_FAST');
   expect(other.closes).toEqual([]);
 });
 
-test('[FOLS10] only open sockets are counted', () => {
+test('[FOLS10] only open sockets of followers are counted', () => {
   for (const identity of ['ann', 'bob', 'eve']) sockets.accept(identity);
+  ctx.acceptWebSocket(asOne(new Socket()), ['mine']);
   platform.followers[1]!.readyState = 2;
   expect(sockets.count).toBe(2);
 });
 
-test('[FOLS10] a refused request is answered by a socket that closes with the reason, and is no follower', () => {
+test('[FOLS10] a refused request gets a socket that closes with the reason, and adds no follower', () => {
   expect(sockets.refuse('NOT_AUTHORIZED')).toMatchObject({ status: 101 });
   expect(pairs.map(({ closes }) => closes)).toEqual([[[4013, 'NOT_AUTHORIZED']]]);
   expect(platform.followers).toEqual([]);
@@ -215,7 +216,7 @@ test('[FOLS11] the class finds its own sockets only, and cannot use the tag of t
   ctx.acceptWebSocket(asOne(own), ['mine']);
   expect(ctx.getWebSockets()).toEqual([own]);
   expect(ctx.getWebSockets('_follow')).toEqual([]);
-  expect(sockets.isOne(asOne(own))).toBe(false);
+  expect(sockets.isFollower(asOne(own))).toBe(false);
   expect(() => ctx.acceptWebSocket(asOne(new Socket()), ['mine', '_follow'])).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   );

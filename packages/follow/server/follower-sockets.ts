@@ -1,11 +1,11 @@
-// The sockets of an object's followers: hibernating WebSockets with a tag, which the class does not see.
+// The sockets of an object's followers: hibernating WebSockets with a tag, which are hidden from the class.
 //
-// A connection has a number, which is kept with the state of the protocol in the socket's attachment: both outlive the
-// instance. A closed one keeps a mark there, so that its late messages change nothing.
+// Each connection has a number. The attachment of its socket stores the number and the connection's protocol state, so
+// both outlive the instance. The attachment of a closed connection says so, and its late messages are ignored.
 //
-// Invariant: the class finds neither sockets nor the automatic answer of its followers.
+// Invariant: the class finds neither the sockets of its followers nor their automatic answer to pings.
 //
-// Does not know the messages.
+// This file does not know the messages.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { AutoResponse, DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
@@ -18,11 +18,11 @@ import {
 } from '../protocol/connection.ts';
 import type { FollowerConnection } from '../protocol/server.ts';
 
-const TAG = '_follow';
+const FOLLOWER_TAG = '_follow';
 const OPEN = 1;
 const CLOSING = 2;
 
-/** Stays with a socket. */
+/** The content of a socket's attachment, which outlives the instance. */
 export type FollowerSocket =
   | { readonly kind: 'accepted'; readonly number: number; readonly identity: string }
   | {
@@ -33,54 +33,55 @@ export type FollowerSocket =
     }
   | { readonly kind: 'closed' };
 
-/** Classes of workerd, which this package installs elsewhere. */
+/** Global classes of workerd. On its own hosts, this package installs them. */
 interface Scope {
   readonly WebSocketPair: new () => { readonly 0: ObjectWebSocket; readonly 1: ObjectWebSocket };
   readonly WebSocketRequestResponsePair: new (request: string, response: string) => AutoResponse;
 }
 
-/** The methods of `ctx`, as they are before the class gets it. */
+/** The original methods of `ctx`, from before they are replaced for the class. */
 type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getTags' | 'getWebSockets'>;
 
 export class FollowerSockets {
   readonly #sockets: Sockets;
   readonly #byNumber = new Map<number, ObjectWebSocket>();
-  #last = 0;
+  #lastNumber = 0;
 
-  /** Hides the followers of `ctx` from the class. */
+  /** Replaces methods of `ctx`, so that the class does not see the sockets of followers. */
   constructor(ctx: DurableObjectState) {
     const getWebSockets = ctx.getWebSockets.bind(ctx);
     const acceptWebSocket = ctx.acceptWebSocket.bind(ctx);
     this.#sockets = { acceptWebSocket, getWebSockets, getTags: ctx.getTags.bind(ctx) };
-    replace(ctx, {
-      getWebSockets: (...tag) => getWebSockets(...tag).filter((socket) => !this.isOne(socket)),
+    overrideMembers(ctx, {
+      getWebSockets: (...tag) => getWebSockets(...tag).filter((socket) => !this.isFollower(socket)),
       acceptWebSocket: (socket, tags) => {
-        if (!tags?.includes(TAG)) return acceptWebSocket(socket, ...(tags ? [tags] : []));
+        if (!tags?.includes(FOLLOWER_TAG)) return acceptWebSocket(socket, ...(tags ? [tags] : []));
         throw storageError(
           'INVALID_ARGUMENT',
-          `acceptWebSocket(): the tag ${TAG} marks the followers of the object. Use another one.`,
+          `acceptWebSocket(): the tag ${FOLLOWER_TAG} marks the followers of the object. Use another one.`,
         );
       },
     });
     keepAutoResponse(ctx);
-    for (const socket of getWebSockets(TAG)) {
+    for (const socket of getWebSockets(FOLLOWER_TAG)) {
       const kept = stateOf(socket);
       if (kept.kind === 'closed') continue;
       this.#byNumber.set(kept.number, socket);
-      this.#last = Math.max(this.#last, kept.number);
+      this.#lastNumber = Math.max(this.#lastNumber, kept.number);
     }
   }
 
-  /** Of the sockets that are open. */
+  /** The number of open sockets of followers. */
   get count(): number {
-    return this.#sockets.getWebSockets(TAG).filter(({ readyState }) => readyState === OPEN).length;
+    return this.#sockets.getWebSockets(FOLLOWER_TAG).filter(({ readyState }) => readyState === OPEN)
+      .length;
   }
 
-  isOne(socket: ObjectWebSocket): boolean {
-    return this.#sockets.getTags(socket).includes(TAG);
+  isFollower(socket: ObjectWebSocket): boolean {
+    return this.#sockets.getTags(socket).includes(FOLLOWER_TAG);
   }
 
-  /** The connections of an earlier instance that have said hello. */
+  /** Returns the connections of an earlier instance that have said hello, by number. */
   greeted(): Map<number, FollowerConnection> {
     const connections = new Map<number, FollowerConnection>();
     for (const [number, socket] of this.#byNumber) {
@@ -90,17 +91,17 @@ export class FollowerSockets {
     return connections;
   }
 
-  /** Answers a request to follow. */
+  /** Answers a request to follow with a new connection of this identity. */
   accept(identity: string): Response {
     const { 0: client, 1: socket } = newPair();
-    this.#sockets.acceptWebSocket(socket, [TAG]);
-    const number = ++this.#last;
+    this.#sockets.acceptWebSocket(socket, [FOLLOWER_TAG]);
+    const number = ++this.#lastNumber;
     this.#byNumber.set(number, socket);
     keep(socket, { kind: 'accepted', number, identity });
     return upgradeTo(client);
   }
 
-  /** Refuses a request to follow, by a socket: browsers show no page the status of an upgrade that failed. */
+  /** Refuses a request with a socket that closes at once: browsers hide the status of a failed upgrade from pages. */
   refuse(reason: FollowerCloseReason): Response {
     const { 0: client, 1: socket } = newPair();
     socket.accept();
@@ -112,7 +113,7 @@ export class FollowerSockets {
     return stateOf(socket);
   }
 
-  /** Keeps the state of a connection for the next instance. */
+  /** Stores the state of a connection for the next instance. */
   keep(number: number, connection: FollowerConnection): void {
     const socket = this.#byNumber.get(number);
     const kept = socket === undefined ? undefined : stateOf(socket);
@@ -120,7 +121,7 @@ export class FollowerSockets {
     keep(socket!, { kind: 'greeted', number, identity: kept.identity, connection });
   }
 
-  /** A socket whose other end has gone gets nothing: the follower connects again, and says where it was. */
+  /** Sends a message, unless the socket is closed: then the follower connects again, and names its position. */
   send(number: number, message: Uint8Array<ArrayBuffer> | string): void {
     const socket = this.#byNumber.get(number);
     if (socket?.readyState === OPEN) socket.send(message);
@@ -134,8 +135,8 @@ export class FollowerSockets {
     if (socket.readyState === OPEN) socket.close(FOLLOWER_CLOSE_CODES[reason], reason);
   }
 
-  /** The other end has closed the socket, or it broke. */
-  ended(socket: ObjectWebSocket): void {
+  /** Ends a connection whose socket broke, or was closed by the follower. */
+  socketEnded(socket: ObjectWebSocket): void {
     const kept = stateOf(socket);
     if (kept.kind !== 'closed') this.#byNumber.delete(kept.number);
     keep(socket, { kind: 'closed' });
@@ -153,17 +154,17 @@ function upgradeTo(client: ObjectWebSocket): Response {
 }
 
 /**
- * An object has one automatic answer for all its sockets. Until the class sets its own, it is that of the followers,
- * whose pings then do not wake the object.
+ * Sets the object's automatic answer to the pings of followers, which then do not wake the object. An object has only one
+ * automatic answer for all sockets, so that of the class replaces it.
  */
 function keepAutoResponse(ctx: DurableObjectState): void {
   const scope = globalThis as unknown as Scope;
-  const own = () => new scope.WebSocketRequestResponsePair(FOLLOW_PING, FOLLOW_PONG);
+  const followAnswer = () => new scope.WebSocketRequestResponsePair(FOLLOW_PING, FOLLOW_PONG);
   const set = ctx.setWebSocketAutoResponse.bind(ctx);
   const get = ctx.getWebSocketAutoResponse.bind(ctx);
-  if (get() === null) set(own());
-  replace(ctx, {
-    setWebSocketAutoResponse: (pair) => set(pair ?? own()),
+  if (get() === null) set(followAnswer());
+  overrideMembers(ctx, {
+    setWebSocketAutoResponse: (pair) => set(pair ?? followAnswer()),
     getWebSocketAutoResponse: () => {
       const pair = get();
       return pair?.request === FOLLOW_PING ? null : pair;
@@ -171,7 +172,7 @@ function keepAutoResponse(ctx: DurableObjectState): void {
   });
 }
 
-function replace<T extends object>(target: T, members: Partial<T>): void {
+function overrideMembers<T extends object>(target: T, members: Partial<T>): void {
   for (const [name, value] of Object.entries(members)) {
     Object.defineProperty(target, name, { value, configurable: true, writable: true });
   }

@@ -1,4 +1,5 @@
-// `ctx-storage/followable`: classes whose objects pages can follow, on workerd and on this package's own hosts.
+// The entry `ctx-storage/followable`: `followable(Class)` lets pages follow the objects of a class, on workerd and on this
+// package's own hosts.
 
 import { Capture } from '../capture/capture.ts';
 import { type FollowableClass, followableOn, type MethodOf } from './followable.ts';
@@ -7,14 +8,14 @@ import type { FollowableOptions } from './options.ts';
 export type { FollowableOptions, FollowedTarget, FollowLimits } from './options.ts';
 
 /**
- * The class, whose objects can be followed: export it instead of the class itself. It runs unchanged. Of each object,
- * tables and triggers that begin with `_follow_` note each change.
+ * Returns a subclass whose objects can be followed. Export it instead of the class, which runs unchanged. Tables and
+ * triggers in each object's database, with names that begin with `_follow_`, record every change.
  *
- * A WebSocket with the subprotocol `ctx-storage-follow` that reaches the object's `fetch` follows it, if `authorize` says
- * so. A follower reads everything in the object, and calls the methods that are listed.
+ * A WebSocket with the subprotocol `ctx-storage-follow` that reaches the object's `fetch` follows the object, if
+ * `authorize` allows it. A follower reads everything in the object, and calls the methods listed in `methods`.
  *
- * @throws INVALID_ARGUMENT, UNKNOWN_METHOD. FOLLOW_UNSUPPORTED where the class makes a thing that cannot be noted: virtual
- *   tables, unique indexes over expressions, tables whose rows have no name
+ * @throws INVALID_ARGUMENT, UNKNOWN_METHOD. FOLLOW_UNSUPPORTED where the class creates something whose changes cannot be
+ *   recorded: virtual tables, unique indexes over expressions, tables whose rows have no accessible key
  */
 export function followable<C extends FollowableClass>(
   Class: C,

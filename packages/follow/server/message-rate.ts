@@ -1,12 +1,12 @@
-// The messages of each connection in a second, bounded: a bucket for each, which time fills.
+// Limits the rate of messages of each connection with a token bucket.
 //
-// Invariant: in n seconds, a connection gets through with the messages of n + 1 seconds, at most.
+// Invariant: within n seconds, a connection sends at most n + 1 times the messages allowed per second.
 //
-// Kept in memory: an object that hibernates has had a pause.
+// The buckets are in memory only. An object that has hibernated received no messages for a while, so its buckets are full.
 
 interface Bucket {
-  left: number;
-  atMs: number;
+  messagesLeft: number;
+  countedAtMs: number;
 }
 
 export class MessageRate {
@@ -14,21 +14,25 @@ export class MessageRate {
   readonly #now: () => number;
   readonly #buckets = new Map<number, Bucket>();
 
-  /** `now`: milliseconds since the epoch. */
+  /** `now` returns milliseconds since the epoch. */
   constructor(perSecond: number, now: () => number) {
     this.#perSecond = perSecond;
     this.#now = now;
   }
 
-  /** Counts a message; false: it is one too many. */
-  takes(connection: number): boolean {
+  /** Counts a message; returns false if it exceeds the rate. */
+  allows(connection: number): boolean {
     const nowMs = this.#now();
-    const bucket = this.#buckets.get(connection) ?? { left: this.#perSecond, atMs: nowMs };
-    // The wall clock may be set back.
-    const gainedMs = Math.max(0, nowMs - bucket.atMs);
-    const left = Math.min(this.#perSecond, bucket.left + (gainedMs / 1000) * this.#perSecond) - 1;
-    this.#buckets.set(connection, { left, atMs: nowMs });
-    return left >= 0;
+    const bucket = this.#buckets.get(connection) ?? {
+      messagesLeft: this.#perSecond,
+      countedAtMs: nowMs,
+    };
+    // Elapsed time is never negative, even if the wall clock was set back.
+    const gainedMs = Math.max(0, nowMs - bucket.countedAtMs);
+    const messagesLeft =
+      Math.min(this.#perSecond, bucket.messagesLeft + (gainedMs / 1000) * this.#perSecond) - 1;
+    this.#buckets.set(connection, { messagesLeft, countedAtMs: nowMs });
+    return messagesLeft >= 0;
   }
 
   forget(connection: number): void {

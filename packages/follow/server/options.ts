@@ -1,11 +1,11 @@
-// The options of `followable`, checked when the class is defined.
+// Checks the options of `followable` when the class is defined.
 //
-// Invariant: a followable class has a function that authorizes, and each of its methods exists.
+// Invariant: a followable class has an `authorize` function, and every method that followers may call exists.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectId } from '@ctx-storage/core/object';
 
-/** The object that a request wants to follow. */
+/** The object that a request asks to follow, passed to `authorize`. */
 export interface FollowedTarget<Env = unknown> {
   readonly env: Env;
   readonly id: DurableObjectId;
@@ -13,16 +13,16 @@ export interface FollowedTarget<Env = unknown> {
 
 export interface FollowableOptions<Method extends string = string, Env = unknown> {
   /**
-   * Decides about a request to follow the object: the identity of its session, 1 to 256 UTF-16 units, or null or
-   * false: the connection is closed (NOT_AUTHORIZED). A follower reads everything in the object.
+   * Decides whether a request may follow the object. Returns the identity of its user, 1 to 256 UTF-16 units, or null or
+   * false to close the connection (NOT_AUTHORIZED). A follower reads everything in the object.
    *
-   * The name that a replica gives itself belongs to the identity that uses it first.
+   * Each copy on a device has a name, which belongs to the first identity that uses it.
    */
   authorize(
     request: Request,
     target: FollowedTarget<Env>,
   ): string | null | false | Promise<string | null | false>;
-  /** The methods of the class that followers may call. Every other one is refused. */
+  /** The methods of the class that followers may call. Calls of others are refused. */
   readonly methods: readonly Method[];
   /** The version of the class, from 1 on. A follower with another version makes no forecasts. */
   readonly version: number;
@@ -30,13 +30,13 @@ export interface FollowableOptions<Method extends string = string, Env = unknown
 }
 
 export interface FollowLimits {
-  /** Connections to one object. A further one is closed (TOO_MANY_FOLLOWERS). @default 1,000 */
+  /** The most connections to one object. A further one is closed (TOO_MANY_FOLLOWERS). @default 1,000 */
   readonly followers?: number;
-  /** Messages a second of one connection, and at once. More of them close it. @default 1,000 */
+  /** Messages per second of one connection, and its burst. A connection that exceeds it is closed. @default 1,000 */
   readonly messagesPerSecond?: number;
   /**
-   * Bytes of an object's database of which whole copies are begun: each page keeps one on its disk, and receives it first.
-   * A follower that would need one of a larger object stops with OBJECT_TOO_LARGE. @default 256 MiB
+   * The largest database, in bytes, of which whole copies are sent; each page stores one on its disk. A follower that needs
+   * a whole copy of a larger object stops with OBJECT_TOO_LARGE. @default 256 MiB
    */
   readonly objectBytes?: number;
 }
@@ -48,8 +48,8 @@ export interface CheckedOptions extends Pick<FollowableOptions<string, never>, '
 }
 
 /**
- * Our choice. A follower sends at most 64 calls at once, and the next ones as these are answered, so a long queue is
- * sent at the speed of the object.
+ * The default limits (our choice). A follower has at most 64 unanswered calls, so a long queue is sent as fast as the
+ * object answers, and does not exceed the message rate.
  */
 const LIMITS: Required<FollowLimits> = {
   followers: 1000,
@@ -59,7 +59,7 @@ const LIMITS: Required<FollowLimits> = {
 
 const IDENTITY_UNITS_MAX = 256;
 
-/** Only the runtime calls these. */
+/** Methods that only the runtime calls, so followers may not. */
 const HANDLERS = ['alarm', 'connect', 'fetch', 'webSocketClose', 'webSocketError'];
 const RESERVED: ReadonlySet<string> = new Set([
   ...['constructor', 'dup', 'webSocketMessage'],
@@ -75,7 +75,7 @@ export function checkOptions(Class: unknown, options: unknown): CheckedOptions {
     throw invalid('takes { authorize, methods, version } as its second argument.');
   }
   const { authorize, methods, version, limits = {}, ...others } = options as FollowableOptions;
-  refuseOthers('option', others);
+  refuseUnknown('option', others);
   if (typeof authorize !== 'function') {
     throw invalid(
       'the option authorize is not a function. Everything in the object can be read by its followers: return an ' +
@@ -90,7 +90,7 @@ export function checkOptions(Class: unknown, options: unknown): CheckedOptions {
   return { authorize, methods: new Set(methods), version, limits: checkLimits(limits) };
 }
 
-/** The identity that `authorize` gave; null: not authorized. @throws INVALID_ARGUMENT */
+/** Returns the identity that `authorize` returned, or null if the request is not authorized. @throws INVALID_ARGUMENT */
 export function checkIdentity(given: unknown): string | null {
   if (given === null || given === false) return null;
   if (typeof given === 'string' && given.length > 0 && given.length <= IDENTITY_UNITS_MAX) {
@@ -123,7 +123,7 @@ function propertyOf(prototype: object | null, name: string): PropertyDescriptor 
 function checkLimits(limits: FollowLimits): Required<FollowLimits> {
   if (typeof limits !== 'object' || limits === null) throw invalid('limits is not an object.');
   const { followers, messagesPerSecond, objectBytes, ...others } = { ...LIMITS, ...limits };
-  refuseOthers('limit', others);
+  refuseUnknown('limit', others);
   checkNumber('limit followers', followers);
   checkNumber('limit messagesPerSecond', messagesPerSecond);
   checkNumber('limit objectBytes', objectBytes);
@@ -135,7 +135,7 @@ function checkNumber(what: string, value: unknown): void {
   throw invalid(`the ${what} is not a whole number from 1 on.`);
 }
 
-function refuseOthers(what: string, others: object): void {
+function refuseUnknown(what: string, others: object): void {
   const [name] = Object.keys(others);
   if (name !== undefined) throw invalid(`there is no ${what} "${name}". Remove it.`);
 }

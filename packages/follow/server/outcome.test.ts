@@ -1,14 +1,14 @@
-// The answers to calls: copies, which can be stored and sent.
+// Tests the outcomes of calls: they are copies, which can be stored and sent.
 
 import { expect, test } from 'vitest';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import { errorOutcome, valueOutcome } from './outcome.ts';
 
 const MEBIBYTE = 1_048_576;
-/** A text whose serialized form has these bytes. */
+/** Returns a text whose serialized form has this many bytes. */
 const textOf = (bytes: number) =>
   'x'.repeat(bytes - (serialize('x'.repeat(300_000)).length - 300_000));
-/** The error of an outcome, which has one. */
+/** Returns the error of an outcome. */
 const errorIn = (outcome: unknown) => (outcome as { error: Error & Record<string, unknown> }).error;
 
 test('[FOLS7] a result is a copy, which later changes of the object do not reach', () => {
@@ -61,7 +61,7 @@ test('[FOLS7] an error keeps its class, its message and its simple properties, a
   for (const name of ['cause', 'at', 'hint', 'big']) expect(error).not.toHaveProperty(name);
 });
 
-test('[FOLS7] a thrown value that is no error is sent, or a text about it', () => {
+test('[FOLS7] a thrown value that is not an error is sent; if it cannot be copied, a text about it is', () => {
   expect(errorOutcome({ reason: 'full' })).toEqual({ kind: 'error', error: { reason: 'full' } });
   expect(errorOutcome(null)).toEqual({ kind: 'error', error: null });
   expect(errorOutcome(() => 1)).toEqual({ kind: 'error', error: '[object Function]' });

@@ -1,20 +1,20 @@
-// The answer to a call as a value that can be stored, sent and sent again.
+// Turns the result or error of a call into an outcome, a value that can be stored and sent any number of times.
 //
-// Invariant: an outcome shares nothing with the object, which may change its method's result later; and it fits a row.
+// Invariant: an outcome is a copy, so later changes of the result do not reach it; and it fits into one row.
 //
-// Errors come without frames: those show the server's code.
+// Errors lose the frames of their stack, which would show the server's code.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { deserialize, serialize, serializeWith } from '@ctx-storage/core/values';
 import type { FollowedOutcome } from '../protocol/messages.ts';
 
-/** Our choice, below the 2 MB of a row on workerd. */
+/** The largest stored outcome (our choice: below the 2 MB that a row may have on workerd). */
 const OUTCOME_BYTES_MAX = 2 ** 20;
 
-/** Properties of every error. */
-const PLACED: ReadonlySet<string> = new Set(['name', 'message', 'stack', 'cause']);
+/** The properties that every error may have; `withoutStack` sets or drops them itself. */
+const STANDARD_PROPERTIES: ReadonlySet<string> = new Set(['name', 'message', 'stack', 'cause']);
 
-/** Of a method's result. A result that cannot be sent gives an error, as in RPC. */
+/** Returns the outcome of a call that returned. If the result cannot be sent, the outcome is an error, as in RPC. */
 export function valueOutcome(returned: unknown): FollowedOutcome {
   let bytes: Uint8Array;
   try {
@@ -27,7 +27,7 @@ export function valueOutcome(returned: unknown): FollowedOutcome {
 }
 
 export function errorOutcome(thrown: unknown): FollowedOutcome {
-  const bytes = serialize(thrown instanceof Error ? withoutStack(thrown) : sendable(thrown));
+  const bytes = serialize(thrown instanceof Error ? withoutStack(thrown) : sendableThrown(thrown));
   if (bytes.length > OUTCOME_BYTES_MAX) return tooLarge('error', bytes.length);
   return { kind: 'error', error: deserialize(bytes) };
 }
@@ -42,7 +42,7 @@ function refuseReference(): undefined {
   return undefined;
 }
 
-/** A plain error of the same name, with the properties that are texts, numbers and truth values. */
+/** Copies an error's name, message and those properties that are strings, numbers or booleans. */
 function withoutStack(error: Error): Error {
   const copy = new Error(String(error.message));
   const define = (name: string, value: unknown) => Object.defineProperty(copy, name, { value });
@@ -51,13 +51,13 @@ function withoutStack(error: Error): Error {
   for (const name of Object.getOwnPropertyNames(error)) {
     const value: unknown = Reflect.get(error, name);
     const isSimple = ['string', 'number', 'boolean'].includes(typeof value);
-    if (isSimple && !PLACED.has(name)) define(name, value);
+    if (isSimple && !STANDARD_PROPERTIES.has(name)) define(name, value);
   }
   return copy;
 }
 
-/** A thrown value that is not an error; a text about it, if it cannot be sent. */
-function sendable(thrown: unknown): unknown {
+/** Returns a thrown value that is not an error, or a text about it if it cannot be sent. */
+function sendableThrown(thrown: unknown): unknown {
   try {
     serializeWith(thrown, refuseReference);
     return thrown;

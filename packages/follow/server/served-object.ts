@@ -1,17 +1,17 @@
-// An object with followers: performs the effects of the protocol (protocol/server.ts) on its storage and sockets, and runs
-// the calls.
+// Serves the followers of one object: delivers their messages to the protocol (protocol/server.ts), performs its effects
+// on the object's storage and sockets, and runs the calls.
 //
-// An event of the object is a turn of its code with all its microtasks; its writes are one implicit transaction, and the
-// output gate holds its messages until they are durable. So an event of the protocol is delivered in one turn. When a
-// turn has ended is known from `sync()`: it resolves in a later turn, also where time stands still, and outside of any
-// critical section that has begun since. A timer would not do: until it runs, workerd 1.20260730.1 runs no other timer,
-// for which a critical section may wait.
+// A *turn* is a run of the object's code with all its microtasks. The writes of a turn are one implicit transaction, and
+// the output gate holds its messages until they are durable, so each event of the protocol is delivered within one turn.
+// `sync()` tells when a turn has ended: it resolves in a later turn, and not inside a critical section that has begun
+// since. A timer cannot replace it: while a timer that was set before a critical section is due, workerd 1.20260730.1
+// runs no other timer, and the section may wait for one.
 //
 // Invariants:
-//   a cut is read between two turns, or at the end of the turn of a call, and never inside `transaction()`
+//   changes are read between two turns, or at the end of the turn of a call, and never inside `transaction()`
 //   if an effect fails, the instance ends, and the next one opens the protocol from the storage
 //
-// Does not know how changes are captured, nor the messages' meaning.
+// This file does not know how changes are captured, nor what the messages mean.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
@@ -50,7 +50,7 @@ import { MessageRate } from './message-rate.ts';
 import { type CheckedOptions, checkIdentity } from './options.ts';
 import { errorOutcome, valueOutcome } from './outcome.ts';
 
-/** Makes the source of an object's changes, which tells of each write from now on. */
+/** Starts to capture the changes of an object's storage. `onWrite` is called for each write from then on. */
 export type CaptureChanges = (
   storage: DurableObjectState['storage'],
   life: number,
@@ -63,11 +63,14 @@ export interface ServedEnvironment {
   randomUint32(): number;
 }
 
-/** Of a call (our choice): an array with holes names any number in ten bytes, and V8 takes a minute for 60 million. */
+/**
+ * The most arguments of a call (our choice). A message of ten bytes can name an array of any length, and V8 takes a minute
+ * to pass 60 million arguments.
+ */
 const ARGUMENTS_MAX = 1000;
 
 type Effect<Kind> = Extract<FollowServerEffect, { kind: Kind }>;
-/** Without the position, which is read when the event is delivered. */
+/** An event of the protocol without `head`, which is read when the event is delivered. */
 type Event = FollowServerEvent extends infer E
   ? E extends unknown
     ? Omit<E, 'head'>
@@ -82,18 +85,20 @@ export class ServedObject {
   readonly #source: ChangeSource;
   readonly #rate: MessageRate;
   #object: object = {};
-  #core: FollowServer | null = null;
-  readonly #due: FollowServerEffect[] = [];
+  #protocol: FollowServer | null = null;
+  readonly #effectsToDo: FollowServerEffect[] = [];
   #isPerforming = false;
-  /** The client whose call is in its first turn. */
-  #beginning: string | null = null;
-  #isWritten = false;
+  /** The client whose call is in its first turn; null if none is. */
+  #clientInFirstTurn: string | null = null;
+  /** True from the first write of a turn until the protocol is told of the change. */
+  #isChangeDue = false;
   #openTransactions = 0;
-  /** Tasks that wait for the end of the transactions. */
-  readonly #held: (() => void)[] = [];
+  /** The tasks that wait until no transaction is open. */
+  readonly #tasksAfterTransaction: (() => void)[] = [];
+  /** The changes that were encoded last: several followers usually need the same ones. */
   #lastChanges: Readonly<Record<'since' | 'to', Position> & { bytes: Uint8Array }> | null = null;
 
-  /** Before the constructor of the class, which may write. */
+  /** Must run before the constructor of the class, whose writes it captures. */
   constructor(ctx: DurableObjectState, options: CheckedOptions, environment: ServedEnvironment) {
     this.#ctx = ctx;
     this.#options = options;
@@ -101,22 +106,22 @@ export class ServedObject {
     this.#sockets = new FollowerSockets(ctx);
     this.#rate = new MessageRate(options.limits.messagesPerSecond, environment.now);
     this.#countTransactions();
-    // The empty history is in life 0.
+    // Life 0 belongs to the empty history, so no instance may have it.
     const life = environment.randomUint32() || 1;
-    this.#source = environment.capture(ctx.storage, life, () => this.#written());
+    this.#source = environment.capture(ctx.storage, life, () => this.#noteChange());
   }
 
-  /** The object was constructed. */
-  begin(object: object): void {
+  /** Begins to serve the object, once the constructor of the class has run. */
+  beginServing(object: object): void {
     this.#object = object;
-    this.#afterTurn(() => this.#opened());
+    this.#afterTurn(() => this.#openOnce());
   }
 
   isFollower(socket: ObjectWebSocket): boolean {
-    return this.#sockets.isOne(socket);
+    return this.#sockets.isFollower(socket);
   }
 
-  /** Answers a request to follow. @throws errors of `authorize` */
+  /** Answers a request to follow, after asking `authorize`. @throws errors of `authorize` */
   async accept(request: Request, env: unknown): Promise<Response> {
     const target = { env: env as never, id: this.#ctx.id };
     const identity = checkIdentity(await this.#options.authorize(request, target));
@@ -129,17 +134,18 @@ export class ServedObject {
     const from = this.#sockets.stateOf(socket);
     if (from.kind === 'closed') return;
     const { number } = from;
-    if (!this.#rate.takes(number)) return this.#refuse(number, 'TOO_FAST');
+    if (!this.#rate.allows(number)) return this.#closeConnection(number, 'TOO_FAST');
     if (data === FOLLOW_PING) return this.#sockets.send(number, FOLLOW_PONG);
-    if (typeof data === 'string') return this.#refuse(number, 'MALFORMED');
-    if (data.byteLength > MESSAGE_BYTES_MAX) return this.#refuse(number, 'MESSAGE_TOO_LARGE');
+    if (typeof data === 'string') return this.#closeConnection(number, 'MALFORMED');
+    if (data.byteLength > MESSAGE_BYTES_MAX)
+      return this.#closeConnection(number, 'MESSAGE_TOO_LARGE');
     let message: MessageToServer;
     try {
       message = decodeToServer(deserialize(new Uint8Array(data)));
     } catch {
-      return this.#refuse(number, 'MALFORMED');
+      return this.#closeConnection(number, 'MALFORMED');
     }
-    this.#orEnd(() => {
+    this.#runOrAbort(() => {
       const connection = number;
       if (message.kind === 'hello') {
         this.#hello(from, message);
@@ -152,20 +158,20 @@ export class ServedObject {
     });
   }
 
-  /** A socket was closed, or broke. */
-  closed(socket: ObjectWebSocket): void {
+  /** Ends the connection of a socket that was closed, or broke. */
+  socketClosed(socket: ObjectWebSocket): void {
     const state = this.#sockets.stateOf(socket);
     this.#sockets.ended(socket);
     if (state.kind === 'closed') return;
     this.#rate.forget(state.number);
-    this.#orEnd(() => this.#deliver({ kind: 'closed', connection: state.number }));
+    this.#runOrAbort(() => this.#deliver({ kind: 'closed', connection: state.number }));
   }
 
   #hello({ number, identity }: Exclude<FollowerSocket, { kind: 'closed' }>, message: HelloMessage) {
     const { client, position } = message;
     const known = this.#records.get(client);
     if (known === null) this.#records.add(client, identity);
-    else if (known.identity !== identity) return this.#refuse(number, 'CLIENT_TAKEN');
+    else if (known.identity !== identity) return this.#closeConnection(number, 'CLIENT_TAKEN');
     const lifeAtPosition = position === null ? null : this.#source.lifeAt(position.id);
     const record = known?.record ?? null;
     const copyLives = this.#copyLives(message.copy);
@@ -174,36 +180,37 @@ export class ServedObject {
     this.#deliver({ kind: 'hello', connection: number, message, ...facts });
   }
 
-  /** Null: no part can follow those of the mark. */
+  /** Returns the lives of a snapshot's positions; null if the snapshot cannot be continued. */
   #copyLives(mark: CopyMark | null): CopyLives | null {
     if (mark === null) return null;
     const { from, at, next } = mark;
     const place = next === null ? null : decodeCopyPlace(next);
-    const isBroken = next !== null && place === null;
-    if (isBroken || !this.#source.canGoOn(from, place)) return null;
+    const isPlaceInvalid = next !== null && place === null;
+    if (isPlaceInvalid || !this.#source.canGoOn(from, place)) return null;
     return { from: this.#source.lifeAt(from.id), at: this.#source.lifeAt(at.id) };
   }
 
-  /** Closes a connection for a reason that the protocol does not know. */
-  #refuse(number: number, reason: FollowerCloseReason): void {
+  /** Closes a connection for a reason found here, and tells the protocol that it is closed. */
+  #closeConnection(number: number, reason: FollowerCloseReason): void {
     this.#sockets.close(number, reason);
     this.#rate.forget(number);
-    this.#orEnd(() => this.#deliver({ kind: 'closed', connection: number }));
+    this.#runOrAbort(() => this.#deliver({ kind: 'closed', connection: number }));
   }
 
   #deliver(event: Event): void {
-    this.#opened();
-    this.#endFirstTurn();
+    this.#openOnce();
+    this.#pauseCall();
     this.#step(event);
   }
 
-  #opened(): void {
-    if (this.#core !== null) return;
+  #openOnce(): void {
+    if (this.#protocol !== null) return;
     const connections = this.#sockets.greeted();
-    const records = new Map(this.#records.unfinished());
+    const records = new Map(this.#records.recordsWithUnansweredCall());
     for (const [number, { client, sent, told }] of connections) {
       const record = this.#records.get(client)?.record;
-      // The messages to it have left only if the writes before them are there.
+      // A message is sent only after the writes before it are durable. If the storage lacks what this connection was
+      // sent, writes were lost or the object was restored.
       if (
         record !== undefined &&
         record.last >= told &&
@@ -218,41 +225,44 @@ export class ServedObject {
     const { version } = this.#options;
     const head = this.#source.head();
     const { state, effects } = openFollowServer({ version, head, connections, records });
-    this.#adopt(state);
+    this.#storeState(state);
     this.#performAll(effects);
   }
 
   #step(event: Event): void {
     const head = this.#source.head();
-    const { state, effects } = stepFollowServer(this.#core!, { ...event, head });
-    this.#adopt(state);
+    const { state, effects } = stepFollowServer(this.#protocol!, { ...event, head });
+    this.#storeState(state);
     this.#performAll(effects);
   }
 
-  #adopt(state: FollowServer): void {
+  #storeState(state: FollowServer): void {
     for (const [number, connection] of state.connections) {
-      if (this.#core?.connections.get(number) !== connection) {
+      if (this.#protocol?.connections.get(number) !== connection) {
         this.#sockets.keep(number, connection);
       }
     }
-    this.#core = state;
+    this.#protocol = state;
   }
 
-  /** In order. A call that ends in its first turn adds its effects at the end. */
+  /** Performs effects in order. A call that ends in its first turn adds its effects at the end of the list. */
   #performAll(effects: readonly FollowServerEffect[]): void {
-    this.#due.push(...effects);
+    this.#effectsToDo.push(...effects);
     if (this.#isPerforming) return;
     this.#isPerforming = true;
-    for (let due = this.#due.shift(); due !== undefined; due = this.#due.shift())
+    for (let due = this.#effectsToDo.shift(); due !== undefined; due = this.#effectsToDo.shift())
       this.#perform(due);
     this.#isPerforming = false;
     this.#lastChanges = null;
     this.#source.prune(this.#oldestSent());
   }
 
-  /** A follower that is being told of each change needs the notes after its position. One that copies may begin again. */
+  /**
+   * Returns the oldest position of a connected follower, after which notes must be kept. Followers that receive a snapshot
+   * do not count, because they can begin it again.
+   */
   #oldestSent(): number {
-    const connections = [...this.#core!.connections.values()];
+    const connections = [...this.#protocol!.connections.values()];
     return Math.min(...connections.map(({ sent }) => sent?.id ?? Number.POSITIVE_INFINITY));
   }
 
@@ -290,7 +300,7 @@ export class ServedObject {
     this.#send(connection, { kind: 'cut', onto, to, last, outcomes, changes });
   }
 
-  /** Most followers have the same position. */
+  /** Returns the encoded changes between two positions. Most followers have the same position, so the last ones are cached. */
   #changesSince(since: Position, to: Position): Uint8Array {
     const known = this.#lastChanges;
     if (known !== null && isSamePosition(known.since, since) && isSamePosition(known.to, to)) {
@@ -317,17 +327,18 @@ export class ServedObject {
     try {
       returned = this.#invoke(method, args);
     } catch (error) {
-      return this.#ended(client, errorOutcome(error));
+      return this.#endCall(client, errorOutcome(error));
     }
-    if (!isThenable(returned)) return this.#ended(client, valueOutcome(returned));
-    this.#beginning = client;
-    const end = (outcome: FollowedOutcome) => this.#orEnd(() => this.#ended(client, outcome));
+    if (!isThenable(returned)) return this.#endCall(client, valueOutcome(returned));
+    this.#clientInFirstTurn = client;
+    const end = (outcome: FollowedOutcome) =>
+      this.#runOrAbort(() => this.#endCall(client, outcome));
     const run = Promise.resolve(returned).then(
       (value) => end(valueOutcome(value)),
       (error) => end(errorOutcome(error)),
     );
     this.#ctx.waitUntil(run);
-    this.#afterTurn(() => this.#endFirstTurn());
+    this.#afterTurn(() => this.#pauseCall());
   }
 
   #invoke(method: string, args: unknown): unknown {
@@ -346,51 +357,51 @@ export class ServedObject {
         `${method}(): ${args.length} arguments, at most ${ARGUMENTS_MAX}. Pass an array instead.`,
       );
     }
-    // As in RPC, a method is one of the class: a property of the object is private.
+    // As in RPC, the method must belong to the class; properties of the object are private.
     const found: unknown = Reflect.get(Object.getPrototypeOf(this.#object), method, this.#object);
     return Reflect.apply(found as Function, this.#object, args);
   }
 
-  /** The call has ended, in its first turn or in a later one. */
-  #ended(client: string, outcome: FollowedOutcome): void {
-    if (this.#waitsForTransaction(() => this.#ended(client, outcome))) return;
-    if (this.#beginning === client) this.#beginning = null;
-    else this.#endFirstTurn();
+  /** Tells the protocol that a client's call has ended, in its first turn or in a later one. */
+  #endCall(client: string, outcome: FollowedOutcome): void {
+    if (this.#deferInTransaction(() => this.#endCall(client, outcome))) return;
+    if (this.#clientInFirstTurn === client) this.#clientInFirstTurn = null;
+    else this.#pauseCall();
     this.#step({ kind: 'ended', client, outcome });
   }
 
-  /** The call that runs goes on in later turns. Before any other event. */
-  #endFirstTurn(): void {
-    const client = this.#beginning;
+  /** Tells the protocol that the call in its first turn goes on in later turns. Must come before any other event. */
+  #pauseCall(): void {
+    const client = this.#clientInFirstTurn;
     if (client === null) return;
-    this.#beginning = null;
+    this.#clientInFirstTurn = null;
     this.#step({ kind: 'paused', client });
   }
 
-  #written(): void {
-    if (this.#isWritten) return;
-    this.#isWritten = true;
+  #noteChange(): void {
+    if (this.#isChangeDue) return;
+    this.#isChangeDue = true;
     this.#afterTurn(() => {
-      this.#isWritten = false;
+      this.#isChangeDue = false;
       this.#deliver({ kind: 'changed' });
     });
   }
 
-  /** Performs the task when this turn has ended and is durable, and no transaction is open. */
+  /** Runs the task once this turn is durable and no transaction is open. */
   #afterTurn(task: () => void): void {
-    const whenQuiet = () => {
-      if (!this.#waitsForTransaction(task)) this.#orEnd(task);
+    const whenDurable = () => {
+      if (!this.#deferInTransaction(task)) this.#runOrAbort(task);
     };
-    // The microtask: a write inside of transactionSync() is no place to wait. If the turn cannot be stored, the instance
-    // ends, and the next one tells the followers.
+    // `sync` is called in a microtask, because a write inside of transactionSync() may not wait. If the turn cannot be
+    // stored, the instance ends, and the next one informs the followers.
     const turn = Promise.resolve().then(() => this.#ctx.storage.sync());
-    this.#ctx.waitUntil(turn.then(whenQuiet, () => {}));
+    this.#ctx.waitUntil(turn.then(whenDurable, () => {}));
   }
 
-  /** A transaction that takes several turns may be rolled back, and then there were no such changes. */
-  #waitsForTransaction(task: () => void): boolean {
+  /** Defers the task if a `transaction()` is open, whose changes may still be rolled back. Returns true if it did. */
+  #deferInTransaction(task: () => void): boolean {
     if (this.#openTransactions === 0) return false;
-    this.#held.push(task);
+    this.#tasksAfterTransaction.push(task);
     return true;
   }
 
@@ -399,7 +410,7 @@ export class ServedObject {
     const transaction = storage.transaction.bind(storage);
     const ended = () => {
       if (--this.#openTransactions > 0) return;
-      for (const task of this.#held.splice(0)) this.#afterTurn(task);
+      for (const task of this.#tasksAfterTransaction.splice(0)) this.#afterTurn(task);
     };
     const counted: typeof transaction = (closure) => {
       this.#openTransactions++;
@@ -410,8 +421,8 @@ export class ServedObject {
     Object.defineProperty(storage, 'transaction', { value: counted, configurable: true });
   }
 
-  /** An effect that was not performed leaves the protocol's state ahead of the storage. */
-  #orEnd(task: () => void): void {
+  /** Runs the task. If it fails, the instance ends, because the protocol's state may be ahead of the storage. */
+  #runOrAbort(task: () => void): void {
     try {
       task();
     } catch (error) {
