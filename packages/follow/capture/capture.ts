@@ -1,10 +1,13 @@
-// What has changed in an object, from notes that are written with each change, in its transaction: the table and the key
-// of a row, or a key. The changes after a position are the present content of everything that was noted after it.
+// Captures the changes of an object. For each changed row or key, a *note* with its table and key is inserted into
+// `_follow_note`, in the transaction of the change. The changes after a position are the present content of everything
+// that was noted after it.
 //
-// Invariants: a note is undone with the change that it is of. A note too many is harmless. Nothing that the class can
-// create is without notes: it is refused instead.
+// Invariants:
+//   a note is rolled back with its change
+//   every change has a note; the class cannot create tables whose changes would have none (FOLLOW_UNSUPPORTED)
+//   a note without a change is harmless, because the present content is sent
 //
-// Does not know followers, nor when changes are sent.
+// This file does not know followers, nor when changes are sent.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectStorage } from '@ctx-storage/core/storage';
@@ -33,49 +36,49 @@ import {
 } from './table-shape.ts';
 import { NOTE_KEYS, triggersOf } from './triggers.ts';
 
-/** Notes that are kept: a follower that is further behind gets a snapshot (our choice). */
+/** At most this many notes are kept (our choice). A follower that is further behind gets a snapshot. */
 export const NOTES_MAX = 200_000;
 
 const TABLES = [
-  // k to k3: the key of a row. t: the name of its table, NULL for a key of the key-value storage, or one of NOTE.
+  // t is the name of a row's table, NULL for a key of the key-value storage, or one of NOTE_KIND. k to k3 are the row's key.
   'CREATE TABLE IF NOT EXISTS _follow_note (id INTEGER PRIMARY KEY, t, k, k1, k2, k3)',
   'CREATE TABLE IF NOT EXISTS _follow_life (first INTEGER PRIMARY KEY, life INTEGER NOT NULL)',
   'CREATE TABLE IF NOT EXISTS _follow_table (name TEXT PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS _follow_schema (one INTEGER PRIMARY KEY, objects TEXT NOT NULL)',
-  // Keys are noted through a view: last_insert_rowid() of the class's statements stays as it was.
+  // Keys are noted through a view, so that last_insert_rowid() of the class's statements does not change.
   'CREATE VIEW IF NOT EXISTS _follow_key AS SELECT NULL AS k',
   'CREATE TRIGGER IF NOT EXISTS _follow_key_noted INSTEAD OF INSERT ON _follow_key BEGIN INSERT INTO _follow_note (k) VALUES (NEW.k); END',
 ];
 
-/** Notes of something other than a row or a key, in the place of a table's name. */
-const NOTE = { wipe: 1, schema: 2, table: 3, sequences: 4 } as const;
-type NoteKind = (typeof NOTE)[keyof typeof NOTE];
-/** The names of the notes' own tables, and of those of the followers (server/client-records.ts). */
-const OWN: ReadonlySet<string> = new Set([
+/** These numbers stand in place of a table's name, in notes of something other than a row or key. */
+const NOTE_KIND = { wipe: 1, schema: 2, table: 3, sequences: 4 } as const;
+type NoteKind = (typeof NOTE_KIND)[keyof typeof NOTE_KIND];
+/** The names of this package's tables, views and triggers, including the tables of server/client-records.ts. */
+const OWN_NAMES: ReadonlySet<string> = new Set([
   ...['_follow_note', '_follow_life', '_follow_table', '_follow_schema'],
   ...['_follow_key', '_follow_key_noted', '_follow_client', '_follow_outcome'],
 ]);
-/** Of the trigger of a table. */
-const TRIGGER = /^_follow_(i|d|u|m|bi|bu)_/;
+/** Matches the names of the triggers that record a table's changes. */
+const TRIGGER_NAME = /^_follow_(i|d|u|m|bi|bu)_/;
 
-/** This package's triggers of a table. */
+/** The triggers that record one table's changes, as they are in the database. */
 interface OwnTriggers {
   readonly names: readonly string[];
   /**
-   * None of the class is newer. The newest runs first (sqlite/src/trigger.c). By RAISE(IGNORE), or an error in a statement OR
-   * FAIL, it leaves out the triggers after it, and the row stays.
+   * True if no trigger of the class is newer. SQLite runs the newest trigger first (sqlite/src/trigger.c), and one that ends
+   * by RAISE(IGNORE), or by an error in a statement OR FAIL, skips the older triggers, though the row is written.
    */
   readonly areNewest: boolean;
 }
 
 export interface CaptureOptions {
-  /** The random number of this instance, not 0. */
+  /** A random number that identifies this instance; not 0. */
   readonly life: number;
   /** @default NOTES_MAX */
   readonly notesMax?: number;
   /** @default COPY_PART_BYTES */
   readonly partBytes?: number;
-  /** Something may have been written. */
+  /** Called after each write of the class, and after statements that may have written. */
   onWrite(): void;
 }
 
@@ -83,44 +86,48 @@ export class Capture implements ChangeSource {
   readonly #storage: DurableObjectStorage;
   readonly #options: CaptureOptions;
   readonly #sql: OwnSql;
-  /** Keys that were noted after the last position, unless the note was undone. */
-  readonly #keys = new Set<string>();
-  /** Tables of this package before a text that names one of them. */
-  #ownBefore: readonly string[] = [];
-  /** Undefined: it may be another one. */
+  /** The keys that need no further note, because they were noted since `head` was last read. */
+  readonly #notedKeys = new Set<string>();
+  /** This package's tables that existed before a statement of the class that names one of them. */
+  #ownNamesBefore: readonly string[] = [];
+  /** The schema, if it was read since it may have changed. */
   #schema: Schema | undefined;
   #head: Position | undefined;
-  /** Before the first note. */
-  #first = 0;
+  /** The number before that of the oldest note. */
+  #prunedTo = 0;
   /** The number of the last note of earlier lives. */
-  #earlier = 0;
+  #lastOfEarlierLives = 0;
 
   /** Wraps the storage in place. @throws FOLLOW_UNSUPPORTED */
   constructor(storage: DurableObjectStorage, options: CaptureOptions) {
     this.#storage = storage;
     this.#options = options;
-    this.#sql = ownSql(storage, (name) => OWN.has(name) || TRIGGER.test(name));
+    this.#sql = ownSql(storage, (name) => OWN_NAMES.has(name) || TRIGGER_NAME.test(name));
     this.#setUp();
     noteWrites(storage, {
-      keys: (keys) => this.#noteKeys(keys),
-      beforeSchema: (text) => this.#beforeSchema(text),
-      afterSchema: (text) => this.#afterSchema(text),
-      undone: () => this.#undone(),
-      deletesAll: () => this.#deletesAll(),
-      wrote: () => options.onWrite(),
+      keysWritten: (keys) => this.#noteKeys(keys),
+      beforeSchemaText: (text) => this.#beforeSchemaText(text),
+      afterSchemaText: (text) => this.#afterSchemaText(text),
+      writesUndone: () => this.#forgetCached(),
+      beforeDeleteAll: () => this.#beforeDeleteAll(),
+      maybeWritten: () => options.onWrite(),
     });
   }
 
-  /** Also stores in whose life the last note was written. */
+  /** Returns the present position. Before that, it stores the life to which the last note belongs. */
   head(): Position {
-    this.#keys.clear();
+    this.#notedKeys.clear();
     const id = this.#lastNote();
     if (this.#head?.id === id) return this.#head;
     const { life } = this.#options;
     const stored = this.lifeAt(id);
-    const isOurs = id > this.#earlier;
+    const isOurs = id > this.#lastOfEarlierLives;
     if (isOurs && stored !== life) {
-      this.#sql.rows('INSERT OR REPLACE INTO _follow_life VALUES (?, ?)', this.#earlier + 1, life);
+      this.#sql.rows(
+        'INSERT OR REPLACE INTO _follow_life VALUES (?, ?)',
+        this.#lastOfEarlierLives + 1,
+        life,
+      );
     }
     this.#head = { id, life: isOurs ? life : (stored ?? 0) };
     return this.#head;
@@ -141,23 +148,23 @@ export class Capture implements ChangeSource {
   }
 
   changesSince({ id: from }: Position): Changes {
-    const noted = this.#sql
+    const notedNames = this.#sql
       .rows('SELECT DISTINCT t FROM _follow_note WHERE id > ?', from)
       .map(([table]) => table as string | NoteKind | null);
-    const has = (note: string | NoteKind) => noted.includes(note);
+    const has = (note: string | NoteKind) => notedNames.includes(note);
     const { objects, tables } = this.#schemaNow();
-    const whole = new Set(
+    const wholeTables = new Set(
       this.#sql
-        .rows('SELECT DISTINCT k FROM _follow_note WHERE id > ? AND t = ?', from, NOTE.table)
+        .rows('SELECT DISTINCT k FROM _follow_note WHERE id > ? AND t = ?', from, NOTE_KIND.table)
         .map(([name]) => name as string),
     );
     const changed = [...tables.values()].flatMap((shape): TableChanges[] => {
-      if (whole.has(shape.name)) return [this.#wholeTable(shape)];
+      if (wholeTables.has(shape.name)) return [this.#wholeTable(shape)];
       return has(shape.name) ? [this.#changedRows(shape, from)] : [];
     });
     const kv: [string, Uint8Array][] = [];
     const kvGone: string[] = [];
-    if (noted.includes(null)) {
+    if (notedNames.includes(null)) {
       const keys = this.#sql.rows(
         'SELECT DISTINCT k FROM _follow_note WHERE id > ? AND t IS NULL',
         from,
@@ -168,11 +175,11 @@ export class Capture implements ChangeSource {
         else kvGone.push(key);
       }
     }
-    const hasSequences = changed.length > 0 || has(NOTE.schema) || has(NOTE.sequences);
+    const hasSequences = changed.length > 0 || has(NOTE_KIND.schema) || has(NOTE_KIND.sequences);
     return {
-      // Everything that was written after the wipe is noted after it, so the changes are whole by themselves.
-      isWiped: has(NOTE.wipe),
-      schema: has(NOTE.schema) ? objects : null,
+      // The notes after the wipe name everything that the object has, so these changes are complete by themselves.
+      isWiped: has(NOTE_KIND.wipe),
+      schema: has(NOTE_KIND.schema) ? objects : null,
       tables: changed,
       sequences: hasSequences ? this.#sequences() : null,
       kv,
@@ -198,26 +205,27 @@ export class Capture implements ChangeSource {
     return { changes, next };
   }
 
-  canGoOn({ id }: Position, place: CopyPlace | null): boolean {
-    const { wipe, schema, table } = NOTE;
+  canContinueCopy({ id }: Position, place: CopyPlace | null): boolean {
+    const { wipe, schema, table } = NOTE_KIND;
     const others = this.#sql.rows(
       'SELECT 1 FROM _follow_note WHERE id > ? AND t IN (?, ?, ?) LIMIT 1',
       ...[id, wipe, schema, table],
     );
-    return others.length === 0 && (place === null || this.#isPlace(place));
+    return others.length === 0 && (place === null || this.#isValidPlace(place));
   }
 
-  #isPlace({ table, after }: CopyPlace): boolean {
-    if (table === null) return after === null || (after.length === 1 && this.#takesKey(after[0]));
+  #isValidPlace({ table, after }: CopyPlace): boolean {
+    if (table === null)
+      return after === null || (after.length === 1 && this.#canListAfter(after[0]));
     const shape = this.#schemaNow().tables.get(table);
     return shape !== undefined && (after === null || after.length === shape.keys.length);
   }
 
-  /** Whether keys are listed after this one: each runtime has its own longest key, and a follower may send any text. */
-  #takesKey(key: unknown): boolean {
+  /** True if keys can be listed after this one. A follower may send any text, and each runtime bounds the length of keys. */
+  #canListAfter(key: unknown): boolean {
     if (!isString(key)) return false;
     try {
-      // To its end: no statement is left open.
+      // The list is read to its end, so that no statement stays open.
       Array.from(this.#storage.kv.list({ startAfter: key, limit: 1 }));
       return true;
     } catch {
@@ -231,15 +239,15 @@ export class Capture implements ChangeSource {
     const [[count]] = this.#sql.rows(
       "SELECT count(*) FROM sqlite_master WHERE name = '_follow_key_noted'",
     ) as [[number]];
-    // A write at each start would cost; if the last of them is there, all are.
+    // `_follow_key_noted` is created last, so if it exists, all do. Creating nothing saves a write at each start.
     if (count === 0) for (const statement of TABLES) this.#sql.rows(statement);
     const id = this.#lastNote();
     const [[first]] = this.#sql.rows('SELECT coalesce(min(id), 1) - 1 FROM _follow_note') as [
       [number],
     ];
-    this.#first = first;
-    // A note whose life was not stored was never in a position that was told.
-    this.#earlier = this.lifeAt(id) === null ? id - 1 : id;
+    this.#prunedTo = first;
+    // If the life of the last note was not stored, no follower has a position with that note, so this life may include it.
+    this.#lastOfEarlierLives = this.lifeAt(id) === null ? id - 1 : id;
     this.#syncSchema();
   }
 
@@ -250,8 +258,8 @@ export class Capture implements ChangeSource {
 
   #noteKeys(keys: readonly string[]): void {
     for (const key of keys) {
-      if (this.#keys.has(key)) continue;
-      this.#keys.add(key);
+      if (this.#notedKeys.has(key)) continue;
+      this.#notedKeys.add(key);
       this.#sql.rows('INSERT INTO _follow_key VALUES (?)', key);
     }
   }
@@ -260,8 +268,8 @@ export class Capture implements ChangeSource {
     this.#sql.rows('INSERT INTO _follow_note (t, k) VALUES (?, ?)', kind, key);
   }
 
-  #undone(): void {
-    this.#keys.clear();
+  #forgetCached(): void {
+    this.#notedKeys.clear();
     this.#schema = undefined;
     this.#head = undefined;
   }
@@ -269,23 +277,23 @@ export class Capture implements ChangeSource {
   prune(oldest: number): void {
     const { notesMax = NOTES_MAX } = this.#options;
     const last = this.#head?.id ?? 0;
-    if (last - this.#first < notesMax) return;
+    if (last - this.#prunedTo < notesMax) return;
     const first = Math.min(oldest - 1, last - Math.floor(notesMax / 2));
-    if (first <= this.#first) return;
-    this.#first = first;
-    this.#sql.rows('DELETE FROM _follow_note WHERE id <= ?', this.#first);
+    if (first <= this.#prunedTo) return;
+    this.#prunedTo = first;
+    this.#sql.rows('DELETE FROM _follow_note WHERE id <= ?', this.#prunedTo);
     this.#sql.rows(
       'DELETE FROM _follow_life WHERE first < (SELECT max(first) FROM _follow_life WHERE first <= ?)',
-      this.#first + 1,
+      this.#prunedTo + 1,
     );
   }
 
-  #deletesAll(): () => void {
+  #beforeDeleteAll(): () => void {
     const { id } = this.head();
     return () => {
-      this.#undone();
+      this.#forgetCached();
       for (const statement of TABLES) this.#sql.rows(statement);
-      this.#sql.rows('INSERT INTO _follow_note (id, t) VALUES (?, ?)', id + 1, NOTE.wipe);
+      this.#sql.rows('INSERT INTO _follow_note (id, t) VALUES (?, ?)', id + 1, NOTE_KIND.wipe);
       this.#syncSchema();
     };
   }
@@ -297,57 +305,60 @@ export class Capture implements ChangeSource {
     return this.#schema;
   }
 
-  /** A column is not dropped while a trigger names it, and the index that it was in may be dropped in the same text. */
-  #beforeSchema(text: string): void {
-    this.#ownBefore = /_follow_/i.test(text) ? this.#ownNames() : [];
+  /**
+   * Drops triggers that could make a statement fail: SQLite does not drop a column that a trigger names. The triggers of
+   * unique indexes name the columns of an index, which the same text may drop.
+   */
+  #beforeSchemaText(text: string): void {
+    this.#ownNamesBefore = /_follow_/i.test(text) ? this.#ownNames() : [];
     if (!/\balter\b/i.test(text) || !/\bdrop\b/i.test(text)) return;
     for (const { name, uniques } of this.#schemaNow().tables.values()) {
       if (uniques.length > 0) this.#dropTriggers(name);
     }
   }
 
-  #afterSchema(text: string): void {
-    const there = this.#ownBefore.length === 0 ? [] : this.#ownNames();
-    const gone = this.#ownBefore.find((name) => !there.includes(name));
-    if (gone !== undefined) throw ownIsRemoved(gone);
+  #afterSchemaText(text: string): void {
+    const namesAfter = this.#ownNamesBefore.length === 0 ? [] : this.#ownNames();
+    const gone = this.#ownNamesBefore.find((name) => !namesAfter.includes(name));
+    if (gone !== undefined) throw ownTableRemoved(gone);
     this.#syncSchema();
-    if (/sqlite_sequence/i.test(text)) this.#note(NOTE.sequences);
+    if (/sqlite_sequence/i.test(text)) this.#note(NOTE_KIND.sequences);
   }
 
   #ownNames(): string[] {
     const names = this.#sql.rows('SELECT name FROM sqlite_master') as [string][];
-    return names.map(([name]) => name).filter((name) => OWN.has(name));
+    return names.map(([name]) => name).filter((name) => OWN_NAMES.has(name));
   }
 
-  /** Every table has its triggers, and each change of the schema is noted. @throws FOLLOW_UNSUPPORTED */
+  /** Gives every table its triggers, and notes changes of the schema. @throws FOLLOW_UNSUPPORTED */
   #syncSchema(): void {
     this.#schema = undefined;
     const { objects, tables } = this.#schemaNow();
-    const known = new Map(
+    const signatures = new Map(
       this.#sql.rows('SELECT name, signature FROM _follow_table') as [string, string][],
     );
-    for (const name of known.keys()) if (!tables.has(name)) this.#forgetTable(name);
-    const made = this.#ownTriggers();
+    for (const name of signatures.keys()) if (!tables.has(name)) this.#forgetTable(name);
+    const ownTriggers = this.#ownTriggers();
     for (const shape of tables.values()) {
       const { name, signature } = shape;
       const triggers = triggersOf(shape);
-      const found = made.get(folded(name));
-      const isNoted = known.get(name) === signature && found?.names.length === triggers.length;
+      const found = ownTriggers.get(foldedName(name));
+      const isNoted = signatures.get(name) === signature && found?.names.length === triggers.length;
       if (isNoted && found.areNewest) continue;
       this.#dropTriggers(name);
       for (const trigger of triggers) this.#sql.rows(trigger);
       this.#sql.rows('INSERT OR REPLACE INTO _follow_table VALUES (?, ?)', name, signature);
-      if (!isNoted) this.#note(NOTE.table, name);
+      if (!isNoted) this.#note(NOTE_KIND.table, name);
     }
     const text = JSON.stringify(objects);
     const [stored] = this.#sql.rows('SELECT objects FROM _follow_schema');
     if (stored?.[0] === text || (stored === undefined && objects.length === 0)) return;
     this.#sql.rows('INSERT OR REPLACE INTO _follow_schema VALUES (1, ?)', text);
-    this.#note(NOTE.schema);
+    this.#note(NOTE_KIND.schema);
   }
 
   #dropTriggers(table: string): void {
-    for (const name of this.#ownTriggers().get(folded(table))?.names ?? []) {
+    for (const name of this.#ownTriggers().get(foldedName(table))?.names ?? []) {
       this.#sql.rows(`DROP TRIGGER ${sqlName(name)}`);
     }
     this.#forgetTable(table);
@@ -359,9 +370,9 @@ export class Capture implements ChangeSource {
     );
     const byTable = new Map<string, OwnTriggers>();
     for (const [table, name] of all as [string, string][]) {
-      const { names } = byTable.get(folded(table)) ?? { names: [] };
-      const areNewest = TRIGGER.test(name);
-      byTable.set(folded(table), { names: areNewest ? [...names, name] : names, areNewest });
+      const { names } = byTable.get(foldedName(table)) ?? { names: [] };
+      const areNewest = TRIGGER_NAME.test(name);
+      byTable.set(foldedName(table), { names: areNewest ? [...names, name] : names, areNewest });
     }
     return byTable;
   }
@@ -375,8 +386,8 @@ export class Capture implements ChangeSource {
   #changedRows(shape: NotedTable, from: number): TableChanges {
     const { name, keys } = shape;
     const notes = NOTE_KEYS.slice(0, keys.length);
-    // By the collation of the column, which its index has, and then exactly.
-    const same = keys.map((key, i) => {
+    // The first comparison uses the collation of the column, so that SQLite can use its index; the second one is exact.
+    const sameKey = keys.map((key, i) => {
       const column = `c.${sqlName(key)}`;
       return `${column} = n.${notes[i]} AND ${column} = n.${notes[i]} COLLATE BINARY`;
     });
@@ -387,7 +398,7 @@ export class Capture implements ChangeSource {
     ];
     const select = (values: string) =>
       `SELECT ${values} FROM (SELECT DISTINCT ${notes.join(', ')} FROM _follow_note WHERE id > ? AND t = ?) n ` +
-      `LEFT JOIN ${sqlName(name)} c ON ${same.join(' AND ')}`;
+      `LEFT JOIN ${sqlName(name)} c ON ${sameKey.join(' AND ')}`;
     const rows: SentCell[][] = [];
     const gone: SentCell[][] = [];
     for (const [isGone, ...cells] of exactRows(this.#sql, selected, select, from, name)) {
@@ -397,7 +408,7 @@ export class Capture implements ChangeSource {
     return { ...namesInChanges(shape), isWhole: false, rows, gone };
   }
 
-  /** Also of a key whose value is undefined. */
+  /** True if the key exists, even if its value is undefined. */
   #hasKey(key: string): boolean {
     const [found] = this.#storage.kv.list({ start: key, limit: 1 });
     return found?.[0] === key;
@@ -421,12 +432,12 @@ export class Capture implements ChangeSource {
   }
 }
 
-/** As SQLite compares names; a trigger has that of its table as its own text writes it. */
-function folded(name: string): string {
+/** Folds a table's name to lower case as SQLite compares names: a trigger may write its table's name in another case. */
+function foldedName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-function ownIsRemoved(name: string): Error {
+function ownTableRemoved(name: string): Error {
   return storageError(
     'FOLLOW_UNSUPPORTED',
     `followable: ${name} holds what followers need, and was not removed; leave out names that begin with ${OWN_PREFIX}.`,

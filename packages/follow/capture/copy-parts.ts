@@ -1,12 +1,11 @@
-// The parts of a copy: the content of an object from a place on, in the order of its tables and their keys, then of its
-// keys.
+// Reads the parts of a snapshot: first the rows of all tables, in the order of their keys, then the key-value storage.
 //
 // Invariants:
-//   a row or key that is not written while a copy is made is in one of its parts, once
-//   no statement is left open: the next one may drop the table
-//   a part holds one row more than its bytes, at most, in memory
+//   a row or key that is not written during the snapshot is in exactly one part
+//   no statement is left open, because the next statement may drop its table
+//   a part exceeds `partBytes` by one row, or by the keys that are read at once, at most
 //
-// Does not know the writes of the time between two parts.
+// This file does not know what is written between two parts.
 
 import type { DurableObjectStorage } from '@ctx-storage/core/storage';
 import { serialize } from '@ctx-storage/core/values';
@@ -22,13 +21,13 @@ import {
   sqlName,
 } from './table-shape.ts';
 
-/** Bytes of a part, about (our choice: a message of this size is sent in a moment, and asked for in few turns). */
+/** About how many bytes a part has (our choice: such a message is sent in a moment, and a snapshot needs few of them). */
 export const COPY_PART_BYTES = 400_000;
-/** Rows of which the sizes are read at once. */
-const SIZES_MAX = 2000;
-/** Keys that are read at once: a value has up to 2 MiB. */
-const KEYS_MAX = 32;
-/** The cost of a value beside its text or bytes, about. */
+/** The sizes of this many rows are read at once. */
+const SIZES_AT_ONCE = 2000;
+/** This many keys are read at once; each value may have 2 MiB. */
+const KEYS_AT_ONCE = 32;
+/** About how many bytes a value takes in a message besides its text or bytes. */
 const CELL_BYTES = 9;
 
 export interface PartContent {
@@ -37,7 +36,7 @@ export interface PartContent {
   readonly next: CopyPlace | null;
 }
 
-/** `place` is one of this object: its table exists, and its key has as many columns. */
+/** Reads a part. `place` must fit the object: its table exists, and its key has as many columns as the table's. */
 export function readPart(
   sql: OwnSql,
   kv: DurableObjectStorage['kv'],
@@ -64,19 +63,22 @@ export function readPart(
   for (;;) {
     if (sizeBytes >= partBytes) return { tables, kv: entries, next: next() };
     const startAfter = after?.[0] as string | undefined;
-    const read = [...kv.list({ limit: KEYS_MAX, ...(startAfter !== undefined && { startAfter }) })];
+    const read = [
+      ...kv.list({ limit: KEYS_AT_ONCE, ...(startAfter !== undefined && { startAfter }) }),
+    ];
     for (const [key, value] of read) {
       const bytes = serialize(value);
       entries.push([key, bytes]);
       sizeBytes += key.length + bytes.length;
     }
     const last = read.at(-1);
-    if (last === undefined || read.length < KEYS_MAX) return { tables, kv: entries, next: null };
+    if (last === undefined || read.length < KEYS_AT_ONCE)
+      return { tables, kv: entries, next: null };
     after = [last[0]];
   }
 }
 
-/** Rows after a key, until they have these bytes; one at least, if there is one. */
+/** Reads the rows after a key until they reach `bytesMax`; at least one row, if there is one. */
 function rowsAfter(
   sql: OwnSql,
   shape: NotedTable,
@@ -87,23 +89,23 @@ function rowsAfter(
   const names = keys.map((key) => `c.${sqlName(key)}`);
   const where = after === null ? '' : `WHERE (${names}) > (${after.map(placeholder)})`;
   const from = `FROM ${sqlName(shape.name)} c ${where} ORDER BY ${names} LIMIT ?`;
-  const bindings = (after ?? []).map(bound);
+  const bindings = (after ?? []).map(bindingOf);
   const size = columns.map(({ name }) => `coalesce(octet_length(c.${sqlName(name)}), 0)`);
-  const sizes = sql.rows(`SELECT ${sumOf(size)} ${from}`, ...bindings, SIZES_MAX);
+  const sizes = sql.rows(`SELECT ${sumOf(size)} ${from}`, ...bindings, SIZES_AT_ONCE);
   let count = 0;
   let sizeBytes = 0;
   while (count < sizes.length && sizeBytes < bytesMax) {
     sizeBytes += (sizes[count]![0] as number) + CELL_BYTES * columns.length;
     count += 1;
   }
-  const isLast = count === sizes.length && count < SIZES_MAX;
+  const isLast = count === sizes.length && count < SIZES_AT_ONCE;
   if (count === 0) return { rows: [], sizeBytes, isLast };
   const select = (selected: string) => `SELECT ${selected} ${from}`;
   const rows = exactRows(sql, readValuesOf(shape, 'c'), select, ...bindings, count);
   return { rows, sizeBytes, isLast };
 }
 
-/** In halves: an expression has a depth of at most 100, and a table as many columns. */
+/** Adds the terms in halves, because an SQL expression may have a depth of 100, and a table as many columns. */
 function sumOf(terms: readonly string[]): string {
   if (terms.length === 1) return terms[0]!;
   const half = Math.ceil(terms.length / 2);
@@ -114,14 +116,14 @@ function keyOf({ keys, columns }: NotedTable, row: readonly SentCell[]): SentCel
   return keys.map((key) => row[columns.findIndex(({ name }) => name === key)]!);
 }
 
-/** The sign takes away the affinity of CAST, which would make a number of a text that looks like one. */
+/** The unary + removes the affinity of CAST, which would turn a text that looks like a number into one. */
 function placeholder(cell: SentCell): string {
   if (typeof cell === 'bigint') return '+CAST(? AS INTEGER)';
   return typeof cell === 'string' && bytesOfText(cell) !== null ? '+CAST(? AS TEXT)' : '?';
 }
 
-/** A runtime binds no bigint, and no text that is not UTF-8. */
-function bound(cell: SentCell): unknown {
+/** Returns the value to bind: runtimes bind neither a bigint nor a text that is not UTF-8. */
+function bindingOf(cell: SentCell): unknown {
   if (typeof cell === 'bigint') return String(cell);
   if (typeof cell === 'string') return bytesOfText(cell)?.buffer ?? cell;
   return cell instanceof Uint8Array ? cell.slice().buffer : cell;

@@ -1,31 +1,30 @@
-// Rows with exactly the values that are stored.
+// Reads rows with exactly the values that SQLite stores.
 //
-// A runtime gives a number of JavaScript for INTEGER and REAL alike, and U+FFFD for what is not UTF-8. Rows are read as they
-// are, and if a value of them may be another one, they are read again by a statement that gives it as a marked text: rare
-// values cost a second statement. Columns that keep each type are marked from the start.
+// A runtime reads INTEGER and REAL alike as a JavaScript number, and bytes that are not UTF-8 as U+FFFD. So rows are read
+// first as they are. If a value may be wrong, they are read again by a statement that returns such values as marked texts
+// ('i' before an integer, 't' before a text). Only rare values cost this second statement. Columns that can store every
+// type are marked in the first one.
 //
-// Does not know tables.
+// This file does not know tables.
 
 import type { SqlStorageValue } from '@ctx-storage/core/storage';
 import type { SentCell } from '../changes/changes.ts';
-import { exactText, isSureText } from '../changes/exact-text.ts';
+import { exactTextSql, isTextReadExactly } from '../changes/exact-text.ts';
 import type { OwnSql } from './own-sql.ts';
 
 /**
- * What a column makes of a value, by its affinity: `numbers` an INTEGER of each REAL that is one, `anything` nothing. Blobs
- * are stored by all as they are, and texts that are no numbers.
+ * The types of values that a column stores, by its affinity. `numbers` turns a REAL without a fraction into an INTEGER;
+ * `anything` converts nothing. Every column stores blobs, and texts that are not numbers, unchanged.
  */
 export type StoredAs = 'texts' | 'reals' | 'numbers' | 'anything';
 
 export interface ReadValue {
-  /** The expression of a statement that has the value. */
+  /** The SQL expression of the value. */
   readonly sql: string;
   readonly stores: StoredAs;
 }
 
-/**
- * The rows of a statement. `query` makes it from the list of what it selects; nothing may be written between its two runs.
- */
+/** Returns the rows of a statement, which `query` makes from a list of expressions. It may run twice, without writes in between. */
 export function exactRows(
   sql: OwnSql,
   values: readonly ReadValue[],
@@ -33,24 +32,26 @@ export function exactRows(
   ...bindings: unknown[]
 ): SentCell[][] {
   const read = (isExact: boolean) => {
-    const selected = values.map((value) => selectedOf(value, isExact));
+    const selected = values.map((value) => selectedExpression(value, isExact));
     return sql.rows(query(selected.join(', ')), ...bindings);
   };
   const decoded = (rows: readonly SqlStorageValue[][], isExact: boolean) => {
-    const isMarked = values.map(({ stores }) => isMarkedAs(stores, isExact));
-    return rows.map((row) => row.map((value, i) => cellOf(value, isMarked[i]!)));
+    const isMarked = values.map(({ stores }) => isMarkedColumn(stores, isExact));
+    return rows.map((row) => row.map((value, i) => sentCell(value, isMarked[i]!)));
   };
   const rows = read(false);
-  return rows.every((row) => row.every(isSure)) ? decoded(rows, false) : decoded(read(true), true);
+  return rows.every((row) => row.every(isReadExactly))
+    ? decoded(rows, false)
+    : decoded(read(true), true);
 }
 
-function isMarkedAs(stores: StoredAs, isExact: boolean): boolean {
+function isMarkedColumn(stores: StoredAs, isExact: boolean): boolean {
   return stores === 'anything' || (isExact && stores === 'numbers');
 }
 
-function selectedOf({ sql, stores }: ReadValue, isExact: boolean): string {
-  const text = isExact ? exactText(sql) : sql;
-  if (!isMarkedAs(stores, isExact)) return text;
+function selectedExpression({ sql, stores }: ReadValue, isExact: boolean): string {
+  const text = isExact ? exactTextSql(sql) : sql;
+  if (!isMarkedColumn(stores, isExact)) return text;
   const isNumber = `${sql} BETWEEN -${Number.MAX_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
   const integer =
     stores === 'anything'
@@ -59,12 +60,12 @@ function selectedOf({ sql, stores }: ReadValue, isExact: boolean): string {
   return `CASE typeof(${sql}) WHEN 'text' THEN 't' || ${text} WHEN 'integer' THEN ${integer} ELSE ${sql} END`;
 }
 
-function isSure(value: SqlStorageValue): boolean {
-  if (typeof value === 'string') return isSureText(value);
+function isReadExactly(value: SqlStorageValue): boolean {
+  if (typeof value === 'string') return isTextReadExactly(value);
   return typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 }
 
-function cellOf(value: SqlStorageValue, isMarked: boolean): SentCell {
+function sentCell(value: SqlStorageValue, isMarked: boolean): SentCell {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (!isMarked || typeof value !== 'string') return value;
   const content = value.slice(1);

@@ -1,37 +1,37 @@
-// The storage of the class, wrapped in place: writes without triggers are noted, and whoever listens is told that
-// something may have been written.
+// Wraps the methods of the class's storage, so that writes which fire no SQL triggers are noted (keys, changes of the
+// schema, `deleteAll`), and reports that something may have been written.
 //
-// Invariant: a wrapped function has the same effects, results and errors.
+// Invariant: to the class, a wrapped method has the same effects, results and errors as the original.
 //
-// Does not know the form of a note.
+// This file does not know what a note is; `StorageWrites` makes them.
 
 import type { DurableObjectStorage } from '@ctx-storage/core/storage';
 
-/** What the storage reports. */
+/** The reports of the wrapped storage. */
 export interface StorageWrites {
-  /** Keys were put or deleted. */
-  keys(keys: readonly string[]): void;
-  /** A text is about to run that may change the schema. */
-  beforeSchema(text: string): void;
-  /** It has run, or has failed after some of its statements; an error undoes them. */
-  afterSchema(text: string): void;
-  /** Something was undone. */
-  undone(): void;
-  /** Everything is about to be deleted; the result is called when it is. */
-  deletesAll(): () => void;
-  /** Something may have been written. */
-  wrote(): void;
+  /** Called after keys were put or deleted. */
+  keysWritten(keys: readonly string[]): void;
+  /** Called before an SQL text runs that may change the schema. */
+  beforeSchemaText(text: string): void;
+  /** Called after such a text has run, or has failed after some of its statements. An error thrown here undoes them. */
+  afterSchemaText(text: string): void;
+  /** Called when writes may have been rolled back. */
+  writesUndone(): void;
+  /** Called before `deleteAll`; the returned function is called after it. */
+  beforeDeleteAll(): () => void;
+  /** Called when something may have been written. */
+  maybeWritten(): void;
 }
 
-/** Texts that may change the schema, or the table of sequences, which has no triggers. */
-const SCHEMA = /\b(create|alter|drop)\b|sqlite_sequence/i;
-/** A class that removes everything goes through the names in sqlite_master; those of this package stay. */
-const REMOVES_OWN =
+/** Matches SQL texts that may change the schema, or the table sqlite_sequence, which cannot have triggers. */
+const MAY_CHANGE_SCHEMA = /\b(create|alter|drop)\b|sqlite_sequence/i;
+/** Matches statements by which a class that removes every table in sqlite_master would remove this package's. */
+const REMOVES_OWN_TABLE =
   /^\s*(drop\s+(table|view|trigger)(\s+if\s+exists)?|delete\s+from)\s+(main\s*\.\s*)?["'`[]?_follow_\w*["'`\]]?[\s;]*$/i;
-const NOTHING = 'SELECT 1 WHERE 0';
-/** Texts whose kind is kept: expressions over each text would be a tenth of a short statement's time. */
-const KEPT_TEXTS_MAX = 500;
-const KEPT_UNITS_MAX = 1000;
+const EMPTY_QUERY = 'SELECT 1 WHERE 0';
+/** The kinds of this many texts are cached: testing each text again would take a tenth of a short statement's time. */
+const CACHED_TEXTS_MAX = 500;
+const CACHED_UNITS_MAX = 1000;
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -39,83 +39,86 @@ export function noteWrites(storage: DurableObjectStorage, writes: StorageWrites)
   noteKeys(storage, writes);
   noteKeys(storage.kv, writes);
   const transactionSync = storage.transactionSync.bind(storage);
-  /** Without a note nothing is changed. A text that fails keeps its first statements, as it would without this. */
-  const changing = (text: string, run: () => unknown) => {
+  /**
+   * Runs a text in a transaction with its note, so that one is not stored without the other. If the text fails, its first
+   * statements stay, as they would without the wrapper.
+   */
+  const runWithNote = (text: string, run: () => unknown) => {
     let result: unknown;
     let failed: { readonly error: unknown } | undefined;
     transactionSync(() => {
-      writes.beforeSchema(text);
+      writes.beforeSchemaText(text);
       try {
         result = run();
       } catch (error) {
         failed = { error };
-        writes.undone();
+        writes.writesUndone();
       }
-      writes.afterSchema(text);
+      writes.afterSchemaText(text);
     });
     if (failed !== undefined) throw failed.error;
     return result;
   };
-  const kindOf = keptKinds();
+  const kindOf = textKindCache();
   wrap(storage.sql, 'exec', (exec) => (...args: unknown[]) => {
     const text = String(args[0]);
     const kind = kindOf(text);
-    if (kind === 'removesOwn') return exec(NOTHING);
+    if (kind === 'removesOwn') return exec(EMPTY_QUERY);
     try {
-      return kind === 'schema' ? changing(text, () => exec(...args)) : exec(...args);
+      return kind === 'schema' ? runWithNote(text, () => exec(...args)) : exec(...args);
     } catch (error) {
-      writes.undone();
+      writes.writesUndone();
       throw error;
     } finally {
-      writes.wrote();
+      writes.maybeWritten();
     }
   });
   wrap(storage, 'transactionSync', (transactionSync) => (callback: unknown) => {
     try {
       return transactionSync(callback);
     } catch (error) {
-      writes.undone();
+      writes.writesUndone();
       throw error;
     }
   });
   wrap(storage, 'transaction', (transaction) => async (...args: unknown[]) => {
     const [closure, ...rest] = args as [(txn: object) => unknown, ...unknown[]];
-    const noted = (txn: object) => {
+    const closureWithNotes = (txn: object) => {
       noteKeys(txn, writes);
       wrap(txn, 'rollback', (rollback) => () => {
         rollback();
-        writes.undone();
+        writes.writesUndone();
       });
       return closure(txn);
     };
     try {
-      return await transaction(noted, ...rest);
+      return await transaction(closureWithNotes, ...rest);
     } catch (error) {
-      writes.undone();
+      writes.writesUndone();
       throw error;
     }
   });
   wrap(storage, 'deleteAll', (deleteAll) => (...args: unknown[]) => {
-    const deleted = writes.deletesAll();
+    const afterDeleteAll = writes.beforeDeleteAll();
     const result = deleteAll(...args);
-    deleted();
-    writes.wrote();
+    afterDeleteAll();
+    writes.maybeWritten();
     return result;
   });
 }
 
 type TextKind = 'plain' | 'schema' | 'removesOwn';
 
-function keptKinds(): (text: string) => TextKind {
-  const kept = new Map<string, TextKind>();
+function textKindCache(): (text: string) => TextKind {
+  const cache = new Map<string, TextKind>();
   return (text) => {
-    const known = kept.get(text);
+    const known = cache.get(text);
     if (known !== undefined) return known;
-    const schema = SCHEMA.test(text) ? 'schema' : 'plain';
-    const kind = REMOVES_OWN.test(text) ? 'removesOwn' : schema;
-    if (text.length > KEPT_UNITS_MAX) return kind;
-    if (kept.size === KEPT_TEXTS_MAX) kept.clear();
-    kept.set(text, kind);
+    const schema = MAY_CHANGE_SCHEMA.test(text) ? 'schema' : 'plain';
+    const kind = REMOVES_OWN_TABLE.test(text) ? 'removesOwn' : schema;
+    if (text.length > CACHED_UNITS_MAX) return kind;
+    if (cache.size === CACHED_TEXTS_MAX) cache.clear();
+    cache.set(text, kind);
     return kind;
   };
 }
@@ -124,8 +127,8 @@ function noteKeys(target: object, writes: StorageWrites): void {
   for (const name of ['put', 'delete']) {
     wrap(target, name, (write) => (...args: unknown[]) => {
       const result = write(...args);
-      writes.keys(keysOf(args[0]));
-      writes.wrote();
+      writes.keysWritten(keysOf(args[0]));
+      writes.maybeWritten();
       return result;
     });
   }

@@ -1,15 +1,15 @@
-// The statements of this package on the object's database, beside those of the class: they are not noted.
+// Runs this package's own statements on the object's database. Followers do not receive their writes as changes.
 
 import type { DurableObjectStorage, SqlStorageValue } from '@ctx-storage/core/storage';
 
 export interface OwnSql {
-  /** The rows of a statement, or none. */
+  /** Runs a statement, and returns its rows. */
   rows(query: string, ...bindings: unknown[]): SqlStorageValue[][];
   /** True for the name of a table, trigger or view of this package. */
   isOwn(name: string): boolean;
 }
 
-/** `isOwn`: tables of this package beside those of the notes. Made before `exec` is wrapped. */
+/** Must be called before `exec` is wrapped. `isOwn` tells the names of this package's tables, triggers and views. */
 export function ownSql({ sql }: Pick<DurableObjectStorage, 'sql'>, isOwn: OwnSql['isOwn']): OwnSql {
   const exec = sql.exec.bind(sql);
   return {

@@ -1,16 +1,16 @@
-// The tables of an object whose changes are noted: their keys and columns.
+// Reads the schema of an object: the keys, columns and unique indexes of each table whose changes are recorded.
 //
-// Does not know the writes.
+// This file does not know the writes.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { KEY_COLUMNS_MAX, type SchemaEntry, type TableChanges } from '../changes/changes.ts';
 import type { ReadValue, StoredAs } from './exact-rows.ts';
 import type { OwnSql } from './own-sql.ts';
 
-/** What this package's own tables, triggers and views are called. */
+/** The names of this package's own tables, triggers and views begin with this. */
 export const OWN_PREFIX = '_follow_';
 
-/** Of a table that has one, by any of these; a column of the same name hides it. */
+/** A table's rowid can be read by any of these names, unless a column of the same name hides it. */
 export const ROWID_NAMES = ['rowid', '_rowid_', 'oid'] as const;
 
 interface Column {
@@ -20,16 +20,16 @@ interface Column {
 
 export interface NotedTable {
   readonly name: string;
-  /** As TableChanges has them. */
+  /** The columns that identify a row (see `TableChanges.keys`). */
   readonly keys: readonly string[];
   readonly hasRowid: boolean;
   readonly columns: readonly Column[];
   readonly uniques: readonly UniqueIndex[];
-  /** Columns that are NOT NULL and have a default. */
+  /** The columns that are NOT NULL and have a default. */
   readonly defaulted: readonly string[];
-  /** Columns that are computed from others. */
+  /** The columns that are computed from others. */
   readonly generated: ReadonlySet<string>;
-  /** Another text: the table or its unique indexes are other ones. */
+  /** This text differs if the table or its unique indexes were changed. */
   readonly signature: string;
 }
 
@@ -37,28 +37,34 @@ export interface UniqueIndex {
   readonly columns: readonly { readonly name: string; readonly collation: string }[];
 }
 
-/** Of a statement in workerd. That of the changes has the row's columns, its key in the notes, and whether it is gone. */
+/**
+ * In workerd, a result has at most this many columns. The statement of changes reads a row's columns, its key in the notes,
+ * and whether the row is deleted.
+ */
 const RESULT_COLUMNS_MAX = 100;
 
-/** Without objects that SQLite makes by itself, and the storage's own tables. */
-const OBJECTS =
+/** Lists the schema without objects that SQLite creates itself, and without the storage's own tables. */
+const SCHEMA_SQL =
   'SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND ' +
   "lower(substr(name, 1, 7)) <> 'sqlite_' AND lower(substr(name, 1, 4)) <> '_cf_'";
-const KINDS = "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'";
+const TABLE_KINDS_SQL = "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'";
 
 export interface Schema {
   readonly objects: readonly SchemaEntry[];
   readonly tables: ReadonlyMap<string, NotedTable>;
 }
 
-/** The schema of the object without this package's own. @throws FOLLOW_UNSUPPORTED: its changes could not be noted */
+/** Reads the schema without this package's own tables. @throws FOLLOW_UNSUPPORTED if changes of a table cannot be recorded */
 export function readSchema(sql: OwnSql): Schema {
   const kinds = new Map(
-    (sql.rows(KINDS) as [string, string, number][]).map(([name, kind, wr]) => [name, { kind, wr }]),
+    (sql.rows(TABLE_KINDS_SQL) as [string, string, number][]).map(([name, kind, wr]) => [
+      name,
+      { kind, wr },
+    ]),
   );
   const objects: SchemaEntry[] = [];
   const tables = new Map<string, NotedTable>();
-  for (const [type, name, table, text] of sql.rows(OBJECTS) as [
+  for (const [type, name, table, text] of sql.rows(SCHEMA_SQL) as [
     SchemaEntry['type'],
     ...string[],
   ][]) {
@@ -66,12 +72,12 @@ export function readSchema(sql: OwnSql): Schema {
     if (name!.toLowerCase().startsWith(OWN_PREFIX)) throw reserved(type, name!);
     if (kinds.get(table!)?.kind === 'virtual') throw unsupported(`table ${name} is virtual`);
     objects.push({ type, name: name!, sql: text! });
-    if (type === 'table') tables.set(name!, shapeOf(sql, name!, text!, kinds.get(name!)?.wr === 1));
+    if (type === 'table') tables.set(name!, tableOf(sql, name!, text!, kinds.get(name!)?.wr === 1));
   }
   return { objects, tables };
 }
 
-function shapeOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolean): NotedTable {
+function tableOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolean): NotedTable {
   const info = sql.rows(
     'SELECT name, type, pk, hidden, "notnull" AND dflt_value IS NOT NULL FROM pragma_table_xinfo(?)',
     name,
@@ -90,19 +96,19 @@ function shapeOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolea
   const columns = info
     .filter(([, , , hidden]) => hidden === 0)
     .map(([column, type]) => columnOf(column, type));
-  const isApart = !isWithoutRowid && !columns.some((column) => column.name === keys[0]);
-  const sent = isApart ? [columnOf(keys[0]!, 'INTEGER'), ...columns] : columns;
-  const excess = sent.length + keys.length + 1 - RESULT_COLUMNS_MAX;
-  if (excess > 0) {
+  const isRowidSeparate = !isWithoutRowid && !columns.some((column) => column.name === keys[0]);
+  const sentColumns = isRowidSeparate ? [columnOf(keys[0]!, 'INTEGER'), ...columns] : columns;
+  const excessColumns = sentColumns.length + keys.length + 1 - RESULT_COLUMNS_MAX;
+  if (excessColumns > 0) {
     throw unsupported(
-      `${name} has ${columns.length} columns, at most ${columns.length - excess}: a statement reads them with the row's key`,
+      `${name} has ${columns.length} columns, at most ${columns.length - excessColumns}: a statement reads them with the row's key`,
     );
   }
   return {
     name,
     keys,
     hasRowid: !isWithoutRowid,
-    columns: sent,
+    columns: sentColumns,
     uniques,
     defaulted: info.filter(([, , , , isDefaulted]) => isDefaulted === 1).map(([one]) => one),
     generated: new Set(info.filter(([, , , hidden]) => hidden > 0).map(([one]) => one)),
@@ -126,7 +132,7 @@ function keysOf(
       `the primary key of ${table}, which is WITHOUT ROWID, has ${keys.length} columns, at most ${KEY_COLUMNS_MAX}`,
     );
   }
-  if (keys.length === 1 && !hasKeyIndex) return keys; // INTEGER PRIMARY KEY: the rowid itself
+  if (keys.length === 1 && !hasKeyIndex) return keys; // An INTEGER PRIMARY KEY is the rowid itself.
   const names = new Set(info.map(([name]) => name.toLowerCase()));
   const rowid = ROWID_NAMES.find((name) => !names.has(name));
   if (rowid !== undefined) return [rowid];
@@ -145,7 +151,7 @@ function uniqueOf(sql: OwnSql, table: string, index: string): UniqueIndex {
   };
 }
 
-/** https://sqlite.org/datatype3.html#determination_of_column_affinity */
+/** Finds the affinity of a column by its type: https://sqlite.org/datatype3.html#determination_of_column_affinity */
 function columnOf(name: string, type: string): Column {
   const upper = type.toUpperCase();
   const storedAs = (): StoredAs => {
@@ -157,7 +163,7 @@ function columnOf(name: string, type: string): Column {
   return { name, stores: storedAs() };
 }
 
-/** The values of a table's columns. `table`: its name in the statement. */
+/** Returns the expressions of a table's columns. `table` is the table's name in the statement. */
 export function readValuesOf({ columns }: NotedTable, table: string): ReadValue[] {
   return columns.map(({ name, stores }) => ({ sql: `${table}.${sqlName(name)}`, stores }));
 }

@@ -1,9 +1,9 @@
-// Changes that a server may send: texts that are sent by their bytes, and damaged messages.
+// Tests the bytes of changes: what is encoded is decoded, and damaged messages are refused.
 
 import { expect, test } from 'vitest';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import { decodeChanges, decodeCopyPlace, encodeChanges } from './changes-bytes.ts';
-import { bytesOfText, isSureText } from './exact-text.ts';
+import { bytesOfText, isTextReadExactly } from './exact-text.ts';
 
 const CHANGES = { isWiped: false, schema: null, sequences: null, kv: [], kvGone: [] };
 const withCell = (cell: string) =>
@@ -12,7 +12,7 @@ const withCell = (cell: string) =>
     tables: [{ name: 't', keys: ['a'], columns: ['a'], isWhole: false, rows: [cell], gone: [] }],
   });
 
-test('[FOLC1] a text is itself, or U+FFFD and its bytes in hex', () => {
+test('[FOLC1] a text is sent unchanged, or as U+FFFD and its bytes in hex', () => {
   expect(bytesOfText('plain')).toBeNull();
   expect(bytesOfText('with \ufffd in it')).toBeNull();
   expect(bytesOfText('\ufffd61EDA0BD')).toEqual(new Uint8Array([0x61, 0xed, 0xa0, 0xbd]));
@@ -25,7 +25,7 @@ test('[FOLC1] a text is itself, or U+FFFD and its bytes in hex', () => {
   }
 });
 
-test('[FOLP32] rows that are not whole, lists longer than their message, and bytes that are no value are refused at once', () => {
+test('[FOLP32] incomplete rows, lists longer than their message, and bytes that are not a value are refused at once', () => {
   const table = { name: 't', keys: ['a'], columns: ['a', 'b'], isWhole: false, rows: [], gone: [] };
   const sent = (changed: object) => serialize({ ...CHANGES, tables: [{ ...table, ...changed }] });
   expect(decodeChanges(sent({ rows: [1, 2, 3, 4], gone: [5] })).tables).toEqual([
@@ -58,7 +58,7 @@ test('[FOLP32] rows that are not whole, lists longer than their message, and byt
 });
 
 const TABLE = { name: 't', keys: ['a'], columns: ['a', 'b'], isWhole: true, rows: [], gone: [] };
-/** The changes as a message contains them. */
+/** Changes in the form in which a message contains them. */
 const SENT = {
   isWiped: true,
   schema: [{ type: 'table', name: 't', sql: 'CREATE TABLE t (a, b)' }],
@@ -149,7 +149,7 @@ test('[FOLP32] each field of changes is checked, and the error names the wrong o
   expect(() => decodeChanges(null)).toThrow(refusal('changes'));
 });
 
-test('[FOLC9] a place in a copy is one of the right shape, or none', () => {
+test('[FOLC9] a place of a wrong shape is decoded as null', () => {
   const place = { table: 't', after: [1, 'x', 2n, null], sentBytes: 5 };
   for (const good of [
     place,
@@ -176,7 +176,7 @@ test('[FOLC9] a place in a copy is one of the right shape, or none', () => {
   }
 });
 
-test('[FOLC1] a text that JavaScript has read may be another one if it has U+FFFD', () => {
-  for (const text of ['plain', '']) expect(isSureText(text)).toBe(true);
-  for (const text of ['\ufffd', 'a\ufffd', '\ufffdb']) expect(isSureText(text)).toBe(false);
+test('[FOLC1] a text is read exactly unless it has U+FFFD', () => {
+  for (const text of ['plain', '']) expect(isTextReadExactly(text)).toBe(true);
+  for (const text of ['\ufffd', 'a\ufffd', '\ufffdb']) expect(isTextReadExactly(text)).toBe(false);
 });

@@ -1,11 +1,11 @@
-// Changes as the bytes that a message carries, and their check: a server with other code than this package's can send
-// anything.
+// Encodes changes as the bytes that a message carries, and decodes and checks them, because a server that does not run
+// this package can send anything.
 //
-// The rows of a table are one list of values, which costs less than a list for each row. A message holds the bytes as they
-// are, so that they are made once for all followers of a position, and a copy stores those of a part unread.
+// The rows of a table are one flat list of values, which is smaller than a list for each row. The encoded bytes are shared:
+// the server encodes changes once for all followers at a position, and a copy stores the bytes of a part unread.
 //
-// Invariant: decoded changes have exactly their type, and each row has as many values as its table has columns. Whether
-// they fit the tables is found when they are applied.
+// Invariant: decoded changes have exactly the fields of `Changes`, and each row has a value for each column. Whether the
+// rows fit the copy's tables is checked when they are applied.
 
 import {
   checkArray,
@@ -26,26 +26,26 @@ import {
   type SentCell,
   type TableChanges,
 } from './changes.ts';
-import { isExactText } from './exact-text.ts';
+import { isSentText } from './exact-text.ts';
 
-const TYPES = ['table', 'index', 'trigger', 'view'] as const;
+const SCHEMA_TYPES = ['table', 'index', 'trigger', 'view'] as const;
 
-/** An array of the message. @throws INVALID_ARGUMENT */
+/** Checks that `value` is an array, and makes each of its elements. @throws INVALID_ARGUMENT */
 type ListOf = <T>(what: string, value: unknown, make: (element: unknown) => T) => T[];
 
 export function encodeChanges({ tables, ...others }: Changes): Uint8Array<ArrayBuffer> {
-  const inOneList = ({ rows, gone, ...table }: TableChanges) => ({
+  const withFlatRows = ({ rows, gone, ...table }: TableChanges) => ({
     ...table,
     rows: rows.flat(),
     gone: gone.flat(),
   });
-  return serialize({ ...others, tables: tables.map(inOneList) });
+  return serialize({ ...others, tables: tables.map(withFlatRows) });
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Returns the checked changes of a message's bytes. @throws INVALID_ARGUMENT */
 export function decodeChanges(message: unknown): Changes {
   const bytes = checkBytes('changes', message);
-  // Each element takes a byte. An array with holes names any number of elements in ten.
+  // A list has at most one element for each byte. Without this bound, ten bytes could name a huge array of holes.
   const listOf: ListOf = (what, value, make) => eachOf(checkArray(what, value, bytes.length), make);
   const { isWiped, schema, tables, sequences, kv, kvGone } = checkFields(
     'changes',
@@ -56,7 +56,7 @@ export function decodeChanges(message: unknown): Changes {
     schema: schema === null ? null : listOf('schema', schema, schemaObject),
     tables: listOf('tables', tables, (table) => tableChanges(table, listOf)),
     sequences: sequences === null ? null : listOf('sequences', sequences, sequenceOf),
-    kv: listOf('kv', kv, entry),
+    kv: listOf('kv', kv, kvEntry),
     kvGone: listOf('kvGone', kvGone, (key) => checkString('key', key)),
   };
 }
@@ -69,7 +69,7 @@ function readValue(bytes: Uint8Array): unknown {
   }
 }
 
-/** Null for anything else: a follower with other code can send it. */
+/** Returns the place where a part of a snapshot begins; null if a follower has sent something else. */
 export function decodeCopyPlace(value: unknown): CopyPlace | null {
   try {
     const { table, after, sentBytes } = checkFields('place', value);
@@ -85,22 +85,22 @@ export function decodeCopyPlace(value: unknown): CopyPlace | null {
 
 function schemaObject(value: unknown): SchemaEntry {
   const { type, name, sql } = checkFields('schema', value);
-  const known = TYPES.find((one) => one === type);
-  if (known === undefined) throw malformed('type', TYPES.join(', '));
+  const known = SCHEMA_TYPES.find((one) => one === type);
+  if (known === undefined) throw malformed('type', SCHEMA_TYPES.join(', '));
   return { type: known, name: checkString('name', name), sql: checkString('sql', sql) };
 }
 
 function tableChanges(value: unknown, listOf: ListOf): TableChanges {
   const { name, keys, columns, isWhole, rows, gone } = checkFields('table', value);
-  const named = listOf('keys', keys, (key) => checkString('key', key));
-  const held = listOf('columns', columns, (column) => checkString('column', column));
+  const keyNames = listOf('keys', keys, (key) => checkString('key', key));
+  const columnNames = listOf('columns', columns, (column) => checkString('column', column));
   return {
     name: checkString('name', name),
-    keys: named,
-    columns: held,
+    keys: keyNames,
+    columns: columnNames,
     isWhole: checkBoolean('isWhole', isWhole),
-    rows: rowsOf('rows', listOf('rows', rows, cell), held.length),
-    gone: rowsOf('gone', listOf('gone', gone, cell), named.length),
+    rows: rowsOf('rows', listOf('rows', rows, cell), columnNames.length),
+    gone: rowsOf('gone', listOf('gone', gone, cell), keyNames.length),
   };
 }
 
@@ -112,7 +112,7 @@ function sequenceOf(value: unknown): readonly [string, number | bigint] {
   throw malformed('sequence', 'a number');
 }
 
-function entry(value: unknown): readonly [string, Uint8Array] {
+function kvEntry(value: unknown): readonly [string, Uint8Array] {
   const [key, bytes] = checkArray('entry', value, 2);
   return [checkString('key', key), checkBytes('value', bytes)];
 }
@@ -130,7 +130,7 @@ function cell(value: unknown): SentCell {
     case 'bigint':
       return value;
     case 'string':
-      if (isExactText(value)) return value;
+      if (isSentText(value)) return value;
       throw malformed('value', 'a text, or U+FFFD and the bytes of one in hex');
     default:
       return value === null ? null : checkBytes('value', value);

@@ -1,40 +1,41 @@
-// What has changed in an object, as a cut or a part of a snapshot carries it, and how the server's side reads it.
+// The changes of an object, which a cut (an update) or a part of a snapshot carries, and the interface by which the server
+// reads them.
 //
-// Changes are the present content of all rows and keys that were written, not a list of the writes: rows and keys with their values, or
-// that they are gone. Applied twice, they give the same.
+// Changes are not a list of writes. They have the present values of all rows and keys that were written, and the names of
+// those that were deleted. So applying them twice has the same result as once.
 //
-// A copy is made of parts, each of which is read at its own time, and of the changes since the position before the first
-// part. Rows and keys of these changes are to be taken from them: all others of the parts were not written meanwhile, so
-// they are as they were at that position, whenever they were read.
+// A snapshot consists of parts, each read at its own time, and of the changes since the position before the first part. A
+// row or key in these changes overrides that of the parts. All other rows and keys were not written meanwhile, so it makes
+// no difference when their part was read.
 //
-// Does not know how writes are noted, nor how changes are applied.
+// This file does not know how writes are captured, nor how changes are applied.
 
 import type { Position } from '../protocol/messages.ts';
 
-/** Most key columns of a table WITHOUT ROWID: the notes have as many (our choice). */
+/** A table WITHOUT ROWID may have this many key columns (our choice: the table of notes has as many). */
 export const KEY_COLUMNS_MAX = 4;
 
 /**
- * A value of a column. A bigint is an INTEGER. A number is a REAL, and the affinity of its column may make it an
- * INTEGER: where none would, an INTEGER comes as a bigint, as one beyond 2^53 does in each column. A string is a text
- * (exact-text.ts).
+ * A value of a column. A number is stored as a REAL, unless the affinity of its column makes it an INTEGER. A bigint is
+ * stored as an INTEGER; it is used where the affinity would not do so, and beyond 2^53. A string is a text, in the form of
+ * exact-text.ts.
  */
 export type SentCell = null | number | bigint | string | Uint8Array;
 
 export interface TableChanges {
   readonly name: string;
-  /** The columns that name a row: a name of the rowid, or the primary key of a table WITHOUT ROWID. */
+  /** The columns that identify a row: a name of the rowid, or the primary key of a table WITHOUT ROWID. */
   readonly keys: readonly string[];
-  /** Those of `rows`. A name of the rowid comes first, unless a column of the table is the rowid. */
+  /** The columns of `rows`. A name of the rowid is the first, unless a column of the table is the rowid. */
   readonly columns: readonly string[];
-  /** `rows` are all rows of the table. */
+  /** True if `rows` are all rows of the table. */
   readonly isWhole: boolean;
   readonly rows: readonly (readonly SentCell[])[];
-  /** Keys of rows that are not there any more. */
+  /** The keys of the rows that were deleted. */
   readonly gone: readonly (readonly SentCell[])[];
 }
 
-/** As sqlite_master has it. */
+/** A table, index, trigger or view, with its text from sqlite_master. */
 export interface SchemaEntry {
   readonly type: 'table' | 'index' | 'trigger' | 'view';
   readonly name: string;
@@ -42,49 +43,57 @@ export interface SchemaEntry {
 }
 
 export interface Changes {
-  /** The object was emptied (deleteAll, or a snapshot begins): nothing of before is left. */
+  /** True if everything must be deleted first: `deleteAll` was called, or a snapshot begins. */
   readonly isWiped: boolean;
-  /** The whole schema, in the order of creation, if it changed. Applied before the rows. */
+  /** The whole schema, in the order of creation; null if it has not changed. It is applied before the rows. */
   readonly schema: readonly SchemaEntry[] | null;
   readonly tables: readonly TableChanges[];
-  /** The whole content of sqlite_sequence, if a table changed and it exists. Applied after the rows. */
+  /** The whole table sqlite_sequence; null if it does not exist or may not have changed. It is applied after the rows. */
   readonly sequences: readonly (readonly [table: string, sequence: number | bigint])[] | null;
-  /** Keys of the key-value storage, with their serialized values. */
+  /** The written keys of the key-value storage, with their serialized values. */
   readonly kv: readonly (readonly [key: string, value: Uint8Array])[];
+  /** The deleted keys of the key-value storage. */
   readonly kvGone: readonly string[];
 }
 
-/** Where the next part of a copy begins: after a row of a table, or after a key of the key-value storage. */
+/** The place where the next part of a snapshot begins: after a row of a table, or after a key of the key-value storage. */
 export interface CopyPlace {
-  /** Null: all tables were read, and keys are. */
+  /** The table that is being read; null if all tables were read, and the key-value storage follows. */
   readonly table: string | null;
-  /** Of the last row, in the order of `TableChanges.keys`, or the last key alone; null: none was read. */
+  /** The key of the last row that was read, in the order of `TableChanges.keys`, or the last key; null if none was read. */
   readonly after: readonly SentCell[] | null;
-  /** Bytes of content before it, about. */
+  /** About how many bytes of content were sent before this place. */
   readonly sentBytes: number;
 }
 
+/** One part of a snapshot. */
 export interface CopyPart {
   readonly changes: Changes;
-  /** Null: there are no more. */
+  /** The place of the next part; null if this is the last one. */
   readonly next: CopyPlace | null;
 }
 
-/** The object, to the server's side of the protocol. Each method reads the present state, uncommitted writes included. */
+/** Reads the changes of an object for its followers. Each method sees the present state, including uncommitted writes. */
 export interface ChangeSource {
-  /** {id: 0, life: 0} if nothing was ever written. */
+  /** Returns the present position; {id: 0, life: 0} if nothing was ever written. */
   head(): Position;
-  /** The life of the note with this number; 0 of number 0 while every note is kept; null: there is no such note. */
+  /** Returns the life of the note with this number, null if there is none. Number 0 has life 0, until notes are deleted. */
   lifeAt(id: number): number | null;
-  /** Forgets the oldest notes beyond a bound, half of them at once; none from the one with this number on. After `head`. */
+  /**
+   * Deletes the older half of the notes once there are too many, but none with the number `oldest` or higher. Must be
+   * called after `head`.
+   */
   prune(oldest: number): void;
-  /** What was written after a position whose life is `lifeAt` of its number. */
+  /** Returns the changes after a position, whose life must be the one that `lifeAt` returns for its number. */
   changesSince(position: Position): Changes;
   /**
-   * The part of a copy at a place; null: the first, which has `isWiped` and the schema. Has one row or key at least, and
-   * ends soon after `partBytes`.
+   * Reads the part of a snapshot that begins at a place. For null, it reads the first part, which has `isWiped` and the
+   * schema. A part has at least one row or key, if any are left, and ends soon after `partBytes`.
    */
   copyPart(place: CopyPlace | null): CopyPart;
-  /** Whether a copy that began at this position can go on there: its tables are the same ones, and nothing was emptied. */
-  canGoOn(from: Position, place: CopyPlace | null): boolean;
+  /**
+   * True if a snapshot that began at the position `from` can continue at a place: no table or other object of the schema has
+   * changed since, and `deleteAll` was not called.
+   */
+  canContinueCopy(from: Position, place: CopyPlace | null): boolean;
 }

@@ -1,27 +1,28 @@
-// Texts of SQLite that JavaScript does not read as they are: a lone surrogate, as a text cut in an emoji has, is stored as
-// three bytes, which are no UTF-8.
+// Sends texts that JavaScript cannot read exactly. SQLite stores a lone surrogate (half of an emoji, left by cutting a
+// string) as three bytes that are not UTF-8, and JavaScript reads U+FFFD instead.
 //
-// Such a text, and each that holds U+FFFD, is sent as U+FFFD and its bytes in hex; any other as it is.
+// So every text that contains U+FFFD when read is sent as U+FFFD followed by its bytes in hex. All other texts are sent
+// unchanged.
 
 const REPLACEMENT = '\uFFFD';
 
-/** The expression of a statement that reads a text. SQLite itself reads U+FFFD for a lone surrogate. */
-export function exactText(value: string): string {
+/** Returns an SQL expression that reads a text in its sent form. SQLite's GLOB, too, sees U+FFFD in place of a lone surrogate. */
+export function exactTextSql(value: string): string {
   const hasOne = `typeof(${value}) = 'text' AND ${value} GLOB '*${REPLACEMENT}*'`;
   return `CASE WHEN ${hasOne} THEN '${REPLACEMENT}' || hex(${value}) ELSE ${value} END`;
 }
 
-/** False: the text may be another one than JavaScript has read. */
-export function isSureText(read: string): boolean {
+/** True if JavaScript has read a text exactly as it is stored. */
+export function isTextReadExactly(read: string): boolean {
   return !read.includes(REPLACEMENT);
 }
 
-/** False: a text was not sent like this. */
-export function isExactText(sent: string): boolean {
+/** True if a received text has the sent form. */
+export function isSentText(sent: string): boolean {
   return !sent.startsWith(REPLACEMENT) || /^.([0-9A-F]{2})*$/.test(sent);
 }
 
-/** Of a text that was sent; null: it was sent as it is. */
+/** Returns the bytes of a text that was sent in hex; null if it was sent unchanged. */
 export function bytesOfText(sent: string): Uint8Array<ArrayBuffer> | null {
   if (!sent.startsWith(REPLACEMENT)) return null;
   const bytes = new Uint8Array((sent.length - 1) >> 1);

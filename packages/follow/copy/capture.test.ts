@@ -343,7 +343,7 @@ describe('the changes of an object', () => {
         place = part.next;
         await write(random, random.below(8));
       } while (place !== null);
-      expect(await onServer(() => capture.canGoOn(before, null))).toBe(true);
+      expect(await onServer(() => capture.canContinueCopy(before, null))).toBe(true);
       const changes = await onServer(() => capture.changesSince(before));
       await mirror.host.deliver(mirror.address(), ({ storage }) =>
         storage.replicate((copy) => applyCopy(copy, parts.map(sent), sent(changes))),
@@ -356,26 +356,26 @@ describe('the changes of an object', () => {
     await exec(TABLES);
     const from = await onServer(() => capture.head());
     const place = { table: 'named', after: null, sentBytes: 0 };
-    const canGoOn = (given: CopyPlace | null, since = from) =>
-      onServer(() => capture.canGoOn(since, given));
-    expect(await canGoOn(null)).toBe(true);
-    expect(await canGoOn(place)).toBe(true);
-    expect(await canGoOn({ ...place, after: [5] })).toBe(true);
-    expect(await canGoOn({ ...place, after: [5, 5] })).toBe(false);
-    expect(await canGoOn({ ...place, table: 'other' })).toBe(false);
-    expect(await canGoOn({ ...place, table: '_follow_client' })).toBe(false);
-    expect(await canGoOn({ ...place, table: null, after: ['key'] })).toBe(true);
-    expect(await canGoOn({ ...place, table: null, after: [1] })).toBe(false);
-    expect(await canGoOn({ ...place, table: null, after: ['key', 'more'] })).toBe(false);
-    expect(await canGoOn({ ...place, table: null, after: ['x'.repeat(2049)] })).toBe(false);
+    const canContinueCopy = (given: CopyPlace | null, since = from) =>
+      onServer(() => capture.canContinueCopy(since, given));
+    expect(await canContinueCopy(null)).toBe(true);
+    expect(await canContinueCopy(place)).toBe(true);
+    expect(await canContinueCopy({ ...place, after: [5] })).toBe(true);
+    expect(await canContinueCopy({ ...place, after: [5, 5] })).toBe(false);
+    expect(await canContinueCopy({ ...place, table: 'other' })).toBe(false);
+    expect(await canContinueCopy({ ...place, table: '_follow_client' })).toBe(false);
+    expect(await canContinueCopy({ ...place, table: null, after: ['key'] })).toBe(true);
+    expect(await canContinueCopy({ ...place, table: null, after: [1] })).toBe(false);
+    expect(await canContinueCopy({ ...place, table: null, after: ['key', 'more'] })).toBe(false);
+    expect(await canContinueCopy({ ...place, table: null, after: ['x'.repeat(2049)] })).toBe(false);
     await exec("INSERT INTO named VALUES (1, 'a')");
-    expect(await canGoOn(place)).toBe(true);
+    expect(await canContinueCopy(place)).toBe(true);
     await exec('CREATE TABLE further (a)');
-    expect(await canGoOn(place)).toBe(false);
+    expect(await canContinueCopy(place)).toBe(false);
     const since = await onServer(() => capture.head());
-    expect(await canGoOn(place, since)).toBe(true);
+    expect(await canContinueCopy(place, since)).toBe(true);
     await onServer((storage) => storage.deleteAll());
-    expect(await canGoOn(place, since)).toBe(false);
+    expect(await canContinueCopy(place, since)).toBe(false);
   });
 
   test('[FOLC7] a table whose rows and keys a statement cannot read together is refused', async () => {

@@ -161,7 +161,7 @@ export class ServedObject {
   /** Ends the connection of a socket that was closed, or broke. */
   socketClosed(socket: ObjectWebSocket): void {
     const state = this.#sockets.stateOf(socket);
-    this.#sockets.ended(socket);
+    this.#sockets.socketEnded(socket);
     if (state.kind === 'closed') return;
     this.#rate.forget(state.number);
     this.#runOrAbort(() => this.#deliver({ kind: 'closed', connection: state.number }));
@@ -186,7 +186,7 @@ export class ServedObject {
     const { from, at, next } = mark;
     const place = next === null ? null : decodeCopyPlace(next);
     const isPlaceInvalid = next !== null && place === null;
-    if (isPlaceInvalid || !this.#source.canGoOn(from, place)) return null;
+    if (isPlaceInvalid || !this.#source.canContinueCopy(from, place)) return null;
     return { from: this.#source.lifeAt(from.id), at: this.#source.lifeAt(at.id) };
   }
 
