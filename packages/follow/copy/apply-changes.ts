@@ -1,51 +1,51 @@
-// Makes the content of a copy that of its original, from what has changed there.
+// Applies the server's changes to the local copy.
 //
-// Rows that have changed are deleted before any is inserted, and nothing is replaced: two rows with one value of a unique
-// column, of which the changes have only one, are an error here and not a row that is missing silently.
+// All changed rows are deleted before any is inserted, and no insert replaces a row. So if a new row has the same unique
+// value as a row that the changes do not name, applying fails, instead of silently losing that row.
 //
-// Parts of a copy are read at different times, and two rows of them may have one value of a unique column. Of two such
-// rows, one at least was written meanwhile, and is left out here: the changes since the first part have it.
+// The parts of a snapshot are read at different times, so two of their rows may have the same unique value. At least one of
+// them was written meanwhile; rows that the changes since the first part name are omitted from the parts.
 //
-// Invariant: it runs inside `replicate`, which undoes everything if it throws.
+// Invariant: this code runs inside `replicate`, which rolls everything back if it throws.
 //
-// Does not know positions, nor where the changes come from.
+// This file does not know positions, nor where the changes come from.
 
 import type { Copy, Database, PreparedStatement } from '@ctx-storage/worker/engine';
 import type { Changes, SchemaEntry, SentCell, TableChanges } from '../changes/changes.ts';
 import { bytesOfText } from '../changes/exact-text.ts';
 
-/** Everything but tables of this package, shadow tables, and what SQLite makes by itself. */
-const OBJECTS =
+/** Lists the class's own tables, indexes, views and triggers. */
+const SCHEMA_SQL =
   "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND sql IS NOT NULL AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' " +
   "AND name NOT LIKE '\\_follow\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
 const HAS_SEQUENCES = "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'";
-/** What depends on others comes first. */
-const DROPPED = ['view', 'trigger', 'index', 'table'] as const;
-const CREATED = ['table', 'index', 'view', 'trigger'] as const;
+/** The order in which the kinds are dropped: those that depend on others come first. */
+const DROP_ORDER = ['view', 'trigger', 'index', 'table'] as const;
+const CREATE_ORDER = ['table', 'index', 'view', 'trigger'] as const;
 
-/** @throws SQL: the changes do not fit the copy */
+/** Applies a cut. @throws SQL if the changes do not fit the copy */
 export function applyChanges(copy: Copy, changes: Changes): void {
   apply(copy, changes, changes.isWiped);
 }
 
-/** The parts of a copy, and the changes since its first part. @throws SQL: they do not fit */
+/** Applies the parts of a snapshot, and the changes since its first part. @throws SQL if they do not fit together */
 export function applyCopy(copy: Copy, parts: Iterable<Changes>, changes: Changes): void {
   const written = new Map(changes.tables.map((table) => [table.name, writtenRows(table)]));
   for (const part of parts) {
-    const tables = part.tables.map((table) => without(table, written.get(table.name)));
+    const tables = part.tables.map((table) => withoutRows(table, written.get(table.name)));
     apply(copy, { ...part, tables }, true);
   }
   apply(copy, changes, false);
 }
 
-/** Names of the keys of a table's rows that were written or deleted. */
+/** Returns the keys of a table's written and deleted rows, as texts. */
 function writtenRows({ keys, columns, rows, gone }: TableChanges): ReadonlySet<string> {
   const places = keys.map((key) => columns.indexOf(key));
   const written = rows.map((row) => places.map((place) => row[place]!));
   return new Set([...written, ...gone].map(keyName));
 }
 
-function without(table: TableChanges, written: ReadonlySet<string> | undefined): TableChanges {
+function withoutRows(table: TableChanges, written: ReadonlySet<string> | undefined): TableChanges {
   if (written === undefined) return table;
   const places = table.keys.map((key) => table.columns.indexOf(key));
   const isKept = (row: readonly SentCell[]) =>
@@ -53,7 +53,7 @@ function without(table: TableChanges, written: ReadonlySet<string> | undefined):
   return { ...table, rows: table.rows.filter(isKept) };
 }
 
-/** The same for equal keys: 1 and 1.0 are one key. */
+/** Turns a row's key into a text. Equal keys have equal texts: 1 and 1.0 are one key. */
 function keyName(cells: readonly SentCell[]): string {
   const named = cells.map((cell) => {
     if (cell === null || typeof cell === 'string') return cell;
@@ -62,14 +62,14 @@ function keyName(cells: readonly SentCell[]): string {
   return JSON.stringify(named);
 }
 
-/** `isNew`: no row of the changes is there yet, as after a wipe. */
+/** Applies changes. If `isNew` is true, the copy has none of the changed rows yet. */
 function apply({ database, kv }: Copy, changes: Changes, isNew: boolean): void {
   const { isWiped, schema, tables, sequences } = changes;
   if (isWiped) {
-    dropOthers(database, []);
+    dropUnwanted(database, []);
     kv.clear();
   }
-  if (schema !== null) becomeSchema(database, schema);
+  if (schema !== null) changeSchema(database, schema);
   if (!isNew) for (const table of tables) removeRows(database, table);
   for (const table of tables) insertRows(database, table);
   kv.put(changes.kv);
@@ -77,24 +77,24 @@ function apply({ database, kv }: Copy, changes: Changes, isNew: boolean): void {
   if (isWiped || sequences !== null) setSequences(database, sequences ?? []);
 }
 
-function becomeSchema(database: Database, wanted: readonly SchemaEntry[]): void {
-  dropOthers(database, wanted);
+function changeSchema(database: Database, wanted: readonly SchemaEntry[]): void {
+  dropUnwanted(database, wanted);
   const names = (type: SchemaEntry['type']) => objectsOf(database, type).map(({ name }) => name);
-  for (const type of CREATED) {
-    // A table that was dropped took its indexes and triggers along.
-    const there = new Set(names(type));
+  for (const type of CREATE_ORDER) {
+    // The list is read again for each type, because a dropped table took its indexes and triggers along.
+    const existing = new Set(names(type));
     for (const object of wanted) {
-      if (object.type === type && !there.has(object.name)) database.exec(object.sql, []);
+      if (object.type === type && !existing.has(object.name)) database.exec(object.sql, []);
     }
   }
 }
 
-/** Drops what is not wanted, or not as it is. */
-function dropOthers(database: Database, wanted: readonly SchemaEntry[]): void {
-  const kept = new Set(wanted.map(({ type, name, sql }) => `${type} ${name} ${sql}`));
-  for (const type of DROPPED) {
+/** Drops every table, index, view and trigger that is not wanted, or has another text. */
+function dropUnwanted(database: Database, wanted: readonly SchemaEntry[]): void {
+  const wantedTexts = new Set(wanted.map(({ type, name, sql }) => `${type} ${name} ${sql}`));
+  for (const type of DROP_ORDER) {
     for (const { name, sql } of objectsOf(database, type)) {
-      if (!kept.has(`${type} ${name} ${sql}`)) {
+      if (!wantedTexts.has(`${type} ${name} ${sql}`)) {
         database.exec(`DROP ${type} IF EXISTS ${quoted(name)}`, []);
       }
     }
@@ -103,7 +103,7 @@ function dropOthers(database: Database, wanted: readonly SchemaEntry[]): void {
 
 function objectsOf(database: Database, type: SchemaEntry['type']): Omit<SchemaEntry, 'type'>[] {
   const objects = [];
-  const list = database.statement(OBJECTS);
+  const list = database.statement(SCHEMA_SQL);
   list.bindText(1, type);
   while (list.step()) objects.push({ name: list.columnText(0), sql: list.columnText(1) });
   return objects;
@@ -119,10 +119,10 @@ function removeRows(
   }
   const where = keys.map((key, i) => `${quoted(key)} = ?${i + 1}`).join(' AND ');
   const remove = database.statement(`DELETE FROM ${quoted(name)} WHERE ${where}`);
-  for (const row of gone) run(remove, row);
+  for (const row of gone) runWith(remove, row);
   const places = keys.map((key) => columns.indexOf(key));
   for (const row of rows) {
-    run(
+    runWith(
       remove,
       places.map((place) => row[place]!),
     );
@@ -134,7 +134,7 @@ function insertRows(database: Database, { name, columns, rows }: TableChanges): 
   const insert = database.statement(
     `INSERT OR ABORT INTO ${quoted(name)} (${columns.map(quoted).join()}) VALUES (${values.join()})`,
   );
-  for (const row of rows) run(insert, row);
+  for (const row of rows) runWith(insert, row);
 }
 
 function setSequences(database: Database, sequences: NonNullable<Changes['sequences']>): void {
@@ -144,10 +144,10 @@ function setSequences(database: Database, sequences: NonNullable<Changes['sequen
   if (!exists) return;
   database.run('DELETE FROM sqlite_sequence');
   const insert = database.statement('INSERT INTO sqlite_sequence VALUES (?1, ?2)');
-  for (const [table, sequence] of sequences) run(insert, [table, BigInt(sequence)]);
+  for (const [table, sequence] of sequences) runWith(insert, [table, BigInt(sequence)]);
 }
 
-function run(statement: PreparedStatement, cells: readonly SentCell[]): void {
+function runWith(statement: PreparedStatement, cells: readonly SentCell[]): void {
   for (let i = 0; i < cells.length; i++) bind(statement, i + 1, cells[i]!);
   statement.step();
 }

@@ -1,10 +1,10 @@
-// The base of a replica: the object itself, as a copy of the server's object at one position. Only cuts write it, so
-// that its history is the server's.
+// The base of a replica: a copy of the server's object at one position. Only the server's updates write it.
 //
-// Invariant: the position and the last call that it contains are committed with each cut. An object that has data of
-// its own does not become a copy: the first snapshot would delete it.
+// Invariants:
+//   each update is one commit, together with its position and the last call that it contains
+//   an object with data of its own does not become a copy, because the first snapshot would delete that data
 //
-// Does not know the protocol, nor the class of the object, which runs on branches of it.
+// This file does not know the protocol, nor the class of the object, whose code runs on branches of the base.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { ObjectAddress } from '@ctx-storage/core/object';
@@ -22,13 +22,13 @@ const MARK_TABLE =
 const SET_MARK = 'INSERT OR REPLACE INTO _follow_base VALUES (1, ?1, ?2, ?3)';
 const GET_MARK = 'SELECT id, life, last FROM _follow_base';
 const HAS_MARK = "SELECT 1 FROM sqlite_master WHERE name = '_follow_base'";
-const FOLLOW = annotationOf({ kind: 'follow' });
+const FOLLOW_ANNOTATION = annotationOf({ kind: 'follow' });
 
 export class Base {
   readonly #held: HeldObject;
   readonly mark: BaseMark;
 
-  /** @throws CONFLICT if the object has data of its own, and what opening it throws */
+  /** Opens the base, or creates it. @throws CONFLICT if the object has data of its own, and errors of opening the object */
   static async open(host: ObjectHost, address: ObjectAddress): Promise<Base> {
     const held = await HeldObject.open(host, address);
     try {
@@ -54,9 +54,9 @@ export class Base {
   }
 
   /**
-   * Applies changes with the mark, as one durable commit.
+   * Applies changes and stores their mark, in one durable commit.
    *
-   * @throws INVALID_ARGUMENT, SQL: they do not fit, and nothing was applied
+   * @throws INVALID_ARGUMENT, SQL if the changes do not fit the copy; then nothing is applied
    */
   apply(changes: unknown, mark: BaseMark): Promise<void> {
     return this.#write((copy) => {
@@ -65,15 +65,15 @@ export class Base {
     });
   }
 
-  /** Becomes what the parts of a copy are, with the changes since its first part. @throws as apply */
+  /** Replaces the content by the parts of a snapshot and the changes since its first part. @throws as apply */
   replace(parts: Iterable<unknown>, changes: unknown, mark: BaseMark): Promise<void> {
     return this.#write((copy) => {
-      applyCopy(copy, decoded(parts), decodeChanges(changes));
+      applyCopy(copy, decodeEach(parts), decodeChanges(changes));
       setMark(copy.database, mark);
     });
   }
 
-  /** From now on it is no copy at any position: the next connection gets a snapshot. */
+  /** Forgets the position of the base, so that the next connection gets a snapshot. */
   forgetPosition({ last }: BaseMark): Promise<void> {
     return this.#write(({ database }) => setMark(database, { position: null, last }));
   }
@@ -84,13 +84,13 @@ export class Base {
 
   #write(write: Parameters<ObjectInstance['storage']['replicate']>[0]): Promise<void> {
     return this.#held.event((storage) => {
-      this.#held.instance.context.beginAs(FOLLOW);
+      this.#held.instance.context.beginAs(FOLLOW_ANNOTATION);
       storage.replicate(write);
     });
   }
 }
 
-function* decoded(parts: Iterable<unknown>): Iterable<Changes> {
+function* decodeEach(parts: Iterable<unknown>): Iterable<Changes> {
   for (const part of parts) yield decodeChanges(part);
 }
 

@@ -1,4 +1,4 @@
-// Statements for the tests of capture: each one after those before it. Some fail, as a whole or after their first part.
+// SQL statements for the tests of capture, which run them in this order. Some fail, entirely or after their first statement.
 
 export const STATEMENTS: readonly string[] = [
   'CREATE TABLE a (id INTEGER PRIMARY KEY, u TEXT UNIQUE, v)',
@@ -130,7 +130,7 @@ export const STATEMENTS: readonly string[] = [
   'INSERT INTO a VALUES (1)',
 ];
 
-/** Rows that REPLACE removes by values which a BEFORE trigger does not see, or an UPDATE OF. Each begins with two rows. */
+/** Statements with which REPLACE removes a row because of a value that triggers cannot see: a default, or a generated column. */
 export const REPLACING: readonly string[] = [
   'CREATE TABLE ge (id INTEGER PRIMARY KEY, a, b AS (a * 2) UNIQUE); INSERT INTO ge (id, a) VALUES (1, 1), (2, 2)',
   'UPDATE OR REPLACE ge SET a = 2 WHERE id = 1; UPDATE ge SET a = 9',
@@ -142,7 +142,7 @@ export const REPLACING: readonly string[] = [
   'INSERT INTO dg VALUES (6, 7); UPDATE OR REPLACE dg SET a = NULL WHERE id = 2; UPDATE dg SET a = 10 WHERE id = 2',
 ];
 
-/** Rows that stay although a trigger of the class ends the others. */
+/** Statements whose rows are written though a trigger of the class skips the triggers after it. */
 export const ENDED_BY_TRIGGERS: readonly string[] = [
   'CREATE TABLE ig (id INTEGER PRIMARY KEY, v)',
   'CREATE TRIGGER ig_i AFTER INSERT ON IG WHEN NEW.v < 0 BEGIN SELECT RAISE(IGNORE); END',

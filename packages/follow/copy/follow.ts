@@ -1,6 +1,6 @@
-// `ctx-storage/worker/follow`: classes whose objects follow an object on a server.
+// The entry `ctx-storage/worker/follow`: the option `follow` of a host, and the host's objects that follow.
 //
-// Invariant: calls that an earlier worker has left are sent after a start, also of objects that nobody uses.
+// Invariant: after a start, calls that an earlier worker has left are sent, even if nobody uses their objects.
 
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';
@@ -21,37 +21,38 @@ import { type WaitingObject, WaitingObjects } from './waiting-objects.ts';
 
 export type { FollowOptions } from './following-object.ts';
 
-/** After the start, until calls that wait are looked for: a page's first reads come first. */
+/** The pause between the start and the search for waiting calls, so that a page's first reads are not delayed. */
 const RESUME_MS = 2000;
-/** Base, queue and parts of a snapshot have up to three files each. */
+/** The most files of one replica: base, queue and parts of a snapshot have up to three each. */
 const OPEN_FILES_OF_ONE = 10;
-/** Objects that are resumed at once, and how long one may take until the next begins (our choices). */
+/** This many objects are resumed at once (our choice). */
 const RESUMED_MAX = 8;
+/** If an object is not resumed within this time, the next one begins (our choice). */
 const RESUME_MS_MAX = 30_000;
 
-/** A browser tells workers, too, that its network has come back; Node does not. */
+/** Browsers dispatch `online` in workers when the network has come back; Node does not. */
 const scope = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
 
-/** By name of the class: the address of each object, or more options. */
+/** For each class, by its name: the function that returns an object's address, or all options. */
 export type FollowTable = Readonly<Record<string, FollowOptions | FollowOptions['url']>>;
 
 /**
- * The option `follow` of `serve` and `createObjects`: objects of these classes follow the objects of the same names on a
- * server, whose class is made by `followable`. Each call runs here at once, on a forecast, and is durable here; the server
- * runs it too, and its result replaces the forecast.
+ * Makes the option `follow` of `serve` and `createObjects`. All objects of the given classes follow the objects of the same
+ * names on a server, whose class is made by `followable`. Each call runs here at once, on a forecast, and is durable here.
+ * The server runs it, too, and its result replaces the forecast.
  *
- * Objects are followed by name, and all objects of the class follow. Their arguments and results are plain data.
+ * Arguments and results of calls are plain data.
  *
  * @throws INVALID_ARGUMENT
  */
 export function follow(table: FollowTable): StartFollowing {
   const options = new Map(
-    Object.entries(table).map(([name, given]) => [name, checked(name, given)]),
+    Object.entries(table).map(([name, given]) => [name, checkOptions(name, given)]),
   );
   return (host, environment) => new HostFollowers(host, environment, options);
 }
 
-function checked(name: string, given: FollowTable[string]): Required<FollowOptions> {
+function checkOptions(name: string, given: FollowTable[string]): Required<FollowOptions> {
   const {
     url,
     version = 1,
@@ -84,13 +85,13 @@ class HostFollowers implements Followers {
   readonly #environment: FollowedEnvironment;
   readonly #objects = new Map<string, FollowingObject>();
   readonly #openMax: number;
-  readonly #cancel: () => void;
-  readonly #online = () => {
-    for (const object of this.#objects.values()) object.online();
+  readonly #cancelSearch: () => void;
+  readonly #connectAll = () => {
+    for (const object of this.#objects.values()) object.connectNow();
   };
-  /** Objects with calls that wait, which nobody has resumed. */
-  readonly #left = new Set<WaitingObject>();
-  /** How many are being resumed. */
+  /** The objects with waiting calls that are not resumed yet. */
+  readonly #toResume = new Set<WaitingObject>();
+  /** How many objects are being resumed. */
   #resuming = 0;
   #opening: Promise<unknown> = Promise.resolve();
   #isMakingRoom = false;
@@ -108,14 +109,14 @@ class HostFollowers implements Followers {
       ...{ now, elapsed, afterRealTime, randomUint32 },
       waitingObjects: new WaitingObjects(host),
       inTurn: (open) => this.#inTurn(open),
-      left: (object) => {
-        this.#left.add(object);
+      resumeLater: (object) => {
+        this.#toResume.add(object);
         this.#resume();
       },
     };
     this.classNames = new Set(options.keys());
-    this.#cancel = afterRealTime(RESUME_MS, () => void this.#findLeft());
-    scope.addEventListener?.('online', this.#online);
+    this.#cancelSearch = afterRealTime(RESUME_MS, () => void this.#findWaitingObjects());
+    scope.addEventListener?.('online', this.#connectAll);
   }
 
   find(address: ObjectAddress): FollowingObject | undefined {
@@ -126,7 +127,7 @@ class HostFollowers implements Followers {
     let found = this.#objects.get(key);
     if (found === undefined) {
       found = new FollowingObject(this.#host, address, this.#environment, options);
-      // Without a name it refuses each use, and the same object may be used by its name later.
+      // An object without a name refuses each use. It is not kept, because it may be found by its name later.
       if (address.id.name !== undefined) this.#objects.set(key, found);
     }
     return found;
@@ -135,13 +136,13 @@ class HostFollowers implements Followers {
   makeRoom(): void {
     if (this.#isMakingRoom) return;
     this.#isMakingRoom = true;
-    void this.#closeOne().finally(() => {
+    void this.#closeLeastRecentlyUsed().finally(() => {
       this.#isMakingRoom = false;
     });
   }
 
-  /** Of the objects that nothing uses, closes the one that was used least recently. */
-  async #closeOne(): Promise<void> {
+  /** Closes the least recently used of the replicas that nobody uses. */
+  async #closeLeastRecentlyUsed(): Promise<void> {
     let oldest: { readonly object: FollowingObject; readonly sinceMs: number } | undefined;
     for (const object of this.#objects.values()) {
       const sinceMs = object.restingSinceMs;
@@ -151,10 +152,11 @@ class HostFollowers implements Followers {
     await oldest?.object.makeRoom();
   }
 
+  /** Runs an opening after the earlier ones. If there are too many open replicas, one is closed first. */
   #inTurn<T>(open: () => Promise<T>): Promise<T> {
     const opened = this.#opening.then(async () => {
       const count = [...this.#objects.values()].filter(({ isOpen }) => isOpen).length;
-      if (count >= this.#openMax) await this.#closeOne();
+      if (count >= this.#openMax) await this.#closeLeastRecentlyUsed();
       return open();
     });
     this.#opening = opened.catch(() => {});
@@ -162,26 +164,28 @@ class HostFollowers implements Followers {
   }
 
   async close(): Promise<void> {
-    this.#cancel();
-    scope.removeEventListener?.('online', this.#online);
-    this.#left.clear();
+    this.#cancelSearch();
+    scope.removeEventListener?.('online', this.#connectAll);
+    this.#toResume.clear();
     await Promise.all([...this.#objects.values()].map((object) => object.close()));
   }
 
-  /** Finds the calls that an earlier worker has left. */
-  async #findLeft(): Promise<void> {
+  /** Resumes the objects in whose queues an earlier worker has left calls. */
+  async #findWaitingObjects(): Promise<void> {
     try {
-      for (const object of await this.#environment.waitingObjects.list()) this.#left.add(object);
+      for (const object of await this.#environment.waitingObjects.list())
+        this.#toResume.add(object);
     } catch (error) {
       if (!isClosing(error)) console.error('Calls that wait could not be looked for:', error);
     }
     this.#resume();
   }
 
+  /** Resumes as many objects as may be resumed at once. */
   #resume(): void {
-    for (const object of this.#left) {
+    for (const object of this.#toResume) {
       if (this.#resuming === RESUMED_MAX) return;
-      this.#left.delete(object);
+      this.#toResume.delete(object);
       this.#resuming += 1;
       void this.#resumeOne(object).then(() => {
         this.#resuming -= 1;
@@ -190,20 +194,20 @@ class HostFollowers implements Followers {
     }
   }
 
-  /** Sends its calls. If its server does not answer for long, the next object has its turn. */
+  /** Sends the calls of an object. Resolves early if the server does not answer, so that the next object begins. */
   async #resumeOne({ className, name }: WaitingObject): Promise<void> {
-    if (!this.#options.has(className)) return; // it does not follow any more
+    if (!this.#options.has(className)) return; // The class does not follow any more.
     try {
       const { ids } = this.#host.classes.get(className);
-      await this.#inTime(this.find({ className, id: ids.fromName(name) })?.resume());
+      await this.#endedOrLate(this.find({ className, id: ids.fromName(name) })?.resume());
     } catch (error) {
       if (isClosing(error)) return;
       console.error(`The calls of ${name} that wait for the server could not be sent:`, error);
     }
   }
 
-  /** Resolves when the work has ended, or has taken too long. */
-  #inTime(work: Promise<void> | undefined): Promise<void> {
+  /** Resolves when the work has ended, or after `RESUME_MS_MAX`. */
+  #endedOrLate(work: Promise<void> | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const cancel = this.#environment.afterRealTime(RESUME_MS_MAX, resolve);
       Promise.resolve(work).then(resolve, reject).finally(cancel);

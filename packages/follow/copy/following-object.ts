@@ -1,15 +1,15 @@
-// An object here that follows one on a server: its replica, opened when it is used and closed when it rests, the connection
-// of the replica, and what the app asks of both.
+// An object here that follows one on a server. It opens its replica (the copy, its queue and its forecast) when it is used,
+// closes it when nobody uses it, and answers the app's questions about it.
 //
 // Invariants:
-//   of one object there is at most one replica at a time. One that has ended by an error is opened again, from its files,
-//   by the next use, or after a pause if calls wait in it
-//   an object with calls that the server has not answered is in the list of waiting objects. Its replica is closed only when
-//   its files are needed, and is resumed later
+//   an object has at most one replica at a time. A replica that has ended by an error is opened again from its files, by
+//   the next use, or after a pause if calls wait in it
+//   an object whose calls wait for the server is in the list of waiting objects. Its replica is closed only when its files
+//   are needed, and is opened again later
 //   a replica is not closed while a call, a question or a listener uses it
-//   to the app, a call of a replica has another number than those of replicas that were forgotten
+//   the app never sees one number for two calls, even if the first copy was forgotten
 //
-// Does not know how the app reaches it.
+// This file does not know how the app reaches it.
 
 import {
   type FollowRefusal,
@@ -34,25 +34,27 @@ import { ReplicaQueue } from './queue.ts';
 import { type FollowedCall, Replica, type ReplicaEnvironment, removeReplica } from './replica.ts';
 import type { WaitingObject, WaitingObjects } from './waiting-objects.ts';
 
-/** Outcomes that are kept for a page that asks late. */
-const SETTLED_MAX = 1000;
-/** Before a replica that has ended by an error is opened again. */
+/** This many outcomes are kept in memory, for pages that ask late. */
+const OUTCOMES_MAX = 1000;
+/** The pause before a replica that has ended by an error is opened again. */
 const REOPEN_MS = 1000;
-/** A replica that was not used for so long, and has nothing to do, is closed (our choice). */
+/** A replica without waiting calls is closed when nobody has used it for this long (our choice). */
 const REST_MS = 60_000;
 const NOTHING = () => {};
 
+/** The calls of a replica that are not finished: those that wait for the server, and the refused ones. */
 type Calls = Pick<Replica, 'pending' | 'refusals'>;
 const NO_CALLS: Calls = { pending: [], refusals: [] };
 
-/** How the objects of a class follow theirs. */
+/** The options with which the objects of a class follow those on the server. */
 export interface FollowOptions {
   /**
-   * The address of the object on the server: `wss:` or `ws:`, which its worker passes to the object's `fetch`. Asked before
-   * each connection, so it may contain a token. An error is tried again later.
+   * Returns the address of an object on the server: a `wss:` or `ws:` URL, whose requests the server's Worker passes to the
+   * object's `fetch`. It is called before each connection, so the address may contain a token. If it throws, it is called
+   * again later.
    */
   readonly url: (name: string) => string | URL | Promise<string | URL>;
-  /** That of the class, as in `followable`: while the server has another one, nothing is forecast. @default 1 */
+  /** The version of the class, as in `followable`. Nothing is forecast while the server has another version. @default 1 */
   readonly version?: number;
   /** Opens the WebSocket. @default the global class; Node 20 has none: `(url, protocol) => new WebSocket(url, protocol)` of `ws` */
   readonly connect?: (url: string, protocol: string) => LinkSocket;
@@ -62,41 +64,53 @@ export interface FollowedEnvironment
   extends Pick<HostEnvironment, 'now' | 'elapsed' | 'afterRealTime' | 'randomUint32'>,
     Pick<ReplicaEnvironment, 'inTurn'> {
   readonly waitingObjects: WaitingObjects;
-  /** Calls of the object wait, and its replica was closed: somebody resumes it. */
-  left(object: WaitingObject): void;
+  /** Opens the object's replica again later, because calls wait in it and it was closed. */
+  resumeLater(object: WaitingObject): void;
 }
+
+interface Opening {
+  readonly kind: 'opening';
+  readonly replica: Promise<Replica>;
+}
+
+interface Open {
+  readonly kind: 'open';
+  readonly replica: Replica;
+  readonly link: FollowLink;
+  usedAtMs: number;
+  cancelRestCheck: () => void;
+}
+
+/** The replica of an object. The next one opens when `closing` has settled: until then the last one uses the files. */
+type Copy = { readonly kind: 'closed'; readonly closing: Promise<void> } | Opening | Open;
 
 export class FollowingObject implements FollowedObject {
   readonly #host: ObjectHost;
   readonly #address: ObjectAddress;
   readonly #environment: FollowedEnvironment;
   readonly #options: Required<FollowOptions>;
-  #replica: Promise<Replica> | undefined;
-  /** Settles when an earlier replica is closed, and removed if it was to be forgotten. */
-  #closed: Promise<void> = Promise.resolve();
-  /** It is in the list of waiting objects, once this resolves. */
-  #listed: Promise<void> | undefined;
-  /** Undefined: it is not open, or not yet. */
-  #opened: { readonly replica: Replica; readonly link: FollowLink } | undefined;
-  /** Of the replica that was closed last. */
-  #left: Calls = NO_CALLS;
-  #usedAtMs = 0;
-  #cancelLook = NOTHING;
+  #copy: Copy = { kind: 'closed', closing: Promise.resolve() };
+  /** The calls of the replica that was closed last. */
+  #lastCalls: Calls = NO_CALLS;
+  /** Resolves when the object is in the list of waiting objects; undefined if it is not listed. */
+  #listing: Promise<void> | undefined;
   #state: FollowState = UNKNOWN_FOLLOW_STATE;
-  #version = 1;
-  readonly #waiting: {
+  /** Counts the changes of `#state`. */
+  #stateVersion = 1;
+  /** The promises that settle at the next change of `#state`. */
+  readonly #changeWaiters: {
     readonly resolve: () => void;
     readonly reject: (reason: unknown) => void;
   }[] = [];
   /** How many calls, questions and listeners need the replica now. */
-  #uses = 0;
-  /** As `ReplicaQueue.earlier`, of the replica that is open or will be. The numbers below are those that the app knows. */
-  #earlier = 0;
-  /** Calls that were forgotten before the server had answered them. */
-  readonly #forgotten = new Set<number>();
-  /** Of the last calls that were answered, by number. */
-  readonly #settled = new Map<number, SettledOutcome>();
-  #isClosed = false;
+  #useCount = 0;
+  /** The app's number of a call is its number in the queue plus this (see `ReplicaQueue.numberOffset`). */
+  #numberOffset = 0;
+  /** The app's numbers of calls that were forgotten before the server had answered them. */
+  readonly #forgottenCalls = new Set<number>();
+  /** The outcomes of the calls that were answered last, by the app's numbers. */
+  readonly #outcomes = new Map<number, SettledOutcome>();
+  #isHostClosed = false;
 
   constructor(
     host: ObjectHost,
@@ -111,22 +125,23 @@ export class FollowingObject implements FollowedObject {
   }
 
   async call(method: string, args: readonly unknown[]): Promise<FollowedResult> {
-    return this.#made(await this.#use((replica) => this.#known(replica.call(method, args))));
+    const call = await this.#use((replica) => this.#withAppNumber(replica.call(method, args)));
+    return this.#resultOf(call);
   }
 
-  /** With the number that the app knows. */
-  async #known<Made extends FollowedCall | null>(made: Promise<Made>): Promise<Made> {
-    const earlier = this.#earlier;
+  /** Replaces the number of a call in the queue by the one that the app sees. */
+  async #withAppNumber<Made extends FollowedCall | null>(made: Promise<Made>): Promise<Made> {
+    const offset = this.#numberOffset;
     const call = await made;
-    return call === null || call.n === null ? call : { ...call, n: call.n + earlier };
+    return call === null || call.n === null ? call : { ...call, n: call.n + offset };
   }
 
-  async #made({ n, answer }: FollowedCall): Promise<FollowedResult> {
-    if (n === null) return { value: resultIn(answer!), n };
+  async #resultOf({ n, answer }: FollowedCall): Promise<FollowedResult> {
+    if (n === null) return { value: valueOrThrow(answer!), n };
     await this.#list().catch((error) => {
-      throw new FollowedError(error, n); // it is in the queue nevertheless
+      throw new FollowedError(error, n); // The call is in the queue nevertheless.
     });
-    if (answer === null) return { value: resultIn(await this.#settledAs(n)), n };
+    if (answer === null) return { value: valueOrThrow(await this.#answerOf(n)), n };
     if (answer.kind === 'error') throw new FollowedError(answer.error, n);
     return { value: answer.value, n };
   }
@@ -138,13 +153,13 @@ export class FollowingObject implements FollowedObject {
   async ask(ask: FollowAsk): Promise<FollowAnswers[FollowAsk['kind']]> {
     switch (ask.kind) {
       case 'settled':
-        return this.#settledAs(ask.n);
+        return this.#answerOf(ask.n);
       case 'state':
         return this.#stateAfter(ask.after);
       case 'refusals':
-        return (await this.#open()).refusals.map(refusalAfter(this.#earlier));
+        return (await this.#open()).refusals.map(refusalWithOffset(this.#numberOffset));
       case 'dismiss':
-        await this.#use((replica) => replica.dismiss(ask.n - this.#earlier));
+        await this.#use((replica) => replica.dismiss(ask.n - this.#numberOffset));
         return null;
       case 'retry':
         return this.#retry(ask.n);
@@ -153,90 +168,109 @@ export class FollowingObject implements FollowedObject {
     }
   }
 
-  /** Sends the calls that an earlier worker has left. Resolves when there are none any more, or when it has stopped. */
+  /** Sends the calls that an earlier worker has left. Resolves when none wait any more, or when the copy has stopped. */
   async resume(): Promise<void> {
-    if (this.#replica === undefined) {
-      const looked = this.#closed.then(() => this.#hasCalls());
-      this.#closed = looked.then(NOTHING, NOTHING);
-      if (!(await looked)) return;
+    if (this.#copy.kind === 'closed') {
+      const looking = this.#copy.closing.then(() => this.#hasWaitingCalls());
+      this.#copy = { kind: 'closed', closing: looking.then(NOTHING, NOTHING) };
+      if (!(await looking)) return;
     }
     await this.#open();
     while (this.#state.pending > 0 && this.#state.state !== 'stopped') await this.#nextChange();
   }
 
-  /** The network has come back. */
-  online(): void {
-    this.#opened?.link.online();
+  /** Connects at once if the connection waits for its next attempt. */
+  connectNow(): void {
+    this.#link?.connectNow();
   }
 
   get isOpen(): boolean {
-    return this.#opened !== undefined;
+    return this.#copy.kind === 'open';
   }
 
-  /** When it was used last; null: it is not open, or in use. */
+  /** When the replica was used last; null if it is not open, or is in use. */
   get restingSinceMs(): number | null {
-    const isUnused = this.#opened?.replica.isUnused === true && this.#uses === 0;
-    return isUnused ? this.#usedAtMs : null;
+    if (this.#copy.kind !== 'open' || this.#useCount > 0) return null;
+    return this.#copy.replica.isUnused ? this.#copy.usedAtMs : null;
   }
 
-  /** Closes the replica, which is open and not in use, because its files are needed. Calls may wait in it. */
+  /** Closes a replica that is open and not in use, because others need its files. If calls wait in it, it opens later. */
   async makeRoom(): Promise<void> {
-    assert(this.#opened !== undefined, 'a copy without files was asked for room');
-    const { replica } = this.#opened;
-    await this.#rest(replica);
-    if (replica.pending.length > 0) this.#environment.left(this.#object);
+    assert(this.#copy.kind === 'open', 'a copy without files was asked for room');
+    const { replica } = this.#copy;
+    await this.#closeUnused(replica);
+    if (replica.pending.length > 0) this.#environment.resumeLater(this.#object);
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    const replica = await this.#replica?.catch(() => undefined);
-    if (replica !== undefined) await this.#rest(replica);
-    await this.#closed;
-    for (const { reject } of this.#waiting.splice(0)) reject(closed());
+    this.#isHostClosed = true;
+    if (this.#copy.kind === 'opening') await this.#copy.replica.catch(NOTHING);
+    if (this.#copy.kind === 'open') await this.#closeUnused(this.#copy.replica);
+    if (this.#copy.kind === 'closed') await this.#copy.closing;
+    for (const { reject } of this.#changeWaiters.splice(0)) reject(hostClosed());
   }
 
-  /** The replica is not closed meanwhile. */
+  /** Opens the replica if necessary, and keeps it open until `use` has ended. */
   async #use<T>(use: (replica: Replica) => T | Promise<T>): Promise<T> {
-    this.#uses += 1;
+    this.#useCount += 1;
     try {
       let replica = await this.#open();
-      while (!this.#isPresent(replica)) replica = await this.#open();
+      while (!this.#isOpenNow(replica)) replica = await this.#open();
       return await use(replica);
     } finally {
-      this.#uses -= 1;
+      this.#useCount -= 1;
     }
   }
 
-  /** False: somebody has let it go while it was waited for. */
-  #isPresent(replica: Replica): boolean {
-    return replica === this.#opened?.replica;
+  /** False if the replica was closed between its opening and this turn. */
+  #isOpenNow(replica: Replica): boolean {
+    return this.#copy.kind === 'open' && this.#copy.replica === replica;
   }
 
   #open(): Promise<Replica> {
-    if (this.#isClosed) throw closed();
-    this.#usedAtMs = this.#environment.elapsed();
-    this.#replica ??= this.#closed.then(() => this.#openNow());
-    return this.#replica;
+    if (this.#isHostClosed) throw hostClosed();
+    const copy = this.#copy;
+    switch (copy.kind) {
+      case 'open':
+        copy.usedAtMs = this.#environment.elapsed();
+        return Promise.resolve(copy.replica);
+      case 'opening':
+        return copy.replica;
+      case 'closed': {
+        const opening: Opening = {
+          kind: 'opening',
+          replica: copy.closing.then(() => this.#openReplica(opening)),
+        };
+        this.#copy = opening;
+        return opening.replica;
+      }
+    }
   }
 
-  async #openNow(): Promise<Replica> {
-    const { now, afterRealTime, inTurn } = this.#environment;
+  async #openReplica(opening: Opening): Promise<Replica> {
+    const { now, afterRealTime, inTurn, elapsed } = this.#environment;
     const { name } = this.#object;
-    const opening = Replica.open(
-      this.#host,
-      this.#address,
-      this.#options.version,
-      { now, afterRealTime, inTurn, newClient: () => crypto.randomUUID(), earlier: this.#earlier },
-      {
-        onChange: () => this.#changed(),
-        onSettled: (n, outcome) => this.#keep(n + this.#earlier, outcome),
-        onRefused: () => this.#changed(),
-        onEnded: (reason) => this.#ended(reason),
-      },
-    );
+    let open: Open | undefined;
+    const isPresent = () => this.#copy === opening || this.#copy === open;
+    const showState = () => {
+      if (open !== undefined && isPresent()) this.#show(open.replica.state);
+    };
     try {
-      const replica = await opening;
-      this.#earlier = replica.earlier;
+      const numberOffset = this.#numberOffset;
+      const replica = await Replica.open(
+        this.#host,
+        this.#address,
+        this.#options.version,
+        { now, afterRealTime, inTurn, newClient: () => crypto.randomUUID(), numberOffset },
+        {
+          onChange: showState,
+          onSettled: (n, outcome) => this.#rememberOutcome(n + this.#numberOffset, outcome),
+          onRefused: showState,
+          onEnded: (reason) => this.#replicaEnded(isPresent(), reason),
+        },
+      );
+      assert(this.#copy === opening, 'a copy was replaced while it was opened');
+      this.#numberOffset = replica.numberOffset;
       const link = new FollowLink(replica, {
         open: async () => {
           const url = await this.#options.url(name);
@@ -244,55 +278,60 @@ export class FollowingObject implements FollowedObject {
         },
         afterRealTime,
         random: () => this.#environment.randomUint32() / 2 ** 32,
-        refused: () => this.#changed(),
+        refused: showState,
       });
-      this.#opened = { replica, link };
+      open = { kind: 'open', replica, link, usedAtMs: elapsed(), cancelRestCheck: NOTHING };
+      this.#copy = open;
       this.#show(replica.state);
       if (replica.pending.length > 0) {
         this.#list().catch((error) => console.error('Waiting calls could not be noted:', error));
       }
-      this.#lookLater(replica);
+      this.#scheduleRestCheck(open);
       return replica;
     } catch (error) {
-      this.#replica = undefined;
-      for (const { reject } of this.#waiting.splice(0)) reject(error);
+      if (this.#copy === opening) this.#copy = { kind: 'closed', closing: Promise.resolve() };
+      for (const { reject } of this.#changeWaiters.splice(0)) reject(error);
       throw error;
     }
   }
 
-  /** Its state in memory may differ from the disk. A reset or deletion was somebody's wish; all else is told. */
-  #ended(reason: unknown): void {
-    const isWanted =
+  /**
+   * Reacts to a replica that has ended by an error. Resets and deletions are intended; every other error is logged. If
+   * calls wait in the replica, it is opened again after a pause.
+   */
+  #replicaEnded(isPresent: boolean, reason: unknown): void {
+    const isIntended =
       isStorageError(reason) && ['OBJECT_RESET', 'BRANCH_ENDED'].includes(reason.code);
-    if (!isWanted) console.error(`The copy of ${this.#address.id.name} has failed:`, reason);
+    if (!isIntended) console.error(`The copy of ${this.#address.id.name} has failed:`, reason);
+    if (!isPresent) return;
     const hasCalls = this.#state.pending > 0;
-    this.#gone();
+    this.#stopUsing();
+    this.#copy = { kind: 'closed', closing: Promise.resolve() };
     this.#show({ ...this.#state, state: 'offline', progress: null });
     if (!hasCalls) return;
-    this.#environment.afterRealTime(REOPEN_MS, () => this.#environment.left(this.#object));
+    this.#environment.afterRealTime(REOPEN_MS, () => this.#environment.resumeLater(this.#object));
   }
 
-  /** There is no replica from now on. */
-  #gone(): void {
-    this.#cancelLook();
-    this.#opened?.link.stop();
-    this.#left = this.#calls;
-    this.#opened = undefined;
-    this.#replica = undefined;
+  /** Stops the connection and the timer of a replica that is about to be closed, and remembers its calls. */
+  #stopUsing(): void {
+    if (this.#copy.kind !== 'open') return;
+    this.#copy.cancelRestCheck();
+    this.#copy.link.stop();
+    this.#lastCalls = this.#copy.replica;
   }
 
-  /** Closes the replica if it was not used since the last look. */
-  #lookLater(replica: Replica): void {
-    this.#cancelLook = this.#environment.afterRealTime(REST_MS, () => {
+  /** Checks after a minute whether the replica was used since; if not, and no calls wait, closes it. */
+  #scheduleRestCheck(open: Open): void {
+    open.cancelRestCheck = this.#environment.afterRealTime(REST_MS, () => {
       const sinceMs = this.restingSinceMs;
       const isLong = sinceMs !== null && this.#environment.elapsed() - sinceMs >= REST_MS;
-      if (isLong && replica.pending.length === 0) void this.#rest(replica);
-      else this.#lookLater(replica);
+      if (isLong && open.replica.pending.length === 0) void this.#closeUnused(open.replica);
+      else this.#scheduleRestCheck(open);
     });
   }
 
-  async #rest(replica: Replica): Promise<void> {
-    const closing = this.#letGo(replica);
+  async #closeUnused(replica: Replica): Promise<void> {
+    const closing = this.#closeReplica(replica);
     this.#show({ ...this.#state, state: 'offline', reason: null, progress: null });
     try {
       await closing;
@@ -301,150 +340,157 @@ export class FollowingObject implements FollowedObject {
     }
   }
 
-  /** Closes the replica. The next use opens another one when that is done, and the files are removed if they are to be. */
-  #letGo(replica: Replica, remove?: () => Promise<void>): Promise<void> {
-    this.#gone();
+  /** Closes the replica, then calls `remove`. The next use opens another one once both are done. */
+  #closeReplica(replica: Replica, remove?: () => Promise<void>): Promise<void> {
+    this.#stopUsing();
     const close = async () => {
       await replica.close();
-      const isListed = this.#listed !== undefined;
+      const isListed = this.#listing !== undefined;
       if (isListed && (replica.pending.length === 0 || remove !== undefined)) {
-        this.#listed = undefined;
+        this.#listing = undefined;
         await this.#environment.waitingObjects.delete(this.#object);
       }
       await remove?.();
     };
     const closing = close();
-    this.#closed = closing.catch(NOTHING); // whoever lets go reports it
+    this.#copy = { kind: 'closed', closing: closing.catch(NOTHING) }; // The caller reports errors.
     return closing;
   }
 
+  /** Adds the object to the list of waiting objects. */
   #list(): Promise<void> {
-    this.#listed ??= this.#environment.waitingObjects.add(this.#object).catch((error) => {
-      this.#listed = undefined;
+    this.#listing ??= this.#environment.waitingObjects.add(this.#object).catch((error) => {
+      this.#listing = undefined;
       throw error;
     });
-    return this.#listed;
+    return this.#listing;
   }
 
-  /** Whether an earlier worker has left calls. If not, it leaves the list. */
-  async #hasCalls(): Promise<boolean> {
+  /** Returns true if an earlier worker has left calls in the queue. If not, removes the object from the list. */
+  async #hasWaitingCalls(): Promise<boolean> {
     const hasCalls = await ReplicaQueue.hasCalls(this.#host, addressKey(this.#address));
     if (!hasCalls) await this.#environment.waitingObjects.delete(this.#object);
     return hasCalls;
   }
 
-  /** @throws INVALID_ARGUMENT: the object has no name */
+  /** @throws INVALID_ARGUMENT if the object has no name */
   get #object(): WaitingObject {
     const { className, id } = this.#address;
     if (className === null || id.name === undefined) throw unnamed(this.#address);
     return { className, name: id.name };
   }
 
-  #changed(): void {
-    this.#replica?.then((replica) => this.#show(replica.state), NOTHING);
+  get #link(): FollowLink | undefined {
+    return this.#copy.kind === 'open' ? this.#copy.link : undefined;
   }
 
-  /** `state`: of the replica, which does not know why a server has refused its connection. */
+  /**
+   * Shows a state of the replica to the app. While it is offline, the reason comes from the connection, which knows why
+   * the server has refused it.
+   */
   #show(shown: FollowState): void {
-    const link = this.#opened?.link;
+    const link = this.#link;
     const isOffline = shown.state === 'offline';
     const state = isOffline ? { ...shown, reason: link?.refusal ?? shown.reason } : shown;
     const names = Object.keys(state) as (keyof FollowState)[];
     if (names.every((name) => state[name] === this.#state[name])) return;
-    if (state.pending > 0) link?.needed();
+    if (state.pending > 0) link?.keepProcessAlive();
     if (state.state === 'stopped') link?.stop();
     this.#state = state;
-    this.#version += 1;
-    this.#wake();
+    this.#stateVersion += 1;
+    this.#wakeWaiters();
   }
 
-  #wake(): void {
-    for (const { resolve } of this.#waiting.splice(0)) resolve();
+  #wakeWaiters(): void {
+    for (const { resolve } of this.#changeWaiters.splice(0)) resolve();
   }
 
   async #stateAfter(after: number) {
     await this.#use(async () => {
-      while (this.#version === after) await this.#nextChange();
+      while (this.#stateVersion === after) await this.#nextChange();
     });
-    return { ...this.#state, version: this.#version };
+    return { ...this.#state, version: this.#stateVersion };
   }
 
-  /** Resolves at the next change of the state. @throws CONNECTION_CLOSED, and why the replica could not be opened */
+  /** Resolves at the next change of the state. @throws CONNECTION_CLOSED, and errors of opening the replica */
   #nextChange(): Promise<void> {
-    if (this.#isClosed) throw closed();
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    if (this.#isHostClosed) throw hostClosed();
+    return new Promise((resolve, reject) => this.#changeWaiters.push({ resolve, reject }));
   }
 
   get #calls(): Calls {
-    return this.#opened?.replica ?? this.#left;
+    return this.#copy.kind === 'open' ? this.#copy.replica : this.#lastCalls;
   }
 
-  #keep(n: number, outcome: SettledOutcome): void {
-    this.#settled.set(n, outcome);
-    const [oldest] = this.#settled.keys();
-    if (this.#settled.size > SETTLED_MAX) this.#settled.delete(oldest!);
+  #rememberOutcome(n: number, outcome: SettledOutcome): void {
+    this.#outcomes.set(n, outcome);
+    const [oldest] = this.#outcomes.keys();
+    if (this.#outcomes.size > OUTCOMES_MAX) this.#outcomes.delete(oldest!);
   }
 
   /**
-   * Waits until the call has left the queue. It keeps no replica open: somebody resumes one.
+   * Returns the server's answer to a call, once there is one. Waiting keeps no replica open: one whose files are needed
+   * is closed and opened again meanwhile.
    *
    * @throws CONNECTION_CLOSED, FOLLOW_STOPPED
    */
-  async #settledAs(n: number): Promise<FollowOutcome> {
-    if (!this.#settled.has(n) && !this.#forgotten.has(n)) await this.#open();
-    while (this.#calls.pending.some((call) => call.n + this.#earlier === n)) {
+  async #answerOf(n: number): Promise<FollowOutcome> {
+    if (!this.#outcomes.has(n) && !this.#forgottenCalls.has(n)) await this.#open();
+    while (this.#calls.pending.some((call) => call.n + this.#numberOffset === n)) {
       if (this.#state.state === 'stopped') throw stopped(this.#state.reason);
       await this.#nextChange();
     }
-    if (this.#forgotten.has(n)) throw forgotten();
-    const refused = this.#calls.refusals.find(({ call }) => call.n + this.#earlier === n);
+    if (this.#forgottenCalls.has(n)) throw forgotten();
+    const refused = this.#calls.refusals.find(({ call }) => call.n + this.#numberOffset === n);
     const lost = { kind: 'failed', code: 'OUTCOME_LOST' } as const;
-    return outcomeOf(this.#settled.get(n) ?? refused?.outcome ?? lost);
+    return outcomeOf(this.#outcomes.get(n) ?? refused?.outcome ?? lost);
   }
 
   async #retry(n: number): Promise<null> {
-    const made = await this.#use((replica) => this.#known(replica.retry(n - this.#earlier)));
+    const made = await this.#use((replica) =>
+      this.#withAppNumber(replica.retry(n - this.#numberOffset)),
+    );
     if (made === null) {
       throw storageError(
         'INVALID_ARGUMENT',
         `retry: there is no refused call ${n}; it was dismissed, or made again.`,
       );
     }
-    await this.#made(made).catch((error) => {
-      if (queuedAs(error) === undefined) throw error; // it failed here and is kept as refused
+    await this.#resultOf(made).catch((error) => {
+      if (queuedAs(error) === undefined) throw error; // The call failed here, and stays refused.
     });
     return null;
   }
 
   async #forget(): Promise<readonly FollowRefusal[]> {
     let replica = await this.#open();
-    while (!this.#isPresent(replica)) replica = await this.#open();
-    let left: FollowRefusal[] = [];
-    await this.#letGo(replica, async () => {
+    while (!this.#isOpenNow(replica)) replica = await this.#open();
+    let unanswered: FollowRefusal[] = [];
+    await this.#closeReplica(replica, async () => {
       await removeReplica(this.#host, this.#address);
       const pending = replica.pending.map(({ n, method, args }) => ({
-        n: n + this.#earlier,
+        n: n + this.#numberOffset,
         method,
         args: args as unknown[],
         reason: null,
       }));
-      left = [...replica.refusals.map(refusalAfter(this.#earlier)), ...pending];
-      for (const { n } of pending) this.#forgotten.add(n);
-      this.#earlier += replica.issued;
-      this.#left = NO_CALLS;
+      unanswered = [...replica.refusals.map(refusalWithOffset(this.#numberOffset)), ...pending];
+      for (const { n } of pending) this.#forgottenCalls.add(n);
+      this.#numberOffset += replica.issued;
+      this.#lastCalls = NO_CALLS;
     });
     this.#show(UNKNOWN_FOLLOW_STATE);
-    this.#wake();
-    return left;
+    this.#wakeWaiters();
+    return unanswered;
   }
 }
 
-/** Of a replica with so many numbers before. */
-function refusalAfter(earlier: number): (refused: RefusedCall) => FollowRefusal {
+/** Makes the app's view of a refused call, whose number is that of the queue plus `offset`. */
+function refusalWithOffset(offset: number): (refused: RefusedCall) => FollowRefusal {
   return ({ call: { n, method, args }, outcome }) => {
     const reason = outcomeOf(outcome);
     return {
-      n: n + earlier,
+      n: n + offset,
       method,
       args: args as unknown[],
       reason: reason.kind === 'error' ? reason.error : null,
@@ -452,7 +498,7 @@ function refusalAfter(earlier: number): (refused: RefusedCall) => FollowRefusal 
   };
 }
 
-/** The failures of the protocol, as errors. */
+/** Turns a failure of the protocol into an error. */
 function outcomeOf(outcome: SettledOutcome): FollowOutcome {
   if (outcome.kind !== 'failed') return outcome;
   return { kind: 'error', error: storageError(outcome.code, FAILURES[outcome.code]) };
@@ -467,7 +513,7 @@ const FAILURES = {
     'The server has run the call, and its result is not known here any more; read the object.',
 } as const;
 
-function resultIn(outcome: FollowOutcome): unknown {
+function valueOrThrow(outcome: FollowOutcome): unknown {
   if (outcome.kind === 'error') throw outcome.error;
   return outcome.value;
 }
@@ -486,7 +532,7 @@ function forgotten(): Error {
   );
 }
 
-function closed(): Error {
+function hostClosed(): Error {
   return storageError('CONNECTION_CLOSED', 'The host of the objects was closed.');
 }
 

@@ -1,11 +1,11 @@
 // The forecast of a replica: a branch of the base, on which the class runs the calls that the server has not answered.
 //
-// A branch is never taken back: the next base has a new one, on which the calls run again.
+// Whenever the base has changed, the branch is discarded, and the calls run again on a new one.
 //
-// Invariant: a call that has reached outside of the branch, has ended its instance or has not ended in time leaves
-// nothing: the branch is made again without it.
+// Invariant: the branch has no writes of a call that reached outside of it, ended its instance, or did not end in time;
+// the branch is made again without that call.
 //
-// Does not know the queue, nor what was sent.
+// This file does not know the queue, nor which calls were sent.
 
 import { callEntry } from '@ctx-storage/core/calls';
 import {
@@ -20,24 +20,24 @@ import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 import type { QueuedCall } from '../protocol/follower.ts';
 
 /**
- * How long a call may wait for something before it is left to the server (our choice): so many steps, one after the other.
- * While a thread is held up, or a device sleeps, one of them at most passes.
+ * A call may wait for 20 timers of 25 ms, one after the other, before it is left to the server (our choice). A single
+ * timer of 500 ms would end a call that had no time to run, if the thread was blocked or the device slept meanwhile.
  */
 const FORECAST_STEPS = 20;
 const STEP_MS = 25;
-const FORK = { at: null, name: null, isKept: false, sends: false } as const;
+const FORK_OPTIONS = { at: null, name: null, isKept: false, sends: false } as const;
 
 export type ForecastAnswer =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'error'; readonly error: unknown };
 
-/** `outside`: only the server can run it, and nothing of it is left here. */
+/** `outside`: only the server can run the call; its writes here were discarded. `read`: the call has written nothing. */
 export type ForecastRun =
   | { readonly kind: 'read' | 'wrote'; readonly answer: ForecastAnswer }
   | { readonly kind: 'outside' };
 
 interface Environment {
-  /** Runs the task after the delay, in real time; the result cancels it. */
+  /** Runs the task after a delay in real time. The returned function cancels it. */
   afterRealTime(delayMs: number, task: () => void): () => void;
 }
 
@@ -45,8 +45,9 @@ export class Forecast {
   readonly #host: ObjectHost;
   readonly #base: ObjectInstance;
   readonly #environment: Environment;
-  /** The calls that it has run, or has found to be the server's, from the first `remake` on. */
+  /** The calls of the forecast, including those that only the server can run. It is set by the first `remake`. */
   #calls!: readonly QueuedCall[];
+  /** The numbers of the calls that only the server can run. */
   readonly #outside = new Set<number>();
   #branch: { readonly address: ObjectAddress; readonly release: () => void } | null = null;
 
@@ -56,35 +57,35 @@ export class Forecast {
     this.#environment = environment;
   }
 
-  /** The branch, on which reads and live reads run, once `remake` has made one. */
+  /** The address of the branch, on which reads and live reads run. `remake` must have made one. */
   get address(): ObjectAddress {
     assert(this.#branch !== null, 'a forecast was used before it was made');
     return this.#branch.address;
   }
 
-  /** True while it is made, and no call and no live read holds it. */
+  /** True if there is a branch, and neither a call nor a live read uses it. */
   get isUnused(): boolean {
     if (this.#branch === null) return false;
     return this.#host.instances.live(addressKey(this.#branch.address))?.context.isIdle ?? true;
   }
 
-  /** Makes the branch on the base as it is now, and runs the calls. @throws errors of opening it */
+  /** Makes a new branch of the present base, and runs the calls on it. @throws errors of opening the branch */
   async remake(calls: readonly QueuedCall[] = this.#calls): Promise<void> {
     this.#calls = calls;
-    while (!(await this.#tryRemake())); // each time, one more call is left out
+    while (!(await this.#tryRemake())); // Each failed attempt excludes one more call.
   }
 
-  /** Runs a call of the app, whose arguments the method may change. @throws errors of opening the branch */
+  /** Runs a new call of the app. The method may change `args`. @throws errors of opening the branch */
   async run(method: string, args: readonly unknown[]): Promise<ForecastRun> {
-    const run = await this.#used((instance) =>
-      this.#inTime(instance, () => runOf(instance, method, args)),
+    const run = await this.#withInstance((instance) =>
+      this.#runInTime(instance, () => runMethod(instance, method, args)),
     );
     if (run !== null && run.kind !== 'outside') return run;
     await this.remake();
     return { kind: 'outside' };
   }
 
-  /** The call that has just run is in the queue. */
+  /** Adds the call that has just run, now that it is in the queue, to those that run again later. */
   keep(call: QueuedCall): void {
     this.#calls = [...this.#calls, call];
   }
@@ -94,16 +95,19 @@ export class Forecast {
     this.#branch = null;
   }
 
+  /** Makes a branch and runs the calls. Returns false if one of them must be left to the server. */
   async #tryRemake(): Promise<boolean> {
     this.close();
-    const { id } = await this.#base.deliver(() => this.#host.branches.fork(this.#base, FORK));
+    const { id } = await this.#base.deliver(() =>
+      this.#host.branches.fork(this.#base, FORK_OPTIONS),
+    );
     const address = branchAddress(this.#base.address, id);
     this.#branch = { address, release: this.#host.branches.hold(address) };
     const calls = this.#calls.filter(({ n }) => !this.#outside.has(n));
     if (calls.length === 0) return true;
-    return this.#used(async (instance) => {
+    return this.#withInstance(async (instance) => {
       for (const call of calls) {
-        const isInside = await this.#inTime(instance, () => repeat(instance, call));
+        const isInside = await this.#runInTime(instance, () => runAgain(instance, call));
         if (isInside) continue;
         this.#outside.add(call.n);
         return false;
@@ -112,7 +116,7 @@ export class Forecast {
     });
   }
 
-  async #used<T>(use: (instance: ObjectInstance) => Promise<T>): Promise<T> {
+  async #withInstance<T>(use: (instance: ObjectInstance) => Promise<T>): Promise<T> {
     const instance = await this.#host.instance(this.address);
     const release = instance.retain();
     try {
@@ -122,10 +126,10 @@ export class Forecast {
     }
   }
 
-  /** An event of the instance; null: it has not ended in time, or has ended the instance. */
-  async #inTime<T>(instance: ObjectInstance, event: () => Promise<T>): Promise<T | null> {
+  /** Runs an event of the instance. Returns null if it has not ended in time, or has ended the instance. */
+  async #runInTime<T>(instance: ObjectInstance, event: () => Promise<T>): Promise<T | null> {
     let cancel!: () => void;
-    const late = new Promise<null>((resolve) => {
+    const tooLate = new Promise<null>((resolve) => {
       const wait = (steps: number) => {
         if (steps === 0) return resolve(null);
         cancel = this.#environment.afterRealTime(STEP_MS, () => wait(steps - 1));
@@ -133,7 +137,7 @@ export class Forecast {
       wait(FORECAST_STEPS);
     });
     try {
-      const result = await Promise.race([instance.deliver(event), late]);
+      const result = await Promise.race([instance.deliver(event), tooLate]);
       return instance.hasEnded ? null : result;
     } catch (error) {
       if (!instance.hasEnded) throw error;
@@ -144,8 +148,8 @@ export class Forecast {
   }
 }
 
-/** Runs a method, and finds out whether it has written or reached outside. */
-async function runOf(
+/** Runs a method, and tells whether it has written or reached outside. */
+async function runMethod(
   { object, storage, context }: ObjectInstance,
   method: string,
   args: readonly unknown[],
@@ -163,20 +167,20 @@ async function runOf(
   return { kind: storage.currentBookmark() === before ? 'read' : 'wrote', answer };
 }
 
-/** Runs a call once more; false: it has reached outside. */
-async function repeat({ object, context }: ObjectInstance, call: QueuedCall): Promise<boolean> {
+/** Runs a call again. Returns false if it has reached outside. */
+async function runAgain({ object, context }: ObjectInstance, call: QueuedCall): Promise<boolean> {
   const { refusedSends } = context;
   try {
     mustBeCallable(object!);
-    // A method may change its arguments.
+    // The method gets a copy, because it may change its arguments.
     await callEntry(object!, [call.method], copyOf(call.args) as unknown[]);
   } catch {
-    // Its first run was reported.
+    // The app got the result of the first run.
   }
   return context.refusedSends === refusedSends;
 }
 
-/** A value as it arrives elsewhere. @throws DataCloneError */
+/** Copies a value as if it were sent. @throws DataCloneError */
 function copyOf(value: unknown): unknown {
   return deserialize(serialize(value));
 }

@@ -1,14 +1,14 @@
-// An object that a replica keeps in memory: its base, its queue, its parts.
+// An object that a replica keeps in memory: its base or its queue.
 //
-// Invariant: all uses are of one instance. If it ends, its unflushed commits are lost, and so is what the replica knows
-// of them: each later use throws, and the replica is opened again.
+// Invariant: all uses are of one instance of the object. If the instance ends, its unflushed commits are lost. Then each
+// later use throws, and the replica, which may have relied on these commits, is opened again.
 
 import type { ObjectAddress } from '@ctx-storage/core/object';
 import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 
 export class HeldObject {
   readonly instance: ObjectInstance;
-  /** Lets go of it. */
+  /** Lets the instance be closed. */
   readonly release: () => void;
 
   /** @throws as `ObjectHost.instance` */
@@ -21,7 +21,7 @@ export class HeldObject {
     this.release = instance.retain();
   }
 
-  /** Runs the action as an event of the object: its writes are one commit, which is durable when it resolves. */
+  /** Runs the action as an event of the object. Its writes are one commit, which is durable when the promise resolves. */
   event<T>(action: (storage: ObjectInstance['storage']) => T | PromiseLike<T>): Promise<T> {
     const { instance } = this;
     return instance.deliver(() => action(instance.storage));

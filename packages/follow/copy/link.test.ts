@@ -212,11 +212,11 @@ describe('the connection of a copy', () => {
     await turn();
     for (let i = 0; i < 8; i++) await timers.run();
     expect([attempts, timers.set[0]!.delayMs]).toEqual([9, 30_000]);
-    link.online();
+    link.connectNow();
     await turn();
     expect([attempts, timers.set.length]).toEqual([10, 1]);
     link.stop();
-    link.online();
+    link.connectNow();
     await turn();
     expect([attempts, timers.set.length]).toEqual([10, 0]);
   });
@@ -228,7 +228,7 @@ describe('the connection of a copy', () => {
     await turn();
     expect(timers.set.map(({ keepsAlive }) => keepsAlive)).toEqual([false]);
     replica.pending.push({});
-    link.needed();
+    link.keepProcessAlive();
     expect(timers.set.map(({ delayMs, keepsAlive }) => [delayMs, keepsAlive])).toEqual([
       [200, true],
     ]);
@@ -342,8 +342,8 @@ describe('the connection of a copy', () => {
     const watching = [...timers.set];
     expect(watching).toMatchObject([{ delayMs: 25_000 }]);
     replica.pending.push({});
-    link.needed();
-    link.online();
+    link.keepProcessAlive();
+    link.connectNow();
     await turn();
     expect(timers.set).toEqual(watching);
     expect(sockets).toHaveLength(1);
@@ -358,7 +358,7 @@ describe('the connection of a copy', () => {
     sockets[0]!.end();
     const [pause] = timers.set;
     expect(pause).toMatchObject({ delayMs: 200, keepsAlive: true });
-    link.needed();
+    link.keepProcessAlive();
     expect(timers.set).toHaveLength(1);
     expect(timers.set[0]).toBe(pause);
     link.stop();
@@ -372,8 +372,8 @@ describe('the connection of a copy', () => {
     expect(timers.set).toMatchObject([{ delayMs: 200, keepsAlive: false }]);
     link.stop();
     replica.pending.push({});
-    link.needed();
-    link.online();
+    link.keepProcessAlive();
+    link.connectNow();
     await turn();
     expect(timers.set).toEqual([]);
     expect(sockets).toHaveLength(1);

@@ -1,22 +1,23 @@
-// The connection of a replica to its server: made, watched, and made again when it has ended.
+// Connects a replica to its server, watches the connection, and connects again when it has ended.
 //
-// Invariant: there is one connection at a time. One that is silent for too long, although it was asked, has ended: a
-// server that was reset may leave a socket open.
+// Invariant: there is one connection at a time. A connection whose server answers no ping is given up, because a socket may
+// stay open after its server was reset.
 //
-// Does not know what the messages mean.
+// This file does not know what the messages mean.
 
 import type { FollowState } from '@ctx-storage/core/contract';
 import { FOLLOW_PING, FOLLOWER_CLOSE_CODES } from '../protocol/connection.ts';
 import type { Replica, ReplicaEnd } from './replica.ts';
 
-/** How long a server may be silent before it is asked, and how long it may take to answer (our choices). */
+/** After this long without a message, the server gets a ping (our choice). */
 const SILENCE_MS = 25_000;
+/** A server that does not answer a ping within this time is given up (our choice). */
 const ANSWER_MS = 10_000;
-/** The pause before the next attempt, which doubles, and the longest. */
+/** The pause before the next attempt. It doubles with each failure, up to `PAUSE_MS_MAX`. */
 const PAUSE_MS = 200;
 const PAUSE_MS_MAX = 30_000;
 
-/** The part of a WebSocket that is used. */
+/** The members of a WebSocket that this package uses. */
 export interface LinkSocket {
   binaryType: string;
   readonly readyState: number;
@@ -26,17 +27,17 @@ export interface LinkSocket {
 }
 
 export interface LinkEnvironment {
-  /** Begins a connection. @throws if there can be none now */
+  /** Begins a connection. @throws if none is possible now */
   open(): Promise<LinkSocket>;
-  /** Runs the task after the delay, in real time; the result cancels it. `keepsAlive`: a process waits for it. */
+  /** Runs the task after a delay in real time; the result cancels it. With `keepsAlive`, a process of Node waits for it. */
   afterRealTime(delayMs: number, task: () => void, keepsAlive: boolean): () => void;
-  /** From 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   random(): number;
-  /** The server has refused a connection, for another reason than before. */
+  /** Called when the server has refused a connection for another reason than before. */
   refused(): void;
 }
 
-/** A server may refuse a follower now and take it later. */
+/** The reasons for which a server may refuse a follower now and accept it later. */
 const REFUSALS = [
   'NOT_AUTHORIZED',
   'TOO_MANY_FOLLOWERS',
@@ -49,18 +50,18 @@ export class FollowLink {
   readonly #replica: Replica;
   readonly #environment: LinkEnvironment;
   #socket: LinkSocket | undefined;
-  #cancel: () => void = () => {};
-  /** Ends the connection without its server: a socket may tell of its end much later, or never. */
+  #cancelTimer: () => void = () => {};
+  /** Treats the connection as ended, without waiting for the socket's close event, which may come late or never. */
   #giveUp: () => void = () => {};
-  /** Attempts since a server was last heard. */
+  /** How many attempts were made since the last message of a server. */
   #failures = 0;
-  /** Connections that this side has ended: the server, or what is between, keeps no order. */
+  /** How many connections this side has closed, because their messages broke the protocol. */
   #hangUps = 0;
   #isStopped = false;
-  /** Why the server has refused the last connection; null: it has not. */
+  /** The reason for which the server has refused the last connection; null if it has not. */
   refusal: (typeof REFUSALS)[number] | null = null;
-  /** Undefined: a connection is there, or is being made. */
-  #pausing: { readonly delayMs: number; readonly isKept: boolean } | undefined;
+  /** The pause before the next attempt; undefined while connected or connecting. */
+  #pendingPause: { readonly delayMs: number; readonly isKept: boolean } | undefined;
 
   constructor(replica: Replica, environment: LinkEnvironment) {
     this.#replica = replica;
@@ -68,37 +69,37 @@ export class FollowLink {
     void this.#connect();
   }
 
-  /** Ends the connection, for good. */
+  /** Ends the connection, and makes no other one. */
   stop(): void {
     this.#isStopped = true;
-    this.#cancel();
+    this.#cancelTimer();
     this.#socket?.close(CLOSE_CODE);
     this.#socket = undefined;
   }
 
-  /** There are calls for the server now: if it waits for its next attempt, the process waits too. */
-  needed(): void {
-    if (this.#pausing === undefined || this.#pausing.isKept || this.#isStopped) return;
-    this.#cancel();
-    this.#pause(this.#pausing.delayMs);
+  /** Keeps a process of Node alive until the next attempt, because calls wait for the server now. */
+  keepProcessAlive(): void {
+    if (this.#pendingPause === undefined || this.#pendingPause.isKept || this.#isStopped) return;
+    this.#cancelTimer();
+    this.#pause(this.#pendingPause.delayMs);
   }
 
-  /** The network has come back: the next attempt is made now. */
-  online(): void {
-    if (this.#pausing === undefined || this.#isStopped) return;
-    this.#cancel();
+  /** Makes the next attempt at once, because the network has come back. */
+  connectNow(): void {
+    if (this.#pendingPause === undefined || this.#isStopped) return;
+    this.#cancelTimer();
     void this.#connect();
   }
 
   async #connect(): Promise<void> {
-    this.#pausing = undefined;
+    this.#pendingPause = undefined;
     let socket: LinkSocket;
     try {
-      socket = await this.#opening();
+      socket = await this.#openInTime();
     } catch {
-      return this.#later();
+      return this.#retryLater();
     }
-    if (this.#isStopped) return abandon(socket);
+    if (this.#isStopped) return closeUnused(socket);
     this.#socket = socket;
     socket.binaryType = 'arraybuffer';
     let replicaEnd: ReplicaEnd | undefined;
@@ -110,7 +111,7 @@ export class FollowLink {
         },
         close: (reason) => {
           this.#hangUps += 1;
-          this.#ended(socket);
+          this.#connectionEnded(socket);
           socket.close(CLOSE_CODE, reason.slice(0, REASON_BYTES_MAX).replaceAll(/[^ -~]/g, '?'));
         },
       });
@@ -128,7 +129,7 @@ export class FollowLink {
     const closed = (event: Event) => {
       const { code } = event as Partial<CloseEvent>;
       const refusal = REFUSALS.find((reason) => FOLLOWER_CLOSE_CODES[reason] === code) ?? null;
-      if (!this.#ended(socket)) return;
+      if (!this.#connectionEnded(socket)) return;
       replicaEnd?.closed(code === FOLLOWER_CLOSE_CODES.CLIENT_TAKEN);
       if (refusal === null || refusal === this.refusal) return;
       this.refusal = refusal;
@@ -137,60 +138,60 @@ export class FollowLink {
     socket.addEventListener('close', closed);
     socket.addEventListener('error', closed);
     this.#giveUp = () => {
-      if (this.#ended(socket)) replicaEnd?.closed();
+      if (this.#connectionEnded(socket)) replicaEnd?.closed();
       socket.close(CLOSE_CODE);
     };
     this.#watch(socket);
     if (socket.readyState === OPEN) opened();
   }
 
-  /** @throws if no socket was made in time: the address may come from a server, which is silent */
-  #opening(): Promise<LinkSocket> {
+  /** @throws if no socket was opened in time: `open` may ask another server for the address, which may be silent */
+  #openInTime(): Promise<LinkSocket> {
     const opening = this.#environment.open();
     return new Promise((resolve, reject) => {
       const late = () => {
-        opening.then(abandon, () => {});
+        opening.then(closeUnused, () => {});
         reject(new Error('The socket was not made in time.'));
       };
       const waitMs = SILENCE_MS + ANSWER_MS;
-      this.#cancel = this.#environment.afterRealTime(waitMs, late, this.#keepsAlive);
+      this.#cancelTimer = this.#environment.afterRealTime(waitMs, late, this.#keepsAlive);
       opening.then(resolve, reject);
     });
   }
 
-  /** Asks the server when it has been silent; then waits for anything. */
+  /** Sends a ping when the server was silent for too long, and gives the connection up if nothing comes. */
   #watch(socket: LinkSocket): void {
     const { afterRealTime } = this.#environment;
-    this.#cancel();
+    this.#cancelTimer();
     const silent = () => {
       if (socket.readyState === OPEN) socket.send(FOLLOW_PING);
-      this.#cancel = afterRealTime(ANSWER_MS, () => this.#giveUp(), this.#keepsAlive);
+      this.#cancelTimer = afterRealTime(ANSWER_MS, () => this.#giveUp(), this.#keepsAlive);
     };
-    this.#cancel = afterRealTime(SILENCE_MS, silent, this.#keepsAlive);
+    this.#cancelTimer = afterRealTime(SILENCE_MS, silent, this.#keepsAlive);
   }
 
   #pause(delayMs: number): void {
     const { afterRealTime } = this.#environment;
     const isKept = this.#keepsAlive;
-    this.#cancel = afterRealTime(delayMs, () => void this.#connect(), isKept);
-    this.#pausing = { delayMs, isKept };
+    this.#cancelTimer = afterRealTime(delayMs, () => void this.#connect(), isKept);
+    this.#pendingPause = { delayMs, isKept };
   }
 
-  /** A process of Node does not end while calls wait for the server. */
+  /** True if a process of Node must not end, because calls wait for the server. */
   get #keepsAlive(): boolean {
     return this.#replica.pending.length > 0;
   }
 
-  /** False: it had ended before. */
-  #ended(socket: LinkSocket): boolean {
+  /** Plans the next attempt after the end of a connection. Returns false if that connection had ended before. */
+  #connectionEnded(socket: LinkSocket): boolean {
     if (this.#socket !== socket) return false;
     this.#socket = undefined;
-    this.#later();
+    this.#retryLater();
     return true;
   }
 
-  #later(): void {
-    this.#cancel();
+  #retryLater(): void {
+    this.#cancelTimer();
     if (this.#isStopped) return;
     const longest = Math.min(PAUSE_MS * 2 ** (this.#failures + this.#hangUps), PAUSE_MS_MAX);
     this.#failures += 1;
@@ -198,8 +199,8 @@ export class FollowLink {
   }
 }
 
-/** Closes a socket that nobody listens to. One of `ws` that is not open yet then has an error, which would end the process. */
-function abandon(socket: LinkSocket): void {
+/** Closes an unused socket. Without a listener, the error that a socket of `ws` then reports would end the process. */
+function closeUnused(socket: LinkSocket): void {
   socket.addEventListener('error', () => {});
   socket.close(CLOSE_CODE);
 }

@@ -70,7 +70,7 @@ async function copyOf() {
     afterRealTime: () => () => {},
     inTurn: <T>(opening: () => Promise<T>) => opening(),
     newClient: () => 'page',
-    earlier: 0,
+    numberOffset: 0,
   };
   const open = () =>
     Replica.open(here.host, here.address('a'), 1, environment, {

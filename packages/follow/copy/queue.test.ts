@@ -19,7 +19,7 @@ async function hostOn(world: World): Promise<TestHost> {
 }
 
 /** The queue as a new process finds it. */
-async function queueOn(world: World, made = { newClient: () => 'page', earlier: 0 }) {
+async function queueOn(world: World, made = { newClient: () => 'page', numberOffset: 0 }) {
   const { host } = await hostOn(world);
   return ReplicaQueue.open(host, 'Room.a', made);
 }
@@ -93,16 +93,16 @@ describe('the queue of a copy', () => {
 
   test('[FOLP34] its name, and the numbers before its own, are made once', async () => {
     const world = worldOf();
-    const first = await queueOn(world, { newClient: () => 'one', earlier: 5 });
-    expect([first.client, first.earlier]).toEqual(['one', 5]);
+    const first = await queueOn(world, { newClient: () => 'one', numberOffset: 5 });
+    expect([first.client, first.numberOffset]).toEqual(['one', 5]);
     await end(first);
-    const second = await queueOn(world, { newClient: () => 'two', earlier: 9 });
-    expect([second.client, second.earlier]).toEqual(['one', 5]);
+    const second = await queueOn(world, { newClient: () => 'two', numberOffset: 9 });
+    expect([second.client, second.numberOffset]).toEqual(['one', 5]);
     await end(second);
     // The queue was made by a version that stored no such numbers.
     await change(world, 'DELETE FROM earlier');
-    const third = await queueOn(world, { newClient: () => 'three', earlier: 9 });
-    expect([third.client, third.earlier]).toEqual(['one', 0]);
+    const third = await queueOn(world, { newClient: () => 'three', numberOffset: 9 });
+    expect([third.client, third.numberOffset]).toEqual(['one', 0]);
   });
 
   test('[FOLP31] tells how far a snapshot has come, until it is complete', async () => {

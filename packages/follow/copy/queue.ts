@@ -1,12 +1,13 @@
-// The queue of a replica: its durable calls, and the refusals that the app has not seen, in an object of its own. Also how
-// far a snapshot has come whose parts are staged in another object.
+// The queue of a replica, stored in an object of its own: the calls that wait for the server, the refusals that the app has
+// not dismissed, and the progress of a snapshot. The parts of that snapshot are staged in another object.
 //
 // Invariants:
 //   each method is one commit, durable when it resolves
-//   the client's name is made once, with the queue, and so is how many numbers forgotten queues of the object had given
-//   no number is given twice: `issued` is the last one that has left the queue, later ones are in it
+//   the client's name and `numberOffset` are stored once, when the queue is created
+//   no two calls get the same number: the stored `issued` is the last number that has left the queue, and later numbers
+//   are in the queue
 //
-// Does not know when calls are sent, nor what they mean.
+// This file does not know when calls are sent, nor what they mean.
 
 import { checkBytes } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';
@@ -25,8 +26,8 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS earlier (n INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), mark BLOB NOT NULL)`;
 
-const DISMISS = 'DELETE FROM refusal WHERE n = ?';
-const COUNTED = 'SELECT count(*), coalesce(max(n), 0) FROM part';
+const DELETE_REFUSAL = 'DELETE FROM refusal WHERE n = ?';
+const COUNT_PARTS = 'SELECT count(*), coalesce(max(n), 0) FROM part';
 
 type Row = [
   n: number,
@@ -36,35 +37,37 @@ type Row = [
   outcome?: ArrayBuffer,
 ];
 
-/** What a queue has when it is made. */
+/** The values that a queue gets when it is created. */
 export interface NewQueue {
-  /** A new name, which no other replica has. */
+  /** Returns a new name for the client, which no other replica has. */
   newClient(): string;
-  /** As `ReplicaQueue.earlier`. */
-  readonly earlier: number;
+  /** See `ReplicaQueue.numberOffset`. */
+  readonly numberOffset: number;
 }
 
 export class ReplicaQueue {
   readonly #held: HeldObject;
   readonly client: string;
+  /** The content of the queue when it was opened. */
   readonly stored: StoredQueue;
-  /** Numbers that queues which were forgotten had given: the app knows the first call as the next one after these. */
-  readonly earlier: number;
-  /** As of opening. */
+  /** How many numbers the forgotten queues of this object had given. The app adds it to a call's number in the queue. */
+  readonly numberOffset: number;
+  /** The progress of a snapshot when the queue was opened. */
   readonly copy: CopyMark | null;
+  #hasCopy: boolean;
 
-  /** The queue of a replica, which is made if there is none. @throws as `ObjectHost.instance` */
+  /** Opens the queue of a replica, or creates it. @throws as `ObjectHost.instance` */
   static async open(host: ObjectHost, key: string, made: NewQueue): Promise<ReplicaQueue> {
     const held = await HeldObject.open(host, addressOf(key));
     try {
-      return new ReplicaQueue(held, await held.event((storage) => read(storage, made)));
+      return new ReplicaQueue(held, await held.event((storage) => readQueue(storage, made)));
     } catch (error) {
       held.release();
       throw error;
     }
   }
 
-  /** False also if there is no queue. */
+  /** Returns true if calls wait in the queue, without creating one. */
   static hasCalls(host: ObjectHost, key: string): Promise<boolean> {
     return host.deliver(addressOf(key), ({ storage }) => {
       if (storage.isUnwritten) return false;
@@ -79,19 +82,20 @@ export class ReplicaQueue {
 
   private constructor(
     held: HeldObject,
-    { client, earlier, stored, copy }: ReturnType<typeof read>,
+    { client, numberOffset, stored, copy }: ReturnType<typeof readQueue>,
   ) {
     this.#held = held;
     this.client = client;
-    this.earlier = earlier;
+    this.numberOffset = numberOffset;
     this.stored = stored;
     this.copy = copy;
+    this.#hasCopy = copy !== null;
   }
 
   enqueue(call: QueuedCall, retried: number | null): Promise<void> {
     return this.#held.event((storage) => {
-      if (retried !== null) storage.exec(DISMISS, [retried]);
-      storage.exec('INSERT INTO call VALUES (?, ?, ?, ?)', cellsOf(call));
+      if (retried !== null) storage.exec(DELETE_REFUSAL, [retried]);
+      storage.exec('INSERT INTO call VALUES (?, ?, ?, ?)', rowOfCall(call));
     });
   }
 
@@ -100,7 +104,7 @@ export class ReplicaQueue {
       storage.exec('UPDATE client SET issued = max(issued, ?)', [last]);
       storage.exec('DELETE FROM call WHERE n <= ?', [last]);
       for (const { call, outcome } of refusals) {
-        const cells = [...cellsOf(call), serialize(outcome)];
+        const cells = [...rowOfCall(call), serialize(outcome)];
         storage.exec('INSERT INTO refusal VALUES (?, ?, ?, ?, ?)', cells);
       }
     });
@@ -108,15 +112,17 @@ export class ReplicaQueue {
 
   dismiss(n: number): Promise<void> {
     return this.#held.event((storage) => {
-      storage.exec(DISMISS, [n]);
+      storage.exec(DELETE_REFUSAL, [n]);
     });
   }
 
-  /** Null: no parts are to be kept. */
-  keepCopy(mark: CopyMark | null): Promise<void> {
-    return this.#held.event((storage) => {
+  /** Stores the progress of a snapshot, or removes it for null, because the staged parts are not used any more. */
+  async keepCopy(mark: CopyMark | null): Promise<void> {
+    if (mark === null && !this.#hasCopy) return;
+    await this.#held.event((storage) => {
       storage.exec('INSERT OR REPLACE INTO copy VALUES (1, ?)', [serialize(mark)]);
     });
+    this.#hasCopy = mark !== null;
   }
 
   close(): void {
@@ -124,7 +130,7 @@ export class ReplicaQueue {
   }
 }
 
-/** Where the parts of a snapshot wait for the cut that completes it: on the disk, one in memory at a time. */
+/** The parts of a snapshot on the disk, where they wait for the cut that completes it. One is in memory at a time. */
 export class StagedParts {
   readonly #host: ObjectHost;
   readonly #address: ObjectAddress;
@@ -134,7 +140,7 @@ export class StagedParts {
     this.#address = addressOf(`${key}.parts`);
   }
 
-  /** Keeps the bytes of the part with this number, from 1 on, instead of it and any after it. @throws DISK_FULL, IO */
+  /** Stores a part by its number, from 1 on. It replaces any part with this number or a higher one. @throws DISK_FULL, IO */
   async add(number: number, changes: unknown): Promise<void> {
     if (number === 1) await this.clear();
     const part = checkBytes('changes', changes);
@@ -145,7 +151,7 @@ export class StagedParts {
     });
   }
 
-  /** Uses so many parts, in order, which are read one by one meanwhile. @throws INVALID_ARGUMENT: there are others */
+  /** Passes the first `count` parts to an action, which reads them in order. @throws INVALID_ARGUMENT if other parts are stored */
   use<T>(count: number, action: (parts: Iterable<unknown>) => Promise<T>): Promise<T> {
     return this.#host.deliver(this.#address, ({ storage }) => action(partsOf(storage, count)));
   }
@@ -156,11 +162,11 @@ export class StagedParts {
 }
 
 function* partsOf(storage: ObjectInstance['storage'], count: number): Iterable<unknown> {
-  const [found] = [...storage.exec(COUNTED, []).raw()] as [[number, number]];
-  if (found.join() !== [count, count].join()) {
+  const [counts] = [...storage.exec(COUNT_PARTS, []).raw()] as [[number, number]];
+  if (counts.join() !== [count, count].join()) {
     throw storageError(
       'INVALID_ARGUMENT',
-      `follow: ${count} parts are expected, ${found[0]} are here.`,
+      `follow: ${count} parts are expected, ${counts[0]} are here.`,
     );
   }
   for (const [part] of storage.exec('SELECT changes FROM part ORDER BY n', []).raw()) {
@@ -168,33 +174,34 @@ function* partsOf(storage: ObjectInstance['storage'], count: number): Iterable<u
   }
 }
 
-function read(storage: ObjectInstance['storage'], { newClient, earlier }: NewQueue) {
+function readQueue(storage: ObjectInstance['storage'], { newClient, numberOffset }: NewQueue) {
   storage.exec(TABLES, []);
   const select = (query: string) => [...storage.exec(query, []).raw()];
   let [client] = select('SELECT name, issued FROM client') as [string, number][];
   if (client === undefined) {
     client = [newClient(), 0];
     storage.exec('INSERT INTO client VALUES (?, ?)', client);
-    storage.exec('INSERT INTO earlier VALUES (?)', [earlier]);
+    storage.exec('INSERT INTO earlier VALUES (?)', [numberOffset]);
   }
-  const [name, left] = client;
-  const [[before] = [0]] = select('SELECT n FROM earlier') as [number][];
-  const calls = (select('SELECT * FROM call ORDER BY n') as Row[]).map(callOf);
-  const issued = Math.max(left, calls.at(-1)?.n ?? 0);
+  const [name, lastThatLeft] = client;
+  // A queue of an older version of this package has no row here.
+  const [[storedOffset] = [0]] = select('SELECT n FROM earlier') as [number][];
+  const calls = (select('SELECT * FROM call ORDER BY n') as Row[]).map(callOfRow);
+  const issued = Math.max(lastThatLeft, calls.at(-1)?.n ?? 0);
   const refusals = (select('SELECT * FROM refusal ORDER BY n') as Row[]).map((row) => ({
-    call: callOf(row),
+    call: callOfRow(row),
     outcome: storedValue(row[4]!) as RefusedCall['outcome'],
   }));
-  const [copied] = select('SELECT mark FROM copy') as [ArrayBuffer][];
-  const copy = copied === undefined ? null : (storedValue(copied[0]) as CopyMark | null);
-  return { client: name, earlier: before, stored: { issued, calls, refusals }, copy };
+  const [copyRow] = select('SELECT mark FROM copy') as [ArrayBuffer][];
+  const copy = copyRow === undefined ? null : (storedValue(copyRow[0]) as CopyMark | null);
+  return { client: name, numberOffset: storedOffset, stored: { issued, calls, refusals }, copy };
 }
 
-function callOf([n, method, args, isForecast]: Row): QueuedCall {
+function callOfRow([n, method, args, isForecast]: Row): QueuedCall {
   return { n, method, args: storedValue(args), isForecast: isForecast === 1 };
 }
 
-function cellsOf({ n, method, args, isForecast }: QueuedCall): unknown[] {
+function rowOfCall({ n, method, args, isForecast }: QueuedCall): unknown[] {
   return [n, method, serialize(args), isForecast ? 1 : 0];
 }
 
@@ -202,7 +209,7 @@ function storedValue(bytes: ArrayBuffer): unknown {
   return deserialize(new Uint8Array(bytes));
 }
 
-/** Objects without a class, beside those of the app. */
+/** Returns the address of an object of this package, which has no class, so that it is none of the app's. */
 function addressOf(name: string): ObjectAddress {
   return { className: null, id: idOfStorage(`_follow/${name}`) };
 }

@@ -106,7 +106,7 @@ function open(host: TestHost, events: Partial<ReplicaEvents> = {}): Promise<Repl
     afterRealTime: () => () => {},
     inTurn: <T>(opening: () => Promise<T>) => opening(),
     newClient: () => 'page',
-    earlier: 0,
+    numberOffset: 0,
   };
   return Replica.open(host.host, host.address('a'), 1, environment, { ...QUIET, ...events });
 }

@@ -1,13 +1,13 @@
-// A replica: an object here that follows one on a server. Performs the effects of the protocol (follower.ts) on its
-// base, queue and forecast, one after the other, and runs the app's calls between them.
+// The replica of one object: performs the effects of the protocol (follower.ts) on the base, the queue and the forecast,
+// and runs the app's calls between them, one after the other.
 //
 // Invariants:
-//   if an effect fails, nothing more is done: what is in memory may not be what is on the disk. The replica has ended, and
-//   is opened again from its files
-//   a call of the app, and a read, meet a forecast of everything that was received before. Between them the forecast of
-//   several messages is made once: it runs all calls that wait, and each message answers one of them
+//   if an effect fails, nothing more is performed, because memory and disk may differ. The replica has ended, and is
+//   opened again from its files
+//   calls and reads of the app run on a forecast that includes every message received before them. Between them, several
+//   messages share one forecast, because each forecast runs all waiting calls
 //
-// Does not know how a connection is made, nor when again.
+// This file does not know how a connection is made, nor when the next one is.
 
 import type { FollowState } from '@ctx-storage/core/contract';
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
@@ -27,52 +27,54 @@ import {
   type SettledOutcome,
   stepFollower,
 } from '../protocol/follower.ts';
-import type { CopyMark, MessageToFollower, MessageToServer } from '../protocol/messages.ts';
+import type { MessageToFollower, MessageToServer } from '../protocol/messages.ts';
 import { Base } from './base.ts';
 import { Forecast, type ForecastAnswer } from './forecast.ts';
 import { type NewQueue, ReplicaQueue, StagedParts } from './queue.ts';
+import { SerialTasks } from './serial-tasks.ts';
 
 export interface ReplicaEnvironment extends NewQueue {
   now(): number;
   afterRealTime(delayMs: number, task: () => void): () => void;
-  /** Runs one opening of files after the other: one that waits for files has others already. */
+  /** Runs the openings of files one after the other, because an opening may have to wait until others close theirs. */
   inTurn<T>(open: () => Promise<T>): Promise<T>;
 }
 
-/** A connection to the server. */
+/** A connection to the server, through which a replica sends. */
 export interface ReplicaSocket {
   send(bytes: Uint8Array): void;
   close(reason: string): void;
 }
 
-/** Hears from the connection. */
+/** The methods by which a connection reports to the replica. */
 export interface ReplicaEnd {
   received(bytes: Uint8Array): void;
-  /** `isClientTaken`: by the server, because the client belongs to another identity. */
+  /** The connection has ended. `isClientTaken` is true if the server closed it with CLIENT_TAKEN. */
   closed(isClientTaken?: boolean): void;
 }
 
-/** A call that was made. */
+/** The result of a call of the app. */
 export interface FollowedCall {
-  /** Its number in the queue; null: it has changed nothing. */
+  /** The number of the call in the queue; null if it has changed nothing, and is not sent to the server. */
   readonly n: number | null;
-  /** Of the forecast; null: only the server can run the call. */
+  /** The answer of the forecast; null if only the server can run the call. */
   readonly answer: ForecastAnswer | null;
 }
 
 export interface ReplicaEvents {
-  /** The state, the base or the forecast has changed. */
+  /** Called when the state, the base or the forecast has changed. */
   onChange(): void;
-  /** The server has answered a call. */
+  /** Called when the server has answered a call. */
   onSettled(n: number, outcome: SettledOutcome): void;
+  /** Called when the server has refused a call, and once for each stored refusal when the replica is opened. */
   onRefused(refusal: RefusedCall): void;
-  /** It has ended by an error, and is to be opened again. */
+  /** Called once, when the replica has ended by an error and must be opened again. */
   onEnded(reason: unknown): void;
 }
 
 type Effect<Kind> = Extract<FollowerEffect, { kind: Kind }>;
 
-/** The parts of a replica. */
+/** The objects of which a replica consists. */
 interface Parts {
   readonly base: Base;
   readonly queue: ReplicaQueue;
@@ -80,13 +82,13 @@ interface Parts {
   readonly forecast: Forecast;
 }
 
-/** So that the message of a call, with its other members, is one that the server takes. */
+/** The most bytes of a call's arguments: its message has other fields, too, and the server bounds the whole message. */
 const ARGS_BYTES_MAX = MESSAGE_BYTES_MAX - 4096;
 
-/** Messages that may be received until the forecast is made again, although further ones wait (our choice). */
+/** After this many messages, the forecast is made again even if more messages wait (our choice). */
 const MESSAGES_UNSHOWN_MAX = 64;
 
-/** Removes a replica that is not open: the copy, its calls and refusals. @throws IO */
+/** Removes the files of a replica that is not open: the copy, its calls and its refusals. @throws IO */
 export async function removeReplica(host: ObjectHost, address: ObjectAddress): Promise<void> {
   const key = addressKey(address);
   await ReplicaQueue.remove(host, key);
@@ -94,31 +96,37 @@ export async function removeReplica(host: ObjectHost, address: ObjectAddress): P
   await host.erase(address);
 }
 
+interface Socket {
+  readonly connection: number;
+  readonly link: ReplicaSocket;
+}
+
+type Life =
+  | { readonly kind: 'open'; readonly socket: Socket | null }
+  | { readonly kind: 'ended'; readonly reason: unknown };
+
 export class Replica {
   readonly #parts: Parts;
   readonly #environment: ReplicaEnvironment;
   readonly #events: ReplicaEvents;
-  #core: Follower;
-  /** The core as of the forecast: an answered call is in the base, and has its outcome. */
+  /** Runs events and calls one after the other. */
+  readonly #tasks = new SerialTasks();
+  #protocol: Follower;
+  /** The state that the app sees: the protocol's, when the forecast was made last. */
   #shown: Follower;
-  /** The calls to be run on the base as it is now; null: the forecast has them. */
-  #due: readonly QueuedCall[] | null = null;
-  /** Messages that were received, and wait for those before them. */
-  #waiting = 0;
-  #unshown = 0;
-  /** The queue has a mark of a copy. */
-  #isCopyKept: boolean;
+  /** The calls with which the forecast must be made again, because the base has changed; null if it is up to date. */
+  #callsToForecast: readonly QueuedCall[] | null = null;
+  /** How many received messages wait for the tasks before them. */
+  #messagesWaiting = 0;
+  /** How many messages were handled since the forecast was made last. */
+  #messagesUnshown = 0;
   #lastSyncAtMs: number | null = null;
-  #socket: { readonly connection: number; readonly link: ReplicaSocket } | null = null;
+  #life: Life = { kind: 'open', socket: null };
+  /** Counts the connections, and so numbers them. */
   #connections = 0;
-  /** Of those below, how many have not ended. */
-  #tasks = 0;
-  /** Events and calls, one after the other. */
-  #last: Promise<unknown> = Promise.resolve();
-  #end: { readonly reason: unknown } | null = null;
 
   /**
-   * Opens the replica of an object, which is made if there is none. `version` is that of the class here.
+   * Opens the replica of an object, or creates it. `version` is the version of the class that runs here.
    *
    * @throws CONFLICT if the object has data of its own; errors of opening the object
    */
@@ -144,8 +152,8 @@ export class Replica {
       const staged = new StagedParts(host, key);
       const forecast = new Forecast(host, base.instance, environment);
       const replica = new Replica({ base, queue, staged, forecast }, version, environment, events);
-      await replica.#last;
-      if (replica.#end !== null) throw replica.#end.reason;
+      await replica.#tasks.settled;
+      if (replica.#life.kind === 'ended') throw replica.#life.reason;
       return replica;
     } catch (error) {
       base.close();
@@ -165,8 +173,7 @@ export class Replica {
     const { base, queue } = parts;
     const stored = { base: base.mark, queue: queue.stored, copy: queue.copy };
     const { state, effects } = openFollower(stored, { client: queue.client, version });
-    this.#isCopyKept = queue.copy !== null;
-    this.#core = state;
+    this.#protocol = state;
     this.#shown = state;
     void this.#next(async () => {
       await this.#performAll(effects);
@@ -174,22 +181,22 @@ export class Replica {
     });
   }
 
-  /** As the queue has it. */
-  get earlier(): number {
-    return this.#parts.queue.earlier;
+  /** See `ReplicaQueue.numberOffset`. */
+  get numberOffset(): number {
+    return this.#parts.queue.numberOffset;
   }
 
-  /** The number of the last call that was made. */
+  /** The number of the newest call. */
   get issued(): number {
-    return this.#core.queue.issued;
+    return this.#protocol.queue.issued;
   }
 
   get state(): FollowState {
     const { link, queue, isForecasting } = this.#shown;
-    const ofVersion = isForecasting ? null : 'OTHER_VERSION';
+    const versionReason = isForecasting ? null : 'OTHER_VERSION';
     return {
       state: link.kind === 'greeting' ? 'offline' : link.kind,
-      reason: link.kind === 'stopped' ? link.reason : ofVersion,
+      reason: link.kind === 'stopped' ? link.reason : versionReason,
       progress: link.kind === 'catchingUp' ? link.progress : null,
       pending: queue.calls.length,
       lastSyncAtMs: this.#lastSyncAtMs,
@@ -201,18 +208,18 @@ export class Replica {
     return this.#shown.queue.refusals;
   }
 
-  /** Calls that the server has not answered. */
+  /** The calls that the server has not answered. */
   get pending(): readonly QueuedCall[] {
     return this.#shown.queue.calls;
   }
 
-  /** True while nothing is under way, no snapshot is received, and nobody uses the forecast. Calls may wait. */
+  /** True while no task runs, no snapshot is received, and nobody uses the forecast. Calls may wait for the server. */
   get isUnused(): boolean {
-    const isAtWork = this.#tasks > 0 || this.#core.link.kind === 'catchingUp';
+    const isAtWork = this.#tasks.count > 0 || this.#protocol.link.kind === 'catchingUp';
     return !isAtWork && this.#parts.forecast.isUnused;
   }
 
-  /** Where reads and live reads run, when the earlier calls have. */
+  /** Returns the object on which reads and live reads run, once the earlier calls have run. */
   forecast(): Promise<ObjectAddress> {
     return this.#next(async () => {
       await this.#show();
@@ -221,9 +228,9 @@ export class Replica {
   }
 
   /**
-   * Runs a call of the app. Resolves when it is durable, also without a connection.
+   * Runs a call of the app. Resolves when the call is durable, with or without a connection.
    *
-   * @throws DataCloneError for arguments that cannot be stored; MESSAGE_TOO_LARGE; the reason of the end
+   * @throws DataCloneError for arguments that cannot be stored; MESSAGE_TOO_LARGE; the reason if the replica has ended
    */
   async call(method: string, args: readonly unknown[]): Promise<FollowedCall> {
     const stored = serialize(args);
@@ -232,16 +239,16 @@ export class Replica {
   }
 
   /**
-   * Makes a refused call again, which then is refused no longer. Null: there is no such call. A call that throws, and
-   * writes nothing, stays refused.
+   * Makes a refused call again, and removes its refusal. Returns null if there is no such refusal. If the call throws and
+   * writes nothing, it stays refused.
    */
   retry(n: number): Promise<FollowedCall | null> {
     return this.#next(async () => {
-      const refused = this.#core.queue.refusals.find(({ call }) => call.n === n);
+      const refused = this.#protocol.queue.refusals.find(({ call }) => call.n === n);
       if (refused === undefined) return null;
       const { method, args } = refused.call;
       const made = await this.#call(method, serialize(args), n);
-      // A call that changes nothing this time is not queued, so it would not replace its refusal.
+      // A call that changes nothing this time is not queued, so it does not remove its refusal itself.
       if (made.answer?.kind === 'value') await this.#dismiss(n);
       return made;
     });
@@ -252,17 +259,17 @@ export class Replica {
     const { forecast } = this.#parts;
     const run = await forecast.run(method, deserialize(args) as unknown[]);
     if (run.kind === 'read') return { n: null, answer: run.answer };
-    const answer = run.kind === 'wrote' && this.#core.isForecasting ? run.answer : null;
+    const answer = run.kind === 'wrote' && this.#protocol.isForecasting ? run.answer : null;
     const isForecast = answer !== null;
     if (run.kind === 'wrote' && !isForecast) await forecast.remake();
     const call = { method, args: deserialize(args), isForecast };
-    const n = this.#core.queue.issued + 1;
+    const n = this.#protocol.queue.issued + 1;
     await this.#step({ kind: 'called', call, retried });
-    if (isForecast) forecast.keep(this.#core.queue.calls.find((queued) => queued.n === n)!);
+    if (isForecast) forecast.keep(this.#protocol.queue.calls.find((queued) => queued.n === n)!);
     return { n, answer };
   }
 
-  /** The app has seen a refusal. */
+  /** Removes a refusal that the app has seen. */
   dismiss(n: number): Promise<void> {
     return this.#next(() => this.#dismiss(n));
   }
@@ -271,18 +278,18 @@ export class Replica {
     return this.#step({ kind: 'dismissed', n });
   }
 
-  /** There is a connection, which replaces an earlier one. The result tells what happens to it. */
+  /** Uses a new connection, which replaces an earlier one. The connection reports to the returned methods. */
   connected(link: ReplicaSocket): ReplicaEnd {
     const connection = ++this.#connections;
     void this.#next(() => {
-      this.#socket = { connection, link };
+      this.#life = { kind: 'open', socket: { connection, link } };
       return this.#step({ kind: 'connected', connection });
     });
     return {
       received: (bytes) => {
-        this.#waiting++;
+        this.#messagesWaiting++;
         void this.#next(() => {
-          this.#waiting--;
+          this.#messagesWaiting--;
           return this.#received(connection, bytes);
         });
       },
@@ -290,9 +297,9 @@ export class Replica {
     };
   }
 
-  /** Lets go of everything, once what is under way has ended. Nothing is lost. */
+  /** Closes all files and the connection, once the running tasks have ended. Nothing is lost. */
   async close(): Promise<void> {
-    await this.#last;
+    await this.#tasks.settled;
     this.#finish(storageError('CONNECTION_CLOSED', 'The replica was closed.'));
   }
 
@@ -306,43 +313,50 @@ export class Replica {
     }
     const isNews = message.kind === 'cut' || message.kind === 'ended';
     if (isNews) this.#lastSyncAtMs = this.#environment.now();
-    const areMore = this.#waiting > 0 && ++this.#unshown < MESSAGES_UNSHOWN_MAX;
+    const areMore = this.#messagesWaiting > 0 && ++this.#messagesUnshown < MESSAGES_UNSHOWN_MAX;
     return this.#step({ kind: 'received', connection, message }, !areMore);
   }
 
   #closed(connection: number, isClientTaken = false): Promise<void> {
-    if (this.#socket?.connection === connection) this.#socket = null;
+    this.#forgetSocket(connection);
     return this.#step({ kind: 'disconnected', connection, isClientTaken });
   }
 
-  /** Runs the task after the earlier ones. A task that fails ends the replica, which is told once. */
+  get #socket(): Socket | null {
+    return this.#life.kind === 'open' ? this.#life.socket : null;
+  }
+
+  #forgetSocket(connection: number): void {
+    if (this.#socket?.connection === connection) this.#life = { kind: 'open', socket: null };
+  }
+
+  /** Runs the task after the earlier ones. A task that fails ends the replica. */
   #next<T>(task: () => Promise<T>): Promise<T> {
-    this.#tasks += 1;
-    const result = this.#last.then(() => {
-      if (this.#end !== null) throw this.#end.reason;
-      return task();
+    return this.#tasks.run(async () => {
+      if (this.#life.kind === 'ended') throw this.#life.reason;
+      try {
+        return await task();
+      } catch (error) {
+        this.#fail(error);
+        throw error;
+      }
     });
-    const ended = result.catch((error) => this.#fail(error));
-    this.#last = ended.finally(() => {
-      this.#tasks -= 1;
-    });
-    return result;
   }
 
   async #step(event: FollowerEvent, isShown = true): Promise<void> {
-    const { state, effects } = stepFollower(this.#core, event);
-    this.#core = state;
+    const { state, effects } = stepFollower(this.#protocol, event);
+    this.#protocol = state;
     await this.#performAll(effects);
-    if (isShown || this.#due === null) await this.#show();
+    if (isShown || this.#callsToForecast === null) await this.#show();
   }
 
-  /** Makes the forecast that is due. */
+  /** Makes the forecast again if it is outdated, and tells the app if anything has changed. */
   async #show(): Promise<void> {
-    this.#unshown = 0;
-    if (this.#due !== null) await this.#parts.forecast.remake(this.#due);
-    this.#due = null;
-    if (this.#shown === this.#core) return;
-    this.#shown = this.#core;
+    this.#messagesUnshown = 0;
+    if (this.#callsToForecast !== null) await this.#parts.forecast.remake(this.#callsToForecast);
+    this.#callsToForecast = null;
+    if (this.#shown === this.#protocol) return;
+    this.#shown = this.#protocol;
     this.#events.onChange();
   }
 
@@ -364,7 +378,7 @@ export class Replica {
       case 'applyCut':
         return this.#apply(effect);
       case 'forecast':
-        this.#due = effect.calls;
+        this.#callsToForecast = effect.calls;
         return;
       case 'settle':
         return this.#events.onSettled(effect.n, effect.outcome);
@@ -374,7 +388,7 @@ export class Replica {
         return this.#send(effect.connection, effect.message);
       case 'disconnect':
         return this.#disconnect(effect.connection, effect.reason);
-      // What they ask for was done by the commit before: an event of an object ends when it is durable.
+      // These are done already: the commits before them resolve only when they are durable.
       case 'flushQueue':
       case 'flushBase':
       case 'acknowledge':
@@ -382,17 +396,17 @@ export class Replica {
     }
   }
 
-  /** The parts are the mark's whenever there is one: it is removed before the first part, and stored after each. */
+  /** Stages a part. A stored mark always describes the staged parts: it is removed before the first, and stored after each. */
   async #stage({ copy, changes }: Effect<'stagePart'>): Promise<void> {
-    const { staged } = this.#parts;
-    if (copy.parts === 1) await this.#keepCopy(null);
+    const { queue, staged } = this.#parts;
+    if (copy.parts === 1) await queue.keepCopy(null);
     await staged.add(copy.parts, changes);
-    // The cut is behind the last part. If it does not come, that part is asked for again.
-    if (copy.next !== null) await this.#keepCopy(copy);
+    // No mark is stored for the last part: the cut follows at once, and if it does not come, the part is requested again.
+    if (copy.next !== null) await queue.keepCopy(copy);
   }
 
   async #apply({ parts, changes, mark }: Effect<'applyCut'>): Promise<void> {
-    const { base, staged } = this.#parts;
+    const { base, queue, staged } = this.#parts;
     try {
       if (parts === null) await base.apply(changes, mark);
       else await staged.use(parts, (found) => base.replace(found, changes, mark));
@@ -400,22 +414,15 @@ export class Replica {
       const isMisfit = isStorageError(error) && ['SQL', 'INVALID_ARGUMENT'].includes(error.code);
       if (isMisfit) {
         await base.forgetPosition(mark);
-        await this.#keepCopy(null);
+        await queue.keepCopy(null);
       }
       throw error;
     }
     if (parts === null) return;
-    await this.#keepCopy(null);
+    await queue.keepCopy(null);
     await staged.clear();
   }
 
-  async #keepCopy(mark: CopyMark | null): Promise<void> {
-    if (mark === null && !this.#isCopyKept) return;
-    await this.#parts.queue.keepCopy(mark);
-    this.#isCopyKept = mark !== null;
-  }
-
-  // The protocol knows one connection: the last that was made and has not ended.
   #send(connection: number, message: MessageToServer): void {
     const socket = this.#socket;
     assert(socket?.connection === connection, 'a replica sent to a connection that has ended');
@@ -423,22 +430,23 @@ export class Replica {
   }
 
   #disconnect(connection: number, reason: string): void {
-    if (this.#socket?.connection !== connection) return;
-    this.#socket.link.close(reason);
-    this.#socket = null;
+    const socket = this.#socket;
+    if (socket?.connection !== connection) return;
+    socket.link.close(reason);
+    this.#forgetSocket(connection);
   }
 
   #fail(error: unknown): void {
-    if (this.#end !== null) return;
+    if (this.#life.kind === 'ended') return;
     this.#finish(error);
     this.#events.onEnded(error);
   }
 
   #finish(reason: unknown): void {
-    if (this.#end !== null) return;
-    this.#end = { reason };
-    this.#socket?.link.close('the replica has ended');
-    this.#socket = null;
+    if (this.#life.kind === 'ended') return;
+    const { socket } = this.#life;
+    this.#life = { kind: 'ended', reason };
+    socket?.link.close('the replica has ended');
     const { base, queue, forecast } = this.#parts;
     forecast.close();
     queue.close();

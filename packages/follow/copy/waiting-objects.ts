@@ -1,9 +1,10 @@
-// The objects in whose queues calls may wait for the server, kept over restarts: the next worker sends the calls, also if
-// no page uses the object.
+// The durable list of objects whose calls may wait for the server. After a restart, the next worker sends these calls, even
+// if no page uses the objects.
 //
-// Invariant: each method is one commit, durable when it resolves. An object too many is harmless.
+// Invariant: each method is one commit, durable when it resolves. The list may have an object whose calls are answered,
+// but never lacks one with waiting calls.
 //
-// Does not know the calls.
+// This file does not know the calls.
 
 import { idOfStorage, type ObjectAddress } from '@ctx-storage/core/object';
 import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
@@ -12,7 +13,7 @@ const TABLE =
   'CREATE TABLE IF NOT EXISTS waiting (className TEXT, name TEXT, PRIMARY KEY (className, name)) WITHOUT ROWID';
 const ADDRESS: ObjectAddress = { className: null, id: idOfStorage('_follow/waiting') };
 
-/** An object of a class that is followed, by its name. */
+/** The class and the name of an object that follows. */
 export interface WaitingObject {
   readonly className: string;
   readonly name: string;

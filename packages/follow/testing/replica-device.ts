@@ -84,7 +84,7 @@ export async function deviceOf(ends: Ends) {
     afterRealTime: () => () => {},
     inTurn: <T>(opening: () => Promise<T>) => opening(),
     newClient: () => 'page',
-    earlier: 0,
+    numberOffset: 0,
   };
   return {
     here,
