@@ -1,4 +1,4 @@
-// Changes of a server on their way into a copy.
+// Tests how the changes of a server are applied to a copy.
 
 import { afterEach, expect, test } from 'vitest';
 import { NO_FOLLOWERS } from '../../../worker/objects/host/followers.ts';
@@ -71,7 +71,7 @@ const NOTHING: Changes = {
   kvGone: [],
 };
 
-/** A copy, to which changes are applied one after the other. */
+/** Returns a copy to which the test applies changes one after the other. */
 async function copyOf() {
   const world = await createTestHost({}, { Room });
   const { host } = world;
@@ -256,13 +256,13 @@ test.for<[string, SentCell, SentCell]>([
     const partOf = (...rows: SentCell[][]) => tableOf(keys, columns, rows);
     const parts = [
       { isWiped: true, schema, tables: [partOf(['x', 1n, key], ['y', 2n, key])] },
-      // Both were read later, when the rows above had given up their values.
+      // These rows were read later. By then, the rows above had other unique values.
       { tables: [partOf(['x', 1n, other], ['y', 2n, other], ['z', key, 2n])] },
     ];
     const cut = tableOf(keys, columns, [['new', 1n, key]], { gone: [[key, 2n]] });
     await copy.replace(parts, { tables: [cut] });
     expect(await copy.rows('SELECT u FROM t ORDER BY u')).toEqual([['new'], ['x'], ['y'], ['z']]);
-    // A second copy of the same parts without the changes does not fit.
+    // Without the changes, the same parts do not fit together.
     await expect(copy.replace(parts, {})).rejects.toMatchObject({ code: 'SQL' });
   },
 );

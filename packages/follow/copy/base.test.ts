@@ -1,4 +1,4 @@
-// The base of a replica: an object that only the changes of the server write.
+// Tests the base of a replica, which only the changes of the server write.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { NO_FOLLOWERS } from '../../../worker/objects/host/followers.ts';

@@ -1,4 +1,4 @@
-// The changes of an object, applied to a copy of it after each statement: the copy is equal.
+// Tests that the captured changes of an object, applied to a copy of it, make the copy equal.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
@@ -51,21 +51,21 @@ function onServer<T>(run: (storage: DurableObjectStorage) => T | Promise<T>): Pr
   return server.run(({ storage }) => run(storage as unknown as DurableObjectStorage));
 }
 
-/** Runs a text that may fail; the earlier statements of a text that does have taken effect. */
+/** Runs a text that may fail. If it does, its earlier statements have taken effect. */
 async function exec(text: string, ...bindings: unknown[]): Promise<void> {
   const run = onServer(({ sql }) => {
     try {
       sql.exec(text, ...bindings).toArray();
     } catch {
-      // It was to fail.
+      // Some of the statements fail on purpose.
     }
   });
   await run.catch(() => {
-    life += 1; // it has ended the instance
+    life += 1; // The statement has ended the instance.
   });
 }
 
-/** Brings the copy up to date, as a message would. */
+/** Sends the copy the changes since its position, or a snapshot. */
 async function catchUp(): Promise<void> {
   const changes = await onServer(() => {
     const head = capture.head();
@@ -87,7 +87,7 @@ function apply(changes: readonly Changes[]): Promise<void> {
   );
 }
 
-/** Both objects, as new ones. */
+/** Empties both objects. */
 async function emptied(): Promise<void> {
   await onServer((storage) => storage.deleteAll());
   for (const host of [server, mirror]) await host.host.erase(host.address());
@@ -98,7 +98,7 @@ async function expectEqual(): Promise<void> {
   expect(await dumpOf(mirror)).toEqual(await dumpOf(server));
 }
 
-/** Schema, rows with their types and rowids, sequences and keys. */
+/** Returns the schema, the rows with their types and rowids, the sequences and the keys. */
 function dumpOf(host: TestHost): Promise<unknown> {
   return host.host.deliver(host.address(), async ({ storage }) => {
     const content = await contentDump((query) => [...storage.exec(query, []).raw()]);
@@ -188,7 +188,7 @@ describe('the changes of an object', () => {
           throw new Error('undone');
         });
       } catch {
-        // as it was made to
+        // The transaction fails on purpose.
       }
       await storage.transaction(async (txn) => {
         await txn.put('m', 1);
@@ -429,14 +429,14 @@ describe('the changes of an object', () => {
 
 const sent = (changes: Changes): Changes => decodeChanges(encodeChanges(changes));
 
-/** Keys of each kind, unique columns, and a collation. */
+/** Tables with each kind of key, unique columns, and a collation. */
 const TABLES = `
   CREATE TABLE named (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
   CREATE TABLE bare (a, b, UNIQUE (a, b));
   CREATE TABLE pair (a TEXT COLLATE NOCASE, b, c INTEGER UNIQUE, PRIMARY KEY (a, b)) WITHOUT ROWID;
   CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, x REAL)`;
 
-/** Random writes, some of which fail. */
+/** Makes random writes, some of which fail. */
 function write(random: Random, count: number): Promise<void> {
   return onServer(({ sql, kv }) => {
     for (let i = 0; i < count; i++) {
@@ -445,7 +445,7 @@ function write(random: Random, count: number): Promise<void> {
       try {
         sql.exec(writeOf(random)).toArray();
       } catch {
-        // A unique column has the value already.
+        // Another row has the unique value already.
       }
     }
   });

@@ -1,4 +1,5 @@
-// As converging.test.ts. `SEED` is the first world, `WORLDS` says how many, `ROUNDS` and `STEPS` how large each is.
+// Tests in many random worlds that copies of an object become equal to it. `SEED` is the number of the first world, `WORLDS`
+// their count, and `ROUNDS` and `STEPS` the size of each.
 
 import { test } from 'vitest';
 import { convergeHere } from '../testing/converging-here.ts';

@@ -1,4 +1,5 @@
-// Copies of an object converge with it, whatever is lost on the way: a few worlds. More: converging.long.test.ts.
+// Tests in a few random worlds that copies of an object become equal to it, whatever is lost on the way.
+// converging.long.test.ts has more worlds.
 
 import { test } from 'vitest';
 import { convergeHere } from '../testing/converging-here.ts';

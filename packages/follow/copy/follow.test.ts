@@ -1,4 +1,4 @@
-// Objects that follow, as an app uses them: beside a server in the same process.
+// Tests objects that follow as an app uses them, with a server in the same process.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { DurableObjectStub } from '../../../src/shared/contract/object.ts';
@@ -83,7 +83,7 @@ async function serverOf(
   return server;
 }
 
-/** Objects that follow those of the server. */
+/** Opens objects that follow those of the server. */
 async function app(server: FollowedServer) {
   const options = { url: (name: string) => `wss://server/${name}`, connect: server.connect };
   const objects = await createObjects({ Room }, { follow: follow({ Room: options }) });
@@ -91,7 +91,7 @@ async function app(server: FollowedServer) {
   return { objects, env: objects.env as unknown as Env };
 }
 
-/** What a live method shows of the names, without repetitions. */
+/** Subscribes to a live method, and collects the names that it shows, without repetitions. */
 function watched(room: DurableObjectStub<Room>) {
   const seen: string[] = [];
   const failures: unknown[] = [];
@@ -249,7 +249,7 @@ describe('an object that follows', () => {
     await expect(settled(call)).rejects.toThrow(/UNIQUE/);
     const [refusal] = await status.refusals();
     expect(refusal).toMatchObject({ method: 'add', args: ['same'] });
-    await expect(status.retry(refusal!)).rejects.toThrow(/UNIQUE/); // it fails here already
+    await expect(status.retry(refusal!)).rejects.toThrow(/UNIQUE/); // The copy has the name by now.
     expect(await status.refusals()).toHaveLength(1);
     await status.dismiss(refusal!);
     expect(await status.refusals()).toEqual([]);
@@ -325,7 +325,7 @@ describe('an object that follows', () => {
     const server = await serverOf();
     const { env } = await app(server);
     const room = env.Room.getByName('a');
-    // The error is of the run on the server: a run on the copy would be BRANCH_ISOLATED.
+    // This is the error of the server. On the copy, it would be BRANCH_ISOLATED.
     await expect(room.fetched('once')).rejects.toThrow('fetch failed');
     expect(await room.names()).toEqual(['once']);
   });

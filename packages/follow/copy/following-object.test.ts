@@ -1,4 +1,4 @@
-// An object that follows, as its app sees it: answers, states and errors, while its copy comes and goes.
+// Tests an object that follows as its app sees it: its answers, states and errors while its copy opens, fails and closes.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -61,14 +61,14 @@ async function serverOf() {
 const settle = (room: FollowedObject, n: number) =>
   room.ask({ kind: 'settled', n }) as Promise<FollowOutcome>;
 
-/** The error with which the promise rejects. */
+/** Returns the error with which the promise rejects. */
 const failure = (promise: Promise<unknown>): Promise<Error & { code?: string }> =>
   promise.then(
     () => expect.fail('it succeeded'),
     (error) => error,
   );
 
-/** A server whose object stays empty, and that answers all calls at once when the test says so. */
+/** A connection to a server that the test plays: its object is empty, and it sends what the test tells it to. */
 class ScriptedSocket extends EventTarget implements LinkSocket {
   binaryType = '';
   readyState = 0;
@@ -93,6 +93,7 @@ class ScriptedSocket extends EventTarget implements LinkSocket {
     this.hasGreeted = true;
   }
 
+  /** Sends the whole object, which is empty. */
   greet(): void {
     this.tell({ kind: 'welcome', protocol: 1, version: 1 });
     const [from, changes] = [
@@ -112,7 +113,7 @@ class ScriptedSocket extends EventTarget implements LinkSocket {
     });
   }
 
-  /** The first of several parts comes. */
+  /** Sends the first of several parts of the object. */
   begin(progress: number): void {
     this.tell({ kind: 'welcome', protocol: 1, version: 1 });
     const from = { id: 0, life: 0 };
@@ -132,7 +133,7 @@ class ScriptedSocket extends EventTarget implements LinkSocket {
 }
 const CHANGES = { schema: null, tables: [], sequences: null, kv: [], kvGone: [] };
 
-/** A copy that has greeted a server of the test. */
+/** Returns a copy that has said hello to a server that the test plays. */
 async function greeting() {
   const sockets: ScriptedSocket[] = [];
   const used = await device(() => {
@@ -145,7 +146,7 @@ async function greeting() {
   return { ...used, room, socket: sockets[0]!, sockets };
 }
 
-/** A copy that has greeted a server of the test, and has received the whole object. */
+/** Returns a copy that has received the whole object from a server that the test plays. */
 async function scripted() {
   const made = await greeting();
   made.socket.greet();
@@ -229,7 +230,7 @@ describe('an object that follows', () => {
       message: `follow: object ${named} of Room has no name, by which the server's object is found; use getByName or idFromName.`,
     };
     await expect(unnamed.call('names', [])).rejects.toMatchObject(refused);
-    // The next use is refused alike.
+    // The next use is refused in the same way.
     await expect(unnamed.forecast()).rejects.toMatchObject(refused);
     expect(used.connects()).toBe(0);
     // Reached by its name, the same object follows its server.
@@ -238,7 +239,7 @@ describe('an object that follows', () => {
     expect(await namesOf(found)).toEqual(['mine']);
   });
 
-  test('[FOLP3] the state is told when it is another one, and each once', async () => {
+  test('[FOLP3] each change of the state is told once', async () => {
     const server = await serverOf();
     server.isDown = true;
     const used = await device(() => server.connect());
@@ -268,7 +269,7 @@ describe('an object that follows', () => {
     await used.close();
   });
 
-  test('[FOLP13] with a closed host every use is CONNECTION_CLOSED, also of those under way', async () => {
+  test('[FOLP13] after its host was closed every use is CONNECTION_CLOSED, also a use that waits', async () => {
     const used = await device(down);
     const room = used.room('a');
     const { n } = await room.call('add', ['mine']);
@@ -333,11 +334,11 @@ describe('an object that follows', () => {
     await until(() => used.connects() > before);
     await until(async () => ((await server.call('names')) as string[]).length > 0);
     await settledOf(room);
-    // The call that was not acknowledged may have been stored.
+    // The call that failed may have been stored, so only the first name is certain.
     expect(((await server.call('names')) as string[])[0]).toBe('mine');
   });
 
-  test('[FOLP13] a copy that somebody has deleted comes back, and is no failure to tell of', async () => {
+  test('[FOLP13] a copy that somebody has deleted comes back, and no error is logged', async () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
     const server = await serverOf();
     const used = await device(() => server.connect());
@@ -353,7 +354,7 @@ describe('an object that follows', () => {
     await expect(namesOf(room)).rejects.toMatchObject(gone);
     await turns();
     expect(told).toMatchObject([{ state: 'offline', progress: null, pending: 0 }]);
-    // No call waits in the copy, so no timer opens it again: only its next use does.
+    // No call waits in the copy, so no timer opens it again, only its next use.
     expect(used.delays()).not.toContain(1000);
     await settledOf(room);
     expect(await namesOf(room)).toEqual(['mine']);
@@ -381,7 +382,7 @@ describe('an object that follows', () => {
     expect(await told).toMatchObject({ state: 'offline', progress: null });
   });
 
-  test('[FOLP14] the pause before the next attempt is drawn', async () => {
+  test('[FOLP14] the pause before the next attempt is random', async () => {
     for (const [drawn, delayMs] of [
       [0, 100],
       [2 ** 31, 150],
@@ -436,6 +437,29 @@ describe('an object that follows', () => {
     expect(next.connects()).toBe(0);
   });
 
+  test('[FOLP9] a copy that fails while it is forgotten is followed by one copy, with one connection', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    const server = await serverOf();
+    const medium = new SlowMedium();
+    const used = await device(() => server.connect(), {
+      world: { medium, catalog: new MemoryCatalog() },
+    });
+    const room = used.room('a');
+    await settledOf(room);
+    const queueKey = idOfStorage(`_follow/${addressKey(used.here.address('a'))}`).toString();
+    medium.fails = (key) => key === queueKey;
+    const failing = failure(room.call('add', ['lost']));
+    const forgotten = room.ask({ kind: 'forget' });
+    const first = room.call('names', []);
+    expect(await failing).toMatchObject({ code: 'IO' });
+    medium.fails = () => false;
+    const second = room.call('names', []);
+    await Promise.all([forgotten, first, second]);
+    await settledOf(room);
+    await turns();
+    expect(used.connects()).toBe(2);
+  });
+
   test('[FOLP34] an answer to a call of a later copy is waited for by the number that the app knows', async () => {
     const server = await serverOf();
     const used = await device(() => server.connect());
@@ -453,7 +477,7 @@ describe('an object that follows', () => {
     expect(await answer).toEqual({ kind: 'value', value: 3 });
   });
 
-  test('[FOLP14] a process of Node waits for the next attempt while calls wait, and not else', async () => {
+  test('[FOLP14] a process of Node waits for the next attempt only while calls wait', async () => {
     const used = await device(down);
     const room = used.room('a');
     await namesOf(room);
@@ -488,7 +512,7 @@ describe('an object that follows', () => {
     medium.fails = () => false;
     const third = await device(down, { world });
     await third.pass(2000);
-    expect(third.connects()).toBe(0); // no worker has listed it yet
+    expect(third.connects()).toBe(0); // The object is not in the list yet.
     expect(await namesOf(third.room('a'))).toEqual(['mine']);
     await third.close();
 

@@ -1,4 +1,4 @@
-// Calls on the forecast: their first run, and their runs after a change of the base.
+// Tests calls on the forecast: their first run, and their runs after a change of the base.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { NO_FOLLOWERS } from '../../../worker/objects/host/followers.ts';
@@ -54,7 +54,7 @@ test('[FOLP6] a call has waited for 500 ms after twenty timers in turn, however 
   await own.close();
 });
 
-/** How often the class was constructed. */
+/** How often `Room` was constructed. */
 let starts = 0;
 
 class Other extends DurableObject {
@@ -101,7 +101,7 @@ class Room extends DurableObject {
     this.add(name);
     throw new RangeError(name);
   }
-  /** Calls the other method if the row of the server has arrived, and only adds a row before. */
+  /** Calls the given method if the server's row `theirs` is there; otherwise adds a row. */
   onceServed(method: 'send' | 'trySend' | 'end' | 'wait' | 'fail', name: string) {
     return this.names().includes('theirs') ? this[method](name) : this.add(name);
   }
@@ -146,7 +146,7 @@ describe('a forecast', () => {
       own,
       base,
       forecast,
-      /** A call of the app, which is kept as the queue does. */
+      /** Runs a call of the app, and keeps it as if it were in the queue. */
       async call(n: number, method: string, ...args: unknown[]): Promise<ForecastRun> {
         const stored = structuredClone(args);
         const run = await forecast.run(method, args);
@@ -157,7 +157,7 @@ describe('a forecast', () => {
         const run = await forecast.run('names', []);
         return run.kind === 'read' && run.answer.kind === 'value' ? run.answer.value : run;
       },
-      /** The server has a row more. */
+      /** Adds a row to the base, as if it came from the server. */
       async served(name: string) {
         names.push(name);
         const rows = names.map((one, i) => [BigInt(i + 1), one]);
@@ -169,7 +169,7 @@ describe('a forecast', () => {
           last: 0,
         });
       },
-      /** Lets the time pass for which a forecast waits for a call. */
+      /** Lets so much time pass that the forecast stops waiting for a call. */
       async late() {
         for (let i = 0; i < 400; i++) {
           for (const task of [...timers]) {

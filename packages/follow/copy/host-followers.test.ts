@@ -1,4 +1,4 @@
-// The objects of a host that follow: the checks of the option `follow`, the objects it concerns, and how many are open.
+// Tests the objects of a host that follow: the checks of the option `follow`, the objects that follow, and how many are open.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { addressKey, branchAddress, facetAddress } from '../../../src/shared/contract/object-id.ts';
@@ -70,7 +70,7 @@ describe('the option follow', () => {
   });
 
   test('[FOLP3] takes a function as the address, and 0 as a version', async () => {
-    vi.stubGlobal('WebSocket', class {}); // Node 20 has none
+    vi.stubGlobal('WebSocket', class {}); // Node 20 has no WebSocket.
     expect(() => follow({ Room: url, Other: { url, version: 0 } })).not.toThrow();
     const used = await device(down);
     expect([...used.followers.classNames]).toEqual(['Room']);
@@ -166,19 +166,19 @@ describe('calls that an earlier worker has left', () => {
     await used.pass(2000);
     expect(used.connects()).toBe(0);
     await used.close();
-    // That of a class that does not follow here stays: the next release may follow again.
+    // The object of a class that does not follow here stays in the list, because the next release may follow again.
     expect(await listedIn(world)).toEqual([{ className: 'Left', name: 'a' }]);
     expect(heard.mock.calls).toEqual([]);
   });
 
-  test('[FOLP19] a start without any tells nothing, and opens nothing', async () => {
+  test('[FOLP19] a start without waiting calls logs nothing, and opens nothing', async () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
     const used = await device(down);
     await used.pass(2000);
     expect([used.connects(), heard.mock.calls]).toEqual([0, []]);
   });
 
-  test('[FOLP19] one whose copy cannot be opened is told of, and holds up no other', async () => {
+  test('[FOLP19] each object whose copy cannot be opened is logged, and delays no other', async () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
     const server = await serverOf();
     const world = worldOf();
@@ -202,11 +202,11 @@ describe('calls that an earlier worker has left', () => {
     await until(async () => ((await server.call('names')) as string[]).length === 2);
     for (const name of ['room 8', 'room 9']) await settledOf(second.room(name));
     const told = heard.mock.calls.map(([text]) => text as string);
-    expect(told.filter((text) => text.startsWith('The calls of room'))).toEqual(
-      expect.arrayContaining([
-        'The calls of room 0 that wait for the server could not be sent:',
-        'The calls of room 7 that wait for the server could not be sent:',
-      ]),
+    expect(told.filter((text) => text.startsWith('The calls of room')).toSorted()).toEqual(
+      Array.from(
+        { length: 8 },
+        (_, i) => `The calls of room ${i} that wait for the server could not be sent:`,
+      ),
     );
   });
 
@@ -226,7 +226,7 @@ describe('calls that an earlier worker has left', () => {
     expect(await listedIn(world)).toEqual([]);
   });
 
-  test('[FOLP19] a list that cannot be read is told of', async () => {
+  test('[FOLP19] a list that cannot be read is logged', async () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
     const { medium: inner, catalog } = worldOf();
     const broken = new Error('The disk is broken.');
@@ -256,11 +256,11 @@ describe('calls that an earlier worker has left', () => {
     await second.close();
     expect(second.delays()).toEqual([]);
     const third = await device(down, { world });
-    const passed = third.pass(2000); // it is closed while it looks
+    const passed = third.pass(2000); // The host is closed during the search.
     await third.close();
     await passed;
     expect(third.connects()).toBe(0);
-    // One that is closed while the calls wait for their server tells nothing either.
+    // A host that is closed while the calls wait for their server logs nothing either.
     const fourth = await device(down, { world });
     await fourth.pass(2000);
     await until(() => fourth.connects() > 0);
@@ -272,7 +272,7 @@ describe('calls that an earlier worker has left', () => {
 });
 
 describe('copies that are open', () => {
-  const limits = { ...completeLimits(), openFiles: 29 }; // for two
+  const limits = { ...completeLimits(), openFiles: 29 }; // Two replicas may be open.
   const openIn = async ({ here }: Device) => {
     await here.advance(60_000);
     const running = here.host.instances.running().map(addressKey);

@@ -1,5 +1,5 @@
-// Followers with other code than this package's: forged names, numbers, positions and methods, other shapes and plain noise,
-// beside a follower that keeps to the protocol.
+// Tests an object with hostile followers, which send forged names, numbers, positions and methods, wrong shapes and noise.
+// Another follower, which keeps to the protocol, must not be affected.
 
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
@@ -38,7 +38,7 @@ const METHODS = [
 ];
 const NAMES = ['one', 'two', 'x'.repeat(64), 'x'.repeat(65), '__proto__'];
 
-/** Of a copy of the object, or of something else. */
+/** Returns the mark of an unfinished snapshot, with forged or wrong fields. */
 function copyMark(random: Random): unknown {
   const odd = () => random.pick<unknown>([...NUMBERS, ...ODD]);
   const table = random.pick<unknown>([
@@ -60,7 +60,7 @@ function copyMark(random: Random): unknown {
   };
 }
 
-/** A message that was made by somebody else. */
+/** Returns a random message that no correct follower would send. */
 function message(random: Random): Uint8Array {
   const odd = () => random.pick<unknown>([...NUMBERS, ...ODD]);
   const some = <T>(right: readonly T[]) => (random.onceIn(6) ? odd() : random.pick(right));

@@ -1,8 +1,10 @@
+// Tests the connection of a copy with fake sockets and timers.
+
 import { describe, expect, test } from 'vitest';
 import { FollowLink, type LinkSocket } from './link.ts';
 import type { Replica, ReplicaSocket } from './replica.ts';
 
-/** Timers that run when the test says so. */
+/** Fake timers, which run when the test says so. */
 class Timers {
   readonly set: { delayMs: number; task: () => void; keepsAlive: boolean }[] = [];
 
@@ -45,7 +47,7 @@ class FakeSocket extends EventTarget implements LinkSocket {
     this.end();
   }
 
-  /** The server closes it. */
+  /** Ends the socket as if the server had closed it. */
   end(code?: number): void {
     this.readyState = 3;
     this.dispatchEvent(Object.assign(new Event('close'), { code }));
@@ -89,7 +91,7 @@ describe('the connection of a copy', () => {
     expect(timers.set).toEqual([]);
   });
 
-  test('[FOLP35] what is silent is given up: an address that does not come, a socket that does not tell of its end', async () => {
+  test('[FOLP35] an address that does not come is given up, and so is a socket that stays silent', async () => {
     let make: (socket: LinkSocket) => void = () => {};
     const { timers, told, link } = world(
       () => new Promise<LinkSocket>((resolve) => (make = resolve)) as never,
@@ -243,7 +245,7 @@ describe('the connection of a copy', () => {
     expect([socket.readyState, told, timers.set]).toEqual([3, [], []]);
   });
 
-  test('[FOLP14] nothing is sent on a socket that is not open, which a browser would not take', async () => {
+  test('[FOLP14] nothing is sent on a socket that is not open, because browsers throw then', async () => {
     const socket = new FakeSocket();
     const { timers, told, link } = world(() => socket);
     await turn();
@@ -268,7 +270,7 @@ describe('the connection of a copy', () => {
     link.stop();
   });
 
-  test('[FOLP21] each WebSocket takes the reason of a close', async () => {
+  test('[FOLP21] the reason of a close is cut and reduced to ASCII, so that each WebSocket takes it', async () => {
     const { link, ends, socket } = heldWorld();
     await turn();
     socket().open();
@@ -288,7 +290,7 @@ describe('the connection of a copy', () => {
     expect(socket.readyState).toBe(3);
   });
 
-  test('[FOLP14] texts and messages after the end tell nothing, and a socket that fails is closed once', async () => {
+  test('[FOLP14] texts, and messages after the end, are ignored, and a socket that fails ends once', async () => {
     const { timers, told, link, sockets } = listedWorld();
     await turn();
     const [socket] = sockets as [FakeSocket];
@@ -316,7 +318,7 @@ describe('the connection of a copy', () => {
     link.stop();
   });
 
-  test('[FOLP14] the pause is drawn between half of it and all of it', async () => {
+  test('[FOLP14] the pause is random, between a half of its full length and all of it', async () => {
     const delays: number[] = [];
     for (const drawn of [0, 0.5, 1]) {
       const timers = new Timers();
@@ -405,7 +407,7 @@ describe('the connection of a copy', () => {
   });
 });
 
-/** A link whose sockets are listed, and the ends that its replica heard of. */
+/** Returns a link with the list of its sockets, and the values of `isClientTaken` that its replica got. */
 function listedWorld() {
   const sockets: FakeSocket[] = [];
   const taken: boolean[] = [];
@@ -427,7 +429,7 @@ function listedWorld() {
   return { ...made, sockets, taken };
 }
 
-/** A link whose replica sends and closes when the test says so. */
+/** Returns a link with the methods by which its replica sends and closes, for the test to call. */
 function heldWorld() {
   const timers = new Timers();
   const ends: ReplicaSocket[] = [];

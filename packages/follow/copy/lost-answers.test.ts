@@ -1,5 +1,5 @@
-// Calls that were made once, whatever was lost on the way: the answer, the records of the server's object, or the process
-// that made them.
+// Tests that each call runs once, whatever is lost on the way: its answer, the rows of the server's object, or the process
+// that made it.
 
 import { afterEach, expect, test } from 'vitest';
 import { deserialize } from '../../../src/shared/values/decode.ts';
@@ -45,7 +45,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-/** In turns: the time of a test host stands still. */
+/** Waits for a condition in turns of the event loop, because the time of a test host stands still. */
 async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   for (let turns = 0; !(await check()); turns++) {
     if (turns === TURNS_MAX) throw new Error('It did not happen.');
@@ -59,7 +59,7 @@ async function serverOf(): Promise<FollowedServer> {
   return server;
 }
 
-/** A copy of the server's object, and what the server has answered to it. */
+/** Returns a copy of the server's object, and the server's answers to its calls. */
 async function copyOf() {
   const here = await createTestHost({}, { Room });
   ends.push(() => here.close());
@@ -82,7 +82,7 @@ async function copyOf() {
   return { replica: await open(), open, outcomes };
 }
 
-/** `answers`: false if what answers a call is lost. */
+/** Connects the replica. If `answers` is false, messages that answer a call are lost. */
 function connect(server: FollowedServer, replica: Replica, answers: boolean): void {
   const socket = server.connect();
   let end: ReturnType<Replica['connected']> | undefined;
@@ -138,7 +138,7 @@ test.for([true, false])(
       { kind: 'value', value: 'emptied' },
     ]);
     expect(await server.call('names')).toEqual(['emptied', 'theirs']);
-    // Its next call has the next number, and is run.
+    // The next call has the next number, and runs.
     await replica.call('add', ['next']);
     await until(() => replica.state.pending === 0);
     expect(await server.call('names')).toEqual(['emptied', 'theirs', 'next']);
@@ -187,7 +187,7 @@ test('[FOLP1] [FOLP19] a call is acknowledged when it is durable, and its object
   await room.call('names', []);
   const own = new Set(await medium.keys());
 
-  /** Nothing but the held flush is missing: the call waits for it. */
+  /** Checks that a call resolves only after the flush that is held. */
   const waitsFor = async (made: Promise<unknown>) => {
     let isMade = false;
     made.then(() => (isMade = true)).catch(() => {});
@@ -197,7 +197,7 @@ test('[FOLP1] [FOLP19] a call is acknowledged when it is durable, and its object
     medium.release();
     await made;
   };
-  // The list is the only object that the first call that waits makes.
+  // The list of waiting objects is the only file that does not exist before the first waiting call.
   medium.holds = (key) => !own.has(key);
   await waitsFor(room.call('add', ['first']));
   medium.holds = (key) => own.has(key);

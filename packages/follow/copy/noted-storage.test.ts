@@ -1,4 +1,4 @@
-// The storage of a class whose changes are noted: the same effects, results and errors, each write told and noted.
+// Tests the wrapped storage of a followable class: effects, results and errors stay the same, and each write is noted.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
@@ -173,14 +173,14 @@ test('[FOLC8] notes are forgotten when there are as many as are kept, half of th
     null,
   ]);
   await write(1);
-  // A follower has the notes up to 2; then there is none.
+  // A follower at position 2 needs the notes from 3 on. Later, no follower is connected.
   await prune(3);
   expect(await rows('SELECT min(id), max(id) FROM _follow_note')).toEqual([[3, 10]]);
   expect(await run(() => [0, 2, 3].map((id) => capture.lifeAt(id)))).toEqual([null, null, 1]);
   await write(2);
   await prune(Number.POSITIVE_INFINITY);
   expect(await rows('SELECT min(id), max(id) FROM _follow_note')).toEqual([[8, 12]]);
-  // The next instance goes on counting from the stored number.
+  // The next instance continues the numbers.
   life = 2;
   await host.host.evict(host.address());
   await write(4);
@@ -206,7 +206,7 @@ test('[FOLC6] a life is that of the instance that told the position; notes of wh
   const lives = await rows('SELECT * FROM _follow_life');
   life = 3;
   await host.host.evict(host.address());
-  // Before anything was asked for, nothing is forgotten.
+  // Before `head` was called, nothing is deleted.
   await run(() => capture.prune(head.id + 1));
   expect(await run(() => capture.head())).toEqual(head);
   expect(await rows('SELECT * FROM _follow_life')).toEqual(lives);
@@ -327,7 +327,7 @@ test('[FOLC2] changes have the schema and the sequences if they changed, and els
   expect([sequences, tables]).toEqual([null, []]);
 });
 
-/** All parts: of each, its rows and keys, and where the next one begins. */
+/** Returns for each part of a snapshot its rows, its keys, and the place of the next part. */
 async function partsOf() {
   const parts: [names: string[], keys: string[], next: CopyPlace | null][] = [];
   let place: CopyPlace | null = null;
@@ -423,7 +423,7 @@ test('[FOLC9] what a part has of a table counts for the next table and the keys 
     [0, 32],
     [0, 4],
   ]);
-  // Each text has a name or a number beside it, of less than a tenth of its bytes.
+  // The key or rowid beside each text adds less than a tenth of its bytes.
   const texts = [6, 6 + 34, 6 + 34 + 32, 6 + 34 + 32 + 32];
   const perText = texts.map((count, part) => parts[part]![2]!.sentBytes / count);
   expect(perText.every((bytes) => bytes > 500 && bytes < 550)).toBe(true);
@@ -442,7 +442,7 @@ test('[FOLC9] a part begins after a key of each kind: text that is no UTF-8, byt
     const from: CopyPlace | null = place;
     const { changes, next }: CopyPart = await run(() => capture.copyPart(from));
     sent.push(...changes.tables.flatMap(({ rows }) => rows.map(([key]) => key)));
-    // As it comes from a follower: bytes are a view of a message.
+    // The place comes back from a follower, so its bytes are a view of a message.
     place = next && { ...next, after: next.after?.map(inMessage) ?? null };
   } while (place !== null);
   expect(sent).toEqual([

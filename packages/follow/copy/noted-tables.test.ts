@@ -1,4 +1,4 @@
-// Tables whose changes are noted: their keys, in the right order and of each form; and those that are refused, with the reason.
+// Tests the tables whose changes are captured: their keys, values and schema; and the tables that are refused.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
@@ -31,7 +31,7 @@ const rows = (query: string) =>
   host.run(({ storage }) => [
     ...(storage as unknown as DurableObjectStorage).sql.exec(query).raw(),
   ]);
-/** The changes that a statement makes. */
+/** Returns the changes that a statement makes. */
 async function changesOf(text: string): Promise<Changes> {
   const before = await host.run(() => capture.head());
   await exec(text);

@@ -1,4 +1,4 @@
-// The durable calls, refusals and staged parts of a copy, as the next process reads them.
+// Tests that calls, refusals and staged parts of a copy are stored as the next process must read them.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
@@ -18,13 +18,13 @@ async function hostOn(world: World): Promise<TestHost> {
   return made;
 }
 
-/** The queue as a new process finds it. */
+/** Opens the queue in a new process. */
 async function queueOn(world: World, made = { newClient: () => 'page', numberOffset: 0 }) {
   const { host } = await hostOn(world);
   return ReplicaQueue.open(host, 'Room.a', made);
 }
 
-/** The process ends in order. */
+/** Ends the process in order. */
 async function end(queue: ReplicaQueue): Promise<void> {
   queue.close();
   await hosts.pop()!.close();
@@ -65,7 +65,7 @@ describe('the queue of a copy', () => {
     await second.dequeue(3, []);
     await end(second);
 
-    // No number is given twice, though nothing tells of the calls any more.
+    // The queue is empty, but the next number is still known.
     const third = await queueOn(world);
     expect(third.stored).toEqual({ ...NOTHING, issued: 3 });
     await third.enqueue(call(4), null);
@@ -91,7 +91,7 @@ describe('the queue of a copy', () => {
     expect((await queueOn(world)).stored).toEqual({ issued: 6, calls, refusals: [refusal(1)] });
   });
 
-  test('[FOLP34] its name, and the numbers before its own, are made once', async () => {
+  test('[FOLP34] its client name and the offset of its numbers are stored once', async () => {
     const world = worldOf();
     const first = await queueOn(world, { newClient: () => 'one', numberOffset: 5 });
     expect([first.client, first.numberOffset]).toEqual(['one', 5]);
@@ -99,7 +99,7 @@ describe('the queue of a copy', () => {
     const second = await queueOn(world, { newClient: () => 'two', numberOffset: 9 });
     expect([second.client, second.numberOffset]).toEqual(['one', 5]);
     await end(second);
-    // The queue was made by a version that stored no such numbers.
+    // This is the queue of an older version, which did not store the offset.
     await change(world, 'DELETE FROM earlier');
     const third = await queueOn(world, { newClient: () => 'three', numberOffset: 9 });
     expect([third.client, third.numberOffset]).toEqual(['one', 0]);
@@ -184,7 +184,7 @@ describe('the parts of a snapshot', () => {
         message: `follow: ${count} parts are expected, 3 are here.`,
       });
     }
-    // The number of parts is right, and one of them is missing.
+    // The number of parts is right, but the second one is missing.
     await host.deliver({ className: null, id: idOfStorage('_follow/Room.a.parts') }, (instance) => {
       instance.storage.exec('UPDATE part SET n = 4 WHERE n = 2', []);
     });

@@ -1,4 +1,4 @@
-// Rows that REPLACE deletes without telling triggers: each is noted as gone, whatever the unique index it was found by.
+// Tests that rows which REPLACE deletes, without firing triggers, are captured as deleted, whatever the unique index.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
@@ -27,7 +27,7 @@ const exec = (text: string) =>
     (storage as unknown as DurableObjectStorage).sql.exec(text).toArray();
   });
 
-/** The keys that a statement takes away, and the rows that it writes. */
+/** Returns the keys of the rows that a statement deletes, and the rows that it writes. */
 async function changesOf(text: string): Promise<[gone: unknown[], rows: unknown[]]> {
   const before = await host.run(() => capture.head());
   await exec(text);
@@ -88,14 +88,14 @@ test.each([
     replacing: '(2, 5)',
     gone: [1],
   },
-])('[FOLC11] of a row that is replaced by $unique, the key is gone', async (row) => {
+])('[FOLC11] a row that is replaced because of $unique is sent as deleted', async (row) => {
   await exec(`${row.table}; INSERT INTO t VALUES ${row.there}`);
   const [gone, rows] = await changesOf(`INSERT OR REPLACE INTO t VALUES ${row.replacing}`);
   expect(gone.map((key) => (key as unknown[]).map(Number))).toEqual([row.gone]);
   expect(rows).toHaveLength(1);
 });
 
-test('[FOLC11] of a row that is replaced by a column computed from a late default, the key is gone', async () => {
+test('[FOLC11] a row that is replaced because of a column computed from a default is sent as deleted', async () => {
   const computed = 'g INT AS (a + 1), p INT, UNIQUE (g, p)';
   await exec(`CREATE TABLE t (id INTEGER PRIMARY KEY, a INT NOT NULL DEFAULT 7, ${computed})`);
   await exec('INSERT INTO t (id, a, p) VALUES (1, 7, 1)');
@@ -105,7 +105,7 @@ test('[FOLC11] of a row that is replaced by a column computed from a late defaul
   ]);
 });
 
-test('[FOLC11] an update of what a unique column is computed from takes the key of the row it replaces', async () => {
+test('[FOLC11] a row that is replaced by an update, because of a computed column, is sent as deleted', async () => {
   const computed = 'g INT AS (a + 1), p INT, UNIQUE (g, p)';
   await exec(`CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, ${computed})`);
   await exec('INSERT INTO t (id, a, p) VALUES (1, 7, 1), (2, 8, 1)');
@@ -115,7 +115,7 @@ test('[FOLC11] an update of what a unique column is computed from takes the key 
   ]);
 });
 
-test('[FOLC11] an update takes the key of the row it replaces, and not its own', async () => {
+test('[FOLC11] of an update, the replaced row is sent as deleted, and the changed one as written', async () => {
   await exec(`CREATE TABLE t (c INT UNIQUE, d INT, ${PAIR}) WITHOUT ROWID`);
   await exec('INSERT INTO t VALUES (5, 0, 1, 1), (6, 0, 1, 2)');
   expect(await changesOf('UPDATE OR REPLACE t SET c = 5, d = 9 WHERE b = 2')).toEqual([

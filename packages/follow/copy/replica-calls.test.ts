@@ -1,4 +1,4 @@
-// The calls of a replica: refused ones that are made again, those without a forecast, and arguments that are too large.
+// Tests the calls of a replica: refused calls that are made again, calls without a forecast, and arguments that are too large.
 
 import { describe, expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -10,7 +10,7 @@ import { connect, deviceOf, isCurrent, namesIn, serverOf } from '../testing/repl
 const ends = endsOfTests();
 
 describe('a replica', () => {
-  test('[FOLP5] a refused call is made again with its number gone, and only if it was refused', async () => {
+  test('[FOLP5] a call that was not refused is not made again; a refused one that fails here again stays refused', async () => {
     const server = await serverOf(ends);
     await server.call('add', 'same');
     const { open } = await deviceOf(ends);
@@ -19,7 +19,7 @@ describe('a replica', () => {
     await connect(server, replica);
     await until(() => replica.state.refused === 1);
     expect(await replica.retry(2)).toBeNull();
-    const failed = await replica.retry(1); // it fails here already
+    const failed = await replica.retry(1); // The copy has the name by now, so the call fails here.
     expect(failed).toMatchObject({ n: null, answer: { kind: 'error' } });
     expect(replica.refusals.map(({ call }) => call.n)).toEqual([1]);
     await replica.dismiss(2);
@@ -98,7 +98,7 @@ describe('a replica', () => {
     const answered = (message: MessageToFollower) =>
       !answers && 'last' in message && message.last > 0 ? null : message;
     await connect(server, replica, answered);
-    // On the state of the server, this call would not reset the object.
+    // On the server's content, the call does not end the object, so it would be wrong to forecast it then.
     await until(async () => ((await namesIn(replica)) as string[])[0] === 'theirs');
     expect(await namesIn(replica)).toEqual(['theirs', 'first', 'last']);
     await replica.close();

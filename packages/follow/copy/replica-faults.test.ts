@@ -1,4 +1,4 @@
-// A replica whose server, connection or files do something wrong, beside a server in the same process.
+// Tests a replica whose server, connection or files fail or send something wrong.
 
 import { describe, expect, test } from 'vitest';
 import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
@@ -27,11 +27,11 @@ const MISFITS = {
   'bytes that are no changes': new Uint8Array([1, 2, 3]),
 };
 
-/** Of a snapshot, three parts arrive, and nothing after them. */
+/** Lets three parts of a snapshot arrive, and nothing after them. */
 const firstParts = (message: MessageToFollower) =>
   message.kind === 'cut' || (message.kind === 'part' && message.copy.parts > 3) ? null : message;
 
-/** The replica is not connected: its next connection carries a call to the server. */
+/** Checks that the replica, which is not connected, connects and sends a call to the server. */
 async function goesOn(server: FollowedServer, replica: Replica): Promise<void> {
   await replica.call('add', ['mine']);
   await connect(server, replica);
@@ -87,7 +87,7 @@ describe('a replica', () => {
     },
   );
 
-  test('[FOLP31] that has applied a whole copy keeps neither its parts nor how far it had come', async () => {
+  test('[FOLP31] that has applied a snapshot stores neither its parts nor its progress', async () => {
     const server = await serverOf(ends, { partBytes: 100 });
     for (let i = 0; i < 6; i++) await server.call('add', `${i} `.repeat(40));
     const { open, medium, base } = await deviceOf(ends);
@@ -147,7 +147,7 @@ describe('a replica', () => {
     expect(replica.isUnused).toBe(false);
     await replica.close();
     server.drop();
-    await server.call('index'); // other tables: it begins with the first part
+    await server.call('index'); // A changed schema makes the snapshot begin with its first part.
 
     replica = await open();
     medium.fails = (key) => key === partsKey;
@@ -296,7 +296,7 @@ describe('a replica', () => {
     server.drop();
     await until(() => replica.state.state === 'offline');
     expect(replica.state.lastSyncAtMs).toBe(1);
-    // Nothing has changed: the server says so.
+    // Without a change, the server's message is `ended`.
     await connect(server, replica);
     await until(isCurrent(replica));
     expect(replica.state.lastSyncAtMs).toBe(2);
@@ -331,7 +331,7 @@ describe('a replica', () => {
     shown.splice(0);
     for (const hand of held.splice(0)) hand();
     expect(await namesIn(replica)).toHaveLength(count);
-    // Each time, the state tells when the last of the messages was received that are shown.
+    // `now` counts the messages, so each difference tells how many of them are shown.
     expect(shown.map((at) => at! - before)).toEqual([64, 128, 150]);
     await replica.close();
   });

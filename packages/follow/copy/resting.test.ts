@@ -1,4 +1,4 @@
-// Copies that nobody uses: their calls are sent after a start, and they are closed when they have nothing to do.
+// Tests copies that nobody uses: their calls are sent after a start, and they are closed when no calls wait.
 
 import { describe, expect, test } from 'vitest';
 import { serialize } from '../../../src/shared/values/encode.ts';
@@ -76,7 +76,7 @@ describe('copies that nobody uses', () => {
     const second = await device((name) => {
       if (isDown) return down();
       connected.add(name);
-      return server.connect(); // one object for all of them
+      return server.connect(); // All objects here follow one object on the server.
     }, world);
     await second.pass(2000);
     expect(second.connects()).toBe(8);
@@ -109,12 +109,13 @@ describe('copies that nobody uses', () => {
     expect(await server.call('names')).toEqual(['9']);
   });
 
-  test('[FOLP20] is closed after a minute without use, and opened by the next use', async () => {
+  test('[FOLP20] a copy is closed after a minute without use, not after a minute with one, and opened by the next use', async () => {
     const server = await serverOf();
     const { room, pass, connects, here } = await device(() => server.connect());
     await room('a').call('add', ['mine']);
     await settledOf(room('a'));
     await pass(60_000);
+    expect(here.host.instances.running()).not.toEqual([]);
     await pass(60_000);
     expect(here.host.instances.running()).toEqual([]);
     await server.call('add', 'theirs');
@@ -215,7 +216,7 @@ describe('copies that nobody uses', () => {
   });
 });
 
-/** A server that speaks no version of the protocol that this side speaks. */
+/** A connection to a server that has no version of the protocol in common with this side. */
 class RejectingSocket extends EventTarget implements LinkSocket {
   binaryType = '';
   readyState = 0;

@@ -1,4 +1,4 @@
-// The shared `env`, with a class that follows: its code, events and a test have the same members.
+// Tests that the code of a class that follows, its Worker's events and a test see the same members of `env`.
 
 import { afterEach, expect, test, vi } from 'vitest';
 import {
@@ -12,7 +12,7 @@ import { followed } from '../app/followed.ts';
 import { down } from '../testing/followed-device.ts';
 import { follow } from './follow.ts';
 
-/** Of user code, without types. */
+/** The type of values in this user code, which has no types. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 

@@ -1,4 +1,4 @@
-// The list of objects whose calls wait for their server.
+// Tests the durable list of objects whose calls wait for the server.
 
 import { expect, test } from 'vitest';
 import { createTestHost } from '../../testing/worker/test-host.ts';

@@ -1,9 +1,9 @@
-// For tests: the schema and the rows of an object as plain data, with the types of values and the rowids, so that two
-// databases can be compared. Without the tables of this package.
+// For tests: reads the schema and the rows of an object as plain data, with the types of values and the rowids, so that two
+// databases can be compared. The tables of this package are omitted.
 //
-// Knows SQLite by statements only: it runs in workerd too.
+// It uses SQL statements only, so that it runs in workerd, too.
 
-/** The rows of a statement. */
+/** Runs a statement, and returns its rows. */
 type Rows = (query: string) => unknown[][] | Promise<unknown[][]>;
 
 export async function contentDump(rows: Rows): Promise<unknown> {
@@ -27,7 +27,7 @@ async function rowsOf(rows: Rows, name: string): Promise<string[]> {
   const columns = (await rows(`SELECT name FROM pragma_table_xinfo('${literal}')`)).map(
     ([column]) => `"${String(column).replaceAll('"', '""')}"`,
   );
-  // A REAL as the number: versions of SQLite write it as different texts.
+  // A REAL is compared as a number, because versions of SQLite convert it to different texts.
   const typed = columns.map(
     (column) =>
       `typeof(${column}), CASE typeof(${column}) WHEN 'real' THEN ${column} ELSE hex(CAST(${column} AS BLOB)) END`,

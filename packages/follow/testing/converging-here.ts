@@ -1,4 +1,4 @@
-// For tests: a world of converging.ts whose server is in the same process.
+// For tests: runs a random world of converging.ts with a server in the same process.
 
 import { readFileSync } from 'node:fs';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
@@ -11,10 +11,10 @@ const wasm = new WebAssembly.Module(
   readFileSync(new URL('../../../worker/engine/vfs/sqlite3.wasm', import.meta.url)),
 );
 
-/** Few notes are kept, so that a follower that was away needs a copy; it comes in many parts. */
+/** With few notes, a follower that was away needs a snapshot; with small parts, it comes in many of them. */
 const TIGHT = { notesMax: 40, partBytes: 100 };
 
-/** Every second world is tight. */
+/** Runs one world. Every second one has tight bounds. */
 export async function convergeHere(seed: number, size: WorldSize): Promise<void> {
   const options = { methods: MIXED_METHODS };
   const bounds = seed % 2 === 0 ? TIGHT : {};

@@ -1,7 +1,7 @@
-// For tests: clients that follow one object, make random calls and lose connections, while the server restarts. In the
-// end every copy is equal to the server's object, and each call was answered once.
+// For tests: a random world, in which two devices follow one object, make calls, crash and lose connections, and the server
+// restarts. It checks that in the end every copy equals the server's object, and each call was answered once.
 //
-// The class is in mixed-class.ts.
+// The class of the object is in mixed-class.ts.
 
 import { expect, vi } from 'vitest';
 import { createObjects } from '../../../worker/start/entries/in-process.ts';
@@ -17,13 +17,13 @@ export type ConvergingServer = Omit<FollowedServer, 'close' | 'restart' | 'evict
 
 const WAIT = { timeout: 60_000, interval: 2 };
 
-/** Tells devices that the network has come back, so that they connect without a pause. */
+/** Dispatches `online` to the devices, so that they connect without a pause. */
 const network = new EventTarget();
 
 interface Opened {
   readonly env: object;
   close(): Promise<void>;
-  /** Nobody hears from it any more. */
+  /** Cuts all connections of the device, because it has lost power. */
   lose(): void;
 }
 
@@ -31,7 +31,7 @@ interface Client {
   readonly name: string;
   medium: CrashMedium;
   objects: Opened;
-  /** Calls that were acknowledged: they are durable. */
+  /** The ids of the calls that were acknowledged, so they must not be lost. */
   readonly acknowledged: string[];
   readonly calls: Promise<void>[];
 }
@@ -41,7 +41,7 @@ export interface Converged {
   readonly refused: number;
 }
 
-/** How many steps are made before the copies must be equal, and how often. */
+/** The size of a world: after each round of `steps` random steps, the copies must become equal. */
 export interface WorldSize {
   readonly rounds: number;
   readonly steps: number;
@@ -76,16 +76,16 @@ export async function converge(
       if (chance < 0.04) server.isDown = !server.isDown;
       else if (chance < 0.08) server.drop();
       else if (chance < 0.11)
-        await server.call('end').catch(() => {}); // the server restarts
+        await server.call('end').catch(() => {}); // The server restarts.
       else if (chance < 0.15) {
         const before = server.isDown ? await callsOf(client).dump!() : undefined;
         await client.objects.close();
         client.objects = await openOn(client.medium);
-        // The same calls on the same base.
+        // The base and the waiting calls are the same as before, so the forecast is.
         if (before !== undefined) expect(await callsOf(client).dump!()).toEqual(before);
       } else if (chance < 0.18) await crash(client, pick, openOn);
       else if (chance < 0.22) {
-        await server.call(...mixedCall(`s${made++}`, pick)).catch(() => {}); // it may be refused
+        await server.call(...mixedCall(`s${made++}`, pick)).catch(() => {}); // The call may be refused.
       } else if (chance < 0.27) await new Promise((resolve) => setTimeout(resolve, pick(6)));
       else make(client, `${client.name} ${made++}`, pick);
       if (step % steps > 0) continue;
@@ -100,7 +100,10 @@ export async function converge(
   }
 }
 
-/** Reasons for which copies ended, the loss of power apart. A copy that is received again would hide that it had diverged. */
+/**
+ * Collects the errors by which copies ended, except the loss of power. A copy that ends is received again, which would hide
+ * that it had become wrong.
+ */
 function watchFailures(): () => unknown[] {
   const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
   return () => {
@@ -111,7 +114,7 @@ function watchFailures(): () => unknown[] {
   };
 }
 
-/** The device loses power: now, or during one of the next calls of its files. */
+/** Lets the device lose power, now or during one of its next file operations, and starts it again. */
 async function crash(
   client: Client,
   pick: (count: number) => number,
@@ -121,7 +124,7 @@ async function crash(
   await new Promise((resolve) => setTimeout(resolve, pick(4)));
   client.medium.powerOff();
   client.objects.lose();
-  client.calls.length = 0; // their answers are lost
+  client.calls.length = 0; // The answers of these calls are lost.
   client.medium = client.medium.afterLoss();
   client.objects = await openOn(client.medium);
 }
@@ -149,7 +152,7 @@ async function open(
     lose() {
       isLost = true;
       for (const socket of sockets) socket.close();
-      close().catch(() => {}); // its files have no power
+      close().catch(() => {}); // The files of the device fail, because it has no power.
     },
   };
 }
@@ -168,7 +171,7 @@ function make(client: Client, id: string, pick: (count: number) => number): void
   const [method, ...args] = mixedCall(id, pick);
   const call = callsOf(client)[method]!(...args).then(
     () => void client.acknowledged.push(id),
-    () => {}, // it has failed on its forecast, or its host was closed first
+    () => {}, // The call has failed on its forecast, or its host was closed first.
   );
   client.calls.push(call);
 }

@@ -1,8 +1,8 @@
-// For tests: the hosts and servers that a test has opened end after it, the last one first.
+// For tests: closes the hosts and servers that a test has opened, the last one first.
 
 import { afterEach } from 'vitest';
 
-/** Called once by a file of tests. Each function of the list runs after the test that has added it. */
+/** Returns a list of functions that run after each test, the last one first. A file of tests calls this once. */
 export function endsOfTests(): (() => Promise<void>)[] {
   const ends: (() => Promise<void>)[] = [];
   afterEach(async () => {

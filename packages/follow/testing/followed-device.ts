@@ -1,6 +1,6 @@
-// For tests: a host whose objects follow, with timers that run when the test says so, and the questions of an app about them.
+// For tests: a host whose objects follow, with timers that run when the test says so; and functions that ask its objects.
 //
-// Invariant: no time passes by itself. What runs meanwhile is waited for in turns.
+// Invariant: no time passes by itself. Tests wait for asynchronous work in turns of the event loop.
 
 import type { FollowAnswers } from '../../../src/shared/wire/follow-asks.ts';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
@@ -21,7 +21,7 @@ export async function turns(count = 50): Promise<void> {
   for (let i = 0; i < count; i++) await turn();
 }
 
-/** In turns: the time of a test host stands still, also for events after a call of its objects. */
+/** Waits for a condition in turns of the event loop, because the time of a test host stands still. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   for (let count = 0; !(await check()); count++) {
     if (count === TURNS_MAX) throw new Error('It did not happen.');
@@ -39,27 +39,27 @@ export interface Device {
   delays(): number[];
   /** The delays of the timers for which a process of Node waits. */
   keptDelays(): number[];
-  /** Runs the timers with this delay, and all that follows. */
+  /** Runs the timers with this delay, and waits for the work that they start. */
   pass(delayMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export const worldOf = (): World => ({ medium: new MemoryMedium(), catalog: new MemoryCatalog() });
 
-/** How many bytes the files of all objects have. */
+/** Returns the number of bytes in the files of all objects. */
 export async function bytesIn({ medium }: Pick<World, 'medium'>): Promise<number> {
   const sizes = await Promise.all((await medium.keys()).map((key) => medium.sizes(key)));
   return sizes.flatMap((size) => [...size.values()]).reduce((sum, size) => sum + size, 0);
 }
 
-/** The choices of a test. */
+/** The options of a test's device. */
 export interface DeviceOptions extends Partial<FollowOptions> {
   readonly world?: World;
   readonly randomUint32?: () => number;
   readonly limits?: Limits;
 }
 
-/** A device whose objects of the class `Room` follow. `connect`: opens the connection of the object of this name. */
+/** Opens a device whose objects of the class `Room` follow. `connect` opens the connection of an object, by its name. */
 export async function deviceOf(
   Room: ClassTable[string],
   connect: (name: string) => LinkSocket,
@@ -112,7 +112,7 @@ export async function deviceOf(
   };
 }
 
-/** A server that cannot be reached. */
+/** Fails to connect, as if the server could not be reached. */
 export function down(): never {
   throw new Error('down');
 }

@@ -12,11 +12,11 @@ type ObjectClass = new (ctx: never, env: never) => object;
 
 /** Connections to an object, which may fail. */
 export interface Connections {
-  /** As `FollowOptions.connect` opens it. */
+  /** Opens a connection, as `FollowOptions.connect` does. */
   connect(): LinkSocket;
-  /** From now on connections fail, and open ones end. */
+  /** If it is set to true, new connections fail, and open ones end. */
   isDown: boolean;
-  /** Every open connection ends. */
+  /** Ends every open connection. */
   drop(): void;
 }
 
@@ -24,14 +24,14 @@ export interface FollowedServer extends Connections {
   /** Calls a method, as another client of the server. */
   call(method: string, ...args: unknown[]): Promise<unknown>;
   restart(): Promise<void>;
-  /** Ends its instance in order: its sockets stay open. */
+  /** Ends the instance of the object in order, so that its sockets stay open. */
   evict(): Promise<void>;
-  /** A handle of its object. */
+  /** Returns a handle of the object. */
   storage(): Promise<StorageHandle>;
   close(): Promise<void>;
 }
 
-/** `ask`: makes the request that begins a connection. */
+/** Makes connections with `ask`, which sends the request that begins one. */
 export function connectionsOf(ask: ConstructorParameters<typeof ServerSocket>[0]): Connections {
   const open = new Set<ServerSocket>();
   let isDown = false;
@@ -57,7 +57,7 @@ export function connectionsOf(ask: ConstructorParameters<typeof ServerSocket>[0]
   };
 }
 
-/** A server of one object of the class. `bounds`: smaller ones than usual. */
+/** Starts a server with one object of the class. `bounds` may reduce the number of notes and the size of parts. */
 export async function followedServer(
   Class: ObjectClass,
   options: Partial<FollowableOptions> & Pick<FollowableOptions, 'methods'>,
@@ -93,20 +93,20 @@ type Stub = { fetch(url: string, init: RequestInit): Promise<Response> } & Recor
   (...args: unknown[]) => Promise<unknown>
 >;
 
-/** The members of a server's WebSocket that are used. */
+/** The members of a server's WebSocket that this file uses. */
 interface Accepted extends EventTarget {
   accept(): void;
   send(data: Uint8Array | string): void;
   close(code?: number, reason?: string): void;
 }
 
-/** A WebSocket that is not open yet, over the response of an object. */
+/** A client's WebSocket, which opens when the response of the object has come. */
 export class ServerSocket extends EventTarget implements LinkSocket {
   binaryType = '';
   readyState = 0;
   #accepted: Accepted | undefined;
 
-  /** `ask`: makes the request with these headers. */
+  /** `ask` sends the request with the given headers. */
   constructor(ask: (headers: Record<string, string>) => Promise<object>) {
     super();
     ask({ Upgrade: 'websocket', 'Sec-WebSocket-Protocol': 'ctx-storage-follow' }).then(

@@ -1,4 +1,4 @@
-// For tests of following: a class with a table of names.
+// For tests of following: a class with one table of names.
 
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 

@@ -1,5 +1,5 @@
-// For tests: a class that uses keys, SQL, transactions, triggers, cascades and REPLACE, and whose calls refuse, fail,
-// wait and reach outside. Runs on any platform.
+// For tests: a class that uses keys, SQL, transactions, triggers, cascades and REPLACE, with methods that throw, wait and
+// reach outside. It runs on every platform.
 
 type Ctx = {
   abort(reason: string): void;
@@ -29,7 +29,7 @@ export const MIXED_METHODS = [
   ...['grow', 'outside', 'empty', 'log', 'dump'],
 ] as const;
 
-/** A random call of one of them, which `dump` shows under the id. `pick`: a number below another one. */
+/** Makes a random call of one of these methods, which `dump` lists by its id. `pick` returns a random number below another. */
 export function mixedCall(id: string, pick: (count: number) => number): [string, ...unknown[]] {
   const name = () => 'abcdefgh'[pick(8)]!.repeat(1 + pick(2));
   const calls: [string, ...unknown[]][] = [
@@ -51,11 +51,11 @@ export function mixedCall(id: string, pick: (count: number) => number): [string,
   return pick(12) === 0 ? rare[pick(rare.length)]! : calls[pick(calls.length)]!;
 }
 
-/** On the base class of the platform. */
+/** Makes the class on the platform's base class. */
 export function mixedClass(Base: new (ctx: never, env: never) => object) {
   return class Mixed extends Base {
     declare ctx: Ctx;
-    /** How many calls have deleted the rows of calls, and have not stored them durably again. */
+    /** How many calls of `empty` have deleted the table `done`, and have not stored its rows durably again. */
     emptying = 0;
 
     constructor(ctx: never, env: never) {
@@ -105,7 +105,7 @@ export function mixedClass(Base: new (ctx: never, env: never) => object) {
 
     refuse(call: string, name: string) {
       this.log(call);
-      this.ctx.storage.sql.exec('INSERT INTO item (name) VALUES (?)', name); // it may exist
+      this.ctx.storage.sql.exec('INSERT INTO item (name) VALUES (?)', name); // This throws if the name exists.
       return call;
     }
 
@@ -134,7 +134,7 @@ export function mixedClass(Base: new (ctx: never, env: never) => object) {
           throw new Error('undone');
         });
       } catch {
-        // as it was made to
+        // The transaction fails on purpose.
       }
       return this.log(call);
     }
@@ -172,7 +172,7 @@ export function mixedClass(Base: new (ctx: never, env: never) => object) {
       return call;
     }
 
-    /** Ends the instance: commits that are not durable are lost, but not between the two of `empty`. */
+    /** Ends the instance, which loses commits that are not durable, but never between the two commits of `empty`. */
     async end() {
       while (this.emptying > 0) await new Promise((resolve) => setTimeout(resolve));
       this.ctx.abort('ended by the test');

@@ -1,4 +1,4 @@
-// For tests: replicas of one device, opened again and again, and their connections to a server in the same process.
+// For tests: a device whose replica can be opened repeatedly, and connections to a server in the same process.
 
 import { expect } from 'vitest';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
@@ -16,7 +16,7 @@ import type { HelloMessage, MessageToFollower, MessageToServer } from '../protoc
 import { until } from './followed-device.ts';
 import { type FollowedServer, followedServer } from './followed-server.ts';
 
-/** What is to be ended after the test. */
+/** The functions that run after the test (ends.ts). */
 type Ends = (() => Promise<void>)[];
 
 export class Room extends DurableObject {
@@ -67,7 +67,7 @@ export async function serverOf(
   return server;
 }
 
-/** A device, which opens its replica again and again. */
+/** Makes a device, whose `open` opens its replica. */
 export async function deviceOf(ends: Ends) {
   const medium = new SlowMedium();
   const here = await createTestHost({}, { Room }, undefined, {
@@ -106,7 +106,7 @@ export async function deviceOf(ends: Ends) {
 export interface Connection {
   readonly end: ReplicaEnd;
   readonly hello: HelloMessage;
-  /** The messages of the server. */
+  /** The messages that the replica received. */
   readonly received: MessageToFollower[];
   /** The reasons with which the replica closed the connection. */
   readonly closes: string[];
@@ -114,7 +114,10 @@ export interface Connection {
   readonly calls: number[];
 }
 
-/** `change`: another message in place of one of the server's; null: it is lost. Resolves when the replica has greeted. */
+/**
+ * Connects the replica, and resolves when it has said hello. `change` may replace each message of the server, or return
+ * null to lose it.
+ */
 export async function connect(
   server: FollowedServer,
   replica: Replica,

@@ -1,4 +1,4 @@
-// For tests: the parts of a copy of an object, all read at once.
+// For tests: reads all parts of a snapshot at once.
 
 import type { ChangeSource, Changes, CopyPlace } from '../changes/changes.ts';
 
