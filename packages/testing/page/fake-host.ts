@@ -7,8 +7,9 @@ import type { SqlStorageValue } from '../../../src/shared/contract/storage.ts';
 import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import type { Notice, Notices } from '../../../src/shared/wire/control.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
-import type { Call, Results, RowBatch } from '../../../src/shared/wire/operations.ts';
+import type { Call, Results } from '../../../src/shared/wire/operations.ts';
 import type { SessionId, StoragePeer } from '../../../src/shared/wire/protocol.ts';
+import type { RowBatch } from '../../../src/shared/wire/results.ts';
 
 /** The entries of the objects, by name. They exist longer than a host. */
 export type Disk = Map<string, Map<string, Uint8Array>>;

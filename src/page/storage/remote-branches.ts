@@ -14,7 +14,7 @@ import {
 import { storageError } from '../../shared/contract/errors.ts';
 import { idOfStorage } from '../../shared/contract/object-id.ts';
 import type { WireAddress } from '../../shared/wire/address.ts';
-import type { BranchFacts } from '../../shared/wire/operations.ts';
+import type { BranchFacts } from '../../shared/wire/results.ts';
 import { Session, type SessionCalls, type SessionFinder } from './session.ts';
 
 /** A branch, and an open session on it. */

@@ -11,7 +11,7 @@
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../../shared/contract/storage.ts';
 import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
-import type { RowBatch } from '../../shared/wire/operations.ts';
+import type { RowBatch } from '../../shared/wire/results.ts';
 import type { Abandoned, PageEnvironment } from '../leader/environment.ts';
 import type { SessionCalls } from './session.ts';
 

@@ -11,7 +11,8 @@ import type {
   RemoteSqlStorage,
   StorageMoment,
 } from '../../shared/contract/storage.ts';
-import type { Call, OpenedMoment, Results } from '../../shared/wire/operations.ts';
+import type { Call, Results } from '../../shared/wire/operations.ts';
+import type { OpenedMoment } from '../../shared/wire/results.ts';
 import type { PageEnvironment } from '../leader/environment.ts';
 import { RemoteKeyValue, RemoteKv } from './remote-kv.ts';
 import { RemoteQueries } from './remote-sql.ts';

@@ -6,7 +6,7 @@ import type { BulkResult } from '../../shared/contract/bulk.ts';
 import type { Live } from '../../shared/contract/live.ts';
 import type { RemoteSqlCursor, RemoteSqlStorage, SqlRow } from '../../shared/contract/storage.ts';
 import { liveQuery } from '../../shared/live/live-result.ts';
-import type { RowBatch } from '../../shared/wire/operations.ts';
+import type { RowBatch } from '../../shared/wire/results.ts';
 import type { PageEnvironment } from '../leader/environment.ts';
 import type { LiveClient } from './live-client.ts';
 import type { RemoteBulk } from './remote-bulk.ts';

@@ -1,11 +1,13 @@
-// The table of operations on an object's storage: for each, the fields of its call with their checks,
-// whether it may be repeated, its result, and the method that programs call it by. Pages, the worker
+// The table of operations on an object's storage: for each, who performs it, the fields of its call with their
+// checks, whether it may be repeated, its result, and the method that programs call it by. Pages, the worker
 // and the checks of messages are all driven by it.
 //
 // Invariant: a call is plain data. Values cross as they are stored, already serialized, so that both
 // sides agree byte for byte. Functions and live objects never cross.
 //
-// Does not know: how an operation is performed (worker/engine/storage/perform.ts) or sent (src/shared/wire).
+// Does not know: how an operation is performed or sent. Each of its three performers has a table of functions, which is
+// typed by this one, so that an operation without a function does not compile: worker/engine/storage/perform.ts, and
+// page-session.ts and host-operations.ts in worker/objects/sessions.
 
 import * as field from '../contract/arguments.ts';
 import {
@@ -24,7 +26,6 @@ import {
   convertWriteOptions,
   type Entry,
   eachOf,
-  type FieldCheck,
   isEntries,
   type ValueBytes,
 } from '../contract/arguments.ts';
@@ -38,176 +39,24 @@ import type {
 } from '../contract/changes.ts';
 import { storageError } from '../contract/errors.ts';
 import { compareKeys } from '../contract/key-order.ts';
-import type { CommitAuthor, SqlStorageValue } from '../contract/storage.ts';
 import { decodeValue, encodeValue } from '../values/value.ts';
 import { entryChunks, rowChunks, rowWidth } from './bulk.ts';
+import {
+  type Checked,
+  type FieldChecks,
+  type MethodOwner,
+  type Operation,
+  operation,
+  type Performer,
+} from './operation-row.ts';
+import type { BranchFacts, CommitFacts, OpenedDiff, OpenedMoment, RowBatch } from './results.ts';
 
-/** The result of each operation. */
-export interface Results {
-  /** Parallel to the keys; null for a key that does not exist. */
-  get: (ValueBytes | null)[];
-  put: null;
-  /** How many of the keys existed. */
-  delete: number;
-  list: [string, ValueBytes][];
-  deleteAll: null;
-  getAlarm: number | null;
-  setAlarm: null;
-  deleteAlarm: null;
-  sync: null;
-  exec: RowBatch;
-  rows: RowBatch;
-  closeCursor: null;
-  execMany: BulkResult;
-  /** Parallel to the statements. */
-  batch: RowBatch[];
-  /** How many entries were stored. */
-  putMany: number;
-  databaseSize: number;
-  /** The transaction's number, for `txn`. */
-  begin: number;
-  commit: null;
-  rollback: null;
-  getCurrentBookmark: string;
-  getBookmarkForTime: string;
-  onNextSessionRestoreBookmark: string;
-  cancelRestore: boolean;
-  /** The newest first. */
-  history: CommitFacts[];
-  openMoment: OpenedMoment;
-  closeMoment: null;
-  openDiff: OpenedDiff;
-  nextChanges: ChangeBatch;
-  countChanges: ChangeCounts;
-  closeDiff: null;
-  fork: BranchFacts;
-  /** Those that are kept. */
-  branches: BranchFacts[];
-  /** False: there was none of this name. */
-  deleteBranch: boolean;
-  /** The bookmark that undoes it. */
-  promote: string;
-  revert: MergeResult;
-  merge: MergeResult;
-  mergeBranch: BranchMergeResult;
-  /** A plain SQLite file. */
-  exportDatabase: Uint8Array<ArrayBuffer>;
-  /** The bookmark that undoes the import. */
-  importDatabase: string;
-  /** The bookmark that undoes the restore. */
-  restore: string;
-  abort: null;
-}
-
-/** One commit, as the log knows it. */
-export interface CommitFacts {
-  readonly bookmark: string;
-  readonly timeMs: number;
-  readonly bytes: number;
-  readonly pageCount: number;
-  readonly isRestore: boolean;
-  readonly isPromote: boolean;
-  readonly by?: CommitAuthor;
-}
-
-/** A branch of an object. */
-export interface BranchFacts {
-  readonly id: string;
-  readonly name: string | null;
-  /** The moment of the origin that it began with. */
-  readonly bookmark: string;
-  readonly createdMs: number;
-  readonly isKept: boolean;
-}
-
-/** An earlier moment that a session has opened. */
-export interface OpenedMoment {
-  /** Its number, for `moment` of calls. */
-  readonly moment: number;
-  readonly bookmark: string;
-}
-
-/** Two states that a session compares. */
-export interface OpenedDiff {
-  /** Its number, for `diff` of calls. */
-  readonly diff: number;
-  /** Both states, by their bookmarks; null: the beginning of the branch. */
-  readonly from: field.StateName;
-  readonly to: field.StateName;
-}
-
-/**
- * Rows of a cursor, as arrays in the order of `columnNames`. A statement without columns, such as most
- * that write, has neither: many of them travel in one message, and each list costs as much as a number of
- * their rows.
- */
-export interface RowBatch {
-  /** The open cursor. Absent or null: the last row is in this batch. */
-  readonly cursor?: number | null;
-  readonly columnNames?: string[];
-  readonly rows?: SqlStorageValue[][];
-  readonly rowsRead: number;
-  readonly rowsWritten: number;
-}
-
-export type OperationName = keyof Results;
-
-type FieldChecks = Readonly<Record<string, FieldCheck<unknown>>>;
-
-type Checked<Checks extends FieldChecks> = {
-  readonly [Name in keyof Checks]: ReturnType<Checks[Name]>;
-};
-
-/** One row of the table. */
-interface Operation<
-  Checks extends FieldChecks,
-  Result,
-  Owner extends MethodOwner = never,
-  Effect extends 'read' | 'write' = 'read' | 'write',
-> {
-  /**
-   * A `read` has no effect, and is sent again if the worker is lost before it answers. A `write`
-   * may have taken effect, so it rejects instead.
-   */
-  readonly effect: Effect;
-  readonly fields: Checks;
-  /** Present if the operation is a method of the same name. */
-  readonly method?: Method<Checked<Checks>, Result, Owner>;
-  /** It names something that only the worker it was created in has. */
-  readonly isBound?: true;
-  /** It is the only call of its message, because it may wait long for other sessions. */
-  readonly travelsAlone?: true;
-}
-
-/** How programs call an operation. */
-interface Method<Fields, Result, Owner extends MethodOwner> {
-  readonly on: Owner;
-  /** It throws WRONG_BACKEND for classes on the key-value backend. */
-  readonly needsSqlBackend?: true;
-  /** The fields for these arguments; serializes values, so that later changes are not stored. */
-  fields(args: readonly unknown[]): Fields;
-  /** The method's result. @default the result itself */
-  returns?(result: Result, args: readonly unknown[], fields: Fields): unknown;
-}
-
-/**
- * Which objects have the method: `transaction`, the storage and the `txn` of a transaction; `storage`,
- * the storage only; `page`, only the storage of a page.
- */
-export type MethodOwner = 'transaction' | 'storage' | 'page';
-
-/** One function, so that each row's types are inferred and compared. */
-function operation<
-  Checks extends FieldChecks,
-  Result,
-  Effect extends 'read' | 'write',
-  Owner extends MethodOwner = never,
->(row: Operation<Checks, Result, Owner, Effect>): Operation<Checks, Result, Owner, Effect> {
-  return row;
-}
+export type { MethodOwner } from './operation-row.ts';
 
 export const OPERATIONS = {
-  get: operation({
+  /** Results in the values, parallel to the keys; null for a key that does not exist. */
+  get: operation<(ValueBytes | null)[]>()({
+    by: 'storage',
     effect: 'read',
     fields: { keys: field.keys },
     method: {
@@ -230,12 +79,15 @@ export const OPERATIONS = {
       },
     },
   }),
-  put: operation({
+  put: operation<null>()({
+    by: 'storage',
     effect: 'write',
     fields: { entries: field.entries, unconfirmed: field.boolean },
     method: { on: 'transaction', fields: putFields, returns: nothing },
   }),
-  delete: operation({
+  /** Results in the number of the keys that existed. */
+  delete: operation<number>()({
+    by: 'storage',
     effect: 'write',
     fields: { keys: field.keys, unconfirmed: field.boolean },
     method: {
@@ -249,7 +101,8 @@ export const OPERATIONS = {
       returns: (count, args) => (isMany(args) ? count : count === 1),
     },
   }),
-  list: operation({
+  list: operation<[string, ValueBytes][]>()({
+    by: 'storage',
     effect: 'read',
     fields: { range: field.range },
     method: {
@@ -258,7 +111,8 @@ export const OPERATIONS = {
       returns: (found) => new Map(found.map(([key, bytes]) => [key, decodeValue(bytes)])),
     },
   }),
-  deleteAll: operation({
+  deleteAll: operation<null>()({
+    by: 'storage',
     effect: 'write',
     fields: { unconfirmed: field.boolean },
     method: {
@@ -267,7 +121,8 @@ export const OPERATIONS = {
       returns: nothing,
     },
   }),
-  getAlarm: operation({
+  getAlarm: operation<number | null>()({
+    by: 'storage',
     effect: 'read',
     fields: {},
     method: {
@@ -278,7 +133,8 @@ export const OPERATIONS = {
       },
     },
   }),
-  setAlarm: operation({
+  setAlarm: operation<null>()({
+    by: 'storage',
     effect: 'write',
     fields: { timeMs: field.alarmTime, unconfirmed: field.boolean },
     method: {
@@ -291,7 +147,8 @@ export const OPERATIONS = {
       returns: nothing,
     },
   }),
-  deleteAlarm: operation({
+  deleteAlarm: operation<null>()({
+    by: 'storage',
     effect: 'write',
     fields: { unconfirmed: field.boolean },
     method: {
@@ -301,17 +158,20 @@ export const OPERATIONS = {
     },
   }),
   // A write, because it reports on writes that a lost worker may not have stored.
-  sync: operation({
+  sync: operation<null>()({
+    by: 'storage',
     effect: 'write',
     fields: {},
     method: { on: 'storage', fields: () => ({}), returns: nothing },
   }),
-  getCurrentBookmark: operation({
+  getCurrentBookmark: operation<string>()({
+    by: 'storage',
     effect: 'read',
     fields: {},
     method: { on: 'storage', needsSqlBackend: true, fields: () => ({}) },
   }),
-  getBookmarkForTime: operation({
+  getBookmarkForTime: operation<string>()({
+    by: 'storage',
     effect: 'read',
     fields: { timeMs: field.number },
     method: {
@@ -323,7 +183,8 @@ export const OPERATIONS = {
       },
     },
   }),
-  onNextSessionRestoreBookmark: operation({
+  onNextSessionRestoreBookmark: operation<string>()({
+    by: 'storage',
     effect: 'write',
     fields: { bookmark: field.string },
     method: {
@@ -335,12 +196,15 @@ export const OPERATIONS = {
       },
     },
   }),
-  cancelRestore: operation({
+  cancelRestore: operation<boolean>()({
+    by: 'storage',
     effect: 'write',
     fields: {},
     method: { on: 'page', fields: () => ({}) },
   }),
-  history: operation({
+  /** Results in commits, the newest first. */
+  history: operation<CommitFacts[]>()({
+    by: 'storage',
     effect: 'read',
     fields: {
       fromMs: field.timeOrNull,
@@ -364,20 +228,43 @@ export const OPERATIONS = {
     },
   }),
   // Reads: cursors and moments that they open and close end with the worker.
-  openMoment: operation({
+  openMoment: operation<OpenedMoment>()({
+    by: 'session',
     effect: 'read',
     fields: { bookmark: field.stringOrNull, timeMs: field.timeOrNull },
   }),
-  closeMoment: operation({ effect: 'read', fields: { id: field.numberOf }, isBound: true }),
-  openDiff: operation({
+  closeMoment: operation<null>()({
+    by: 'session',
+    effect: 'read',
+    fields: { id: field.numberOf },
+    isBound: true,
+  }),
+  openDiff: operation<OpenedDiff>()({
+    by: 'session',
     effect: 'read',
     fields: { from: field.stateName, to: field.stateName, skip: field.numberOf },
   }),
-  nextChanges: operation({ effect: 'read', fields: { diff: field.numberOf }, isBound: true }),
-  countChanges: operation({ effect: 'read', fields: { diff: field.numberOf }, isBound: true }),
-  closeDiff: operation({ effect: 'read', fields: { diff: field.numberOf }, isBound: true }),
+  nextChanges: operation<ChangeBatch>()({
+    by: 'session',
+    effect: 'read',
+    fields: { diff: field.numberOf },
+    isBound: true,
+  }),
+  countChanges: operation<ChangeCounts>()({
+    by: 'session',
+    effect: 'read',
+    fields: { diff: field.numberOf },
+    isBound: true,
+  }),
+  closeDiff: operation<null>()({
+    by: 'session',
+    effect: 'read',
+    fields: { diff: field.numberOf },
+    isBound: true,
+  }),
   // A write, because one that is kept may have been made when the worker was lost.
-  fork: operation({
+  fork: operation<BranchFacts>()({
+    by: 'session',
     effect: 'write',
     fields: {
       bookmark: field.stringOrNull,
@@ -387,7 +274,9 @@ export const OPERATIONS = {
       sends: field.boolean,
     },
   }),
-  branches: operation({
+  /** Results in the kept branches. */
+  branches: operation<BranchFacts[]>()({
+    by: 'session',
     effect: 'read',
     fields: {},
     method: {
@@ -401,7 +290,9 @@ export const OPERATIONS = {
         })),
     },
   }),
-  deleteBranch: operation({
+  /** Results in false if no branch has this name. */
+  deleteBranch: operation<boolean>()({
+    by: 'session',
     effect: 'write',
     fields: { name: field.branchName },
     method: {
@@ -412,18 +303,26 @@ export const OPERATIONS = {
       },
     },
   }),
-  promote: operation({
+  /** Results in the bookmark that undoes the promotion. */
+  promote: operation<string>()({
+    by: 'host',
     effect: 'write',
     fields: { branch: field.checkBranchId },
     travelsAlone: true,
   }),
-  revert: operation({ effect: 'write', fields: { bookmarks: field.revertedCommits } }),
-  merge: operation({
+  revert: operation<MergeResult>()({
+    by: 'storage',
+    effect: 'write',
+    fields: { bookmarks: field.revertedCommits },
+  }),
+  merge: operation<MergeResult>()({
+    by: 'storage',
     effect: 'write',
     fields: { from: field.moment, to: field.moment, decisions: field.decisions },
   }),
   // `bookmark`: the state of the branch; null: that of now.
-  mergeBranch: operation({
+  mergeBranch: operation<BranchMergeResult>()({
+    by: 'host',
     effect: 'write',
     fields: {
       branch: field.checkBranchId,
@@ -432,50 +331,108 @@ export const OPERATIONS = {
     },
     travelsAlone: true,
   }),
-  exportDatabase: operation({
+  /** Results in a plain SQLite file. */
+  exportDatabase: operation<Uint8Array<ArrayBuffer>>()({
+    by: 'storage',
     effect: 'read',
     fields: {},
     method: { on: 'page', fields: () => ({}) },
   }),
-  importDatabase: operation({
+  /** Results in the bookmark that undoes the import. */
+  importDatabase: operation<string>()({
+    by: 'host',
     effect: 'write',
     fields: { database: field.bytes, wal: field.bytesOrNull },
     travelsAlone: true,
   }),
-  restore: operation({
+  /** Results in the bookmark that undoes the restore. */
+  restore: operation<string>()({
+    by: 'host',
     effect: 'write',
     fields: { bookmark: field.stringOrNull, timeMs: field.timeOrNull },
     travelsAlone: true,
   }),
-  abort: operation({ effect: 'write', fields: { reason: field.string } }),
-  databaseSize: operation({ effect: 'read', fields: {} }),
-  exec: operation({
+  abort: operation<null>()({
+    by: 'session',
+    isBoundary: true,
+    effect: 'write',
+    fields: { reason: field.string },
+  }),
+  databaseSize: operation<number>()({ by: 'storage', effect: 'read', fields: {} }),
+  exec: operation<RowBatch>()({
+    by: 'session',
     effect: 'write',
     fields: { query: field.string, bindings: field.bindings, rowCount: field.rowCount },
   }),
-  rows: operation({
+  rows: operation<RowBatch>()({
+    by: 'session',
     effect: 'read',
     fields: { cursor: field.numberOf, rowCount: field.rowCount },
     isBound: true,
   }),
-  closeCursor: operation({ effect: 'read', fields: { cursor: field.numberOf }, isBound: true }),
-  execMany: operation({
+  closeCursor: operation<null>()({
+    by: 'session',
+    effect: 'read',
+    fields: { cursor: field.numberOf },
+    isBound: true,
+  }),
+  execMany: operation<BulkResult>()({
+    by: 'storage',
     effect: 'write',
     fields: { query: field.string, width: rowWidth, chunks: rowChunks },
   }),
-  batch: operation({ effect: 'write', fields: { statements: field.statements } }),
-  putMany: operation({
+  /** Results in the rows of each statement, in their order. */
+  batch: operation<RowBatch[]>()({
+    by: 'storage',
+    effect: 'write',
+    fields: { statements: field.statements },
+  }),
+  /** Results in the number of entries. */
+  putMany: operation<number>()({
+    by: 'storage',
     effect: 'write',
     fields: { chunks: entryChunks, unconfirmed: field.boolean },
   }),
   // A read, because the transaction that it began has ended with the worker.
   // The page numbers its transactions, so that it can send calls of one with its beginning.
-  begin: operation({ effect: 'read', fields: { number: field.numberOf }, travelsAlone: true }),
-  commit: operation({ effect: 'write', fields: { txn: field.numberOf } }),
-  rollback: operation({ effect: 'write', fields: { txn: field.numberOf } }),
-} satisfies { readonly [Op in OperationName]: Operation<FieldChecks, Results[Op], MethodOwner> };
+  /** Results in the number of the transaction, for `txn`. */
+  begin: operation<number>()({
+    by: 'session',
+    isBoundary: true,
+    effect: 'read',
+    fields: { number: field.numberOf },
+    travelsAlone: true,
+  }),
+  commit: operation<null>()({
+    by: 'session',
+    isBoundary: true,
+    effect: 'write',
+    fields: { txn: field.numberOf },
+  }),
+  rollback: operation<null>()({
+    by: 'session',
+    isBoundary: true,
+    effect: 'write',
+    fields: { txn: field.numberOf },
+  }),
+};
 
 type Table = typeof OPERATIONS;
+
+export type OperationName = keyof Table;
+
+/** The operations of one performer. */
+export type OperationBy<By extends Performer> = {
+  [Op in OperationName]: Table[Op]['by'] extends By ? Op : never;
+}[OperationName];
+
+/** The result of each operation. */
+export type Results = {
+  [Op in OperationName]: ReturnType<NonNullable<Table[Op]['result']>>;
+};
+
+/** The result of an operation, at once unless it has to wait. */
+export type Performed<Op extends OperationName> = Results[Op] | Promise<Results[Op]>;
 
 /** The operations without an effect. */
 export type ReadName = {
@@ -512,14 +469,22 @@ export type CallOf<Op extends OperationName> = { readonly op: Op } & FieldsOf<Op
   };
 
 /** One operation on the object of a session, as plain data. */
-export type Call = { [Op in OperationName]: CallOf<Op> }[OperationName];
+export type Call = CallBy<Performer>;
+
+/** The call of an operation of one performer. */
+export type CallBy<By extends Performer> = { [Op in OperationBy<By>]: CallOf<Op> }[OperationBy<By>];
 
 /** Any row, for code that treats all operations alike. */
-export type AnyOperation = Operation<FieldChecks, unknown, MethodOwner>;
+export type AnyOperation = Operation<FieldChecks, unknown, Performer, MethodOwner>;
 
 /** The row of an operation. */
 export function operationOf(op: OperationName): AnyOperation {
   return OPERATIONS[op];
+}
+
+/** Whether this performer performs the call. */
+export function isBy<By extends Performer>(call: Call, performer: By): call is CallBy<By> & Call {
+  return OPERATIONS[call.op].by === performer;
 }
 
 /** A method of the table. */

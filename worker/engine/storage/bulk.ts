@@ -5,7 +5,8 @@
 import type { BulkResult } from '../../../src/shared/contract/bulk.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { type EntryChunk, entriesIn, rowsIn } from '../../../src/shared/wire/bulk.ts';
-import type { FieldsOf, RowBatch } from '../../../src/shared/wire/operations.ts';
+import type { FieldsOf } from '../../../src/shared/wire/operations.ts';
+import type { RowBatch } from '../../../src/shared/wire/results.ts';
 import { Cursor } from '../sql/cursor.ts';
 import { sizeOfRow } from '../sql/statement.ts';
 import type { Confirmation } from './commits.ts';

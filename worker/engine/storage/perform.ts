@@ -1,13 +1,14 @@
-// How each operation of the table is performed on an object's storage. A call arrives here from a
+// How each operation by the storage (`by` in the table of operations) is performed. A call arrives here from a
 // page, checked, or from a method of `ctx.storage` or `txn`, converted.
 //
-// Operations on parts of a session (cursors, transactions of pages) or on the instance itself are
-// performed by worker/objects/sessions.
+// The operations by a session or by the host are performed in worker/objects/sessions.
 
 import type {
   Call,
   FieldsOf,
+  OperationBy,
   OperationName,
+  Performed,
   ReadName,
   Results,
 } from '../../../src/shared/wire/operations.ts';
@@ -16,36 +17,11 @@ import type { Confirmation } from './commits.ts';
 import { type Moment, readOnly } from './moment.ts';
 import type { ObjectStorage } from './object-storage.ts';
 
-/** Operations on a session or on the instance. */
-export type SessionOperation =
-  | 'exec'
-  | 'rows'
-  | 'closeCursor'
-  | 'begin'
-  | 'commit'
-  | 'rollback'
-  | 'importDatabase'
-  | 'restore'
-  | 'openMoment'
-  | 'closeMoment'
-  | 'openDiff'
-  | 'nextChanges'
-  | 'countChanges'
-  | 'closeDiff'
-  | 'fork'
-  | 'branches'
-  | 'deleteBranch'
-  | 'promote'
-  | 'mergeBranch'
-  | 'abort';
-
 /** Operations on the storage alone. */
-export type StorageOperation = Exclude<OperationName, SessionOperation>;
+export type StorageOperation = OperationBy<'storage'>;
 
 /** The object as it is, or an earlier moment of it. */
 type KeyValueSource = Pick<ObjectStorage | Moment, 'get' | 'list'>;
-
-type Performed<Op extends OperationName> = Results[Op] | Promise<Results[Op]>;
 
 type Performers = {
   readonly [Op in StorageOperation]: (

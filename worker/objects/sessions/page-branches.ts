@@ -5,7 +5,8 @@
 
 import type { StateName } from '../../../src/shared/contract/arguments.ts';
 import { branchAddress, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
-import type { BranchFacts, CallOf } from '../../../src/shared/wire/operations.ts';
+import type { CallOf } from '../../../src/shared/wire/operations.ts';
+import type { BranchFacts } from '../../../src/shared/wire/results.ts';
 import type { KeptBranch } from '../../engine/log/kept-branches.ts';
 import type { OpenState } from '../../engine/storage/past.ts';
 import type { Branches } from '../host/branches.ts';

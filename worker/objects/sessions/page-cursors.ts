@@ -5,7 +5,7 @@
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { SqlStorageValue } from '../../../src/shared/contract/storage.ts';
-import type { RowBatch } from '../../../src/shared/wire/operations.ts';
+import type { RowBatch } from '../../../src/shared/wire/results.ts';
 import { Cursor } from '../../engine/sql/cursor.ts';
 import type { Moment } from '../../engine/storage/moment.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';

@@ -12,23 +12,23 @@
 // up, those that have not begun do not run.
 
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
-import { eachOf, type StateName } from '../../../src/shared/contract/arguments.ts';
+import { eachOf } from '../../../src/shared/contract/arguments.ts';
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import { FOLLOWABLE } from '../../../src/shared/contract/followed.ts';
 import {
   addressKey,
-  branchAddress,
   idOfStorage,
   type ObjectAddress,
 } from '../../../src/shared/contract/object-id.ts';
 import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
-import type {
-  Call,
-  CallOf,
-  OpenedDiff,
-  OpenedMoment,
-  Results,
+import {
+  type Call,
+  type CallBy,
+  type CallOf,
+  isBy,
+  type OperationBy,
+  operationOf,
+  type Performed,
 } from '../../../src/shared/wire/operations.ts';
 import type { SessionId, StorageService } from '../../../src/shared/wire/protocol.ts';
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
@@ -40,7 +40,8 @@ import type { ObjectHost } from '../host/object-host.ts';
 import { isUnreadable } from '../host/replace-database.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
-import { PageBranches } from './page-branches.ts';
+import { followedObjectIsReadOnly, performByHost } from './host-operations.ts';
+import { type NamedState, PageBranches } from './page-branches.ts';
 import { PageCursors } from './page-cursors.ts';
 import { PageStates } from './page-states.ts';
 import { type After, endedTransaction, PageTransaction } from './page-transaction.ts';
@@ -67,7 +68,7 @@ interface Batch {
   hasBegun: boolean;
 }
 
-type Result = Results[Call['op']];
+type Result = Performed<Call['op']>;
 
 class PageSession {
   readonly address: ObjectAddress;
@@ -77,10 +78,10 @@ class PageSession {
   /** The same author with the label that was used last. */
   #labelled: Annotation;
   readonly #environment: SessionEnvironment;
-  readonly #cursors: PageCursors;
-  readonly #moments: PageStates<Moment>;
-  readonly #diffs: PageStates<Comparison>;
-  readonly #branches: PageBranches;
+  readonly cursors: PageCursors;
+  readonly moments: PageStates<Moment>;
+  readonly diffs: PageStates<Comparison>;
+  readonly branches: PageBranches;
   /** The transaction that opened last. */
   #transaction: PageTransaction | undefined;
   /** The transaction that a page has requested last: its calls may arrive before it is open. */
@@ -100,10 +101,10 @@ class PageSession {
     this.#author = annotationOf({ kind: 'storage', ...(connection && { connection }) });
     this.#labelled = this.#author;
     this.#environment = environment;
-    this.#cursors = new PageCursors(environment.nextId);
-    this.#moments = new PageStates(environment.nextId, MOMENT_CLOSED);
-    this.#diffs = new PageStates(environment.nextId, DIFF_CLOSED);
-    this.#branches = new PageBranches(environment.branches);
+    this.cursors = new PageCursors(environment.nextId);
+    this.moments = new PageStates(environment.nextId, MOMENT_CLOSED);
+    this.diffs = new PageStates(environment.nextId, DIFF_CLOSED);
+    this.branches = new PageBranches(environment.branches);
   }
 
   /** Who makes the commits of a call. */
@@ -129,7 +130,8 @@ class PageSession {
     const { calls } = batch;
     const [first] = calls;
     if (first?.op === 'begin') {
-      if (instance.isFollowed) return calls.map(() => ({ error: toWire(notNoted()) }));
+      if (instance.isFollowed)
+        return calls.map(() => ({ error: toWire(followedObjectIsReadOnly()) }));
       this.#asked = new PageTransaction(first.number, instance, this.#environment.after);
     }
     const asked = this.#asked;
@@ -144,10 +146,10 @@ class PageSession {
   async close(isGivenUp: boolean): Promise<void> {
     this.#isClosed = true;
     this.#isGivenUp = isGivenUp;
-    this.#cursors.close();
-    this.#moments.close();
-    this.#diffs.close();
-    this.#branches.close();
+    this.cursors.close();
+    this.moments.close();
+    this.diffs.close();
+    this.branches.close();
     const transaction = this.#transaction;
     if (!transaction?.isOpen) return;
     await transaction.instance
@@ -171,31 +173,33 @@ class PageSession {
 
   #deliver(instance: ObjectInstance, batch: Batch): Outcome[] | Promise<Outcome[]> {
     const section = this.#transaction?.section ?? null;
-    if (batch.flagged.length === 0 && batch.calls.every(isOfStorage)) {
-      return instance.deliverNow(() => this.#runNow(instance, batch), section);
+    if (batch.calls.some(isBoundary)) {
+      return instance.deliver(() => this.#runInOrder(instance, batch), section);
     }
-    return instance.deliver(() => this.#run(instance, batch), section);
+    const run = () => this.#run(instance, batch);
+    return batch.flagged.length > 0
+      ? instance.deliver(run, section)
+      : instance.deliverNow(run, section);
   }
 
-  #runNow(instance: ObjectInstance, batch: Batch): Outcome[] | Promise<Outcome[]> {
+  #run(instance: ObjectInstance, batch: Batch): Outcome[] | Promise<Outcome[]> {
     this.#begins(batch);
     let isComplete = true;
-    const outcomes = eachOf(batch.calls, (call) => {
-      const outcome = this.#outcomeOf(instance, call, undefined);
+    const outcomes = eachOf(batch.calls, (call, i) => {
+      const outcome = this.#outcomeOf(instance, call, batch.flagged[i]);
       if (outcome instanceof Promise) isComplete = false;
       return outcome;
     });
     return isComplete ? (outcomes as Outcome[]) : Promise.all(outcomes);
   }
 
-  async #run(instance: ObjectInstance, batch: Batch): Promise<Outcome[]> {
+  async #runInOrder(instance: ObjectInstance, batch: Batch): Promise<Outcome[]> {
     this.#begins(batch);
     const { calls, flagged } = batch;
     const outcomes: (Outcome | Promise<Outcome>)[] = [];
     for (const [i, call] of calls.entries()) {
       const outcome = this.#outcomeOf(instance, call, flagged[i]);
-      const isEnd = call.op === 'commit' || call.op === 'rollback';
-      outcomes.push(isEnd ? await outcome : outcome);
+      outcomes.push(isBoundary(call) ? await outcome : outcome);
     }
     return Promise.all(outcomes);
   }
@@ -210,141 +214,50 @@ class PageSession {
     call: Call,
     cancellation: Cancellation | undefined,
   ): Outcome | Promise<Outcome> {
+    const { accesses } = instance.storage;
     try {
-      const result = this.#performFor(instance, call, cancellation);
+      instance.context.nextOperationAs(this.authorOf(call));
+      if (instance.isFollowed) {
+        if (call.op === 'revert' || call.op === 'merge') throw followedObjectIsReadOnly();
+        accesses.refusal = followedObjectIsReadOnly;
+      }
+      const result = this.#perform(instance, call, cancellation);
       return result instanceof Promise ? outcome(result) : { ok: result };
     } catch (error) {
       return { error: toWire(error) };
-    }
-  }
-
-  #performFor(
-    instance: ObjectInstance,
-    call: Call,
-    cancellation: Cancellation | undefined,
-  ): Result | Promise<Result> {
-    instance.context.nextOperationAs(this.authorOf(call));
-    if (instance.isFollowed) return this.#performReading(instance, call, cancellation);
-    return this.#performAdmitted(instance, call, cancellation);
-  }
-
-  /** On an object with followers, which writes of a handle would not reach. @throws READ_ONLY */
-  #performReading(
-    instance: ObjectInstance,
-    call: Call,
-    cancellation: Cancellation | undefined,
-  ): Result | Promise<Result> {
-    if (call.op === 'revert' || call.op === 'merge') throw notNoted();
-    const { accesses } = instance.storage;
-    accesses.refusal = notNoted;
-    try {
-      return this.#performAdmitted(instance, call, cancellation);
     } finally {
-      accesses.refusal = undefined;
+      if (instance.isFollowed) accesses.refusal = undefined;
     }
   }
 
-  #performAdmitted(
-    instance: ObjectInstance,
-    call: Call,
-    cancellation: Cancellation | undefined,
-  ): Result | Promise<Result> {
-    if (call.op === 'begin') return this.#begin(this.#transactionOf(call.number), cancellation);
-    if (cancellation === undefined) return this.#perform(instance, call);
-    cancellation.check();
-    instance.context.workFor(cancellation);
+  /** @throws CANCELLED, TRANSACTION_ENDED, and the errors of the operation */
+  #perform(instance: ObjectInstance, call: Call, cancellation: Cancellation | undefined): Result {
+    const { context, storage } = instance;
+    if (call.op !== 'begin') cancellation?.check(); // `begin` tells the calls that wait for it, too
+    if (call.txn !== undefined) this.transactionOf(call.txn).mustBeOpen();
+    if (cancellation !== undefined) context.workFor(cancellation);
     try {
-      return this.#perform(instance, call);
+      if (call.moment !== undefined) return this.#performAt(instance, call, call.moment);
+      if (isBy(call, 'storage')) return perform(storage, call.op, call);
+      if (isBy(call, 'session')) {
+        return SESSION_OPERATIONS[call.op](this, instance, call as never, cancellation);
+      }
     } finally {
-      instance.context.workFor(undefined);
+      if (cancellation !== undefined) context.workFor(undefined);
     }
+    throw storageError('INTERNAL', `${call.op}: it was sent together with other calls.`);
   }
 
-  #perform(instance: ObjectInstance, call: Call): Result | Promise<Result> {
-    const { storage } = instance;
-    const cursors = this.#cursors;
-    if (call.txn !== undefined) this.#transactionOf(call.txn).mustBeOpen();
-    if (call.moment !== undefined) {
-      const moment = this.#moments.get(call.moment);
-      if (call.op !== 'exec') return performAt(moment, call);
-      return cursors.first(instance, moment.exec(call.query, call.bindings), call.rowCount, moment);
-    }
-    switch (call.op) {
-      case 'exec':
-        return cursors.first(instance, storage.exec(call.query, call.bindings), call.rowCount);
-      case 'rows':
-        return cursors.next(call.cursor, call.rowCount);
-      case 'closeCursor':
-        cursors.end(call.cursor);
-        return null;
-      case 'begin':
-        throw storageError('INTERNAL', 'begin: it was sent together with other calls.');
-      case 'commit':
-        return this.#transactionOf(call.txn).commit().then(nothing);
-      case 'rollback':
-        return this.#transactionOf(call.txn).rollback().then(nothing);
-      case 'importDatabase':
-      case 'restore':
-      case 'promote':
-      case 'mergeBranch':
-        throw storageError('INTERNAL', `${call.op}: it was sent together with other calls.`);
-      case 'openMoment':
-        return this.#openMoment(instance, call);
-      case 'closeMoment':
-        this.#moments.end(call.id);
-        return null;
-      case 'openDiff':
-        return this.#openDiff(instance, call);
-      case 'nextChanges':
-        return this.#diffs.get(call.diff).next();
-      case 'countChanges':
-        return this.#diffs.get(call.diff).count();
-      case 'closeDiff':
-        this.#diffs.end(call.diff);
-        return null;
-      case 'fork':
-        return this.#branches.fork(instance, call);
-      case 'branches':
-        return this.#branches.list(instance);
-      case 'deleteBranch':
-        return this.#branches.delete(instance, call.name);
-      case 'abort':
-        return resetFor(instance, call.reason);
-      default:
-        return perform(storage, call.op, call);
-    }
+  #performAt(instance: ObjectInstance, call: Call, id: number): Result {
+    const moment = this.moments.get(id);
+    if (call.op !== 'exec') return performAt(moment, call);
+    const cursor = moment.exec(call.query, call.bindings);
+    return this.cursors.first(instance, cursor, call.rowCount, moment);
   }
 
-  /** @throws INVALID_ARGUMENT, BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, MEMORY_FULL */
-  async #openMoment(instance: ObjectInstance, call: CallOf<'openMoment'>): Promise<OpenedMoment> {
-    const at = call.bookmark ?? call.timeMs;
-    if (at === null) throw storageError('INVALID_ARGUMENT', 'at: takes a bookmark or a time.');
-    const moment = await instance.storage.past.open(at);
-    return { moment: this.#moments.add(moment), bookmark: moment.bookmark };
-  }
-
-  /** @throws INVALID_ARGUMENT, BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, BRANCH_ENDED, CORRUPT, MEMORY_FULL */
-  async #openDiff(instance: ObjectInstance, call: CallOf<'openDiff'>): Promise<OpenedDiff> {
-    const { past } = instance.storage;
-    const before =
-      call.from === null
-        ? { opened: past.beginning, name: null }
-        : await this.#branches.openState(instance, call.from);
-    let comparison: Comparison;
-    let to: StateName;
-    try {
-      const after = await this.#branches.openState(instance, call.to);
-      to = after.name;
-      comparison = await past.compareStates(before.opened, after.opened);
-    } catch (error) {
-      before.opened.close();
-      throw error;
-    }
-    comparison.skip(call.skip);
-    return { diff: this.#diffs.add(comparison), from: before.name, to };
-  }
-
-  async #begin(transaction: PageTransaction, cancellation?: Cancellation): Promise<number> {
+  /** Opens the transaction that the page asked for. @throws TRANSACTION_NESTING, CONNECTION_CLOSED, CANCELLED */
+  async begin(id: number, cancellation?: Cancellation): Promise<number> {
+    const transaction = this.transactionOf(id);
     try {
       cancellation?.check();
       await transaction.open(() => {
@@ -370,35 +283,85 @@ class PageSession {
     );
   }
 
-  #transactionOf(id: number): PageTransaction {
+  transactionOf(id: number): PageTransaction {
     const transaction = [this.#transaction, this.#asked].find((known) => known?.id === id);
     if (transaction === undefined) throw endedTransaction();
     return transaction;
   }
 }
 
-type HostCall =
-  | CallOf<'importDatabase'>
-  | CallOf<'restore'>
-  | CallOf<'promote'>
-  | CallOf<'mergeBranch'>;
+/** How each operation by a session is performed, once its call has been let in. */
+const SESSION_OPERATIONS: {
+  readonly [Op in OperationBy<'session'>]: (
+    session: PageSession,
+    instance: ObjectInstance,
+    call: CallOf<Op>,
+    cancellation: Cancellation | undefined,
+  ) => Performed<Op>;
+} = {
+  exec: ({ cursors }, instance, { query, bindings, rowCount }) =>
+    cursors.first(instance, instance.storage.exec(query, bindings), rowCount),
+  rows: ({ cursors }, _instance, { cursor, rowCount }) => cursors.next(cursor, rowCount),
+  closeCursor({ cursors }, _instance, { cursor }) {
+    cursors.end(cursor);
+    return null;
+  },
+  begin: (session, _instance, { number }, cancellation) => session.begin(number, cancellation),
+  commit: (session, _instance, { txn }) => session.transactionOf(txn).commit().then(nothing),
+  rollback: (session, _instance, { txn }) => session.transactionOf(txn).rollback().then(nothing),
+  async openMoment({ moments }, { storage }, { bookmark, timeMs }) {
+    const at = bookmark ?? timeMs;
+    if (at === null) throw storageError('INVALID_ARGUMENT', 'at: takes a bookmark or a time.');
+    const moment = await storage.past.open(at);
+    return { moment: moments.add(moment), bookmark: moment.bookmark };
+  },
+  closeMoment({ moments }, _instance, { id }) {
+    moments.end(id);
+    return null;
+  },
+  async openDiff({ branches, diffs }, instance, { from, to, skip }) {
+    const { past } = instance.storage;
+    const before =
+      from === null
+        ? { opened: past.beginning, name: null }
+        : await branches.openState(instance, from);
+    let comparison: Comparison;
+    let after: NamedState;
+    try {
+      after = await branches.openState(instance, to);
+      comparison = await past.compareStates(before.opened, after.opened);
+    } catch (error) {
+      before.opened.close();
+      throw error;
+    }
+    comparison.skip(skip);
+    return { diff: diffs.add(comparison), from: before.name, to: after.name };
+  },
+  nextChanges: ({ diffs }, _instance, { diff }) => diffs.get(diff).next(),
+  countChanges: ({ diffs }, _instance, { diff }) => diffs.get(diff).count(),
+  closeDiff({ diffs }, _instance, { diff }) {
+    diffs.end(diff);
+    return null;
+  },
+  fork: ({ branches }, instance, call) => branches.fork(instance, call),
+  branches: ({ branches }, instance) => branches.list(instance),
+  deleteBranch: ({ branches }, instance, { name }) => branches.delete(instance, name),
+  abort(_session, instance, { reason }) {
+    const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by its page.');
+    instance.reset(error, 'outside');
+    throw error;
+  },
+};
 
-/** A call that ends the instance, or needs another object's. */
-function isOfHost(call: Call): call is HostCall {
-  const { op } = call;
-  return op === 'importDatabase' || op === 'restore' || op === 'promote' || op === 'mergeBranch';
-}
-
-/** False for a call that begins or ends a transaction, or the instance. */
-function isOfStorage({ op }: Call): boolean {
-  return op !== 'begin' && op !== 'commit' && op !== 'rollback' && op !== 'abort';
+function isBoundary({ op }: Call): boolean {
+  return operationOf(op).isBoundary === true;
 }
 
 /** Whether the instance ended before the batch began, and another one can run it as well. */
 function canMove({ calls, hasBegun }: Batch, error: unknown): boolean {
   if (hasBegun || !isStorageError(error)) return false;
   if (error.code !== 'OBJECT_RESET' || error.retryable !== true) return false;
-  return calls.every((call) => isOfStorage(call) && call.txn === undefined);
+  return calls.every((call) => !isBoundary(call) && call.txn === undefined);
 }
 
 function handleClosed(): Error {
@@ -424,13 +387,6 @@ function refusal(transaction: PageTransaction): Outcome {
 }
 
 const nothing = () => null;
-
-/** Resets the object for a page; calls under way may be tried again. */
-function resetFor(instance: ObjectInstance, reason: string | undefined): never {
-  const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by its page.');
-  instance.reset(error, 'outside');
-  throw error;
-}
 
 export class PageSessions implements StorageService {
   readonly #host: ObjectHost;
@@ -494,9 +450,8 @@ export class PageSessions implements StorageService {
 
   #execute(session: PageSession, batch: Batch): Outcome[] | Promise<Outcome[]> {
     const [first] = batch.calls;
-    if (first !== undefined && isOfHost(first)) {
-      const performed = this.#performOutside(session, first, batch.flagged[0]);
-      return outcome(performed).then((result) => [result]);
+    if (first !== undefined && isBy(first, 'host')) {
+      return outcome(this.#performByHost(session, first, batch.flagged[0])).then((one) => [one]);
     }
     const live = this.#host.instances.live(session.key);
     if (live === undefined) return this.#executeAtNext(session, batch);
@@ -539,9 +494,9 @@ export class PageSessions implements StorageService {
     this.#holds.delete(id);
   }
 
-  async #performOutside(
+  async #performByHost(
     session: PageSession,
-    call: HostCall,
+    call: CallBy<'host'>,
     cancellation: Cancellation | undefined,
   ): Promise<Result> {
     cancellation?.check();
@@ -551,42 +506,14 @@ export class PageSessions implements StorageService {
         `${call.op}: not inside transaction(); call it before or after.`,
       );
     }
-    const { address } = session;
-    const by = session.authorOf(call);
-    if (call.op === 'importDatabase') {
-      return await this.#host.importDatabase(address, call.database, call.wal, by);
-    }
-    if (call.op === 'promote') {
-      return await this.#host.promote(branchAddress(address, call.branch), cancellation, by);
-    }
-    if (call.op === 'mergeBranch') {
-      const { className } = address;
-      if (className !== null && FOLLOWABLE in this.#host.classes.get(className).construct) {
-        throw notNoted();
-      }
-      const branch = branchAddress(address, call.branch);
-      const { bookmark, decisions } = call;
-      return await this.#host.branches.merge(branch, bookmark, decisions, cancellation, by);
-    }
-    const moment = call.bookmark ?? call.timeMs;
-    if (moment === null) {
-      throw storageError('INVALID_ARGUMENT', 'restore: takes a bookmark or a time.');
-    }
-    return await this.#host.restore(address, moment, cancellation, by);
+    const maker = { by: session.authorOf(call), cancellation };
+    return performByHost(this.#host, session.address, call, maker);
   }
 
   #nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
   }
-}
-
-function notNoted(): Error {
-  return storageError(
-    'READ_ONLY',
-    'The object has followers, which learn of the writes of its class, and not of those through a handle; call a method ' +
-      'of the class. A restore and an import reach them as a new snapshot.',
-  );
 }
 
 /** For `abort` the reset is the success; unconfirmed earlier calls are lost. */

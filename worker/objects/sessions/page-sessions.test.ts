@@ -5,8 +5,9 @@ import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
-import type { Call, RowBatch } from '../../../src/shared/wire/operations.ts';
+import type { Call } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
+import type { RowBatch } from '../../../src/shared/wire/results.ts';
 import { PageSessions } from './page-session.ts';
 
 let transactions = 0;

@@ -1,0 +1,76 @@
+// One row of the table of operations, as a type: a row's fields, result and method must agree.
+//
+// Does not know: which operations there are (operations.ts).
+
+import type { FieldCheck } from '../contract/arguments.ts';
+
+export type FieldChecks = Readonly<Record<string, FieldCheck<unknown>>>;
+
+export type Checked<Checks extends FieldChecks> = {
+  readonly [Name in keyof Checks]: ReturnType<Checks[Name]>;
+};
+
+/**
+ * Who performs an operation: the storage of the object, alone; the session of the page, with its cursors, moments and
+ * transaction; or the host, because the operation ends the instance or needs another object.
+ */
+export type Performer = 'storage' | 'session' | 'host';
+
+/** One row of the table. `Result` is the type that the call resolves to. */
+export interface Operation<
+  Checks extends FieldChecks,
+  Result,
+  By extends Performer = Performer,
+  Owner extends MethodOwner = never,
+  Effect extends 'read' | 'write' = 'read' | 'write',
+> {
+  readonly by: By;
+  /** Never present: it holds the type of the result. */
+  readonly result?: () => Result;
+  /**
+   * A `read` has no effect, and is sent again if the worker is lost before it answers. A `write`
+   * may have taken effect, so it rejects instead.
+   */
+  readonly effect: Effect;
+  readonly fields: Checks;
+  /** Present if the operation is a method of the same name. */
+  readonly method?: Method<Checked<Checks>, Result, Owner>;
+  /** It names something that only the worker it was created in has. */
+  readonly isBound?: true;
+  /**
+   * It begins or ends a transaction, or ends the instance: later calls of its message wait for it, and it is not
+   * repeated at another instance.
+   */
+  readonly isBoundary?: true;
+  /** It is the only call of its message, because it may wait long for other sessions. */
+  readonly travelsAlone?: true;
+}
+
+/** How programs call an operation. */
+export interface Method<Fields, Result, Owner extends MethodOwner> {
+  readonly on: Owner;
+  /** It throws WRONG_BACKEND for classes on the key-value backend. */
+  readonly needsSqlBackend?: true;
+  /** The fields for these arguments; serializes values, so that later changes are not stored. */
+  fields(args: readonly unknown[]): Fields;
+  /** The method's result. @default the result itself */
+  returns?(result: Result, args: readonly unknown[], fields: Fields): unknown;
+}
+
+/**
+ * Which objects have the method: `transaction`, the storage and the `txn` of a transaction; `storage`,
+ * the storage only; `page`, only the storage of a page.
+ */
+export type MethodOwner = 'transaction' | 'storage' | 'page';
+
+/** Takes the result first, because it is written out, and infers the other types from the row. */
+export function operation<Result>() {
+  return <
+    By extends Performer,
+    Checks extends FieldChecks,
+    Effect extends 'read' | 'write',
+    Owner extends MethodOwner = never,
+  >(
+    row: Operation<Checks, Result, By, Owner, Effect>,
+  ): Operation<Checks, Result, By, Owner, Effect> => row;
+}

@@ -1,0 +1,57 @@
+// The plain data that operations result in, besides values and numbers: commits, branches, opened states, rows.
+//
+// Does not know: which operation has which result (operations.ts).
+
+import type { StateName } from '../contract/arguments.ts';
+import type { CommitAuthor, SqlStorageValue } from '../contract/storage.ts';
+
+/** One commit, as the log knows it. */
+export interface CommitFacts {
+  readonly bookmark: string;
+  readonly timeMs: number;
+  readonly bytes: number;
+  readonly pageCount: number;
+  readonly isRestore: boolean;
+  readonly isPromote: boolean;
+  readonly by?: CommitAuthor;
+}
+
+/** A branch of an object. */
+export interface BranchFacts {
+  readonly id: string;
+  readonly name: string | null;
+  /** The moment of the origin that it began with. */
+  readonly bookmark: string;
+  readonly createdMs: number;
+  readonly isKept: boolean;
+}
+
+/** An earlier moment that a session has opened. */
+export interface OpenedMoment {
+  /** Its number, for `moment` of calls. */
+  readonly moment: number;
+  readonly bookmark: string;
+}
+
+/** Two states that a session compares. */
+export interface OpenedDiff {
+  /** Its number, for `diff` of calls. */
+  readonly diff: number;
+  /** Both states, by their bookmarks; null: the beginning of the branch. */
+  readonly from: StateName;
+  readonly to: StateName;
+}
+
+/**
+ * Rows of a cursor, as arrays in the order of `columnNames`. A statement without columns, such as most
+ * that write, has neither: many of them travel in one message, and each list costs as much as a number of
+ * their rows.
+ */
+export interface RowBatch {
+  /** The open cursor. Absent or null: the last row is in this batch. */
+  readonly cursor?: number | null;
+  readonly columnNames?: string[];
+  readonly rows?: SqlStorageValue[][];
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+}
