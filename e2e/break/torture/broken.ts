@@ -37,12 +37,12 @@ export const DEFECTS = {
     file: /sql[\\/]database\.ts$/,
     from: `connection.events.beforeWrite();
       }
-      if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
+      if (watcher !== undefined) this.#tell(query, bindings, policy, watcher);
       if (!query.writes) return undefined;
       connection.events.mustHaveAsked?.();`,
     to: `if (!connection.transactionOpen) connection.events.beforeWrite();
       }
-      if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
+      if (watcher !== undefined) this.#tell(query, bindings, policy, watcher);
       if (!query.writes) return undefined;`,
   },
   /** A live read that is opened again gives its last value again. */

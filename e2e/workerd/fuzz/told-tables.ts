@@ -3,6 +3,7 @@
 
 import { ProgramReader, untoldTables } from '../../../packages/testing/worker/opened-tables.ts';
 import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
+import type { QueryWatcher } from '../../../worker/engine/sql/query-policy.ts';
 import type { QueryTables } from '../../../worker/engine/sql/query-tables.ts';
 import type { Step } from './step.ts';
 
@@ -10,8 +11,11 @@ import type { Step } from './step.ts';
 export async function untoldStatement(steps: readonly Step[]): Promise<string | undefined> {
   const [database, reader] = await Promise.all([openInMemory(), ProgramReader.open()]);
   let told: QueryTables | undefined;
-  database.onQuery = (tables) => {
-    told = tables;
+  const watcher: QueryWatcher = {
+    onQuery(tables) {
+      told = tables;
+    },
+    onRow() {},
   };
   try {
     for (const { sql, bindingCount } of statementsOf(steps)) {
@@ -22,6 +26,8 @@ export async function untoldStatement(steps: readonly Step[]): Promise<string | 
           .exec(
             sql,
             Array.from({ length: bindingCount }, () => null),
+            undefined,
+            watcher,
           )
           .toArray();
         if (/^CREATE/.test(sql)) {

@@ -83,10 +83,7 @@ export class Base {
   }
 
   #write(write: Parameters<ObjectInstance['storage']['replicate']>[0]): Promise<void> {
-    return this.#held.event((storage) => {
-      this.#held.instance.context.beginAs(FOLLOW_ANNOTATION);
-      storage.replicate(write);
-    });
+    return this.#held.event((storage) => storage.replicate(write), FOLLOW);
   }
 }
 

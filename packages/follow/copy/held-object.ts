@@ -21,9 +21,13 @@ export class HeldObject {
     this.release = instance.retain();
   }
 
-  /** Runs the action as an event of the object. Its writes are one commit, which is durable when the promise resolves. */
-  event<T>(action: (storage: ObjectInstance['storage']) => T | PromiseLike<T>): Promise<T> {
+  /** Runs the action as an event of the object: its writes are one commit of the author, which is durable when the promise
+   * resolves. */
+  event<T>(
+    action: (storage: ObjectInstance['storage']) => T | PromiseLike<T>,
+    author?: Parameters<ObjectInstance['deliver']>[2],
+  ): Promise<T> {
     const { instance } = this;
-    return instance.deliver(() => action(instance.storage));
+    return instance.deliver(() => action(instance.storage), null, author);
   }
 }

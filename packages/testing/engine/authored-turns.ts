@@ -8,6 +8,7 @@
 
 import type { Binding } from '../../../src/shared/contract/bindings.ts';
 import { type Annotation, annotationOf } from '../../../worker/engine/log/annotation.ts';
+import { UNRESTRICTED } from '../../../worker/engine/storage/access-policy.ts';
 import type { Random } from '../simulate/world/random.ts';
 import { CREATE_SECOND, EMPTY } from './contents.ts';
 import type { History } from './history.ts';
@@ -105,7 +106,7 @@ export class AuthoredTurns {
   }
 
   #begin(author: Annotation | undefined): void {
-    this.#world.running = { author, hasWritten: false };
+    this.#world.running = { author, policy: UNRESTRICTED, hasWritten: false };
   }
 
   /** Runs a constructor, which usually writes nothing, although its SQL could write. */

@@ -12,6 +12,7 @@ import { openForeign } from '../../../worker/engine/import/foreign-database.ts';
 import { Folding } from '../../../worker/engine/log/folding.ts';
 import { ObjectFiles } from '../../../worker/engine/log/object-files.ts';
 import { completeLimits } from '../../../worker/engine/sql/query-limits.ts';
+import { UNRESTRICTED } from '../../../worker/engine/storage/access-policy.ts';
 import { type LogDatabase, openLogDatabase } from '../../../worker/engine/storage/databases.ts';
 import { ObjectStorage } from '../../../worker/engine/storage/object-storage.ts';
 import type { CommitScope } from '../../../worker/engine/storage/storage-environment.ts';
@@ -181,6 +182,6 @@ export class SimulatedObject {
   }
 }
 
-const NOBODY: CommitScope = { author: undefined, hasWritten: false };
+const NOBODY: CommitScope = { author: undefined, policy: UNRESTRICTED, hasWritten: false };
 
 const NO_EVENTS = { beforeWrite() {}, onCritical() {} };

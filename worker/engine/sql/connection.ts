@@ -37,6 +37,8 @@ export interface DatabaseEvents {
    * @throws INTERNAL
    */
   mustHaveAsked?(): void;
+  /** A hidden table was created: a query that lists the tables has another result now. */
+  tableCreated?(): void;
   /**
    * Called after SQLite rolled back the open transaction by itself: a full disk, a failed read, no memory. No call of
    * the connection is on the stack then, so the owner may close it at once.

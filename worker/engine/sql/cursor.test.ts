@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { codeOf, openInMemory, rows } from '../../../packages/testing/worker/test-database.ts';
 import type { Cursor } from './cursor.ts';
 import type { Database } from './database.ts';
-import { createSqlStorage } from './sql-storage.ts';
+import { createSqlStorage, type SqlSource } from './sql-storage.ts';
 
 let database: Database;
 
@@ -177,12 +177,18 @@ describe('while the data changes', () => {
   });
 });
 
+/** The SQL of a storage that has nothing else. */
+function source(): SqlSource {
+  return {
+    exec: (query, bindings) => database.exec(query, bindings),
+    live: () => undefined,
+    databaseSize: 0,
+  };
+}
+
 describe('the objects', () => {
   test('[SQL19] they cannot be constructed, print as the platform has them, and have no own keys', () => {
-    const sql = createSqlStorage(
-      () => database,
-      () => undefined,
-    );
+    const sql = createSqlStorage(source());
     const cursor = sql.exec('SELECT 1 AS a');
     const classes = sql as unknown as Record<'Cursor' | 'Statement', new () => unknown>;
     for (const type of [classes.Cursor, classes.Statement, sql.constructor as new () => unknown]) {
@@ -200,10 +206,7 @@ describe('the objects', () => {
   });
 
   test('[SQL19] a method of another object is a TypeError, and members cannot be assigned', () => {
-    const sql = createSqlStorage(
-      () => database,
-      () => undefined,
-    );
+    const sql = createSqlStorage(source());
     const cursor = sql.exec('SELECT 1 AS a');
     const { exec: detached } = sql;
     expect(() => detached('SELECT 1')).toThrow(TypeError);

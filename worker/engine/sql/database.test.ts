@@ -5,6 +5,7 @@ import type { StorageError } from '../../../src/shared/contract/errors.ts';
 import { HEAP } from '../vfs/vdbe-layout.ts';
 import { Database } from './database.ts';
 import { completeLimits } from './query-limits.ts';
+import type { QueryAccess } from './query-tables.ts';
 
 let database: Database;
 
@@ -202,8 +203,8 @@ describe('transactions of the owner', () => {
     const told: string[] = [];
     const owned = await openInMemory({ beforeWrite: () => void told.push('asked') });
     owned.run('CREATE TABLE t(a)');
-    owned.onQuery = ({ writes }) => void told.push([...writes].join());
-    owned.exec('INSERT INTO t VALUES (1)', []);
+    const onQuery = ({ writes }: QueryAccess) => void told.push([...writes].join());
+    owned.exec('INSERT INTO t VALUES (1)', [], undefined, { onQuery, onRow() {} });
     expect(told).toEqual(['asked', 't']);
     owned.close();
   });

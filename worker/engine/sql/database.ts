@@ -16,9 +16,10 @@ import { Execution, type ExecutionOwner } from './execution.ts';
 import type { TableShape } from './order-limit.ts';
 import { Query, type Run } from './query.ts';
 import { QueryCache } from './query-cache.ts';
-import { type QueryAccess, QueryTablesIndex } from './query-tables.ts';
+import type { QueryPolicy, QueryWatcher } from './query-policy.ts';
+import { QueryTablesIndex } from './query-tables.ts';
 import { QueryText } from './query-text.ts';
-import { RowWatch, type ToldRow } from './row-watch.ts';
+import { RowWatch } from './row-watch.ts';
 import { PreparedStatement } from './statement.ts';
 import { type Savepoint, TransactionControl } from './transaction-control.ts';
 import { inSavepoint } from './write-savepoint.ts';
@@ -33,9 +34,6 @@ const PAGE_BYTES = 4096;
 /** A run whose counts are read as soon as it ends, so nothing has to be copied later. */
 const UNCOUNTED: Run = { keepCounts() {} };
 
-/** The access of a read of the database's size, which every commit may change. */
-const SIZE: QueryAccess = { reads: 'all', writes: new Set() };
-
 // From this many cursors with unread rows on, cursors are registered for garbage collection: some may be dropped ones.
 const UNWATCHED_MAX = 16;
 
@@ -49,11 +47,6 @@ export class Database implements ExecutionOwner {
   readonly #open = new Set<Execution>();
   readonly #tables: QueryTablesIndex;
   readonly #rows: RowWatch;
-  #onQuery: ((access: QueryAccess) => void) | undefined;
-  /** Told each row of a table whose rows are told (`QueryAccess.byRow`), just before it changes. */
-  onRow: ToldRow | undefined;
-  /** Why no query may write now; undefined: it may. */
-  refusesWrites: (() => Error) | undefined;
 
   /**
    * Opens and configures a database; `vfsName` undefined is SQLite's own default.
@@ -79,14 +72,14 @@ export class Database implements ExecutionOwner {
     }
   }
 
-  get onQuery(): ((access: QueryAccess) => void) | undefined {
-    return this.#onQuery;
+  /** A table of this package's own was created. */
+  tableCreated(): void {
+    this.#connection.events.tableCreated?.();
   }
 
-  /** Gets the tables that each user query touches, just before it runs; undefined: nobody listens. */
-  set onQuery(told: ((access: QueryAccess) => void) | undefined) {
-    this.#onQuery = told;
-    this.#tables.forget(); // the schema may have changed while nobody looked
+  /** Queries have run without a watcher: one of them may have changed the schema. */
+  forgetTables(): void {
+    this.#tables.forget();
   }
 
   /** Called after a rollback, which may have changed the schema. */
@@ -125,15 +118,20 @@ export class Database implements ExecutionOwner {
    *
    * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN, SQL_TIMEOUT, SQL_MEMORY, SQL_TOO_LARGE, DISK_FULL, IO, CORRUPT
    */
-  exec(query: unknown, bindings: readonly unknown[]): Cursor {
+  exec(
+    query: unknown,
+    bindings: readonly unknown[],
+    policy?: QueryPolicy,
+    watcher?: QueryWatcher,
+  ): Cursor {
     const text = convertString('exec()', query);
     const converted: Binding[] = [];
     for (let i = 0; i < bindings.length; i++) converted.push(convertBinding(bindings[i]));
     const connection = this.#connection;
     connection.begin();
     try {
-      const last = this.#queries.idle(text) ?? this.#compile(text);
-      const execution = this.#execute(last, converted);
+      const last = this.#queries.idle(text) ?? this.#compile(text, policy, watcher);
+      const execution = this.#execute(last, converted, policy, watcher);
       return new Cursor(execution, { watched: this.#open.size > UNWATCHED_MAX });
     } finally {
       connection.end();
@@ -147,16 +145,21 @@ export class Database implements ExecutionOwner {
    *
    * @throws as `exec`, with the number of the row
    */
-  execEach(text: string, rows: Iterable<readonly Binding[]>): BulkResult {
+  execEach(
+    text: string,
+    rows: Iterable<readonly Binding[]>,
+    policy?: QueryPolicy,
+    watcher?: QueryWatcher,
+  ): BulkResult {
     const connection = this.#connection;
     return connection.call(() => {
-      const query = this.#queries.idle(text) ?? this.#compile(text);
+      const query = this.#queries.idle(text) ?? this.#compile(text, policy, watcher);
       let [count, rowsRead, rowsWritten] = [0, 0, 0];
       query.busy = true;
       try {
         if (query.writes) connection.events.mustHaveAsked?.();
-        if (this.#onQuery !== undefined) this.#tell(query, [], this.#onQuery);
-        this.#watched(query, () => {
+        if (watcher !== undefined) this.#tell(query, [], policy, watcher);
+        this.#watched(query, watcher, () => {
           for (const bindings of rows) {
             mustFit(query, bindings);
             for (let hasRow = query.start(bindings, UNCOUNTED); hasRow; hasRow = query.step());
@@ -254,7 +257,6 @@ export class Database implements ExecutionOwner {
 
   /** Size of the pages in use, in bytes; a new database counts its first page. */
   get sizeBytes(): number {
-    this.#onQuery?.(SIZE);
     const pages = this.#pragma('PRAGMA page_count') - this.#pragma('PRAGMA freelist_count');
     return Math.max(1, pages) * PAGE_BYTES;
   }
@@ -326,51 +328,71 @@ export class Database implements ExecutionOwner {
     for (const execution of this.#open) execution.close(error);
   }
 
-  #execute(query: Query, bindings: readonly Binding[]): Execution {
+  #execute(
+    query: Query,
+    bindings: readonly Binding[],
+    policy: QueryPolicy | undefined,
+    watcher: QueryWatcher | undefined,
+  ): Execution {
     try {
       mustFit(query, bindings);
     } catch (error) {
       if (!query.cached) query.finalize();
       throw error;
     }
-    const execution = this.#start(query, bindings);
+    const execution = this.#start(query, bindings, policy, watcher);
     if (query.busy) this.#open.add(execution);
     return execution;
   }
 
-  #start(query: Query, bindings: readonly Binding[]): Execution {
-    const savepoint = this.#prepare(query, bindings);
-    const execute = () => this.#watched(query, () => new Execution(this, query, bindings));
+  #start(
+    query: Query,
+    bindings: readonly Binding[],
+    policy: QueryPolicy | undefined,
+    watcher: QueryWatcher | undefined,
+  ): Execution {
+    const savepoint = this.#prepare(query, bindings, policy, watcher);
+    const execute = () => this.#watched(query, watcher, () => new Execution(this, query, bindings));
     const execution =
       savepoint === undefined ? execute() : inSavepoint(this.control, savepoint, execute);
     if (query.changesSchema) this.#queries.schemaChanged();
     return execution;
   }
 
-  #tell(query: Query, bindings: readonly Binding[], told: (access: QueryAccess) => void): void {
+  #tell(
+    query: Query,
+    bindings: readonly Binding[],
+    policy: QueryPolicy | undefined,
+    watcher: QueryWatcher,
+  ): void {
     const access = this.#tables.access(query, bindings);
     if (access.writes === 'all') this.#tables.forget();
-    told(access);
+    watcher.onQuery(access, policy?.reads);
   }
 
-  /** Runs a query, and reports the rows that it changes if a listener is set. */
-  #watched<T>(query: Query, run: () => T): T {
-    if (!query.writes || this.onRow === undefined || !this.#rows.isActive) return run();
-    return this.#rows.during(this.onRow, run);
+  /** Runs a query, and reports to the watcher the rows that it changes. */
+  #watched<T>(query: Query, watcher: QueryWatcher | undefined, run: () => T): T {
+    if (watcher === undefined || !query.writes || !this.#rows.isActive) return run();
+    return this.#rows.during(watcher.onRow, run);
   }
 
   /**
    * Lets the owner open the transaction that a writing query needs, then reports the tables that the query touches as
    * part of that transaction. Opens a savepoint if the query needs one.
    */
-  #prepare(query: Query, bindings: readonly Binding[]): Savepoint | undefined {
+  #prepare(
+    query: Query,
+    bindings: readonly Binding[],
+    policy: QueryPolicy | undefined,
+    watcher: QueryWatcher | undefined,
+  ): Savepoint | undefined {
     const connection = this.#connection;
     try {
       if (query.writes) {
-        if (this.refusesWrites !== undefined) throw this.refusesWrites();
+        if (policy?.refusal) throw policy.refusal();
         connection.events.beforeWrite();
       }
-      if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
+      if (watcher !== undefined) this.#tell(query, bindings, policy, watcher);
       if (!query.writes) return undefined;
       connection.events.mustHaveAsked?.();
       if (!query.writesLong || !connection.transactionOpen) return undefined;
@@ -382,13 +404,17 @@ export class Database implements ExecutionOwner {
   }
 
   /** Compiles the text; runs all statements but the last, which it returns. */
-  #compile(text: string): Query {
+  #compile(
+    text: string,
+    policy: QueryPolicy | undefined,
+    watcher: QueryWatcher | undefined,
+  ): Query {
     const statements = new QueryText(this.#connection, text, (name) => this.#describe(name));
     try {
       for (;;) {
         const { statement, isFirst, isLast } = statements.next();
         if (!isLast) {
-          this.#runEarlier(statement);
+          this.#runEarlier(statement, policy, watcher);
           continue;
         }
         const query = new Query(this.#connection, text, statement);
@@ -401,7 +427,11 @@ export class Database implements ExecutionOwner {
     }
   }
 
-  #runEarlier(statement: Pointer): void {
+  #runEarlier(
+    statement: Pointer,
+    policy: QueryPolicy | undefined,
+    watcher: QueryWatcher | undefined,
+  ): void {
     const query = new Query(this.#connection, '', statement);
     if (query.parameterCount > 0) {
       query.finalize();
@@ -410,7 +440,7 @@ export class Database implements ExecutionOwner {
         'exec(): of several statements in one call only the last can have parameters.',
       );
     }
-    this.#start(query, []).close();
+    this.#start(query, [], policy, watcher).close();
   }
 
   #describe(name: string): TableShape | undefined {
@@ -455,7 +485,6 @@ function ofRow(index: number, error: unknown): unknown {
   return error;
 }
 
-const CREATED: QueryAccess = { reads: new Set(), writes: new Set(['sqlite_master']) };
 const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?";
 
 /**
@@ -490,7 +519,7 @@ export class HiddenTable {
     if (this.exists) return;
     this.#database.run(`CREATE TABLE ${this.#name} ${this.#columns}`);
     this.#isKnown = true;
-    this.#database.onQuery?.(CREATED); // queries may list it
+    this.#database.tableCreated();
   }
 
   /** Called after a rollback or a reset, which may have removed the table. */

@@ -2,14 +2,17 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openInMemory, rows } from '../../../packages/testing/worker/test-database.ts';
+import { openInMemory } from '../../../packages/testing/worker/test-database.ts';
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { ReadSet, WriteSet } from '../storage/accesses.ts';
 import type { Database } from './database.ts';
+import type { QueryWatcher } from './query-policy.ts';
 import type { QueryAccess } from './query-tables.ts';
 
 let database: Database;
 let told: QueryAccess[];
+/** Of the queries; undefined while nobody watches. */
+let watcher: QueryWatcher | undefined;
 
 const SCHEMA = `
   CREATE TABLE item(id INTEGER PRIMARY KEY, parent REFERENCES item(id) ON DELETE CASCADE ON UPDATE CASCADE, v);
@@ -33,13 +36,17 @@ beforeEach(async () => {
   told = [];
   database = await openInMemory();
   database.exec(SCHEMA, []);
-  database.onQuery = (access) => told.push(access);
+  watcher = { onQuery: (access) => void told.push(access), onRow() {} };
 });
 afterEach(() => database.close());
 
+function run(sql: string, ...bindings: unknown[]): unknown[][] {
+  return database.exec(sql, bindings, undefined, watcher).raw().toArray();
+}
+
 function lookup(sql: string, ...bindings: unknown[]): unknown {
   told = [];
-  rows(database, sql, ...bindings);
+  run(sql, ...bindings);
   const { rows: found } = told.at(-1)!;
   return found && [found.table, ...found.keys];
 }
@@ -171,13 +178,16 @@ class Followed {
 
   constructor() {
     let reads: ReadSet | undefined;
-    database.onQuery = (access) => {
-      if (access.rows !== undefined) reads?.addRows(access.rows);
-      else reads?.addTables(access.reads);
-      if (access.writes === 'all' || access.writes.size > 0)
-        this.#writes().addTables(access.writes, access.byRow);
+    watcher = {
+      onQuery: (access) => {
+        if (access.rows !== undefined) reads?.addRows(access.rows);
+        else reads?.addTables(access.reads);
+        if (access.writes === 'all' || access.writes.size > 0)
+          this.#writes().addTables(access.writes, access.byRow);
+      },
+      onRow: (table, row) => this.#writes().addRow(table, row),
     };
-    database.onRow = (table, row) => this.#writes().addRow(table, row);
+    database.forgetTables();
     this.read = (sql, bindings) => {
       reads = new ReadSet();
       this.runs += 1;
@@ -204,12 +214,7 @@ class Followed {
 
 function resultOf(sql: string, bindings: unknown[]): string {
   try {
-    return JSON.stringify(
-      database
-        .exec(sql, [...bindings])
-        .raw()
-        .toArray(),
-    );
+    return JSON.stringify(run(sql, ...bindings));
   } catch (error) {
     if (!isStorageError(error)) throw error;
     return String(error);
@@ -229,6 +234,7 @@ test('[LIVE17] whatever statements run, and whether they fail or are undone, eac
         database.close();
         database = await openInMemory();
         database.exec(SCHEMA, []);
+        watcher = undefined;
         // Compiled before anybody looks, some with the fast program of DELETE.
         for (const [sql] of steps) resultOf(sql, []);
         const followed = new Followed();
@@ -261,7 +267,7 @@ test('[LIVE17] a statement runs only the lookups of its rows again; beyond 10,00
   followed.commit();
   const runsOf = (sql: string, ...bindings: unknown[]) => {
     followed.runs = 0;
-    rows(database, sql, ...bindings);
+    run(sql, ...bindings);
     followed.commit();
     return followed.runs;
   };
@@ -283,13 +289,13 @@ test('[LIVE17] a statement runs only the lookups of its rows again; beyond 10,00
 
 test('[LIVE17] a DELETE of all rows that was compiled before anybody looked concerns every lookup of its table', () => {
   // Nobody looks yet, so SQLite compiles it to a program that tells no rows.
-  rows(database, 'DELETE FROM bare');
-  rows(database, "INSERT INTO bare VALUES ('a', 1), ('z', 2)");
+  run('DELETE FROM bare');
+  run("INSERT INTO bare VALUES ('a', 1), ('z', 2)");
   const followed = new Followed();
   followed.commit();
   expect(followed.shown.get('bare a')!.value).toBe('[["a",1]]');
   followed.runs = 0;
-  rows(database, 'DELETE FROM bare');
+  run('DELETE FROM bare');
   followed.commit();
   expect(['bare a', 'bare b'].map((name) => followed.shown.get(name)!.value)).toEqual(['[]', '[]']);
   expect(followed.runs).toBe(3);

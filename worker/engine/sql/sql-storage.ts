@@ -2,8 +2,8 @@
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { SqlStorage as SqlStorageInterface } from '../../../src/shared/contract/storage.ts';
+import { type LiveReading, liveQuery } from '../../../src/shared/live/live-result.ts';
 import { Cursor } from './cursor.ts';
-import type { Database } from './database.ts';
 import { asPlatformClass, illegalConstructor, illegalInvocation } from './platform-class.ts';
 
 const INTERNAL = Symbol('internal');
@@ -15,19 +15,21 @@ export class Statement {
   }
 }
 
+/** The functions of an object's storage for its SQL. Each may throw OBJECT_RESET. */
+export interface SqlSource {
+  exec(query: unknown, bindings: readonly unknown[]): Cursor;
+  live(reading: LiveReading): unknown;
+  /** In bytes. */
+  readonly databaseSize: number;
+}
+
 export class SqlStorage {
-  readonly #database: () => Database;
-  readonly #live: (args: readonly unknown[]) => unknown;
+  readonly #source: SqlSource;
 
   /** Only this package may construct it. @throws ILLEGAL_INVOCATION */
-  constructor(
-    token: symbol,
-    database: () => Database,
-    live: (args: readonly unknown[]) => unknown,
-  ) {
+  constructor(token: symbol, source: SqlSource) {
     if (token !== INTERNAL) throw illegalConstructor('SqlStorage');
-    this.#database = database;
-    this.#live = live;
+    this.#source = source;
   }
 
   /**
@@ -36,13 +38,13 @@ export class SqlStorage {
    * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN
    */
   exec(...args: unknown[]): Cursor {
-    if (!(#database in Object(this))) throw illegalInvocation('SqlStorage');
+    if (!(#source in Object(this))) throw illegalInvocation('SqlStorage');
     if (args.length === 0) {
       throw storageError('INVALID_ARGUMENT', 'exec(): the text of the query is missing.');
     }
     const [query, ...bindings] = args;
     try {
-      return this.#database().exec(query, bindings);
+      return this.#source.exec(query, bindings);
     } catch (error) {
       throw seenFrom(entrance, error);
     }
@@ -54,14 +56,14 @@ export class SqlStorage {
    * @throws INVALID_ARGUMENT
    */
   live(...args: unknown[]): unknown {
-    if (!(#database in Object(this))) throw illegalInvocation('SqlStorage');
-    return this.#live(args);
+    if (!(#source in Object(this))) throw illegalInvocation('SqlStorage');
+    return this.#source.live(liveQuery(args));
   }
 
   /** Size of the database, in bytes. */
   get databaseSize(): number {
-    if (!(#database in Object(this))) throw illegalInvocation('SqlStorage');
-    return this.#database().sizeBytes;
+    if (!(#source in Object(this))) throw illegalInvocation('SqlStorage');
+    return this.#source.databaseSize;
   }
 }
 
@@ -83,10 +85,7 @@ Object.assign(SqlStorage.prototype, { Cursor, Statement });
 asPlatformClass(SqlStorage, 'SqlStorage');
 asPlatformClass(Statement, 'Statement');
 
-/** Creates `ctx.storage.sql`; the getter of the database is called on each use and may throw OBJECT_RESET. */
-export function createSqlStorage(
-  database: () => Database,
-  live: (args: readonly unknown[]) => unknown,
-): SqlStorageInterface {
-  return new SqlStorage(INTERNAL, database, live) as unknown as SqlStorageInterface;
+/** `ctx.storage.sql` of a storage. */
+export function createSqlStorage(source: SqlSource): SqlStorageInterface {
+  return new SqlStorage(INTERNAL, source) as unknown as SqlStorageInterface;
 }

@@ -2,24 +2,33 @@
 
 import { beforeEach, expect, test } from 'vitest';
 import { convertListOptions } from '../../../src/shared/contract/arguments.ts';
-import { Accesses, ReadSet, type WatchedDatabase, type WriteSet } from './accesses.ts';
+import { liveReadPolicy } from './access-policy.ts';
+import { Accesses, ReadSet, type WriteSet } from './accesses.ts';
 
-let database: WatchedDatabase;
 let accesses: Accesses;
 let flushed: WriteSet[];
+/** How often the tables of queries were forgotten. */
+let forgottenCount: number;
 
 beforeEach(() => {
-  database = { onQuery: undefined, onRow: undefined, refusesWrites: undefined };
-  accesses = new Accesses(database);
+  forgottenCount = 0;
+  accesses = new Accesses({
+    forgetTables() {
+      forgottenCount += 1;
+    },
+  });
   flushed = [];
 });
 
 const watch = () => accesses.watch((writes) => flushed.push(writes));
-const query = (reads: readonly string[], writes: 'all' | readonly string[]) =>
-  database.onQuery!({
-    reads: new Set(reads),
-    writes: writes === 'all' ? 'all' : new Set(writes),
-  });
+const query = (
+  reads: readonly string[],
+  writes: 'all' | readonly string[],
+  collected: ReadSet | null = null,
+) => {
+  const written = writes === 'all' ? 'all' : new Set(writes);
+  accesses.notes!.onQuery({ reads: new Set(reads), writes: written }, collected);
+};
 
 /** A read of one key, and whether the writes that were handed over concern it. */
 function concerns(writes: WriteSet | undefined, key: string): boolean {
@@ -29,75 +38,73 @@ function concerns(writes: WriteSet | undefined, key: string): boolean {
 }
 
 test('[LIVE8] while nobody watches, nothing is noted or handed over', () => {
-  expect([accesses.reads, accesses.writes, database.onQuery]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
-  accesses.committed();
-  accesses.flushed();
+  expect([accesses.notes, accesses.isWatched, forgottenCount]).toEqual([undefined, false, 0]);
+  watch();
+  expect([accesses.isWatched, forgottenCount]).toEqual([true, 1]);
+  accesses.notes!.committed();
+  accesses.notes!.flushed();
   expect(flushed).toEqual([]);
 });
 
 test('[LIVE8] committed changes are handed over after the flush, once, and all together', () => {
   watch();
-  accesses.writes!.addKey('a');
-  accesses.committed();
-  accesses.writes!.addKey('b');
-  accesses.committed();
-  accesses.committed();
+  accesses.notes!.writes.addKey('a');
+  accesses.notes!.committed();
+  accesses.notes!.writes.addKey('b');
+  accesses.notes!.committed();
+  accesses.notes!.committed();
   expect(flushed).toEqual([]);
-  accesses.flushed();
+  accesses.notes!.flushed();
   expect(flushed).toHaveLength(1);
   expect(['a', 'b', 'c'].map((key) => concerns(flushed[0], key))).toEqual([true, true, false]);
-  accesses.flushed();
+  accesses.notes!.flushed();
   expect(flushed).toHaveLength(1);
 });
 
 test('[LIVE8] a transaction that is open at the flush is handed over with the next one', () => {
   watch();
-  accesses.writes!.addKey('a');
-  accesses.committed();
-  accesses.writes!.addKey('b');
-  accesses.flushed();
+  accesses.notes!.writes.addKey('a');
+  accesses.notes!.committed();
+  accesses.notes!.writes.addKey('b');
+  accesses.notes!.flushed();
   expect(concerns(flushed[0], 'b')).toBe(false);
-  accesses.committed();
-  accesses.flushed();
+  accesses.notes!.committed();
+  accesses.notes!.flushed();
   expect([concerns(flushed[1], 'a'), concerns(flushed[1], 'b')]).toEqual([false, true]);
 });
 
 test('[LIVE8] a rollback discards the writes of the open transaction, and no others', () => {
   watch();
-  accesses.writes!.addKey('a');
-  accesses.committed();
-  accesses.writes!.addKey('b');
-  accesses.rolledBack();
-  accesses.committed();
-  accesses.flushed();
+  accesses.notes!.writes.addKey('a');
+  accesses.notes!.committed();
+  accesses.notes!.writes.addKey('b');
+  accesses.notes!.rolledBack();
+  accesses.notes!.committed();
+  accesses.notes!.flushed();
   expect([concerns(flushed[0], 'a'), concerns(flushed[0], 'b')]).toEqual([true, false]);
 });
 
 test('[LIVE8] nothing of before is handed over to somebody who watches again', () => {
   watch();
-  accesses.writes!.addKey('a');
-  accesses.committed();
-  accesses.writes!.addKey('b');
+  accesses.notes!.writes.addKey('a');
+  accesses.notes!.committed();
+  accesses.notes!.writes.addKey('b');
   accesses.unwatch();
-  expect([accesses.writes, database.onQuery]).toEqual([undefined, undefined]);
+  expect([accesses.notes, forgottenCount]).toEqual([undefined, 2]);
   watch();
-  accesses.committed();
-  accesses.flushed();
+  accesses.notes!.committed();
+  accesses.notes!.flushed();
   expect(flushed).toEqual([]);
 });
 
 test('[LIVE1] a query notes its tables: those it writes always, those it reads for who collects', () => {
   watch();
   query(['r'], ['w']);
-  accesses.committed();
-  accesses.flushed();
+  accesses.notes!.committed();
+  accesses.notes!.flushed();
   query(['r'], []);
-  accesses.committed();
-  accesses.flushed();
+  accesses.notes!.committed();
+  accesses.notes!.flushed();
   expect(flushed).toHaveLength(1);
   const tables = (...names: string[]) => {
     const reads = new ReadSet();
@@ -106,42 +113,32 @@ test('[LIVE1] a query notes its tables: those it writes always, those it reads f
   };
   expect([flushed[0]!.meets(tables('w')), flushed[0]!.meets(tables('r'))]).toEqual([true, false]);
   query([], 'all');
-  accesses.committed();
-  accesses.flushed();
+  accesses.notes!.committed();
+  accesses.notes!.flushed();
   expect(flushed[1]!.meets(tables('r'))).toBe(true);
 
   const reads = new ReadSet();
-  const end = accesses.collect(reads);
-  query(['r'], []);
-  expect(accesses.reads).toBe(reads);
-  end();
+  query(['r'], [], reads);
   query(['later'], []);
   expect([...reads.tables]).toEqual(['r']);
 });
 
-test('[LIVE3] while a live read runs, writes are refused, with the way out', () => {
+test('[LIVE3] a query of a live read may not write, with the way out', () => {
   const isRefused = expect.objectContaining({
     code: 'LIVE_READ_ONLY',
     message: expect.stringMatching(/tried to write.*may only read; write in a method/),
   });
-  accesses.checkWrite();
-  const end = accesses.collect(new ReadSet());
-  expect(() => accesses.checkWrite()).toThrow(isRefused);
-  expect(database.refusesWrites!()).toEqual(isRefused);
-  end();
-  accesses.checkWrite();
-  expect([accesses.reads, database.refusesWrites]).toEqual([undefined, undefined]);
+  expect(liveReadPolicy(new ReadSet()).refusal!()).toEqual(isRefused);
 });
 
-test('[LIVE3] [FOLP8] what is refused to everybody is refused also after a live read, with its own error', () => {
-  const refusal = () => new Error('of a copy');
-  accesses.refusal = refusal;
-  accesses.collect(new ReadSet())();
-  expect(database.refusesWrites).toBe(refusal);
-  expect(() => accesses.checkWrite()).toThrow('of a copy');
-  accesses.refusal = undefined;
-  expect(database.refusesWrites).toBe(undefined);
-  accesses.checkWrite();
+test('[LIVE1] a table that the first key makes concerns queries that list the tables', () => {
+  watch();
+  accesses.notes!.tableCreated();
+  accesses.notes!.committed();
+  accesses.notes!.flushed();
+  const reads = new ReadSet();
+  reads.addTables(new Set(['sqlite_master']));
+  expect(flushed[0]!.meets(reads)).toBe(true);
 });
 
 test('[LIVE1] a read set names all reads, and an empty range is nothing', () => {

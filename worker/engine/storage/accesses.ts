@@ -5,28 +5,27 @@
 //
 // Invariant: while nobody watches, nothing is noted, and a write costs one comparison more.
 //
-// Does not know live reads: it is told when one runs.
+// Does not know live reads: it is told when one runs, and gets their reads with each operation (access-policy.ts).
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
 import { compareBytes } from '../../../src/shared/contract/key-order.ts';
 import { isEmptyRange, type KeyRange } from '../../../src/shared/contract/key-range.ts';
 import { encodeText } from '../../../src/shared/contract/utf8.ts';
 import type { Database } from '../sql/database.ts';
 import type { LookupKey, TableRows } from '../sql/point-lookup.ts';
-import type { TableSet } from '../sql/query-tables.ts';
+import type { QueryReads, QueryWatcher } from '../sql/query-policy.ts';
+import type { QueryAccess, TableSet } from '../sql/query-tables.ts';
+import type { ToldRow } from '../sql/row-watch.ts';
 
 /** The database's functions for this module. */
-export type WatchedDatabase = Pick<Database, 'onQuery' | 'onRow' | 'refusesWrites'>;
+export type WatchedDatabase = Pick<Database, 'forgetTables'>;
+
+/** The table that lists the tables. */
+const SCHEMA: ReadonlySet<string> = new Set(['sqlite_master']);
 
 export class Accesses {
   readonly #database: WatchedDatabase;
-  #onFlushed: ((writes: WriteSet) => void) | undefined;
-  #reads: ReadSet | undefined;
-  /** Why nothing may be written; undefined: it may. */
-  #refusal: (() => Error) | undefined;
-  /** Of the open transaction, and of commits that are not handed over. */
-  #open: WriteSet | undefined;
-  #committed: WriteSet | undefined;
+  /** The notes of writes; undefined while nobody watches. */
+  notes: WriteNotes | undefined;
 
   constructor(database: WatchedDatabase) {
     this.#database = database;
@@ -34,60 +33,48 @@ export class Accesses {
 
   /** From now on, notes writes, and reports them after the flush that covers them. */
   watch(onFlushed: (writes: WriteSet) => void): void {
-    this.#onFlushed = onFlushed;
-    this.#database.onQuery = ({ reads, writes, rows, byRow }) => {
-      if (rows !== undefined) this.#reads?.addRows(rows);
-      else this.#reads?.addTables(reads);
-      if (writes === 'all' || writes.size > 0) this.writes?.addTables(writes, byRow);
-    };
-    this.#database.onRow = (table, key) => this.writes?.addRow(table, key);
+    this.notes = new WriteNotes(onFlushed);
+    this.#database.forgetTables();
   }
 
   /** The object has live reads, which wait for writes. */
   get isWatched(): boolean {
-    return this.#onFlushed !== undefined;
+    return this.notes !== undefined;
   }
 
   /** There are no live reads any more. */
   unwatch(): void {
-    this.#onFlushed = undefined;
-    this.#database.onQuery = undefined;
-    this.#database.onRow = undefined;
-    this.#open = undefined;
-    this.#committed = undefined;
+    this.notes = undefined;
+    this.#database.forgetTables();
+  }
+}
+
+/** The writes of the open transaction, and those of commits that are not handed over. */
+export class WriteNotes implements QueryWatcher {
+  readonly #onFlushed: (writes: WriteSet) => void;
+  #open: WriteSet | undefined;
+  #committed: WriteSet | undefined;
+
+  constructor(onFlushed: (writes: WriteSet) => void) {
+    this.#onFlushed = onFlushed;
   }
 
-  /** Notes in `reads` all that is read, and refuses writes, until the result is called. */
-  collect(reads: ReadSet): () => void {
-    this.#reads = reads;
-    this.#database.refusesWrites = readOnly;
-    return () => {
-      this.#reads = undefined;
-      this.#database.refusesWrites = this.#refusal;
-    };
-  }
-
-  /** Where to note reads; undefined: there are no live reads. */
-  get reads(): ReadSet | undefined {
-    return this.#reads;
-  }
-
-  /** Where to note writes; undefined: there are no live reads. */
-  get writes(): WriteSet | undefined {
-    if (this.#onFlushed === undefined) return undefined;
+  /** The place of the next write's note. */
+  get writes(): WriteSet {
     return (this.#open ??= new WriteSet());
   }
 
-  /** From now on nothing may be written, for this reason; undefined: it may again. */
-  set refusal(refusal: (() => Error) | undefined) {
-    this.#refusal = refusal;
-    this.#database.refusesWrites = refusal;
+  onQuery({ reads: tables, writes, rows, byRow }: QueryAccess, reads?: QueryReads | null): void {
+    if (rows !== undefined) reads?.addRows(rows);
+    else reads?.addTables(tables);
+    if (writes === 'all' || writes.size > 0) this.writes.addTables(writes, byRow);
   }
 
-  /** Called before every write. @throws LIVE_READ_ONLY, or the refusal */
-  checkWrite(): void {
-    if (this.#reads !== undefined) throw readOnly();
-    if (this.#refusal !== undefined) throw this.#refusal();
+  readonly onRow: ToldRow = (table, key) => this.writes.addRow(table, key);
+
+  /** A hidden table was created, which queries may list. */
+  tableCreated(): void {
+    this.writes.addTables(SCHEMA);
   }
 
   committed(): void {
@@ -107,16 +94,8 @@ export class Accesses {
     const written = this.#committed;
     if (written === undefined) return;
     this.#committed = undefined;
-    this.#onFlushed?.(written);
+    this.#onFlushed(written);
   }
-}
-
-function readOnly(): Error {
-  return storageError(
-    'LIVE_READ_ONLY',
-    'A live read tried to write. It runs again after every commit that concerns it, so it may only ' +
-      'read; write in a method that is called without live().',
-  );
 }
 
 /**

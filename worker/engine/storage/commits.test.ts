@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { annotationOf } from '../log/annotation.ts';
+import { UNRESTRICTED } from './access-policy.ts';
 import { CommitAuthors, Commits } from './commits.ts';
 import type { CommitScope } from './storage-environment.ts';
 
@@ -148,7 +149,7 @@ test.each([
 
 describe('[TX16] whose commit a write is', () => {
   const [a, b] = ['a', 'b'].map((method) => annotationOf({ kind: 'call', method }));
-  const of = (author = a): CommitScope => ({ author, hasWritten: false });
+  const of = (author = a): CommitScope => ({ author, policy: UNRESTRICTED, hasWritten: false });
 
   /** Authors over a transaction that is open as told; `running` is whose code runs. */
   function make() {

@@ -17,6 +17,7 @@ import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
 import { assert } from '../file/invariant.ts';
 import { type Annotation, annotationOf } from '../log/annotation.ts';
 import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
+import { type AccessPolicy, UNRESTRICTED } from './access-policy.ts';
 import type { CommitScope, StorageEnvironment } from './storage-environment.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -260,7 +261,7 @@ export class Upkeep {
 /** The functions of `Transactions` for this module. */
 type OpenTransaction = Pick<Transactions, 'isImplicit' | 'isPending' | 'commitImplicit'>;
 
-const ONLY_SCOPE: CommitScope = { author: undefined, hasWritten: false };
+const ONLY_SCOPE: CommitScope = { author: undefined, policy: UNRESTRICTED, hasWritten: false };
 
 /**
  * Who makes the commits of an object: the author of the open transaction, and of operations that are commits of their own.
@@ -283,6 +284,11 @@ export class CommitAuthors {
   ) {
     this.#files = files;
     this.#environment = environment;
+  }
+
+  /** What the running code may do. */
+  get policy(): AccessPolicy {
+    return this.#current.policy;
   }
 
   /** A commit of this author begins: of the running code, unless one is given. */

@@ -1,8 +1,7 @@
-// An object that is a copy of one elsewhere: only the content of the other one is written to it.
+// Writes the content of another object to the copy of it.
 //
 // Does not know where the content comes from.
 
-import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { KvStore } from '../kv/kv-store.ts';
 import type { Database } from '../sql/database.ts';
 
@@ -27,11 +26,4 @@ export function writeCopied(copy: Copy, write: (copy: Copy) => void): void {
       }
     });
   });
-}
-
-export function isCopy(): StorageError {
-  return storageError(
-    'READ_ONLY',
-    'The object is a copy of one on a server, which alone changes it; call a method of its class, or write to a branch.',
-  );
 }

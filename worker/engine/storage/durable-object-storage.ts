@@ -11,7 +11,12 @@ import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import type { MethodName } from '../../../src/shared/wire/operations.ts';
 import { Cursor, RawIterator, RowIterator } from '../sql/cursor.ts';
 import { checkConstructor, INTERNAL, illegalInvocation } from '../sql/platform-class.ts';
-import { createSqlStorage, Statement, SqlStorage as UserSql } from '../sql/sql-storage.ts';
+import {
+  createSqlStorage,
+  type SqlSource,
+  Statement,
+  SqlStorage as UserSql,
+} from '../sql/sql-storage.ts';
 import { DurableObjectTransaction } from './durable-object-transaction.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { checkSqlBackend, defineStorageMethods, wrongBackend } from './storage-methods.ts';
@@ -33,7 +38,7 @@ export class DurableObjectStorage {
     this.#storage = storage;
     // Own properties, as on the real storage: programs may replace them.
     const isKv = storage.options.backend === 'kv';
-    const sql = isKv ? createSqlStorage(refuseSql, refuseSql) : storage.sql;
+    const sql = isKv ? createSqlStorage(NO_SQL) : storage.sql;
     const kv = new SyncKvStorage(INTERNAL, isKv ? undefined : storage);
     Object.assign(this, { sql, kv });
   }
@@ -87,6 +92,16 @@ export class DurableObjectStorage {
     );
   }
 }
+
+const NO_SQL: SqlSource = {
+  exec: refuseSql,
+  get live() {
+    return refuseSql();
+  },
+  get databaseSize() {
+    return refuseSql();
+  },
+};
 
 function refuseSql(): never {
   throw wrongBackend('sql');

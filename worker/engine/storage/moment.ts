@@ -12,6 +12,7 @@ import { PAGE_BYTES } from '../log/pages.ts';
 import type { PastState } from '../log/past-state.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
+import type { QueryPolicy } from '../sql/query-policy.ts';
 import type { LogDatabase } from './databases.ts';
 import { Metadata } from './metadata.ts';
 
@@ -54,7 +55,6 @@ export class Moment {
       { file: state },
       { beforeWrite: refuse, onCritical: () => this.close(), isCancelled },
     );
-    database.refusesWrites = () => readOnly('exec');
     this.#database = database;
     this.#closeDatabase = close;
     this.#kv = new KvStore(database);
@@ -81,7 +81,7 @@ export class Moment {
   /** Runs user SQL that only reads. @throws READ_ONLY, and as a live query */
   exec(query: string, bindings: readonly unknown[]): Cursor {
     this.#use();
-    return this.#database.exec(query, bindings);
+    return this.#database.exec(query, bindings, READ_ONLY);
   }
 
   /** The alarm's time in milliseconds, or null. */
@@ -118,6 +118,8 @@ export class Moment {
     this.#files.usePast(this.#state);
   }
 }
+
+const READ_ONLY: QueryPolicy = { refusal: () => readOnly('exec'), reads: null };
 
 /** The error of an operation that would change an earlier moment. */
 export function readOnly(operation: string): Error {

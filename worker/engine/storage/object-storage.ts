@@ -12,23 +12,25 @@ import type { MergeResult } from '../../../src/shared/contract/changes.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { KeyRange } from '../../../src/shared/contract/key-range.ts';
 import type { SqlStorage } from '../../../src/shared/contract/storage.ts';
-import { type LiveReading, liveQuery } from '../../../src/shared/live/live-result.ts';
+import type { LiveReading } from '../../../src/shared/live/live-result.ts';
 import { LiveValue } from '../../../src/shared/live/live-value.ts';
 import { isDefect } from '../file/invariant.ts';
 import { emptyDatabase } from '../import/database-header.ts';
 import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
+import type { Annotation } from '../log/annotation.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
 import type { PastState } from '../log/past-state.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
+import { type AccessPolicy, UNRESTRICTED } from './access-policy.ts';
 import { Accesses, type WriteSet } from './accesses.ts';
 import { Alarm } from './alarm.ts';
 import { BranchPoint } from './branch-point.ts';
 import { CONFIRMED, CommitAuthors, Commits, type Confirmation, Upkeep } from './commits.ts';
 import type { Comparison } from './comparison.ts';
-import { type Copy, isCopy, writeCopied } from './copied-content.ts';
+import { type Copy, writeCopied } from './copied-content.ts';
 import { lateCode } from './load-late.ts';
 import type { MergeTarget } from './merge.ts';
 import { Metadata } from './metadata.ts';
@@ -80,14 +82,16 @@ export class ObjectStorage {
       files,
       (error) => environment.onBroken(error),
       () => {
-        this.accesses.flushed();
+        this.accesses.notes?.flushed();
         environment.onFlushed?.();
       },
       environment.afterRealTime,
     );
     const { database, close } = openDatabase(files, {
-      beforeWrite: () => this.#beforeWrite(CONFIRMED),
+      // The database has asked the policy of the query.
+      beforeWrite: () => this.#beforeWrite(CONFIRMED, UNRESTRICTED),
       mustHaveAsked: () => this.#authors.mustHaveAsked(this.#transactions),
+      tableCreated: () => this.accesses.notes?.tableCreated(),
       onCritical: (error) => environment.onBroken(error),
       isCancelled: () => environment.isCancelled?.() ?? false,
     });
@@ -102,7 +106,7 @@ export class ObjectStorage {
       committed: () => this.#orReset(() => this.#committed()),
       rolledBack: ({ implicit }) => {
         if (implicit) this.#commits.forgotten();
-        if (!this.#database.inTransaction) this.accesses.rolledBack();
+        if (!this.#database.inTransaction) this.accesses.notes?.rolledBack();
         this.#forgetSchema({ closeWalk: false });
         this.#alarm.rolledBack();
       },
@@ -115,17 +119,14 @@ export class ObjectStorage {
       bookmarkForTime: (timeMs) => this.past.bookmarkForTime(timeMs),
       durability: () => this.durability(),
     });
-    this.sql = createSqlStorage(
-      () => this.#databaseForQuery(),
-      (args) => this.live(liveQuery(args)),
-    );
+    this.sql = createSqlStorage(this);
     this.#upkeep = new Upkeep(files, environment, this.#commits, () => this.#broken !== undefined);
   }
 
   /** The result of `decode` for the stored bytes, a view that it must not keep; undefined if missing. */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#mustBeAlive();
-    this.accesses.reads?.addKey(key);
+    this.#authors.policy.reads?.addKey(key);
     return this.#kv.get(key, decode);
   }
 
@@ -151,14 +152,14 @@ export class ObjectStorage {
   /** Starts a walk over the range, and ends an unfinished one. */
   list(range: KeyRange): EntryCursor {
     this.#mustBeAlive();
-    this.accesses.reads?.addRange(range);
+    this.#authors.policy.reads?.addRange(range);
     return this.#kv.list(range);
   }
 
   /** Removes everything, earlier writes of this turn too, all or nothing; the alarm as the date says. @throws TRANSACTION_NESTING */
   deleteAll(write: Confirmation = CONFIRMED): void {
     this.#mustBeAlive();
-    this.#mustBeOutside('deleteAll()');
+    this.#transactions.mustBeImplicit('deleteAll()');
     this.#ask();
     if (this.options.backend === 'kv') {
       this.#deleteAllKeys(write);
@@ -176,7 +177,7 @@ export class ObjectStorage {
         if (alarm !== null) this.#metadata.setAlarm(alarm);
       });
       this.#alarm.rolledBack();
-      this.accesses.writes?.addEverything();
+      this.accesses.notes?.writes.addEverything();
       if (alarm === null) this.#alarmChanged = true;
       this.#commits.written(write);
       this.#committed();
@@ -198,13 +199,14 @@ export class ObjectStorage {
   /** Size of the database, in bytes. */
   get databaseSize(): number {
     this.#mustBeAlive();
+    this.#authors.policy.reads?.addEverything(); // every commit may change it
     return this.#database.sizeBytes;
   }
 
   /** The alarm's time in milliseconds, or null; null while its handler runs. */
   get alarm(): number | null {
     this.#mustBeAlive();
-    this.accesses.reads?.addAlarm();
+    this.#authors.policy.reads?.addAlarm();
     return this.#alarm.timeMs;
   }
 
@@ -219,7 +221,7 @@ export class ObjectStorage {
     this.#mustBeAlive();
     if (timeMs !== null) this.environment.checkAlarm();
     const time = timeMs === null ? null : Math.max(timeMs, Math.floor(this.environment.now()));
-    this.accesses.checkWrite();
+    this.#mustBeWritable();
     if (this.#alarm.isSetTo(time)) return;
     this.#beforeWrite(write)?.addAlarm();
     this.#alarm.set(time);
@@ -245,13 +247,15 @@ export class ObjectStorage {
   }
 
   /** Runs user SQL; the sessions of pages pull its rows. */
-  exec(query: string, bindings: readonly unknown[]): Cursor {
-    return this.#databaseForQuery().exec(query, [...bindings]);
+  exec(query: unknown, bindings: readonly unknown[]): Cursor {
+    const database = this.#databaseForQuery();
+    return database.exec(query, bindings, this.#authors.policy, this.accesses.notes);
   }
 
   /** Runs user SQL once a row, as part of `together`. */
   execEach(query: string, rows: Iterable<readonly Binding[]>): BulkResult {
-    return this.#databaseForQuery().execEach(query, rows);
+    const database = this.#databaseForQuery();
+    return database.execEach(query, rows, this.#authors.policy, this.accesses.notes);
   }
 
   /** Runs writes that succeed or fail together, in the open transaction or in the turn's. */
@@ -262,8 +266,7 @@ export class ObjectStorage {
 
   /** Runs the closure as a transaction of its own; see Transaction in the contract. */
   transaction<T>(closure: (frame: Frame) => T | PromiseLike<T>): Promise<T> {
-    this.#mustBeAlive();
-    this.accesses.checkWrite();
+    this.#mustBeWritable();
     return this.environment.section(async () => {
       this.#mustBeAlive();
       const frame = this.#transactions.begin();
@@ -285,11 +288,11 @@ export class ObjectStorage {
 
   /** Takes commits back, and keeps all others. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
   async revert(bookmarks: readonly string[]): Promise<MergeResult> {
-    this.#mustBeAlive();
+    this.#mustBeWritable();
     const author = this.#authors.as('revert');
     const [newest, ...older] = this.past.runsOf(bookmarks);
     const others = older.map((run) => () => this.past.compareBack(run));
-    return this.makeChanges(await this.past.compareBack(newest!), null, author, others);
+    return this.#makeChanges(await this.past.compareBack(newest!), null, author, others);
   }
 
   /** Makes the changes between two moments. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
@@ -298,26 +301,19 @@ export class ObjectStorage {
     to: string | number,
     decisions: Decisions | null,
   ): Promise<MergeResult> {
-    this.#mustBeAlive();
+    this.#mustBeWritable();
     const author = this.#authors.as('merge');
-    return this.makeChanges(await this.past.compare(from, to), decisions, author);
+    return this.#makeChanges(await this.past.compare(from, to), decisions, author);
   }
 
-  /** From now on only `replicate` writes: the object is a copy of another one. */
-  becomeCopy(): void {
-    this.accesses.refusal = isCopy;
-  }
-
-  /** Takes over content of the other object, as one commit. @throws the error of `write`: then nothing has changed */
+  /** Takes over content of the object that this one is a copy of, as one commit. @throws the error of `write`: then nothing has changed */
   replicate(write: (copy: Copy) => void): void {
     this.#mustBeAlive();
-    this.accesses.refusal = undefined;
     try {
-      this.#beforeWrite(CONFIRMED);
+      this.#beforeWrite(CONFIRMED, UNRESTRICTED);
       this.#transactions.sync(() => writeCopied({ database: this.#database, kv: this.#kv }, write));
     } finally {
-      this.becomeCopy();
-      this.accesses.writes?.addEverything();
+      this.accesses.notes?.writes.addEverything();
       this.#forgetSchema({ closeWalk: true });
     }
     this.commitImplicit();
@@ -359,14 +355,14 @@ export class ObjectStorage {
   /** A bookmark of this moment, including the writes of this turn, which the reply waits for. */
   currentBookmark(): string {
     this.#hasBookmark = true;
-    this.accesses.reads?.addEverything();
+    this.#authors.policy.reads?.addEverything();
     this.#settle();
     return this.#files.currentBookmark();
   }
 
   /** Restores at the next start. Returns the bookmark that undoes it. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
   restoreAtNextStart(bookmark: string): string {
-    this.accesses.checkWrite();
+    this.#mustBeWritable();
     this.commitImplicit();
     const undo = this.#files.scheduleRestore(bookmark, this.#authors.as('restore'));
     this.environment.onReplaced?.();
@@ -378,7 +374,7 @@ export class ObjectStorage {
 
   /** Cancels the restore of the next start; false: there is none. @throws TRANSACTION_NESTING, DISK_FULL, IO */
   cancelRestore(): boolean {
-    this.#mustBeOutside('cancelRestore()');
+    this.#transactions.mustBeImplicit('cancelRestore()');
     this.commitImplicit();
     const isTakenBack = this.#files.cancelRestore();
     this.#commits.named();
@@ -413,9 +409,8 @@ export class ObjectStorage {
     alarm: number | null,
     reason: StorageError,
   ): string {
-    this.#mustBeAlive();
-    this.accesses.checkWrite();
-    this.#mustBeOutside(operation);
+    this.#mustBeWritable();
+    this.#transactions.mustBeImplicit(operation);
     const undo = this.currentBookmark();
     this.#authors.begin(this.#authors.as(operation === 'promote' ? operation : 'import'));
     this.environment.onReplaced?.();
@@ -469,16 +464,20 @@ export class ObjectStorage {
   }
 
   /** Makes the changes between two states, in one transaction, and closes them. Conflicts: nothing stays. @throws MEMORY_FULL */
-  makeChanges(
+  makeChanges(comparison: Comparison, given: Decisions | null): Promise<MergeResult> {
+    this.#mustBeWritable();
+    return this.#makeChanges(comparison, given, this.#authors.as('merge'));
+  }
+
+  #makeChanges(
     comparison: Comparison,
     given: Decisions | null,
-    author = this.#authors.as('merge'),
+    author: Annotation,
     others: readonly (() => Promise<Comparison>)[] = [],
   ): Promise<MergeResult> {
     return this.environment
       .section(async () => {
         this.#mustBeAlive();
-        this.accesses.checkWrite();
         this.#settle();
         const at = this.#files.currentBookmark();
         // Decided for another state: the conflicts are found again.
@@ -494,7 +493,7 @@ export class ObjectStorage {
             return { bookmark: conflictCount > 0 ? at : null, conflicts, conflictCount };
           }
           this.#forgetSchema({ closeWalk: false });
-          this.accesses.writes?.addEverything();
+          this.accesses.notes?.writes.addEverything();
         } catch (error) {
           if (this.#broken === undefined) this.#transactions.fail(frame);
           throw error;
@@ -516,19 +515,18 @@ export class ObjectStorage {
   }
 
   /** The running code is about to write. What another author has written in this turn is a commit without it. */
-  #ask(): void {
-    this.#mustBeAlive();
-    this.accesses.checkWrite();
+  #ask(policy = this.#authors.policy): void {
+    this.#mustBeWritable(policy);
     this.#authors.beforeWrite(this.#transactions);
     this.#mustBeAlive(); // a flush that failed may have ended it
   }
 
-  /** Returns where to note writes; undefined: there are no live reads. */
-  #beforeWrite(write: Confirmation): WriteSet | undefined {
-    this.#ask();
+  /** Returns the place of the write's note; undefined if there are no live reads. */
+  #beforeWrite(write: Confirmation, policy?: AccessPolicy): WriteSet | undefined {
+    this.#ask(policy);
     this.#transactions.beforeWrite();
     if (this.#transactions.isImplicit) this.#commits.written(write);
-    return this.accesses.writes;
+    return this.accesses.notes?.writes;
   }
 
   // A query may write to the transaction of an unconfirmed write: confirmed from now on, which only delays a reply.
@@ -569,8 +567,9 @@ export class ObjectStorage {
   }
 
   #committed(): void {
-    this.accesses.committed();
-    this.#commits.committed({ isAwaited: this.accesses.isWatched }); // live reads wait for it
+    const { notes } = this.accesses;
+    notes?.committed();
+    this.#commits.committed({ isAwaited: notes !== undefined }); // live reads wait for it
     if (this.#broken !== undefined) return; // its flush has failed, and the database is closed
     if (this.#alarmChanged) {
       this.#alarmChanged = false;
@@ -585,10 +584,10 @@ export class ObjectStorage {
     this.#metadata.invalidate();
   }
 
-  #mustBeOutside(operation: string): void {
-    if (this.#transactions.isImplicit) return;
-    const message = `${operation}: not inside transaction(); call it before or after.`;
-    throw storageError('TRANSACTION_NESTING', message);
+  /** @throws why the storage has ended, or the refusal of the policy */
+  #mustBeWritable({ refusal } = this.#authors.policy): void {
+    this.#mustBeAlive();
+    if (refusal !== null) throw refusal();
   }
 
   #mustBeAlive(): void {

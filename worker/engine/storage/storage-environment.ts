@@ -5,6 +5,7 @@ import type { HistoryLimits } from '../../../src/shared/contract/history-limits.
 import type { StorageRead } from '../../../src/shared/contract/live.ts';
 import type { LiveSource } from '../../../src/shared/live/live-value.ts';
 import type { Annotation } from '../log/annotation.ts';
+import type { AccessPolicy } from './access-policy.ts';
 
 /**
  * A stretch of an object's code in which nothing else of the object runs: a turn with its microtasks, or one operation
@@ -13,6 +14,8 @@ import type { Annotation } from '../log/annotation.ts';
 export interface CommitScope {
   /** Whose commits its writes are; the same object for the same author. Undefined: nobody that is to be named. */
   readonly author: Annotation | undefined;
+  /** What it may do to the storage. */
+  readonly policy: AccessPolicy;
   hasWritten: boolean;
 }
 

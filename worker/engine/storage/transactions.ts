@@ -64,6 +64,13 @@ export class Transactions {
     return this.#state.kind !== 'explicit';
   }
 
+  /** @throws TRANSACTION_NESTING inside of transaction(), where the operation cannot run */
+  mustBeImplicit(operation: string): void {
+    if (this.isImplicit) return;
+    const message = `${operation}: not inside transaction(); call it before or after.`;
+    throw storageError('TRANSACTION_NESTING', message);
+  }
+
   /** True while the implicit transaction is open. */
   get isPending(): boolean {
     return this.#state.kind === 'implicit';

@@ -135,7 +135,7 @@ export class DurableObjectFacets {
   #receiver(address: ObjectAddress, start: Start, eras: readonly Era[]): Receiver {
     return {
       address,
-      deliver: async (event) => {
+      deliver: async (event, author) => {
         // By the parent, since the call or the first one of its stub was made.
         const ended = eras.find((era) => era.ended !== undefined)?.ended;
         if (ended !== undefined) throw new CallerError(ended.reason);
@@ -144,7 +144,7 @@ export class DurableObjectFacets {
         while (instance.context.wasClosed && !this.#parent.hasEnded) {
           instance = await this.#instance(address, start);
         }
-        return instance.deliver(() => event(instance));
+        return instance.deliver(() => event(instance), null, author);
       },
     };
   }

@@ -60,8 +60,8 @@ export interface Receiver {
   readonly address?: ObjectAddress;
   /** Runs the methods of an object that follows another one. */
   readonly followed?: FollowedObject;
-  /** @throws CallerError, and the event's error */
-  deliver<T>(event: (recipient: Recipient) => T | PromiseLike<T>): Promise<T>;
+  /** The author is that of commits that the event makes. @throws CallerError, and the event's error */
+  deliver<T>(event: (recipient: Recipient) => T | PromiseLike<T>, author?: Annotation): Promise<T>;
 }
 
 /** Answers a call: the instance of an object, or an entry point during one event. */
@@ -195,14 +195,14 @@ export class ObjectCalls implements ObjectsService {
     const address = fromWireAddress(wire);
     const followed = this.#host.followers.find(address);
     if (followed !== undefined) return this.#forecasting(followed);
-    return { address, deliver: (event) => this.#host.deliver(address, event) };
+    return { address, deliver: (event, by) => this.#host.deliver(address, event, by) };
   }
 
   /** Reads go to the forecast. */
   #forecasting(followed: FollowedObject): Receiver {
     return {
       followed,
-      deliver: async (event) => this.#host.deliver(await followed.forecast(), event),
+      deliver: async (event, by) => this.#host.deliver(await followed.forecast(), event, by),
     };
   }
 
@@ -246,9 +246,8 @@ export class ObjectCalls implements ObjectsService {
         if (caller.hasGivenUp) throw connectionClosed('its page has given up');
         cancellation?.check();
         recipient.context.workFor(cancellation);
-        recipient.context.beginAs(this.#authors.of(request));
         return this.#perform(recipient, request, channel, lent);
-      });
+      }, this.#authors.of(request));
       return { ok: channel.send(draft), incarnation };
     } catch (thrown) {
       const isOwn = thrown instanceof CallerError;

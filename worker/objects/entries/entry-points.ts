@@ -12,6 +12,7 @@ import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { EntryHandle } from '../../../src/shared/contract/service.ts';
 import type { EntryAddress } from '../../../src/shared/wire/address.ts';
+import type { Annotation } from '../../engine/log/annotation.ts';
 import type { Entries, EntryParts } from '../calls/namespaces.ts';
 import type { Receiver, Recipient } from '../calls/object-calls.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
@@ -92,7 +93,7 @@ export class EntryPoints implements Entries {
           'pass the exports of the module that serves: { exports }.',
       );
     }
-    return { deliver: (event) => this.#deliver(worker, entry, found, props, event) };
+    return { deliver: (event, by) => this.#deliver(worker, entry, found, props, event, by) };
   }
 
   close(reason: StorageError): void {
@@ -107,14 +108,21 @@ export class EntryPoints implements Entries {
     entry: EntryPoint,
     props: EntryAddress['props'],
     event: (recipient: Recipient) => T | PromiseLike<T>,
+    author?: Annotation,
   ): Promise<T> {
     if (this.#closed !== undefined) throw this.#closed;
     const { env, exports } = this.#scopeOf(worker);
     const context = this.#begin();
-    return context.deliver(() => {
-      const given = props === undefined ? {} : this.#parts.readProps(props, context);
-      return event(new Invocation(name, entry.construct, context, { env, exports, props: given }));
-    });
+    return context.deliver(
+      () => {
+        const given = props === undefined ? {} : this.#parts.readProps(props, context);
+        return event(
+          new Invocation(name, entry.construct, context, { env, exports, props: given }),
+        );
+      },
+      null,
+      author,
+    );
   }
 
   #begin(): InstanceContext {

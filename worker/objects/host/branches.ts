@@ -322,11 +322,11 @@ export class Branches {
       try {
         const result = await this.#instances.use(way.origin, (origin) => {
           this.#mustFind(address, origin);
-          return origin.deliver(() => {
+          const change = () => {
             cancellation?.check();
-            origin.context.beginAs(by);
             return origin.storage.makeChanges(comparison, decisions);
-          });
+          };
+          return origin.deliver(change, null, by);
         });
         return { ...result, branchBookmark };
       } catch (error) {

@@ -186,8 +186,9 @@ export class ObjectHost {
   deliver<T>(
     address: ObjectAddress,
     event: (instance: ObjectInstance) => T | PromiseLike<T>,
+    author?: Annotation,
   ): Promise<T> {
-    return this.use(address, (instance) => instance.deliver(() => event(instance)));
+    return this.use(address, (instance) => instance.deliver(() => event(instance), null, author));
   }
 
   /**
@@ -505,11 +506,7 @@ export class ObjectHost {
     let sockets = this.#sockets.get(key);
     if (sockets === undefined) {
       const { now } = this.#environment;
-      const deliver: Deliver = (event) =>
-        this.deliver(address, (instance) => {
-          instance.context.beginAs(SOCKET);
-          return event(instance);
-        });
+      const deliver: Deliver = (event) => this.deliver(address, event, SOCKET);
       sockets = new HibernatingSockets(deliver, now);
       this.#sockets.set(key, sockets);
     }

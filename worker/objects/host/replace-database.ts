@@ -105,16 +105,14 @@ async function changeAndReset(
   let hasBegun = false;
   let undo = '';
   try {
-    await instance.deliver(() => {
-      instance.context.beginAs(by);
-      return storage.environment.section(async () => {
-        hasBegun = true;
-        undo = await change(storage);
-        await storage.durability();
-        await instance.confirmed;
-        instance.reset(reason, 'outside');
-      });
-    });
+    const changed = async () => {
+      hasBegun = true;
+      undo = await change(storage);
+      await storage.durability();
+      await instance.confirmed;
+      instance.reset(reason, 'outside');
+    };
+    await instance.deliver(() => storage.environment.section(changed), null, by);
   } catch (error) {
     if (!hasBegun) return { notBegun: error };
     // The reset rejects every event, also the event that asked for it.

@@ -11,6 +11,7 @@ import type { Enter, IoContext, IoHost } from '../../../src/shared/calls/io/io-c
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { assert } from '../../engine/file/invariant.ts';
 import type { Annotation } from '../../engine/log/annotation.ts';
+import { type AccessPolicy, UNRESTRICTED } from '../../engine/storage/access-policy.ts';
 import type { CommitScope } from '../../engine/storage/storage-environment.ts';
 import type { Cancellation } from '../io/cancellation.ts';
 import { type CriticalSection, InputGate } from '../io/input-gate.ts';
@@ -24,6 +25,8 @@ export interface ContextOptions extends LifecycleEnvironment, Turns {
   readonly sends: boolean;
   /** True: of one event of an entry point. */
   readonly endsWithEvent?: boolean;
+  /** What its code may do to the storage. @default everything */
+  readonly policy?: AccessPolicy;
   /** Settles when every confirmed write so far is durable; undefined: they all are. */
   confirmation(): Promise<void> | undefined;
 }
@@ -40,7 +43,8 @@ export class InstanceContext implements IoContext {
   #wasClosed = false;
   /** How often its code has tried to send something and was refused. */
   refusedSends = 0;
-  #scope = newScope(undefined);
+  readonly #policy: AccessPolicy;
+  #scope: CommitScope;
   /** Of the call that the running task works for. */
   #cancellation: Cancellation | undefined;
 
@@ -49,9 +53,11 @@ export class InstanceContext implements IoContext {
     this.compatibilityDate = options.compatibilityDate;
     this.endsWithEvent = options.endsWithEvent ?? false;
     this.#options = options;
+    this.#policy = options.policy ?? UNRESTRICTED;
+    this.#scope = newScope(undefined, this.#policy);
     this.gate = new InputGate(options, (task) => {
       this.#cancellation = undefined;
-      this.#scope = newScope(undefined);
+      this.#scope = this.#newScope(undefined);
       runTask(this, task);
     });
     this.#output = new OutputGate(() => options.confirmation());
@@ -105,15 +111,24 @@ export class InstanceContext implements IoContext {
     return this.#scope;
   }
 
-  /** The task that has just begun, and what it starts, make the commits of this author. */
-  beginAs(author: Annotation | undefined): void {
-    assert(!this.#scope.hasWritten, 'a task named its author after it had written');
-    this.#scope = newScope(author);
+  /**
+   * The running task begins an operation of this author with this policy. Its writes are a commit of their own, unless
+   * the operation before it has the same ones.
+   */
+  nextOperation(author: Annotation, policy: AccessPolicy): void {
+    const scope = this.#scope;
+    if (author !== scope.author || policy !== scope.policy) this.#scope = newScope(author, policy);
   }
 
-  /** The running task begins a further operation, whose writes may be a commit of their own. */
-  nextOperationAs(author: Annotation): void {
-    if (author !== this.#scope.author) this.#scope = newScope(author);
+  /** Runs a synchronous read of the storage with this policy. */
+  reading<T>(policy: AccessPolicy, read: () => T): T {
+    const before = this.#scope;
+    this.#scope = newScope(before.author, policy);
+    try {
+      return read();
+    } finally {
+      this.#scope = before;
+    }
   }
 
   /** The instance was made: from now on it is evicted when nothing keeps it. */
@@ -147,12 +162,27 @@ export class InstanceContext implements IoContext {
 
   /**
    * Delivers an event and settles as it does, behind the output gate. Rejects with the reason of an
-   * end that comes first.
+   * end that comes first. The event, and what it starts, make the commits of the author.
    */
-  deliver<T>(event: () => T | PromiseLike<T>, section: CriticalSection | null = null): Promise<T> {
+  deliver<T>(
+    event: () => T | PromiseLike<T>,
+    section: CriticalSection | null = null,
+    author?: Annotation,
+  ): Promise<T> {
     return this.#answered((settle) =>
-      this.gate.deliver(section, () => settle(runEvent(this, () => call(event)))),
+      this.gate.deliver(section, () => {
+        if (author !== undefined) this.#beginAs(author);
+        settle(runEvent(this, () => call(event)));
+      }),
     );
+  }
+
+  /** Runs the first task of the instance, which makes the commits of this author. Events wait for the sections it opens. */
+  construct(author: Annotation, task: () => void): void {
+    this.gate.resume(null, () => {
+      this.#beginAs(author);
+      task();
+    });
   }
 
   /**
@@ -165,7 +195,7 @@ export class InstanceContext implements IoContext {
     const results: (T | Promise<T>)[] = [];
     const isAdmitted = this.gate.runNow(section, () => {
       this.#cancellation = undefined;
-      this.#scope = newScope(undefined);
+      this.#scope = this.#newScope(undefined);
       results.push(event());
     });
     if (!isAdmitted) return this.deliver(event, section);
@@ -239,19 +269,33 @@ export class InstanceContext implements IoContext {
     return (task) => go(() => again(task));
   }
 
-  /** Runs the closure as a critical section of the running task. @throws TRANSACTION_NESTING as a rejection */
-  runSection<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+  /**
+   * Runs the closure as a critical section of the running task, by default with its policy.
+   *
+   * @throws TRANSACTION_NESTING as a rejection
+   */
+  runSection<T>(closure: () => T | PromiseLike<T>, policy?: AccessPolicy): Promise<T> {
     const again = this.#sameAuthor();
-    return this.gate.runSection(() => again(closure), again);
+    return this.gate.runSection(() => again(closure), again, policy);
   }
 
   /** Captures the author; the result runs a later task of that author. */
   #sameAuthor(): <T>(task: () => T) => T {
     const { author } = this.#scope;
     return (task) => {
-      this.beginAs(author);
+      this.#beginAs(author);
       return task();
     };
+  }
+
+  /** The task that has just begun, and what it starts, make the commits of this author. */
+  #beginAs(author: Annotation | undefined): void {
+    assert(!this.#scope.hasWritten, 'a task named its author after it had written');
+    this.#scope = this.#newScope(author);
+  }
+
+  #newScope(author: Annotation | undefined): CommitScope {
+    return newScope(author, this.gate.currentPolicy ?? this.#policy);
   }
 
   /** Keeps the instance in memory until the promise settles. */
@@ -298,8 +342,8 @@ export class InstanceContext implements IoContext {
 
 const NOTHING = () => {};
 
-function newScope(author: Annotation | undefined): CommitScope {
-  return { author, hasWritten: false };
+function newScope(author: Annotation | undefined, policy: AccessPolicy): CommitScope {
+  return { author, policy, hasWritten: false };
 }
 
 async function call<T>(event: () => T | PromiseLike<T>): Promise<T> {

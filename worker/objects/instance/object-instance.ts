@@ -18,10 +18,11 @@ import {
 } from '../../../src/shared/contract/object-id.ts';
 import type { DurableObjectStorage as PublicStorage } from '../../../src/shared/contract/storage.ts';
 import type { LiveSource } from '../../../src/shared/live/live-value.ts';
-import { annotationOf } from '../../engine/log/annotation.ts';
+import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { LogEnvironment } from '../../engine/log/commit-log.ts';
 import { ObjectFiles } from '../../engine/log/object-files.ts';
 import { INTERNAL } from '../../engine/sql/platform-class.ts';
+import type { AccessPolicy } from '../../engine/storage/access-policy.ts';
 import { DurableObjectStorage } from '../../engine/storage/durable-object-storage.ts';
 import { ObjectStorage } from '../../engine/storage/object-storage.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
@@ -33,6 +34,7 @@ import { DurableObjectState, type InstanceBindings, NO_BINDINGS } from './durabl
 import type { HostEnvironment } from './environment.ts';
 import { InstanceContext, withinLimit } from './instance-context.ts';
 import type { FacetStartup, HostedClass } from './object-class.ts';
+import { policiesOf } from './object-policies.ts';
 import {
   aborted,
   alarmOfFacet,
@@ -116,8 +118,8 @@ export class ObjectInstance {
   readonly #environment: HostEnvironment;
   readonly #events: InstanceEvents;
   readonly #construction: Construction | null;
-  /** Only its class writes: others do not tell its followers. */
-  readonly isFollowed: boolean;
+  /** What calls of handles may do to the storage. */
+  readonly handlePolicy: AccessPolicy;
   readonly #userObject: UserObject | null;
   readonly #sockets: InstanceSockets | null;
   #isNoted = false;
@@ -161,6 +163,8 @@ export class ObjectInstance {
 
   private constructor(options: InstanceOptions, files: ObjectFiles, sends: boolean) {
     const { address, construction, environment, host, events } = options;
+    const isFollowed = construction !== null && FOLLOWABLE in construction.class.construct;
+    const policies = policiesOf(options.isCopy === true, isFollowed);
     const storageOptions = construction?.class.options ?? environment.storageOptions;
     this.address = address;
     this.#environment = environment;
@@ -169,6 +173,7 @@ export class ObjectInstance {
     this.context = new InstanceContext({
       host,
       sends,
+      policy: policies.ofCode,
       compatibilityDate: storageOptions?.compatibilityDate,
       nextTurn: environment.nextTurn,
       ...(environment.beforeNextTurn && { beforeNextTurn: environment.beforeNextTurn }),
@@ -199,13 +204,13 @@ export class ObjectInstance {
       },
       storageOptions,
     );
-    if (options.isCopy === true) this.storage.becomeCopy();
-    this.isFollowed = construction !== null && FOLLOWABLE in construction.class.construct;
+    this.handlePolicy = policies.ofHandles;
     this.live = new LiveReads({
       accesses: this.storage.accesses,
       nextTurn: environment.nextTurn,
       deliver: (event) => this.context.deliver(event),
-      section: (closure) => this.#section(closure),
+      section: (closure, policy) => this.#section(closure, policy),
+      reading: (policy, read) => this.context.reading(policy, read),
       durability: () => this.storage.durability(),
     });
     this.#userObject = construction && new UserObject(construction.class);
@@ -277,13 +282,14 @@ export class ObjectInstance {
 
   /**
    * Delivers an event and settles as it does, behind the output gate. Rejects with the reason of an
-   * end that comes first.
+   * end that comes first. The event, and what it starts, make the commits of the author.
    */
   deliver<T>(
     event: (state: DurableObjectState) => T | PromiseLike<T>,
     section: CriticalSection | null = null,
+    author?: Annotation,
   ): Promise<T> {
-    return this.context.deliver(() => event(this.state), section);
+    return this.context.deliver(() => event(this.state), section, author);
   }
 
   /**
@@ -306,15 +312,15 @@ export class ObjectInstance {
    * set back since the first run.
    */
   alarm(retryCount: number): Promise<number | null> {
-    return this.deliver(async () => {
-      this.context.beginAs(ALARM);
+    const event = async () => {
       const scheduledTime = this.alarmMs;
       if (scheduledTime === null) return null;
       const isEarly = retryCount === 0 && scheduledTime > this.#environment.now();
       if (isEarly) return scheduledTime;
       await this.#runAlarm(new AlarmInvocationInfo({ scheduledTime, retryCount }));
       return null;
-    });
+    };
+    return this.deliver(event, null, ALARM);
   }
 
   /** Runs the callback as a critical section whose failure resets the object. */
@@ -412,8 +418,7 @@ export class ObjectInstance {
   #construct(): void {
     const construction = this.#construction;
     if (construction === null) return;
-    this.context.gate.resume(null, () => {
-      this.context.beginAs(CONSTRUCTOR);
+    this.context.construct(CONSTRUCTOR, () => {
       try {
         const bindings = construction.makeBindings(this);
         runEvent(this.context, () => this.#userObject?.construct(this.state, bindings));
@@ -468,10 +473,11 @@ export class ObjectInstance {
     };
   }
 
-  #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+  #section<T>(closure: () => T | PromiseLike<T>, policy?: AccessPolicy): Promise<T> {
     const work = bindToFrame(closure);
-    return this.context.runSection(() =>
-      this.#within(CRITICAL_SECTION_MS_MAX, sectionTimeout, work),
+    return this.context.runSection(
+      () => this.#within(CRITICAL_SECTION_MS_MAX, sectionTimeout, work),
+      policy,
     );
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { AccessPolicy } from '../../engine/storage/access-policy.ts';
 import { InputGate } from './input-gate.ts';
 
 /** Turns of an event loop that the test itself turns. */
@@ -55,6 +56,27 @@ describe('input gate', () => {
     await settle();
     await section;
     expect(log).toEqual(['after call', 'in']);
+  });
+
+  test('[LIVE3] the tasks of a section have its policy, also those of a section inside of it; later tasks do not', async () => {
+    const { gate, settle } = make();
+    const policy: AccessPolicy = { refusal: () => new Error('refused'), reads: null };
+    const seen: (AccessPolicy | undefined)[] = [gate.currentPolicy];
+    const note = () => void seen.push(gate.currentPolicy);
+    const section = gate.runSection(
+      async () => {
+        note();
+        await gate.runSection(note);
+        note();
+      },
+      undefined,
+      policy,
+    );
+    await settle();
+    await section;
+    note();
+    gate.deliver(null, note);
+    expect(seen).toEqual([undefined, policy, policy, policy, undefined, undefined]);
   });
 
   test('[GATE1] events from outside wait until the section ends, and keep their order', async () => {

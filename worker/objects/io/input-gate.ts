@@ -15,6 +15,7 @@
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { CRITICAL_SECTION_DEPTH_MAX } from '../../../src/shared/contract/limits.ts';
+import type { AccessPolicy } from '../../engine/storage/access-policy.ts';
 import type { Turns } from './turns.ts';
 
 export class InputGate {
@@ -40,6 +41,11 @@ export class InputGate {
   /** The section of the running task. */
   get currentSection(): CriticalSection | null {
     return innermostOpen(this.#current);
+  }
+
+  /** The policy of the running task's section; undefined outside of sections with a policy. */
+  get currentPolicy(): AccessPolicy | undefined {
+    return this.#current === null ? undefined : this.currentSection?.policy;
   }
 
   /**
@@ -94,19 +100,21 @@ export class InputGate {
   /**
    * Runs the closure as a critical section inside the running task's, in a later turn, and settles
    * as it does. Sections of one parent run one after the other, in order of the calls. `after` runs what follows.
+   * `policy`: by default, that of the section around it.
    *
    * @throws TRANSACTION_NESTING as a rejection
    */
   runSection<T>(
     closure: () => T | PromiseLike<T>,
     after = (task: () => void) => task(),
+    policy?: AccessPolicy,
   ): Promise<T> {
     const parent = this.currentSection;
     return new Promise<T>((resolve, reject) => {
       checkDepth(parent);
       if (this.#isClosed) return; // the waiting code is part of the section that has ended
       this.#opening.add(parent, () => {
-        const section = this.#open(parent);
+        const section = this.#open(parent, policy);
         call(closure).then(
           (value) => this.#end(section, () => after(() => resolve(value))),
           (error) => this.#end(section, () => after(() => reject(error))),
@@ -123,8 +131,8 @@ export class InputGate {
     this.#opening.clear();
   }
 
-  #open(parent: CriticalSection | null): CriticalSection {
-    const section = new CriticalSection(innermostOpen(parent));
+  #open(parent: CriticalSection | null, policy: AccessPolicy | undefined): CriticalSection {
+    const section = new CriticalSection(innermostOpen(parent), policy);
     this.#active = section;
     this.#current = section;
     return section;
@@ -188,10 +196,13 @@ export class CriticalSection {
   /** The section around it; null when it is the outermost. */
   readonly parent: CriticalSection | null;
   readonly depth: number;
+  /** What its tasks may do to the storage; undefined: what the tasks outside of it may. */
+  readonly policy: AccessPolicy | undefined;
   hasEnded = false;
 
-  constructor(parent: CriticalSection | null) {
+  constructor(parent: CriticalSection | null, policy: AccessPolicy | undefined) {
     this.parent = parent;
+    this.policy = policy ?? parent?.policy;
     this.depth = depthWithin(parent);
   }
 }

@@ -12,6 +12,7 @@
 import { compareBytes } from '../../../src/shared/contract/key-order.ts';
 import type { StorageRead } from '../../../src/shared/contract/live.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
+import { type AccessPolicy, liveReadPolicy } from '../../engine/storage/access-policy.ts';
 import { type Accesses, ReadSet, type WriteSet } from '../../engine/storage/accesses.ts';
 import type { ObjectStorage } from '../../engine/storage/object-storage.ts';
 import { perform } from '../../engine/storage/perform.ts';
@@ -29,8 +30,10 @@ export interface LiveEnvironment {
   readonly nextTurn: (task: () => void) => void;
   /** Delivers an event; rejects when the instance ends. */
   deliver<T>(event: () => T | PromiseLike<T>): Promise<T>;
-  /** Runs the closure as a critical section of the running event. */
-  section<T>(closure: () => Promise<T>): Promise<T>;
+  /** Runs the closure as a critical section of the running event, all of whose code has this policy. */
+  section<T>(closure: () => Promise<T>, policy: AccessPolicy): Promise<T>;
+  /** Runs a synchronous read of the storage with this policy. */
+  reading<T>(policy: AccessPolicy, read: () => T): T;
   /** Settles when everything written so far is durable; undefined: it is. */
   durability(): Promise<void> | undefined;
 }
@@ -125,41 +128,39 @@ export class LiveReads {
     for (const entry of due) {
       if (!this.#entries.has(entry)) continue;
       const { read } = entry;
+      const reads = new ReadSet();
+      const policy = liveReadPolicy(reads);
       const result =
         read.kind === 'storage'
-          ? this.#readStorage(entry, read)
-          : await this.#environment.section(() => this.#call(entry, read));
+          ? this.#readStorage(entry, reads, () =>
+              this.#environment.reading(policy, () => read.run()),
+            )
+          : await this.#environment.section(() => this.#call(entry, reads, read), policy);
       results.push([entry, result]);
     }
     return results;
   }
 
-  #readStorage(entry: Entry, read: LiveRead & { readonly kind: 'storage' }): LiveResult {
-    const stop = this.#begin(entry);
+  #readStorage(entry: Entry, reads: ReadSet, read: () => Uint8Array): LiveResult {
+    begin(entry, reads);
     try {
-      return { ok: read.run() };
+      return { ok: read() };
     } catch (error) {
       return failed(entry, error);
-    } finally {
-      stop();
     }
   }
 
-  async #call(entry: Entry, read: LiveRead & { readonly kind: 'method' }): Promise<LiveResult> {
-    const stop = this.#begin(entry);
+  async #call(
+    entry: Entry,
+    reads: ReadSet,
+    read: LiveRead & { readonly kind: 'method' },
+  ): Promise<LiveResult> {
+    begin(entry, reads);
     try {
       return { ok: await read.run() };
     } catch (error) {
       return failed(entry, error);
-    } finally {
-      stop();
     }
-  }
-
-  #begin(entry: Entry): () => void {
-    entry.isDue = false;
-    entry.reads = new ReadSet();
-    return this.#environment.accesses.collect(entry.reads);
   }
 
   #publish(entry: Entry, result: LiveResult): void {
@@ -168,6 +169,12 @@ export class LiveReads {
     entry.last = result;
     entry.receive(result);
   }
+}
+
+/** The read is not due any more, unless a commit concerns what it reads from now on. */
+function begin(entry: Entry, reads: ReadSet): void {
+  entry.isDue = false;
+  entry.reads = reads;
 }
 
 function failed(entry: Entry, error: unknown): LiveResult {

@@ -40,7 +40,7 @@ import type { ObjectHost } from '../host/object-host.ts';
 import { isUnreadable } from '../host/replace-database.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
-import { followedObjectIsReadOnly, performByHost } from './host-operations.ts';
+import { HOST_OPERATIONS } from './host-operations.ts';
 import { type NamedState, PageBranches } from './page-branches.ts';
 import { PageCursors } from './page-cursors.ts';
 import { PageStates } from './page-states.ts';
@@ -130,8 +130,6 @@ class PageSession {
     const { calls } = batch;
     const [first] = calls;
     if (first?.op === 'begin') {
-      if (instance.isFollowed)
-        return calls.map(() => ({ error: toWire(followedObjectIsReadOnly()) }));
       this.#asked = new PageTransaction(first.number, instance, this.#environment.after);
     }
     const asked = this.#asked;
@@ -214,19 +212,12 @@ class PageSession {
     call: Call,
     cancellation: Cancellation | undefined,
   ): Outcome | Promise<Outcome> {
-    const { accesses } = instance.storage;
     try {
-      instance.context.nextOperationAs(this.authorOf(call));
-      if (instance.isFollowed) {
-        if (call.op === 'revert' || call.op === 'merge') throw followedObjectIsReadOnly();
-        accesses.refusal = followedObjectIsReadOnly;
-      }
+      instance.context.nextOperation(this.authorOf(call), instance.handlePolicy);
       const result = this.#perform(instance, call, cancellation);
       return result instanceof Promise ? outcome(result) : { ok: result };
     } catch (error) {
       return { error: toWire(error) };
-    } finally {
-      if (instance.isFollowed) accesses.refusal = undefined;
     }
   }
 
@@ -299,55 +290,59 @@ const SESSION_OPERATIONS: {
     cancellation: Cancellation | undefined,
   ) => Performed<Op>;
 } = {
-  exec: ({ cursors }, instance, { query, bindings, rowCount }) =>
-    cursors.first(instance, instance.storage.exec(query, bindings), rowCount),
-  rows: ({ cursors }, _instance, { cursor, rowCount }) => cursors.next(cursor, rowCount),
-  closeCursor({ cursors }, _instance, { cursor }) {
-    cursors.end(cursor);
+  exec: (session, instance, call) =>
+    session.cursors.first(
+      instance,
+      instance.storage.exec(call.query, call.bindings),
+      call.rowCount,
+    ),
+  rows: (session, _instance, call) => session.cursors.next(call.cursor, call.rowCount),
+  closeCursor(session, _instance, call) {
+    session.cursors.end(call.cursor);
     return null;
   },
-  begin: (session, _instance, { number }, cancellation) => session.begin(number, cancellation),
-  commit: (session, _instance, { txn }) => session.transactionOf(txn).commit().then(nothing),
-  rollback: (session, _instance, { txn }) => session.transactionOf(txn).rollback().then(nothing),
-  async openMoment({ moments }, { storage }, { bookmark, timeMs }) {
-    const at = bookmark ?? timeMs;
+  begin: (session, _instance, call, cancellation) => session.begin(call.number, cancellation),
+  commit: (session, _instance, call) => session.transactionOf(call.txn).commit().then(nothing),
+  rollback: (session, _instance, call) => session.transactionOf(call.txn).rollback().then(nothing),
+  async openMoment(session, instance, call) {
+    const at = call.bookmark ?? call.timeMs;
     if (at === null) throw storageError('INVALID_ARGUMENT', 'at: takes a bookmark or a time.');
-    const moment = await storage.past.open(at);
-    return { moment: moments.add(moment), bookmark: moment.bookmark };
+    const moment = await instance.storage.past.open(at);
+    return { moment: session.moments.add(moment), bookmark: moment.bookmark };
   },
-  closeMoment({ moments }, _instance, { id }) {
-    moments.end(id);
+  closeMoment(session, _instance, call) {
+    session.moments.end(call.id);
     return null;
   },
-  async openDiff({ branches, diffs }, instance, { from, to, skip }) {
+  async openDiff(session, instance, call) {
     const { past } = instance.storage;
     const before =
-      from === null
+      call.from === null
         ? { opened: past.beginning, name: null }
-        : await branches.openState(instance, from);
+        : await session.branches.openState(instance, call.from);
     let comparison: Comparison;
     let after: NamedState;
     try {
-      after = await branches.openState(instance, to);
+      after = await session.branches.openState(instance, call.to);
       comparison = await past.compareStates(before.opened, after.opened);
     } catch (error) {
       before.opened.close();
       throw error;
     }
-    comparison.skip(skip);
-    return { diff: diffs.add(comparison), from: before.name, to: after.name };
+    comparison.skip(call.skip);
+    return { diff: session.diffs.add(comparison), from: before.name, to: after.name };
   },
-  nextChanges: ({ diffs }, _instance, { diff }) => diffs.get(diff).next(),
-  countChanges: ({ diffs }, _instance, { diff }) => diffs.get(diff).count(),
-  closeDiff({ diffs }, _instance, { diff }) {
-    diffs.end(diff);
+  nextChanges: (session, _instance, call) => session.diffs.get(call.diff).next(),
+  countChanges: (session, _instance, call) => session.diffs.get(call.diff).count(),
+  closeDiff(session, _instance, call) {
+    session.diffs.end(call.diff);
     return null;
   },
-  fork: ({ branches }, instance, call) => branches.fork(instance, call),
-  branches: ({ branches }, instance) => branches.list(instance),
-  deleteBranch: ({ branches }, instance, { name }) => branches.delete(instance, name),
-  abort(_session, instance, { reason }) {
-    const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by its page.');
+  fork: (session, instance, call) => session.branches.fork(instance, call),
+  branches: (session, instance) => session.branches.list(instance),
+  deleteBranch: (session, instance, call) => session.branches.delete(instance, call.name),
+  abort(_session, instance, call) {
+    const error = storageError('OBJECT_RESET', call.reason ?? 'The object was reset by its page.');
     instance.reset(error, 'outside');
     throw error;
   },
@@ -506,8 +501,8 @@ export class PageSessions implements StorageService {
         `${call.op}: not inside transaction(); call it before or after.`,
       );
     }
-    const maker = { by: session.authorOf(call), cancellation };
-    return performByHost(this.#host, session.address, call, maker);
+    const by = session.authorOf(call);
+    return HOST_OPERATIONS[call.op](this.#host, session.address, call as never, by, cancellation);
   }
 
   #nextId(): number {

@@ -58,17 +58,17 @@ export const TORN_TURNS: readonly PutBack[] = [
   torn('a key does not ask whose transaction is open', 'objects', 900_001, {
     file: STORAGE,
     from: '    const writes = this.#beforeWrite(write);\n    if (writes !== undefined) for (const [key] of entries)',
-    to: '    this.#transactions.beforeWrite();\n    const { writes } = this.accesses;\n    if (writes !== undefined) for (const [key] of entries)',
+    to: '    this.#transactions.beforeWrite();\n    const writes = this.accesses.notes?.writes;\n    if (writes !== undefined) for (const [key] of entries)',
   }),
   torn('a deletion of keys does not ask whose transaction is open', 'objects', 900_003, {
     file: STORAGE,
     from: '    const writes = this.#beforeWrite(write);\n    if (writes !== undefined) for (const key of keys)',
-    to: '    this.#transactions.beforeWrite();\n    const { writes } = this.accesses;\n    if (writes !== undefined) for (const key of keys)',
+    to: '    this.#transactions.beforeWrite();\n    const writes = this.accesses.notes?.writes;\n    if (writes !== undefined) for (const key of keys)',
   }),
   torn('an alarm does not ask whose transaction is open', 'objects', 900_001, {
     file: STORAGE,
     from: '    this.#beforeWrite(write)?.addAlarm();',
-    to: '    this.#transactions.beforeWrite();\n    this.accesses.writes?.addAlarm();',
+    to: '    this.#transactions.beforeWrite();\n    this.accesses.notes?.writes.addAlarm();',
   }),
   torn('a synchronous transaction does not ask whose transaction is open', 'objects', 900_002, {
     file: STORAGE,
@@ -97,8 +97,8 @@ export const TORN_TURNS: readonly PutBack[] = [
   }),
   torn('a bookmark does not end the commit', 'objects', 900_002, {
     file: STORAGE,
-    from: '    this.accesses.reads?.addEverything();\n    this.#settle();',
-    to: '    this.accesses.reads?.addEverything();\n    this.#commits.named();',
+    from: '    this.#authors.policy.reads?.addEverything();\n    this.#settle();',
+    to: '    this.#authors.policy.reads?.addEverything();\n    this.#commits.named();',
   }),
   torn('an export lacks what the event has written', 'objects', 900_003, {
     file: STORAGE,
@@ -121,18 +121,18 @@ export const TORN_TURNS: readonly PutBack[] = [
     2,
     {
       file: CONTEXT,
-      from: '      this.#scope = newScope(undefined);\n      runTask(this, task);',
+      from: '      this.#scope = this.#newScope(undefined);\n      runTask(this, task);',
       to: '      runTask(this, task);',
     },
     {
       file: 'worker/objects/calls/object-calls.ts',
-      from: '        recipient.context.beginAs(this.#authors.of(request));\n',
-      to: '',
+      from: 'this.#authors.of(request))',
+      to: 'undefined)',
     },
   ),
   torn('what follows I/O has no author', 'classes', 2, {
     file: CONTEXT,
-    from: '      this.beginAs(author);\n      return task();',
+    from: '      this.#beginAs(author);\n      return task();',
     to: '      return task();',
   }),
   torn('the constructor and the first event share a turn', 'classes', 21, {
