@@ -16,7 +16,7 @@ import { WorkerEnd } from '../../../src/shared/wire/worker-end.ts';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
-import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { PageSessions } from '../../../worker/objects/sessions/page-sessions.ts';
 import { storageRealm } from '../../../worker/realm/globals/realm.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';
 

@@ -83,7 +83,7 @@ export class Base {
   }
 
   #write(write: Parameters<ObjectInstance['storage']['replicate']>[0]): Promise<void> {
-    return this.#held.event((storage) => storage.replicate(write), FOLLOW);
+    return this.#held.event((storage) => storage.replicate(write), FOLLOW_ANNOTATION);
   }
 }
 

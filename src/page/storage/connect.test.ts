@@ -4,7 +4,7 @@ import { turns } from '../../../packages/testing/page/turns.ts';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { Namespaces } from '../../../worker/objects/calls/namespaces.ts';
 import type { ObjectManager } from '../../../worker/objects/host/object-manager.ts';
-import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { PageSessions } from '../../../worker/objects/sessions/page-sessions.ts';
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { withSocket } from '../../shared/calls/sockets/install.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FakeTabs } from '../../../packages/testing/page/fake-tabs.ts';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { Namespaces } from '../../../worker/objects/calls/namespaces.ts';
-import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { PageSessions } from '../../../worker/objects/sessions/page-sessions.ts';
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { RpcTarget } from '../../shared/contract/rpc-target.ts';

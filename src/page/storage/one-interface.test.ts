@@ -6,7 +6,7 @@ import { loadSqliteInNode } from '../../../packages/testing/worker/sqlite.ts';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
-import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { PageSessions } from '../../../worker/objects/sessions/page-sessions.ts';
 import { objectRealm } from '../../../worker/realm/globals/object-realm.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { startHost } from '../../../worker/start/boot/start-host.ts';

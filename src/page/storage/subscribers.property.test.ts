@@ -7,7 +7,7 @@ import { type FakeTab, FakeTabs } from '../../../packages/testing/page/fake-tabs
 import { turns } from '../../../packages/testing/page/turns.ts';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { Namespaces } from '../../../worker/objects/calls/namespaces.ts';
-import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { PageSessions } from '../../../worker/objects/sessions/page-sessions.ts';
 import { DurableObject } from '../../../worker/realm/library/library.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import type { RpcStub } from '../../shared/contract/object.ts';

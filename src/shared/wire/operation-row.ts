@@ -17,7 +17,7 @@ export type Checked<Checks extends FieldChecks> = {
 export type Performer = 'storage' | 'session' | 'host';
 
 /** One row of the table. `Result` is the type that the call resolves to. */
-export interface Operation<
+export interface OperationRow<
   Checks extends FieldChecks,
   Result,
   By extends Performer = Performer,
@@ -47,7 +47,7 @@ export interface Operation<
 }
 
 /** How programs call an operation. */
-export interface Method<Fields, Result, Owner extends MethodOwner> {
+interface Method<Fields, Result, Owner extends MethodOwner> {
   readonly on: Owner;
   /** It throws WRONG_BACKEND for classes on the key-value backend. */
   readonly needsSqlBackend?: true;
@@ -71,6 +71,6 @@ export function operation<Result>() {
     Effect extends 'read' | 'write',
     Owner extends MethodOwner = never,
   >(
-    row: Operation<Checks, Result, By, Owner, Effect>,
-  ): Operation<Checks, Result, By, Owner, Effect> => row;
+    row: OperationRow<Checks, Result, By, Owner, Effect>,
+  ): OperationRow<Checks, Result, By, Owner, Effect> => row;
 }

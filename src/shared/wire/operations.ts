@@ -45,7 +45,7 @@ import {
   type Checked,
   type FieldChecks,
   type MethodOwner,
-  type Operation,
+  type OperationRow,
   operation,
   type Performer,
 } from './operation-row.ts';
@@ -475,7 +475,7 @@ export type Call = CallBy<Performer>;
 export type CallBy<By extends Performer> = { [Op in OperationBy<By>]: CallOf<Op> }[OperationBy<By>];
 
 /** Any row, for code that treats all operations alike. */
-export type AnyOperation = Operation<FieldChecks, unknown, Performer, MethodOwner>;
+export type AnyOperation = OperationRow<FieldChecks, unknown, Performer, MethodOwner>;
 
 /** The row of an operation. */
 export function operationOf(op: OperationName): AnyOperation {

@@ -1,21 +1,4 @@
-// Assertions: conditions that are true unless this package has a defect.
-//
-// Invariant: a violated assertion throws INTERNAL. That ends the instance; its object is reset and recovered from the
-// log, so no code continues with an impossible state. Damage on the disk, a full disk and wrong calls are not defects;
-// they have their own codes.
+// Assertions of the engine, which are those of the whole package. A violated one ends the instance: its object is reset and
+// recovered from the log.
 
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
-
-/** Asserts a condition; `otherwise` describes its violation. @throws INTERNAL */
-export function assert(isTrue: boolean, otherwise: string): asserts isTrue {
-  if (isTrue) return;
-  throw storageError(
-    'INTERNAL',
-    `Invariant: ${otherwise}. The object was reset; please report this defect.`,
-  );
-}
-
-/** True for errors of defects, such as violated assertions. */
-export function isDefect(error: unknown): boolean {
-  return isStorageError(error) && error.code === 'INTERNAL';
-}
+export { assert, isDefect } from '../../../src/shared/contract/invariant.ts';

@@ -14,6 +14,7 @@ import {
   type StorageError,
   storageError,
 } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { BRANCH_DEPTH_MAX } from '../../../src/shared/contract/limits.ts';
 import {
   addressKey,
@@ -22,7 +23,6 @@ import {
   branchOrigin,
   type ObjectAddress,
 } from '../../../src/shared/contract/object-id.ts';
-import { assert } from '../../engine/file/invariant.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 import { ScratchDirectory } from '../../engine/file/scratch-directory.ts';
 import type { Annotation } from '../../engine/log/annotation.ts';

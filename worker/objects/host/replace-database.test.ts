@@ -12,7 +12,7 @@ import type { Call } from '../../../src/shared/wire/operations.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
-import { PageSessions } from '../sessions/page-session.ts';
+import { PageSessions } from '../sessions/page-sessions.ts';
 
 let host: TestHost;
 beforeEach(async () => {

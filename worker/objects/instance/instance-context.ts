@@ -9,7 +9,7 @@
 import { runEvent, runTask } from '../../../src/shared/calls/io/current-context.ts';
 import type { Enter, IoContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { assert } from '../../engine/file/invariant.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import type { Annotation } from '../../engine/log/annotation.ts';
 import { type AccessPolicy, UNRESTRICTED } from '../../engine/storage/access-policy.ts';
 import type { CommitScope } from '../../engine/storage/storage-environment.ts';

@@ -7,7 +7,7 @@ import { serialize } from '../../../src/shared/values/encode.ts';
 import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
-import { PageSessions } from './page-session.ts';
+import { PageSessions } from './page-sessions.ts';
 
 let host: TestHost;
 let sessions: PageSessions;

@@ -8,7 +8,7 @@ import type { Call } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { Namespaces } from '../calls/namespaces.ts';
-import { PageSessions } from './page-session.ts';
+import { PageSessions } from './page-sessions.ts';
 
 let host: TestHost;
 afterEach(() => host.close());

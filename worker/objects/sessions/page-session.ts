@@ -1,46 +1,35 @@
-// The sessions of a page, by the numbers that the protocol gives them. A session is a handle that a page holds on
-// an object, with the calls made through it.
+// One session of a page: a handle that a page holds on an object, with the calls made through it.
 //
-// A batch of calls is one event of the object. Importing a database and restoring are not, because they end the
-// instance: the host does them between two instances. Merging a branch is not, because the branch is opened first.
-//
-// A session outlives resets of its object; its cursors and its open transaction do not. It has one
-// transaction at a time. Its calls join that transaction, and calls of others wait for its end.
+// A batch of calls is one event of the object. A session outlives resets of its object; its cursors and its open
+// transaction do not. It has one transaction at a time. Its calls join that transaction, and calls of others wait for its
+// end.
 //
 // Invariant: a closed session holds nothing. Calls that it sent before still run, because their writes
 // may be on their way to the disk anyway, but open neither a transaction nor a cursor. After the page has given
 // up, those that have not begun do not run.
+//
+// Does not know which instance of the object runs a batch (page-sessions.ts).
 
-import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { eachOf } from '../../../src/shared/contract/arguments.ts';
-import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import {
-  addressKey,
-  idOfStorage,
-  type ObjectAddress,
-} from '../../../src/shared/contract/object-id.ts';
-import type { WireAddress } from '../../../src/shared/wire/address.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
+import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import {
   type Call,
-  type CallBy,
   type CallOf,
   isBy,
   type OperationBy,
   operationOf,
   type Performed,
 } from '../../../src/shared/wire/operations.ts';
-import type { SessionId, StorageService } from '../../../src/shared/wire/protocol.ts';
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { Comparison } from '../../engine/storage/comparison.ts';
 import type { Moment } from '../../engine/storage/moment.ts';
 import { perform, performAt } from '../../engine/storage/perform.ts';
 import type { Branches } from '../host/branches.ts';
-import type { ObjectHost } from '../host/object-host.ts';
-import { isUnreadable } from '../host/replace-database.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
-import { HOST_OPERATIONS } from './host-operations.ts';
 import { type NamedState, PageBranches } from './page-branches.ts';
 import { PageCursors } from './page-cursors.ts';
 import { PageStates } from './page-states.ts';
@@ -51,7 +40,7 @@ const MOMENT_CLOSED =
 const DIFF_CLOSED =
   'The compared states were closed: the object was reset, or they made room for others.';
 
-interface SessionEnvironment {
+export interface SessionEnvironment {
   /** A number for a cursor, never used before. */
   readonly nextId: () => number;
   /** Runs the task after the delay in real time; the result cancels it. */
@@ -60,7 +49,7 @@ interface SessionEnvironment {
 }
 
 /** The calls of one message, which are one event of the object. */
-interface Batch {
+export interface Batch {
   readonly calls: readonly Call[];
   /** Parallel to the calls; undefined, or missing: the call cannot be cancelled. */
   readonly flagged: readonly (Cancellation | undefined)[];
@@ -70,7 +59,7 @@ interface Batch {
 
 type Result = Performed<Call['op']>;
 
-class PageSession {
+export class PageSession {
   readonly address: ObjectAddress;
   /** Of its object, in the host. */
   readonly key: string;
@@ -230,13 +219,11 @@ class PageSession {
     try {
       if (call.moment !== undefined) return this.#performAt(instance, call, call.moment);
       if (isBy(call, 'storage')) return perform(storage, call.op, call);
-      if (isBy(call, 'session')) {
-        return SESSION_OPERATIONS[call.op](this, instance, call as never, cancellation);
-      }
+      assert(isBy(call, 'session'), 'a call by the host was sent together with others');
+      return SESSION_OPERATIONS[call.op](this, instance, call as never, cancellation);
     } finally {
       if (cancellation !== undefined) context.workFor(undefined);
     }
-    throw storageError('INTERNAL', `${call.op}: it was sent together with other calls.`);
   }
 
   #performAt(instance: ObjectInstance, call: Call, id: number): Result {
@@ -348,22 +335,15 @@ const SESSION_OPERATIONS: {
   },
 };
 
-function isBoundary({ op }: Call): boolean {
+export function isBoundary({ op }: Call): boolean {
   return operationOf(op).isBoundary === true;
 }
 
-/** Whether the instance ended before the batch began, and another one can run it as well. */
-function canMove({ calls, hasBegun }: Batch, error: unknown): boolean {
-  if (hasBegun || !isStorageError(error)) return false;
-  if (error.code !== 'OBJECT_RESET' || error.retryable !== true) return false;
-  return calls.every((call) => !isBoundary(call) && call.txn === undefined);
-}
-
-function handleClosed(): Error {
+export function handleClosed(): Error {
   return storageError('CONNECTION_CLOSED', 'This handle was closed; open the object again.');
 }
 
-async function outcome(result: Promise<unknown>): Promise<Outcome> {
+export async function outcome(result: Promise<unknown>): Promise<Outcome> {
   try {
     return { ok: await result };
   } catch (error) {
@@ -382,137 +362,3 @@ function refusal(transaction: PageTransaction): Outcome {
 }
 
 const nothing = () => null;
-
-export class PageSessions implements StorageService {
-  readonly #host: ObjectHost;
-  readonly #environment: SessionEnvironment;
-  readonly #sessions = new Map<SessionId, PageSession>();
-  /** Ends the use of a branch, by its session. */
-  readonly #holds = new Map<SessionId, () => void>();
-  #lastId = 0;
-
-  constructor(host: ObjectHost, after: After) {
-    this.#host = host;
-    this.#environment = { after, nextId: () => this.#nextId(), branches: host.branches };
-  }
-
-  /** True while a page holds a transaction open. */
-  get isInTransaction(): boolean {
-    return [...this.#sessions.values()].some(({ inTransaction }) => inTransaction);
-  }
-
-  async open(target: string | WireAddress, client?: string): Promise<Outcome<SessionId>> {
-    let address: ObjectAddress;
-    let letGo = () => {};
-    try {
-      address =
-        typeof target === 'string'
-          ? { className: null, id: idOfStorage(target) }
-          : fromWireAddress(target);
-      letGo = this.#host.branches.hold(address);
-      await this.#host.instance(address).catch((error) => {
-        if (!isUnreadable(address, error)) throw error; // else each call gets it, and an import is the way out
-      });
-    } catch (error) {
-      letGo();
-      return { error: toWire(error) };
-    }
-    const id = this.#nextId();
-    this.#holds.set(id, letGo);
-    this.#sessions.set(id, new PageSession(address, this.#environment, client));
-    return { ok: id };
-  }
-
-  execute(id: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]> {
-    const session = this.#sessions.get(id);
-    if (session === undefined) {
-      const closed = toWire(handleClosed());
-      return calls.map(() => ({ error: closed }));
-    }
-    if (calls.some(({ flag }) => flag !== undefined)) return this.#executeFlagged(session, calls);
-    return this.#execute(session, { calls, flagged: [], hasBegun: false });
-  }
-
-  async #executeFlagged(session: PageSession, calls: readonly Call[]): Promise<Outcome[]> {
-    const { cancellations } = this.#host;
-    const flagged = calls.map(({ flag }) => flag && cancellations.begin(flag));
-    try {
-      return await this.#execute(session, { calls, flagged, hasBegun: false });
-    } finally {
-      for (const cancellation of flagged) cancellation?.end();
-    }
-  }
-
-  #execute(session: PageSession, batch: Batch): Outcome[] | Promise<Outcome[]> {
-    const [first] = batch.calls;
-    if (first !== undefined && isBy(first, 'host')) {
-      return outcome(this.#performByHost(session, first, batch.flagged[0])).then((one) => [one]);
-    }
-    const live = this.#host.instances.live(session.key);
-    if (live === undefined) return this.#executeAtNext(session, batch);
-    try {
-      const outcomes = session.execute(live, batch);
-      if (!(outcomes instanceof Promise)) return outcomes;
-      return outcomes.catch((error) => this.#moved(session, batch, error));
-    } catch (error) {
-      return this.#moved(session, batch, error);
-    }
-  }
-
-  async #executeAtNext(session: PageSession, batch: Batch): Promise<Outcome[]> {
-    let isReached = false;
-    try {
-      return await this.#host.use(session.address, (instance) => {
-        isReached = true;
-        return session.execute(instance, batch);
-      });
-    } catch (error) {
-      return isReached ? this.#moved(session, batch, error) : failures(batch.calls, error);
-    }
-  }
-
-  /** The instance ended: a batch that waited for its turn goes on to the next one, as if it had come later. */
-  #moved(session: PageSession, batch: Batch, error: unknown): Outcome[] | Promise<Outcome[]> {
-    if (canMove(batch, error)) return this.#executeAtNext(session, batch);
-    return failures(batch.calls, error);
-  }
-
-  async cancel(flags: readonly string[]): Promise<void> {
-    this.#host.cancellations.cancel(flags);
-  }
-
-  async close(id: SessionId, isGivenUp = false): Promise<void> {
-    const session = this.#sessions.get(id);
-    this.#sessions.delete(id);
-    await session?.close(isGivenUp);
-    this.#holds.get(id)?.();
-    this.#holds.delete(id);
-  }
-
-  async #performByHost(
-    session: PageSession,
-    call: CallBy<'host'>,
-    cancellation: Cancellation | undefined,
-  ): Promise<Result> {
-    cancellation?.check();
-    if (session.inTransaction) {
-      throw storageError(
-        'TRANSACTION_NESTING',
-        `${call.op}: not inside transaction(); call it before or after.`,
-      );
-    }
-    const by = session.authorOf(call);
-    return HOST_OPERATIONS[call.op](this.#host, session.address, call as never, by, cancellation);
-  }
-
-  #nextId(): number {
-    this.#lastId += 1;
-    return this.#lastId;
-  }
-}
-
-/** For `abort` the reset is the success; unconfirmed earlier calls are lost. */
-function failures(calls: readonly Call[], error: unknown): Outcome[] {
-  const wire = toWire(error);
-  return calls.map((call) => (call.op === 'abort' ? { ok: null } : { error: wire }));
-}

@@ -8,7 +8,7 @@ import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
 import type { RowBatch } from '../../../src/shared/wire/results.ts';
-import { PageSessions } from './page-session.ts';
+import { PageSessions } from './page-sessions.ts';
 
 let transactions = 0;
 /** The beginning of another transaction. */

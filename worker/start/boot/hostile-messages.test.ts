@@ -9,7 +9,7 @@ import { WorkerEnd, type WorkerService } from '../../../src/shared/wire/worker-e
 import { MemoryMedium } from '../../engine/file/medium.ts';
 import { MemoryCatalog } from '../../objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
-import { PageSessions } from '../../objects/sessions/page-session.ts';
+import { PageSessions } from '../../objects/sessions/page-sessions.ts';
 import { objectRealm } from '../../realm/globals/object-realm.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { type RunningHost, startHost } from './start-host.ts';

@@ -4,7 +4,7 @@ import { toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import type { Notices } from '../../../src/shared/wire/control.ts';
 import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
 import type { ObjectHost } from '../../objects/host/object-host.ts';
-import { PageSessions } from '../../objects/sessions/page-session.ts';
+import { PageSessions } from '../../objects/sessions/page-sessions.ts';
 import type { After } from '../../objects/sessions/page-transaction.ts';
 import type { RunningHost } from './start-host.ts';
 

@@ -18,7 +18,7 @@ import { Work } from '../../../src/shared/wire/page-end.ts';
 import { LiveCalls } from '../../objects/calls/live-calls.ts';
 import type { SystemTime } from '../../objects/clock/clock.ts';
 import type { ObjectHost } from '../../objects/host/object-host.ts';
-import { PageSessions } from '../../objects/sessions/page-session.ts';
+import { PageSessions } from '../../objects/sessions/page-sessions.ts';
 
 export interface LocalStorage {
   /** Opens the storage of a stub's object. @throws INVALID_ARGUMENT if it is not such a stub; errors of opening the object */
