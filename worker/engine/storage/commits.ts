@@ -16,7 +16,7 @@
 import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
 import { assert } from '../file/invariant.ts';
 import { type Annotation, annotationOf } from '../log/annotation.ts';
-import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
+import type { ObjectFiles } from '../log/object-files.ts';
 import { type AccessPolicy, UNRESTRICTED } from './access-policy.ts';
 import type { CommitScope, StorageEnvironment } from './storage-environment.ts';
 import type { Transactions } from './transactions.ts';
@@ -211,51 +211,6 @@ function ticket(confirmed = false): Ticket {
   });
   settled.catch(() => {}); // perhaps nothing waits; onFailure reports the failure
   return { confirmed, isAwaited: confirmed, settled, resolve, reject };
-}
-
-/** How long a restore that is shown waits to be committed. */
-const RESTORE_DELAY_MS = 1000;
-
-/**
- * Work on an object's files that nobody waits for: segments opened ahead, old ones removed, and the record and the
- * checkpoint of a restore, for which the events that the object was opened for do not wait.
- *
- * Invariant: a disk that is full leaves the work for later; any other failure resets the object.
- */
-export class Upkeep {
-  readonly #files: ObjectFiles;
-  readonly #onBroken: StorageEnvironment['onBroken'];
-  readonly #isOver: () => boolean;
-
-  constructor(
-    files: ObjectFiles,
-    environment: StorageEnvironment,
-    commits: Pick<Commits, 'flush'>,
-    isOver: () => boolean,
-  ) {
-    this.#files = files;
-    this.#onBroken = (error) => environment.onBroken(error);
-    this.#isOver = isOver;
-    if (!files.owesRestore) return;
-    const finish = async () => {
-      files.commitRestore();
-      await commits.flush();
-      if (!isOver()) await files.checkpoint();
-    };
-    environment.afterRealTime?.(RESTORE_DELAY_MS, () => this.#attempt(finish));
-  }
-
-  /** Something was committed. */
-  committed(): void {
-    if (this.#files.needsMaintenance) this.#attempt(() => this.#files.maintain());
-  }
-
-  #attempt(work: () => unknown): void {
-    if (this.#isOver()) return;
-    new Promise((resolve) => resolve(work())).catch((error: unknown) => {
-      if (!isDiskFull(error)) this.#onBroken(error);
-    });
-  }
 }
 
 /** The functions of `Transactions` for this module. */

@@ -28,7 +28,7 @@ import { type AccessPolicy, UNRESTRICTED } from './access-policy.ts';
 import { Accesses, type WriteSet } from './accesses.ts';
 import { Alarm } from './alarm.ts';
 import { BranchPoint } from './branch-point.ts';
-import { CONFIRMED, CommitAuthors, Commits, type Confirmation, Upkeep } from './commits.ts';
+import { CONFIRMED, CommitAuthors, Commits, type Confirmation } from './commits.ts';
 import type { Comparison } from './comparison.ts';
 import { type Copy, writeCopied } from './copied-content.ts';
 import { lateCode } from './load-late.ts';
@@ -42,6 +42,7 @@ import {
   type StorageOptions,
 } from './storage-environment.ts';
 import { type Frame, Transactions } from './transactions.ts';
+import { Upkeep } from './upkeep.ts';
 
 export class ObjectStorage {
   /** `ctx.storage.sql`. */
@@ -575,7 +576,7 @@ export class ObjectStorage {
       this.#alarmChanged = false;
       this.environment.onAlarm(this.#alarm.storedMs);
     }
-    this.#upkeep.committed();
+    if (this.#files.needsMaintenance) this.#upkeep.maintain();
   }
 
   #forgetSchema(options: { closeWalk: boolean }): void {
