@@ -1,8 +1,8 @@
-// Applies the changes between two states of an object to the object as it is now.
+// Applies the changes between two states of an object to its present state.
 //
-// `base` is the earlier of the two states, `theirs` the later one. A change applies where the object still has what the
-// base had; where it has what `theirs` has, nothing is to be done; anything else is a conflict. Triggers do not run,
-// because what they did is part of the changes.
+// `base` is the earlier of the two states, `theirs` the later one. A row is changed if the object still has the row of
+// the base. If it already has the row of `theirs`, nothing is done. Otherwise there is a conflict. Triggers do not run,
+// because the changes include their effects.
 //
 // Invariant: either every accepted change is made, or an error is thrown and the caller rolls back.
 
@@ -25,20 +25,23 @@ import { largerOf, missingOf, type Sequences, sequencesOf, setSequences } from '
 import { type SchemaObject, type Shape, Shapes } from './shapes.ts';
 
 /**
- * `changed`: the object has something else than the base. `rows`: the table has other rows than the base, so it cannot
- * be made again. `unnamed`: its rows cannot be read. `constraint`: a constraint of the table refuses the change.
+ * The reason of a conflict.
+ * `changed`: the object's row or definition differs from the base.
+ * `rows`: the table's rows differ from the base, so the table cannot be replaced.
+ * `unnamed`: the table's rows cannot be read.
+ * `constraint`: a constraint of the table refuses the change.
  */
 export type ConflictReason = 'changed' | 'rows' | 'unnamed' | 'constraint';
 
 export interface ChangeConflict {
   readonly reason: ConflictReason;
   readonly change: StateDifference;
-  /** What the object has, of a row; undefined for other changes. */
+  /** The object's present row, null if it has none; undefined if the change is not of a row. */
   readonly now: Row | null | undefined;
   readonly shape: Shape | null;
 }
 
-/** A constraint refuses the changes together, or a definition does not fit the object. */
+/** The error if a constraint refuses the changes, or a definition does not fit the object. */
 export class RefusedChanges extends Error {
   readonly change: SchemaDifference | HiddenDifference;
 
@@ -56,7 +59,7 @@ interface RowStep {
 
 export class Application {
   readonly conflicts: ChangeConflict[] = [];
-  /** Tables whose rows it changes. */
+  /** Names of the tables whose rows are changed. */
   readonly tables = new Set<string>();
   readonly #database: Database;
   readonly #differences: StateDifferences;
@@ -64,17 +67,18 @@ export class Application {
   readonly #schema: SchemaDifference[] = [];
   readonly #rows: RowStep[] = [];
   readonly #ownSequences: Sequences;
-  /** With the larger numbers of the later state. A table that is made again loses its own number. */
+  /** The numbers of AUTOINCREMENT tables, raised to those of the later state. A replaced table loses its own number. */
   readonly #sequences: Sequences;
   readonly #readers = new Map<string, RowReader>();
   /**
-   * Tables that no changeset is applied to: a condition by key finds several rows, since SQLite compares the columns and
-   * not the index; or a constraint itself decides its conflicts, and would replace or leave out rows.
+   * Tables to which changesets cannot be applied. Either a condition by key finds several rows, because it compares
+   * columns otherwise than the key's index does; or a constraint has its own ON CONFLICT clause, and would replace or
+   * skip rows.
    */
   readonly #unsuited = new Set<Shape>();
-  /** Tables with a unique index beside the key: two rows may exchange values of it. */
+  /** Tables with a unique index besides the key; two rows may exchange their values in it. */
   readonly #unique = new Set<Shape>();
-  /** Tables that are made, removed or made again as a whole. */
+  /** Tables that are created, dropped or replaced as a whole. */
   readonly #whole = new Set<string>();
 
   constructor(database: Database, differences: StateDifferences) {
@@ -85,7 +89,7 @@ export class Application {
     this.#sequences = largerOf(this.#ownSequences, differences.raisedSequences());
   }
 
-  /** True if nothing is to be done. */
+  /** True if there is nothing to change. */
   get isEmpty(): boolean {
     return (
       this.#rows.length === 0 &&
@@ -94,19 +98,21 @@ export class Application {
     );
   }
 
-  /** Takes one change, or notes its conflict. `always`: it is made in any case, if it can be. */
+  /**
+   * Accepts a change, or notes its conflict. With `always`, the change is accepted in spite of a conflict, if possible.
+   */
   add(change: StateDifference, always: boolean): void {
     if (change.kind === 'schema') this.#addSchema(change, always);
     else if (change.kind === 'row') this.#addRow(change, always);
     else if (!this.#isWithSchema(change)) this.#refuse('unnamed', change);
   }
 
-  /** Leaves out a change that is in conflict; with a definition, the rows that come with it. */
+  /** Skips a change that is in conflict; with a table's definition, also skips the table's rows. */
   leaveOut(change: StateDifference): void {
     if (change.kind === 'schema' && change.type === 'table') this.#whole.add(change.name);
   }
 
-  /** Makes the changes that were taken. @throws RefusedChanges */
+  /** Makes the accepted changes. @throws RefusedChanges */
   run(): void {
     const drops = this.#schema.filter(({ before }) => before !== null);
     const creates = this.#schema.filter(({ after }) => after !== null);
@@ -127,14 +133,14 @@ export class Application {
         for (const change of drops.filter(isTable)) this.#drop(change);
         for (const change of creates.filter(isTable)) this.#create(change);
         if (direct.length > 0) {
-          // A row that goes, and is named by its key, may have the rowid or the unique value of a row to come.
+          // Delete rows by key first: a deleted row may have the rowid or a unique value of an inserted one.
           this.#applyKeyed(keyed, 'removals');
           this.#applyDirect(direct);
         }
-        // A child cannot be written while its foreign key is enforced, and the table of its parents is dropped.
+        // Turn foreign keys off: a row cannot be written while the table to which its foreign key refers is dropped.
         this.#applyKeyed(keyed, direct.length === 0 ? 'all' : 'writes');
       });
-      // A trigger may be of a view.
+      // Create views before triggers, because a trigger may belong to a view.
       for (const type of ['index', 'view', 'trigger'])
         for (const change of creates) if (change.type === type) this.#create(change);
       const shapes = new Shapes(database, 'main');
@@ -152,7 +158,7 @@ export class Application {
     const { type, name, before, after } = change;
     const now = this.#shapes.objects.find((one) => one.type === type && one.name === name)?.sql;
     if ((now ?? null) === after) return;
-    // A hidden table is made with its first row, and an empty one may stay.
+    // Skip hidden tables: they are created with their first row, and an empty one may stay.
     if (isHiddenName(name)) return;
     if (type === 'table') this.#whole.add(name);
     if ((now ?? null) !== before && !always) {
@@ -164,11 +170,11 @@ export class Application {
       return;
     }
     this.tables.add(change.table);
-    // It is as the base has it, or is to be replaced.
+    // The definition equals the base's, or is to be replaced.
     this.#schema.push({ ...change, before: now ?? null });
   }
 
-  /** Its rows are made with the table: all of them can be read, though not told apart. */
+  /** True if the table is created as a whole and its rows with it: they can be read, although they have no keys. */
   #isWithSchema({ table }: HiddenDifference): boolean {
     const shape = this.#differences.shapeOf(1, table);
     return this.#whole.has(table) && shape !== undefined && shape.kind !== 'virtual';
@@ -177,7 +183,7 @@ export class Application {
   #addRow(change: RowDifference, always: boolean): void {
     const { table } = change;
     if (this.#whole.has(table)) return;
-    // A hidden table that is missing has no rows, and is made with the first.
+    // A missing hidden table is created with its first row, so use its shape in the later state.
     const shape = this.#shapes.of(table) ?? (isHiddenName(table) ? change.shapes[1] : null);
     const theirs = change.shapes[1] ?? change.shapes[0]!;
     if (shape === null || shape.sql !== theirs.sql) {
@@ -224,7 +230,7 @@ export class Application {
     return reader;
   }
 
-  /** True if the table's rows are those that it had in the base. */
+  /** True if the table has the same rows as in the base. */
   #hasRowsOfBase(name: string): boolean {
     const shape = this.#shapes.of(name);
     if (shape === undefined) return true;
@@ -252,13 +258,13 @@ export class Application {
     try {
       this.#database.runOnce(sql);
     } catch (error) {
-      // It is of a table or column that the object has not, or an index that its rows do not allow.
+      // The definition needs a table or column that the object lacks, or it is a unique index that its rows violate.
       if (isRefusal(error)) throw new RefusedChanges(change);
       throw error;
     }
   }
 
-  /** Inserts the rows of a table of the later state, unless other tables keep them, as those of a full-text index. */
+  /** Inserts the later state's rows of a table, unless other tables contain them, as with a full-text index. */
   #insertAll(table: string): void {
     const shape = this.#differences.shapeOf(1, table)!;
     const kind = contentKind(shape);
@@ -267,7 +273,7 @@ export class Application {
       this.#insert(shape, cells, rowid);
   }
 
-  /** Indexes and triggers that go with a table or view, and that no change makes: those of the object, if it has it. */
+  /** Returns the indexes and triggers that are dropped with a table or view, and that no change creates again. */
   #dependents({ name, before }: SchemaDifference): string[] {
     const objects =
       before === null ? this.#differences.objectsOf(1, name) : this.#shapes.objectsOf(name);
@@ -277,8 +283,8 @@ export class Application {
   }
 
   /**
-   * Rows that a changeset cannot name, without a primary key or of virtual tables, and those of unsuited tables. A
-   * constraint's own decision of conflicts does not count.
+   * Changes rows by statements: rows without a primary key, rows of virtual tables, and rows of unsuited tables. ON
+   * CONFLICT clauses of constraints are overruled.
    */
   #applyDirect(steps: readonly RowStep[]): void {
     for (const step of steps) {
@@ -303,7 +309,7 @@ export class Application {
       const cells = [...storedCells(change.after, shape), integerCell(now.rowid!)];
       write(statement, shape, cells);
     }
-    // A row that has a key takes any rowid, which must not be that of another one.
+    // A row with a key may get any rowid, so insert it last, when the rowids of the others are taken.
     const takesAny = ({ change }: RowStep) => change.key !== null;
     for (const isLast of [false, true]) {
       for (const step of steps) {
@@ -315,7 +321,9 @@ export class Application {
     }
   }
 
-  /** Its row is taken out and put in again, by statements: SQLite cannot update it by its key, or not before others. */
+  /**
+   * True if the row must be deleted and inserted again, because it cannot be updated by its key, or only after others.
+   */
   #isReplaced({ shape, change }: RowStep): boolean {
     if (shape.kind === 'virtual' || this.#unsuited.has(shape)) return true;
     return change.key === null && this.#unique.has(shape);
@@ -335,7 +343,7 @@ export class Application {
     write(statement, shape, cells);
   }
 
-  /** `removals`: of rows that go or are replaced. */
+  /** Applies changesets of rows with keys; `part` chooses deletions (also of replaced rows), writes, or both. */
   #applyKeyed(steps: readonly RowStep[], part: 'all' | 'removals' | 'writes'): void {
     const writer = new ChangesetWriter();
     const byTable = new Map<Shape, RowStep[]>();
@@ -346,7 +354,7 @@ export class Application {
     }
     for (const [shape, ofTable] of byTable) {
       writer.table(shape);
-      // All are taken out before any is put in.
+      // Delete all rows before inserting any.
       const mustReplace = ({ change, now }: RowStep) =>
         this.#unique.has(shape) || !sameKeyCells(change.after!, now!.cells, shape);
       for (const step of ofTable) {
@@ -368,14 +376,17 @@ export class Application {
     throw new RefusedChanges({ kind: 'table', table });
   }
 
-  /** The table whose foreign key refused it, which SQLite does not tell: the caller rolls back, so it is applied. */
+  /**
+   * Finds the table whose foreign key refused a changeset, which SQLite does not report: applies the changeset without
+   * foreign keys and searches for broken ones. The caller rolls back.
+   */
   #tableBrokenBy(changeset: Uint8Array): string {
     const database = this.#database;
     database.withoutForeignKeys(true, () => void database.applyChangeset(changeset));
     return database.tableOfBrokenKey() ?? '';
   }
 
-  /** A full-text index of another table's content is made again: the triggers that keep it did not run. */
+  /** Rebuilds full-text indexes of other tables' content, because the triggers that update them did not run. */
   #rebuildIndexes(shapes: Shapes): void {
     for (const name of shapes.tables) {
       const shape = shapes.of(name)!;
@@ -384,7 +395,7 @@ export class Application {
       const isView = shapes.objects.some((one) => one.type === 'view' && one.name === source);
       if (!isView && !this.tables.has(source)) continue;
       const quoted = quotedName(name);
-      // As a program would: the storage's own statements run no view.
+      // Run this as user SQL, because the storage's own statements must not run views.
       this.#database.exec(`INSERT INTO ${quoted} (${quoted}) VALUES ('rebuild')`, []);
     }
   }
@@ -406,7 +417,7 @@ function isRefusal(error: unknown): boolean {
   return isStorageError(error) && (error.code === 'SQL' || error.code === 'SQL_FORBIDDEN');
 }
 
-/** Runs a statement that changes a row. */
+/** Runs a statement that must change one row. */
 function write(statement: PreparedStatement, { name }: Shape, bindings: Row): void {
   bindings.forEach((cell, i) => void statement.bindCell(i + 1, cell));
   try {

@@ -1,10 +1,10 @@
-// Which rows may differ between two states, from the pages that are touched.
+// Finds the rows that may differ between two states, in the pages that differ.
 //
-// A row whose entry is the same in both states, with the same overflow pages, is left out: a split moves rows to other
-// pages and changes none. SQLite can replace a value by one of the same size in its overflow pages alone; then no leaf
-// differs, and the entry is looked for in all leaves.
+// A row is left out if its entry in the b-tree is the same in both states, with the same overflow pages; a split of a
+// page moves rows without changing them. If a value is replaced by one of the same size, only its overflow pages may
+// differ and no leaf does; then its entry is searched in all leaves.
 //
-// Invariant: never too few rows. Rows that do not differ after all are found out by whoever reads them.
+// Invariant: the result never has too few rows. Callers read the rows, and find those that are equal.
 
 import { sameCell } from '../sql/cells.ts';
 import type { Key, KeyOrder } from './key-order.ts';
@@ -12,7 +12,7 @@ import type { StatePages, Tree } from './state-pages.ts';
 import { type ComparedTable, type Pair, SIDES, type Side, tableOf } from './touched-pages.ts';
 import type { TreeCell } from './tree-page.ts';
 
-/** The key of a row: its rowid, or the columns of its primary key. */
+/** The key of a row: its rowid, or the values of its primary key. */
 export type RowKey = bigint | Key;
 
 interface Candidate {
@@ -25,12 +25,14 @@ export class ChangedKeys {
   readonly #keyOrder: KeyOrder;
   readonly #tables: readonly ComparedTable[];
   readonly #found = new Map<string, Map<string, Candidate>>();
-  /** Overflow pages that differ, of which state. */
+  /** The overflow pages that differ, for each state. */
   readonly #overflow: readonly [Set<number>, Set<number>] = [new Set(), new Set()];
-  /** Those of them whose entry is not known yet. */
+  /** The overflow pages whose entry is not known yet, for each state. */
   readonly #unknown: readonly [Set<number>, Set<number>];
 
-  /** `otherTrees`: those of the later state that are no table's; asked for only if an overflow page has no row. */
+  /**
+   * `otherTrees` returns the later state's trees of indexes; it is called only if an overflow page belongs to no row.
+   */
   constructor(
     states: Pair<StatePages>,
     keyOrder: KeyOrder,
@@ -63,13 +65,14 @@ export class ChangedKeys {
     }
     this.#unknown = [new Set(this.#overflow[0]), new Set(this.#overflow[1])];
     this.#dropUnchanged();
-    // Whatever owned a page before has an entry in a leaf that differs, or the same entry now.
+    // It is enough to look in the later state: an earlier owner of a page has an entry in a leaf that differs, or the
+    // same entry in both states.
     if (this.#unknown[1].size > 0) this.#dropFree();
     if (this.#unknown[1].size > 0 && strays.length > 0) this.#dropOthers(strays, otherTrees());
     if (this.#unknown[1].size > 0) this.#findOwners();
   }
 
-  /** The keys of the rows of a table that may differ, in the order of the table. */
+  /** Returns the keys of a table's rows that may differ, in the order of the table. */
   of({ name, trees }: ComparedTable): readonly RowKey[] {
     const keys = [...(this.#found.get(name)?.values() ?? [])].map(({ key }) => key);
     const { order } = trees[1];
@@ -83,7 +86,7 @@ export class ChangedKeys {
     const { order } = trees[side];
     const key = order === null ? cell.rowid : this.#states[side].keyOf(cell, order);
     if (key === undefined || key === null) return;
-    // The bytes of a cell say how long it is, so no two keys have the same text.
+    // The bytes of a cell contain its length, so different keys have different texts.
     const id = String(key);
     let rows = this.#found.get(name);
     if (rows === undefined) this.#found.set(name, (rows = new Map()));
@@ -103,7 +106,7 @@ export class ChangedKeys {
     }
   }
 
-  /** Notes that the entry's overflow pages are known; true if one of them differs. */
+  /** Marks the entry's overflow pages as known; returns true if one of them differs. */
   #passesOverflow(side: Side, cell: TreeCell | undefined): boolean {
     if (cell === undefined || this.#overflow[side].size === 0) return false;
     let differs = false;
@@ -118,7 +121,7 @@ export class ChangedKeys {
     for (const pageNumber of this.#states[1].freePages()) this.#unknown[1].delete(pageNumber);
   }
 
-  /** Entries of indexes have overflow pages too. */
+  /** Marks overflow pages of index entries as known. */
   #dropOthers(pageNumbers: readonly number[], trees: readonly Tree[]): void {
     const state = this.#states[1];
     for (const pageNumber of pageNumbers) {
@@ -140,7 +143,7 @@ export class ChangedKeys {
   }
 }
 
-/** The entries of a page that are not the same in both states, at the same place from one end. */
+/** Leaves out the equal entries at the beginning and at the end of a page in both states. */
 function withoutSame([before, after]: Pair<readonly TreeCell[]>): Pair<readonly TreeCell[]> {
   const isSame = (i: number, j: number) => {
     const [old, now] = [before[i]!, after[j]!];

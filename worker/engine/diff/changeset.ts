@@ -1,4 +1,4 @@
-// A changeset of SQLite's session extension, made of rows and applied to a connection.
+// Builds changesets of SQLite's session extension from rows.
 //
 // The extension applies the changes of rows with their constraints: an index is kept unique once all of them are made,
 // foreign keys are counted at the end, and no action of a foreign key runs. The format is that of
@@ -19,7 +19,7 @@ const DIRECT = 0;
 export class ChangesetWriter {
   readonly #parts: Uint8Array[] = [];
 
-  /** The changes that follow are of this table. */
+  /** Begins the changes of a table. */
   table(shape: Shape): void {
     const columns = shape.columns.filter(({ isStored }) => isStored);
     const name = new TextEncoder().encode(shape.name);
@@ -36,7 +36,7 @@ export class ChangesetWriter {
     this.#parts.push(Uint8Array.of(DELETE, DIRECT), ...stored(row, shape));
   }
 
-  /** Both rows have the same primary key. */
+  /** Adds the update of a row; both rows have the same primary key. */
   update(before: Row, after: Row, shape: Shape): void {
     const [old, now] = [stored(before, shape), stored(after, shape)];
     const columns = shape.columns.filter(({ isStored }) => isStored);

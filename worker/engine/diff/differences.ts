@@ -1,13 +1,14 @@
-// The differences between two states of a database: schema, then hidden tables, then table by table, in the order
-// of keys.
+// Lists the differences between two states of a database: the schema, then hidden tables, then table by table in the
+// order of keys.
 //
-// `main` is the later state, `earlier` the other one, attached. Which rows are read follows from the pages that differ
-// (ChangedKeys); SQLite reads them by key, and their cells are compared byte for byte. Where that does not hold (too
-// many pages differ, a table that both states define differently), whole tables are compared by SQLite.
+// `main` is the later state; the other one is attached as `earlier`. The pages that differ say which rows to read
+// (ChangedKeys); SQLite reads them by key, and their cells are compared byte for byte. If too many pages differ, or
+// both states define a table differently, SQLite compares the whole table.
 //
-// A row is the same row if its primary key is; without one, or with NULL in it, if its rowid is.
+// Two rows are versions of the same row if their primary keys are equal; without a primary key, or with NULL in it, if
+// their rowids are equal.
 //
-// Invariant: the order is a matter of the two states alone, so that a walk can be taken up again.
+// Invariant: the order depends only on the two states, so that a list can be continued later.
 
 import type { DatabaseFile } from '../file/file.ts';
 import type { Database } from '../sql/database.ts';
@@ -34,13 +35,13 @@ import {
   touchedPages,
 } from './touched-pages.ts';
 
-/** A change of a row: null where it does not exist. */
+/** A difference of a row; `before` or `after` is null if the row does not exist in that state. */
 export interface RowDifference {
   readonly kind: 'row';
   readonly table: string;
-  /** The table in each state; null where it does not exist. */
+  /** The table in each state; null if it does not exist there. */
   readonly shapes: readonly [before: Shape | null, after: Shape | null];
-  /** Null: the row has no primary key, or NULL in it. */
+  /** The primary key; null if the row has none, or NULL in it. */
   readonly key: Row | null;
   readonly rowid: bigint | null;
   readonly before: Row | null;
@@ -52,12 +53,12 @@ export interface SchemaDifference {
   readonly type: SchemaObject['type'];
   readonly name: string;
   readonly table: string;
-  /** Its text, or null where it does not exist. */
+  /** The definition's text in the earlier state; null if it does not exist there. */
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** A table of a module that does not show its rows has changed. */
+/** A difference of a virtual table whose rows cannot be read. */
 export interface HiddenDifference {
   readonly kind: 'table';
   readonly table: string;
@@ -75,7 +76,7 @@ export class StateDifferences {
   readonly #pages: readonly number[] | null;
   #keys: ChangedKeys | null | undefined;
 
-  /** `mayDiffer`: indexes of pages, from 0 on; null: any. */
+  /** `mayDiffer` lists the pages that may differ, counted from 0; null if any page may differ. */
   constructor(
     database: Database,
     files: Pair<Pick<DatabaseFile, 'read' | 'sizeBytes'>>,
@@ -91,7 +92,7 @@ export class StateDifferences {
     this.#shapes = [isSame ? later : new Shapes(database, 'earlier'), later];
   }
 
-  /** All of them. The states must stay open meanwhile. */
+  /** Lists all differences. The states must stay open meanwhile. */
   *all(): Generator<StateDifference> {
     if (this.#pages?.length === 0) return;
     yield* this.#ofSchema();
@@ -101,7 +102,7 @@ export class StateDifferences {
     for (const name of names) yield* this.#ofTable(name);
   }
 
-  /** The rows of a table in one state. */
+  /** Reads the rows of a table in one state. */
   rowsOf(side: number, name: string): Generator<FoundRow> {
     return new RowReader(this.#database, schemaOf(side), this.shapeOf(side, name)!).all();
   }
@@ -110,7 +111,7 @@ export class StateDifferences {
     return this.#shapes[side]!.of(name);
   }
 
-  /** Those of AUTOINCREMENT tables, if the later state has a larger number. */
+  /** Returns the numbers of AUTOINCREMENT tables that are larger in the later state. */
   raisedSequences(): Sequences {
     if (this.#pages?.length === 0) return new Map();
     const [before, after] = SIDES.map((side) =>
@@ -119,7 +120,7 @@ export class StateDifferences {
     return missingOf(after, before, this.#shapes[1]);
   }
 
-  /** A table of one state, and all that belongs to it. */
+  /** Returns a table of one state with its indexes and triggers. */
   objectsOf(side: number, name: string): SchemaObject[] {
     return this.#shapes[side]!.objectsOf(name);
   }
@@ -171,11 +172,11 @@ export class StateDifferences {
     else yield* this.#read([before, after], keys.of(this.#compared(name)));
   }
 
-  /** A table of a module shows the rows whose content its shadows keep. */
+  /** Lists the differences of a virtual table, whose content lies in its shadow tables. */
   *#ofVirtual([before, after]: Pair<Shape | null>): Generator<StateDifference> {
     const { name } = (after ?? before)!;
     const kind = contentKind((after ?? before)!);
-    // The rows of another table are shown as its own.
+    // Skip tables whose rows belong to other tables, where their differences are listed.
     if (kind === 'none' || kind === 'others') return;
     if (kind === 'hidden' || !before || !after || before.sql !== after.sql) {
       const differs = before === null || after === null || before.sql !== after.sql;
@@ -208,7 +209,7 @@ export class StateDifferences {
         if (!sameStored(old.cells, now.cells, shapes[1])) yield this.#changeOf(shapes, old, now);
         continue;
       }
-      // The row of the same primary key may have another rowid.
+      // The row with the same primary key may have another rowid.
       if (old !== null) {
         const same = after.like(old);
         if (!sameStored(old.cells, same?.cells ?? null, shapes[1]))
@@ -235,7 +236,7 @@ export class StateDifferences {
     };
   }
 
-  /** Every row of the one table that exists, as removed or added. */
+  /** Lists every row of a table that exists in only one state, as removed or added. */
   *#allRows(shapes: Pair<Shape | null>): Generator<RowDifference> {
     const side = shapes[0] === null ? 1 : 0;
     const reader = new RowReader(this.#database, schemaOf(side), shapes[side]!);
@@ -254,7 +255,7 @@ export class StateDifferences {
     }
   }
 
-  /** True if its columns hide the rowids, and it has rows that nothing else tells apart. */
+  /** True if columns hide the table's rowids, and it has rows without a key. */
   #hidesRowids(shape: Shape, side: number): boolean {
     if (shape.kind !== 'rowid' || shape.rowid !== null) return false;
     return new RowReader(this.#database, schemaOf(side), shape).hasUnnamed;
@@ -270,7 +271,7 @@ export class StateDifferences {
     return { name, trees: trees as unknown as Pair<Tree> };
   }
 
-  /** Null if too many pages differ. */
+  /** Finds the keys of changed rows; returns null if too many pages differ. */
   #changedKeys(): ChangedKeys | null {
     if (this.#keys !== undefined) return this.#keys;
     if (this.#pages === null) return (this.#keys = null);
@@ -294,13 +295,13 @@ export class StateDifferences {
   }
 }
 
-/** Rows of both can be the same: the key is. */
+/** True if both tables have the same key, so that their rows can be matched. */
 function isComparable(before: Shape, after: Shape): boolean {
   const keys = [before, after].map(({ key, order }) => [key, order.map((one) => one.collation)]);
   return JSON.stringify(keys[0]) === JSON.stringify(keys[1]);
 }
 
-/** Its rows can be read by the keys that its pages have. */
+/** True if the table's pages contain keys by which its rows can be read. */
 function hasKeysInPages({ kind, rowid }: Shape): boolean {
   return kind === 'keyed' || rowid !== null;
 }

@@ -1,25 +1,30 @@
-// The sources of a virtual table's rows, and the tables that keep them.
+// Finds out where the rows of a virtual table come from, and in which tables they are stored.
 
-/** A virtual table by its definition. */
+/** The definition of a virtual table. */
 interface Defined {
   readonly sql: string;
 }
 
 /**
- * `content`: FTS5 keeps the rows, in a shadow with the rowid as its key. `others`: another table has them, and this one
- * only finds them. `none`: it shows rows of other tables. `hidden`: the rows cannot be read. `plain`: a module that shows
- * all rows that it was given.
+ * The source of a virtual table's rows.
+ * `content`: FTS5 stores them in a shadow table with the rowid as its key.
+ * `others`: another table stores them, and this one only indexes them.
+ * `none`: it shows rows of other tables.
+ * `hidden`: they cannot be read.
+ * `plain`: the module returns all rows that were inserted.
  */
 export type ContentKind = 'content' | 'others' | 'none' | 'hidden' | 'plain';
 
-/** The name of the table may have any text in quotes, also `USING`. SQLite writes the words before it. */
+/** Matches the words before the module's name. The table's name may contain any text in quotes, even `USING`. */
 const NAME =
   /^CREATE VIRTUAL TABLE (?:"(?:[^"]|"")*"|'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|[^\s"'`[]+)/i;
 const MODULE = /\bUSING\s+["'`[]?(\w+)/i;
-/** FTS5 takes any beginning of the word; its other options that begin with C have other letters, too. */
+/**
+ * Matches the option `content`. FTS5 accepts any beginning of the word; its other options with C contain other letters.
+ */
 const CONTENT = /[,(]\s*c[onte]*\s*=\s*(["'`[]?)([^"'`\],)]*)/i;
 
-/** What the names of the tables that keep a virtual table's content end with, by its module. */
+/** By module: the suffixes of the shadow tables with a virtual table's content. */
 const SHADOWS: Readonly<Record<string, readonly string[]>> = {
   fts5: ['config', 'content', 'data', 'docsize', 'idx'],
   rtree: ['node', 'parent', 'rowid'],
@@ -35,12 +40,12 @@ export function contentKind({ sql }: Defined): ContentKind {
   return content === '' ? 'hidden' : 'others';
 }
 
-/** The names of the tables that may keep the content of a virtual table. */
+/** Returns the names of the tables that may contain the content of a virtual table. */
 export function shadowNames({ name, sql }: Defined & { readonly name: string }): string[] {
   return (SHADOWS[moduleOf(sql) ?? ''] ?? []).map((ending) => `${name}_${ending}`);
 }
 
-/** The name of the table whose content an index finds. */
+/** Returns the name of the table that a full-text index indexes. */
 export function contentOfIndex({ sql }: Defined): string {
   return CONTENT.exec(sql)?.[2]?.trim() ?? '';
 }

@@ -1,37 +1,37 @@
-// The order of keys, which SQLite itself decides: of the entries of an index, and of the rows of a table without rowid.
+// Compares and sorts keys as SQLite does: the entries of an index, and the rows of a table without rowid.
 //
-// Two columns are compared by a query. Many keys are put in order by a table of their own, on the connection that reads
-// the states: it keeps each key once.
+// A query of SQLite compares two columns. Many keys are sorted by a temporary table with such a key, on the connection
+// that reads the states; the table holds each key once.
 //
-// Invariant: two keys are the same exactly if SQLite would not have both in such an index.
+// Invariant: two keys are equal exactly if a unique index of SQLite could not contain both.
 
 import { type Cell, sameCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
 
 export type Collation = 'BINARY' | 'NOCASE' | 'RTRIM';
 
-/** How one column of a key is compared. */
+/** The collation and direction of one column of a key. */
 export interface KeyColumn {
   readonly collation: Collation;
   readonly isDescending: boolean;
 }
 
-/** The columns of a key, the first one first. */
+/** The columns of a key in their order. */
 export type KeyColumns = readonly KeyColumn[];
 
 export type Key = readonly Cell[];
 
 export class KeyOrder {
   readonly #database: Database;
-  /** Tables with such keys, which have no rows, by their definition. */
+  /** Names of the empty temporary tables with such keys, by their definition. */
   readonly #tables = new Map<string, string>();
 
-  /** `database`: trusted statements may make temporary tables in it. */
+  /** In `database`, temporary tables are created by trusted statements. */
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** Negative: `a` comes first. Keys with as many columns as the order has. */
+  /** Returns a negative number if `a` comes first. Both keys must have as many columns as the order. */
   compare(a: Key, b: Key, columns: KeyColumns): number {
     for (const [i, { collation, isDescending }] of columns.entries()) {
       const result = this.#compareCells(a[i]!, b[i]!, collation);
@@ -40,7 +40,7 @@ export class KeyOrder {
     return 0;
   }
 
-  /** The keys in order, each once. Keys with NULL, which no table without rowid has, are left out. */
+  /** Returns the keys in order, each once. Keys with NULL are left out; tables without rowid have none. */
   sorted(keys: readonly Key[], columns: KeyColumns): readonly Key[] {
     if (keys.length < 2) return keys;
     const database = this.#database;

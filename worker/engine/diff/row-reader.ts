@@ -1,7 +1,7 @@
 // Reads rows of one table in one state, by rowid or by primary key.
 //
-// A row is the same row if its primary key is; without one, or with NULL in it, if its rowid is. Keys are compared as
-// their index compares them, which may be otherwise than their columns do.
+// Two rows are versions of the same row if their primary keys are equal; without a primary key, or with NULL in it, if
+// their rowids are equal. Keys are compared as the key's index compares them, which may differ from the columns.
 
 import { type Cell, integerCell, isNull, sameCell } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
@@ -9,17 +9,17 @@ import type { PreparedStatement } from '../sql/statement.ts';
 import type { RowKey } from './changed-keys.ts';
 import type { SchemaName, Shape } from './shapes.ts';
 
-/** The cells of a row, parallel to the columns of its table in that state. */
+/** The cells of a row, in the order of the table's columns in that state. */
 export type Row = readonly Cell[];
 
-/** A row as it was found, with its key and its rowid. */
+/** A row that was read, with its key and its rowid. */
 export interface FoundRow {
   readonly cells: Row;
   readonly key: Row | null;
   readonly rowid: bigint | null;
 }
 
-/** By which a row is found: its key and its rowid. */
+/** The key and the rowid by which a row is found. */
 type NamedRow = Pick<FoundRow, 'key' | 'rowid'>;
 
 /** Reads rows of one table in one state. */
@@ -39,13 +39,13 @@ export class RowReader {
     this.#keyPlaces = shape.key.map((name) => shape.columns.findIndex((one) => one.name === name));
   }
 
-  /** The row of a rowid or of a primary key. */
+  /** Reads the row with a rowid or a primary key; returns null if there is none. */
   at(key: RowKey): FoundRow | null {
     if (typeof key !== 'bigint') return this.#one(this.byKey, key);
     return this.#one(`${this.#shape.rowid} = ?`, [integerCell(key)]);
   }
 
-  /** The row that is the same one in this state. */
+  /** Reads this state's version of a row; returns null if there is none. */
   like(row: NamedRow): FoundRow | null {
     if (isNamed(row)) return this.#one(this.byKey, row.key);
     if (row.rowid === null || this.#shape.rowid === null) return null;
@@ -53,7 +53,7 @@ export class RowReader {
     return same === null || isNamed(same) ? null : same;
   }
 
-  /** True if it has rows that only a rowid tells apart. */
+  /** True if the table has rows without a key, which only a rowid identifies. */
   get hasUnnamed(): boolean {
     const statement = this.#database.statement(
       `SELECT EXISTS (SELECT 1 FROM ${this.#from} a WHERE ${this.#isUnnamed('a')})`,
@@ -68,7 +68,7 @@ export class RowReader {
     yield* this.#rows(`${this.#select} ORDER BY ${this.#order}`);
   }
 
-  /** The rows to which the other state has none that is equal in the columns that both store. */
+  /** Lists the rows for which the other state has no row that is equal in the columns that both store. */
   *unlike(other: RowReader): Generator<FoundRow> {
     const columns = this.#shape.columns
       .filter(({ name, isStored }) => isStored && other.#stores(name))
@@ -76,7 +76,7 @@ export class RowReader {
     const equal = columns.map(
       (name) =>
         `a.${name} IS b.${name} COLLATE BINARY AND typeof(a.${name}) = typeof(b.${name}) ` +
-        // Only their direction tells 0.0 and -0.0 apart.
+        // 0.0 and -0.0 compare as equal, but atan2 tells them apart.
         `AND (a.${name} IS NOT 0.0 OR atan2(0.0, a.${name}) IS atan2(0.0, b.${name}))`,
     );
     const exists = (same: readonly string[]) =>
@@ -123,14 +123,14 @@ export class RowReader {
     }));
   }
 
-  /** The condition that a row of this alias has no key, or NULL in it. */
+  /** Returns the SQL condition that a row of this alias has no key, or NULL in it. */
   #isUnnamed(alias: string): string {
     const { key } = this.#shape;
     if (key.length === 0) return '1';
     return `(${key.map((name) => `${alias}.${quotedName(name)} IS NULL`).join(' OR ')})`;
   }
 
-  /** The condition by which a row is found, with a parameter for each column of its key. */
+  /** The SQL condition that finds a row by its key, with one parameter for each column of the key. */
   get byKey(): string {
     return this.#key.map(({ name, collation }) => `${name} = ? ${collation}`).join(' AND ');
   }
@@ -165,19 +165,19 @@ export class RowReader {
   }
 }
 
-/** True if its key tells it from all other rows. */
+/** True if the row has a key that no other row has. */
 export function isNamed(row: NamedRow): row is NamedRow & { readonly key: Row } {
   return row.key !== null && !row.key.some(isNull);
 }
 
-/** True only if both are the same row, as their bytes show without asking SQLite. */
+/** True only if the keys' bytes prove, without asking SQLite, that both are versions of the same row. */
 export function isSurelySame(one: FoundRow, other: FoundRow): boolean {
   if (isNamed(one) && isNamed(other))
     return one.key.every((cell, i) => sameCell(cell, other.key[i]!));
   return !isNamed(one) && !isNamed(other) && one.rowid === other.rowid;
 }
 
-/** Rows of one table, or no rows, are equal in the columns that are stored. */
+/** True if two rows of one table are equal in all stored columns, or both are missing. */
 export function sameStored(one: Row | null, other: Row | null, { columns }: Shape): boolean {
   if (one === null || other === null) return one === other;
   return columns.every(({ isStored }, i) => !isStored || sameCell(one[i]!, other[i]!));

@@ -1,6 +1,6 @@
-// The largest rowid that each AUTOINCREMENT table ever had, which SQLite keeps in a table of its own.
+// Reads the largest rowid that each AUTOINCREMENT table ever had; SQLite stores them in the table sqlite_sequence.
 //
-// A diff does not show it. Invariant: a merge never lowers it, so that no id is given twice.
+// A diff does not list them. Invariant: a merge never lowers one, so that no id is used twice.
 
 import { integerCell, integerOf } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
@@ -10,20 +10,20 @@ const TABLE = 'sqlite_sequence';
 
 export type Sequences = ReadonlyMap<string, bigint>;
 
-/** By table. */
+/** The numbers by the name of the table. */
 export function sequencesOf(database: Database, schema: SchemaName, shapes: Shapes): Sequences {
   const sequences = new Map<string, bigint>();
   if (!shapes.objects.some(({ name }) => name === TABLE)) return sequences;
   const statement = database.statement(`SELECT name, seq FROM ${schema}.${TABLE}`);
   while (statement.step()) {
-    // Programs may write anything to it.
+    // Programs may write any values into this table.
     const sequence = integerOf(statement.columnCell(1));
     if (sequence !== null) sequences.set(statement.columnText(0), sequence);
   }
   return sequences;
 }
 
-/** The larger number of both. */
+/** Returns the larger number for each table. */
 export function largerOf(one: Sequences, other: Sequences): Sequences {
   const larger = new Map(one);
   for (const [table, sequence] of other)
@@ -31,7 +31,7 @@ export function largerOf(one: Sequences, other: Sequences): Sequences {
   return larger;
 }
 
-/** The wanted numbers that are larger than the present ones. */
+/** Returns the wanted numbers that are larger than the present ones. */
 export function missingOf(wanted: Sequences, present: Sequences, shapes: Shapes): Sequences {
   return new Map(
     [...wanted].filter(

@@ -1,14 +1,14 @@
-// The schema of one state: its tables with their keys, and the trees of its indexes.
+// Reads the schema of one state: its tables with their keys, and the trees of its indexes.
 //
-// Tables that SQLite keeps for itself (statistics, sequences) are no part of it. A table that keeps the content of a
-// virtual table belongs to that.
+// SQLite's own tables (statistics, sequences) are left out. Shadow tables with the content of a virtual table belong to
+// that table.
 
 import type { Database } from '../sql/database.ts';
 import { shadowNames } from './full-text.ts';
 import type { Collation, KeyColumn, KeyColumns } from './key-order.ts';
 import type { Tree } from './state-pages.ts';
 
-/** `main`, or the name by which a database is attached. */
+/** The schema of a state on the connection: `main`, or the name of the attached database. */
 export type SchemaName = 'main' | 'earlier';
 
 export interface SchemaObject {
@@ -16,32 +16,34 @@ export interface SchemaObject {
   readonly name: string;
   readonly table: string;
   readonly root: number;
-  /** Null for the index of a constraint. */
+  /** The definition; null for the index of a constraint. */
   readonly sql: string | null;
 }
 
 export interface TableColumn {
   readonly name: string;
-  /** Place in the primary key, from 1 on; 0: it is not part of it. */
+  /** Position in the primary key, counted from 1; 0 if the column does not belong to it. */
   readonly keyPlace: number;
-  /** Stored, and not generated. */
+  /** True if the column is stored, not generated. */
   readonly isStored: boolean;
 }
 
-/** `rowid`: a table with rowids; `keyed`: without; `virtual`: of a module, which has shadows. */
+/** A table: `rowid` with rowids, `keyed` without, or `virtual`, whose content may lie in shadow tables. */
 export interface Shape {
   readonly kind: 'rowid' | 'keyed' | 'virtual';
   readonly name: string;
   readonly sql: string;
   readonly root: number;
   readonly columns: readonly TableColumn[];
-  /** By which name a row's number is read; null: columns have all of them. Null for `keyed`, too. */
+  /** The name by which the rowid is read; null if columns have all its names, or the table has no rowids. */
   readonly rowid: string | null;
-  /** The columns of the primary key, in its order; without one, none. A column may occur with several collations. */
+  /**
+   * The columns of the primary key, in its order; empty if there is none. A column may occur with several collations.
+   */
   readonly key: readonly string[];
-  /** How the index of the key compares its columns, which may be otherwise than the columns themselves do. */
+  /** The collations of the key's index, which may differ from those of the columns. */
   readonly order: KeyColumns;
-  /** Of a `virtual` table: the tables that keep its content. */
+  /** The shadow tables with the content of a `virtual` table. */
   readonly shadows: readonly string[];
 }
 
@@ -55,7 +57,7 @@ export class Shapes {
   readonly #schema: SchemaName;
   readonly #kinds = new Map<string, { readonly type: string; readonly isKeyed: boolean }>();
   readonly #shapes = new Map<string, Shape>();
-  /** By the name of the virtual table that they belong to. */
+  /** The shadow tables by the name of their virtual table. */
   readonly #shadows = new Map<string, readonly string[]>();
   readonly #shadowNames: ReadonlySet<string>;
 
@@ -73,7 +75,8 @@ export class Shapes {
     for (const [name, type, wr] of this.#rows(kinds, [])) {
       this.#kinds.set(name!, { type: type!, isKeyed: wr === '1' });
     }
-    // SQLite's own mark of a shadow asks which table of the name is virtual, in any of the attached databases.
+    // SQLite's own flag for shadow tables cannot be used: it looks for a virtual table of the name in all attached
+    // databases.
     for (const { name, sql } of this.objects) {
       const shadows = shadowNames({ name, sql: sql ?? '' }).filter((one) => this.#kinds.has(one));
       this.#shadows.set(name, shadows);
@@ -81,7 +84,7 @@ export class Shapes {
     this.#shadowNames = new Set([...this.#shadows.values()].flat());
   }
 
-  /** The names of the tables that have rows of their own, in order. */
+  /** The names of all tables except shadow tables, in order. */
   get tables(): string[] {
     const names = this.objects
       .filter(({ type, name }) => type === 'table' && !SQLITES_OWN.test(name))
@@ -94,7 +97,7 @@ export class Shapes {
     return this.#shadowNames.has(name);
   }
 
-  /** Undefined if there is no such table. */
+  /** Returns a table; undefined if it does not exist. */
   of(name: string): Shape | undefined {
     const known = this.#shapes.get(name);
     if (known !== undefined) return known;
@@ -105,12 +108,12 @@ export class Shapes {
     return shape;
   }
 
-  /** A table or view, and all that belongs to it. */
+  /** Returns a table or view with its indexes and triggers. */
   objectsOf(name: string): SchemaObject[] {
     return this.objects.filter(({ table }) => table === name);
   }
 
-  /** The trees of all indexes, and of all tables but those named. */
+  /** Returns the trees of all indexes, and of all tables except those named. */
   treesExcept(names: ReadonlySet<string>): Tree[] {
     const trees: Tree[] = [];
     for (const { type, name, table, root } of this.objects) {
@@ -131,7 +134,7 @@ export class Shapes {
     return this.#rows(list, [table]).length > 0;
   }
 
-  /** True if a column of the primary key compares otherwise than its index: then it is equal in several rows. */
+  /** True if a column of the primary key compares otherwise than its index; then several rows may look equal. */
   hasOtherCollations({ name, key, order }: Shape): boolean {
     return (
       this.#primaryOf(name) !== undefined &&
@@ -170,8 +173,8 @@ export class Shapes {
   }
 
   /**
-   * The columns by which the entries of an index are in order: `whole`: with the columns that only make them
-   * unique.
+   * Returns the columns by which the entries of an index are sorted. `whole` includes the columns that only make the
+   * entries unique.
    */
   #orderOf(index: string, whole: boolean): KeyColumn[] {
     const xinfo = `SELECT coll, "desc" FROM pragma_index_xinfo(?1, '${this.#schema}')${whole ? '' : ' WHERE key = 1'}`;
@@ -186,7 +189,7 @@ export class Shapes {
     return this.#rows(xinfo, [index]).map(([name]) => name!);
   }
 
-  /** Undefined: the table has no primary key, or that is its rowid. */
+  /** Returns the index of a table's primary key; undefined if there is none, or the key is the rowid. */
   #primaryOf(table: string): string | undefined {
     const list = `SELECT name FROM pragma_index_list(?1, '${this.#schema}') WHERE origin = 'pk'`;
     return this.#rows(list, [table])[0]?.[0] ?? undefined;

@@ -1,8 +1,7 @@
-// The pages of one state of a database, as b-trees: where a key would be, which overflow pages an entry has, which
-// pages are free.
+// Reads the pages of one state of a database as b-trees: finds keys, the overflow pages of entries, and free pages.
 //
-// Invariant: nothing loops, whatever the pages hold. A page that is not in a tree is never reported as part of it,
-// because a descent by one of its own keys does not reach it.
+// Invariant: no read loops forever, whatever the pages contain. A page is reported as part of a tree only if a search
+// for one of its own keys reaches it.
 
 import type { DatabaseFile } from '../file/file.ts';
 import { PAGE_BYTES } from '../log/pages.ts';
@@ -18,16 +17,16 @@ import {
   type TreePage,
 } from './tree-page.ts';
 
-/** SQLite's own limit of the depth of a tree. */
+/** SQLite's limit on the depth of a tree. */
 const DEPTH_MAX = 20;
-/** Where the first page has the number of the first trunk page of the free ones. */
+/** Offset in the first page of the number of the free list's first trunk page. */
 const FIRST_TRUNK_OFFSET = 32;
-/** Inner pages that are kept: a descent to the next leaf reads mostly the same ones. */
+/** Maximum number of cached inner pages; searches for neighbouring leaves read mostly the same ones. */
 const KEPT_PAGES_MAX = 1024;
 
-/** A tree of a state. `order` is null for a table with rowids. */
+/** A b-tree of a state; `order` is null for a table with rowids. */
 export interface Tree {
-  /** Number of its root page, counted from 1. */
+  /** Number of the root page, counted from 1. */
   readonly root: number;
   readonly order: KeyColumns | null;
 }
@@ -46,7 +45,7 @@ export class StatePages {
     return this.#file.sizeBytes() / PAGE_BYTES;
   }
 
-  /** A copy of a page; null: the state has no page of this number. */
+  /** Returns a copy of a page; null if the state has no page of this number. */
   page(pageNumber: number): Uint8Array | null {
     if (pageNumber < 1 || pageNumber > this.pageCount) return null;
     const page = new Uint8Array(PAGE_BYTES);
@@ -54,7 +53,7 @@ export class StatePages {
     return page;
   }
 
-  /** True if the tree has the page, by the first key in the page. An empty page is a root, or in no tree. */
+  /** True if a search for the page's first key reaches the page. An empty page is a root, or in no tree. */
   holds(tree: Tree, pageNumber: number, page: TreePage): boolean {
     if (tree.root === pageNumber) return true;
     if (page.isTable !== (tree.order === null)) return false;
@@ -72,7 +71,7 @@ export class StatePages {
     return false;
   }
 
-  /** The columns of the key of an entry of an index; null if the bytes are no record. */
+  /** Decodes the key of an index entry; returns null if the bytes are not a record. */
   keyOf(cell: TreeCell, order: KeyColumns): Cell[] | null {
     const sizeBytes = recordBytes(cell.local, order.length);
     if (sizeBytes === null) return null;
@@ -80,7 +79,7 @@ export class StatePages {
     return readRecord(isLocal ? cell.local : this.#payload(cell, sizeBytes), order.length);
   }
 
-  /** The numbers of the overflow pages of an entry, in order. */
+  /** Lists the numbers of an entry's overflow pages, in order. */
   *overflowOf({ overflow, payloadBytes, local }: TreeCell): Generator<number> {
     let left = Math.ceil((payloadBytes - local.length) / OVERFLOW_BYTES);
     const link = new Uint8Array(4);
@@ -91,7 +90,7 @@ export class StatePages {
     }
   }
 
-  /** Every entry of a tree, in no order. */
+  /** Lists every entry of a tree, in any order. */
   *entriesOf(tree: Tree): Generator<TreeCell> {
     const seen = new Set<number>();
     const waiting = [tree.root];
@@ -105,7 +104,7 @@ export class StatePages {
     }
   }
 
-  /** The numbers of the pages that are free. */
+  /** Returns the numbers of the free pages. */
   freePages(): Set<number> {
     const free = new Set<number>();
     let trunk = numberAt(this.page(1) ?? new Uint8Array(PAGE_BYTES), FIRST_TRUNK_OFFSET);
@@ -120,13 +119,13 @@ export class StatePages {
     return free;
   }
 
-  /** A page of a tree; null: it is another kind of page. */
+  /** Reads a page of a tree; returns null for another kind of page. */
   treePage(pageNumber: number): TreePage | null {
     const bytes = this.page(pageNumber);
     return bytes && readTreePage(bytes, pageNumber);
   }
 
-  /** An inner page of a tree; null: it is another kind of page. No entry of a leaf is read. */
+  /** Reads an inner page of a tree; returns null for another kind of page, without reading the entries of a leaf. */
   innerPage(pageNumber: number): TreePage | null {
     const known = this.#inner.get(pageNumber);
     if (known !== undefined) return known;
@@ -156,7 +155,7 @@ export class StatePages {
     return payload;
   }
 
-  /** Undefined if the page has the entry itself. */
+  /** Returns the child page that may contain a key; undefined if the page itself contains it. */
   #childOf(page: TreePage, key: readonly Cell[], { order }: Tree): number | undefined {
     const { cells, children } = page;
     if (page.isTable || order === null || children.length !== cells.length + 1) return undefined;

@@ -1,15 +1,15 @@
-// The pages whose rows may differ between two states: pages that differ, and pages that have another place.
+// Finds the pages whose rows may differ between two states: pages that differ, and pages that have moved in a tree.
 //
-// SQLite frees a page without writing it, and may give it to another tree with the same bytes. Then the page that
-// referred to it differs, so from each inner page that differs, the children follow that only one state has there.
+// SQLite frees a page without writing it, and another tree may use it with the same bytes. Then the page that referred
+// to it differs. So for each inner page that differs, the children that only one state has there are touched too.
 //
-// Invariant: a row that only one state has, or that differs in its entry, is in a touched page of that state.
+// Invariant: a row that exists in only one state, or whose entry differs, lies in a touched page of that state.
 
 import { sameCell } from '../sql/cells.ts';
 import type { StatePages, Tree } from './state-pages.ts';
 import type { TreePage } from './tree-page.ts';
 
-/** Beyond so many touched pages, whole tables are compared: the rows of these pages would fill the memory. */
+/** With more touched pages, whole tables are compared, because the rows of these pages would take too much memory. */
 export const TOUCHED_PAGES_MAX = 4096;
 
 /** The earlier state and the later one. */
@@ -18,13 +18,15 @@ export type Pair<T> = readonly [before: T, after: T];
 export type Side = 0 | 1;
 export const SIDES = [0, 1] as const;
 
-/** A table whose rows are looked for, with its tree in each state. */
+/** A table to compare, with its tree in each state. */
 export interface ComparedTable {
   readonly name: string;
   readonly trees: Pair<Tree>;
 }
 
-/** Numbers of the pages that differ, counted from 1; null: too many. `mayDiffer` counts from 0. */
+/**
+ * Returns the numbers of the pages that differ, counted from 1; null if there are too many. `mayDiffer` counts from 0.
+ */
 export function changedPages(
   states: Pair<StatePages>,
   mayDiffer: Iterable<number>,
@@ -38,7 +40,7 @@ export function changedPages(
   return changed;
 }
 
-/** The pages that differ, and those in another place; null: too many. */
+/** Returns the pages that differ or have moved; null if there are too many. */
 export function touchedPages(
   states: Pair<StatePages>,
   changed: readonly number[],
@@ -71,8 +73,8 @@ export function tableOf(
 }
 
 /**
- * The children that only one state has at a page that differs. If the page itself has come from elsewhere, a page above it
- * differs, by which all below it are found.
+ * Returns the children that an inner page has in only one state. If the page itself has moved, a page above it differs,
+ * and all pages below that one are found through it.
  */
 function movedChildren(states: Pair<StatePages>, pageNumber: number): number[] {
   const [old, now] = states.map((state) => state.innerPage(pageNumber)?.children ?? []) as [

@@ -1,45 +1,46 @@
 // Reads one page of a b-tree as SQLite's file format documents it: https://sqlite.org/fileformat2.html#b_tree_pages
 //
 // Pages are 4,096 bytes without reserved ones, as every database of the engine has them. Nothing that is read is
-// trusted: a page that was freed may hold anything, so a cell beyond its page is left out.
-//
-// Does not know which tree a page belongs to.
+// trusted: a freed page may contain any bytes, so a cell that reaches beyond its page is left out.
 
 import { PAGE_BYTES } from '../log/pages.ts';
 import { bytesCell, CELL, type Cell, integerCell, NULL_CELL, realCell } from '../sql/cells.ts';
 
-/** The first byte of a page of a tree. Pages of other kinds begin with 0: they begin with the number of a page. */
+/** The first byte of a page of a tree. Other pages begin with 0, the first byte of a page number. */
 const KIND = { interiorIndex: 2, interiorTable: 5, leafIndex: 10, leafTable: 13 } as const;
 
 const FILE_HEADER_BYTES = 100;
-/** Bytes of a payload in its cell: the most, in a leaf of a table and elsewhere, and the least if it does not fit. */
+/**
+ * Bytes of a payload in its cell: the maximum in a leaf of a table, and elsewhere; and the minimum if it has overflow
+ * pages.
+ */
 const LOCAL_MAX_TABLE = PAGE_BYTES - 35;
 const LOCAL_MAX_INDEX = Math.floor(((PAGE_BYTES - 12) * 64) / 255) - 23;
 const LOCAL_MIN = Math.floor(((PAGE_BYTES - 12) * 32) / 255) - 23;
-/** Bytes of a payload in one overflow page, behind the number of the next one. */
+/** Bytes of a payload in one overflow page, after the number of the next one. */
 export const OVERFLOW_BYTES = PAGE_BYTES - 4;
 
-/** One entry of a leaf, or of an index, whose inner pages have entries too. */
+/** One entry: a row in a leaf of a table, or an entry of an index, whose inner pages have entries too. */
 export interface TreeCell {
-  /** Of a table; undefined in an index. */
+  /** The rowid; undefined in an index. */
   readonly rowid: bigint | undefined;
-  /** All its bytes in the page, which include the number of its first overflow page. */
+  /** All bytes of the entry in the page, including the number of its first overflow page. */
   readonly bytes: Uint8Array;
-  /** The part of its payload in the page. */
+  /** The part of the payload that lies in the page. */
   readonly local: Uint8Array;
   readonly payloadBytes: number;
-  /** Number of its first overflow page; 0: all bytes are in the page. */
+  /** Number of the first overflow page; 0 if there is none. */
   readonly overflow: number;
 }
 
 export interface TreePage {
   readonly isTable: boolean;
   readonly isLeaf: boolean;
-  /** Of the entries, in order; empty for an inner page of a table. */
+  /** The entries, in order; empty for an inner page of a table. */
   readonly cells: readonly TreeCell[];
-  /** Of an inner page: the numbers of its children, one more than it has keys. */
+  /** The page numbers of an inner page's children, one more than it has keys. */
   readonly children: readonly number[];
-  /** Of an inner page of a table: the largest rowid below each child but the last. */
+  /** In an inner page of a table: the largest rowid below each child except the last. */
   readonly rowids: readonly bigint[];
 }
 
@@ -49,13 +50,13 @@ export function isTreePage(page: Uint8Array, pageNumber: number): boolean {
   return Object.values(KIND).some((known) => known === kind);
 }
 
-/** True for an inner page of a tree: it has children. */
+/** True for an inner page of a tree. */
 export function isInnerPage(page: Uint8Array, pageNumber: number): boolean {
   const kind = page[headerOf(pageNumber)];
   return kind === KIND.interiorIndex || kind === KIND.interiorTable;
 }
 
-/** Reads a page of a tree; null for another kind of page. */
+/** Reads a page of a tree; returns null for another kind of page. */
 export function readTreePage(page: Uint8Array, pageNumber: number): TreePage | null {
   if (!isTreePage(page, pageNumber)) return null;
   const header = headerOf(pageNumber);
@@ -83,7 +84,9 @@ export function readTreePage(page: Uint8Array, pageNumber: number): TreePage | n
   return { isTable, isLeaf, cells, children, rowids };
 }
 
-/** Reads the first columns of a record from the beginning of its payload; null if the bytes are no record. */
+/**
+ * Reads the first columns of a record from the beginning of its payload; returns null if the bytes are not a record.
+ */
 export function readRecord(payload: Uint8Array, columns: number): Cell[] | null {
   const shape = readShape(payload, columns);
   if (shape === null || shape.endBytes > payload.length) return null;
@@ -96,7 +99,7 @@ export function readRecord(payload: Uint8Array, columns: number): Cell[] | null 
   return cells;
 }
 
-/** So many bytes of a payload hold the first columns of its record; null: the bytes are no record. */
+/** Returns how many bytes of a payload contain the first columns of its record; null if the bytes are not a record. */
 export function recordBytes(payload: Uint8Array, columns: number): number | null {
   return readShape(payload, columns)?.endBytes ?? null;
 }
@@ -155,7 +158,7 @@ function headerOf(pageNumber: number): number {
   return pageNumber === 1 ? FILE_HEADER_BYTES : 0;
 }
 
-/** Bytes of a column of this serial type: https://sqlite.org/fileformat2.html#record_format */
+/** Returns the size of a column of this serial type: https://sqlite.org/fileformat2.html#record_format */
 function columnBytes(type: number): number {
   if (type >= 12) return (type - (type % 2 === 0 ? 12 : 13)) / 2;
   return [0, 1, 2, 3, 4, 6, 8, 8, 0, 0][type]!;
@@ -164,7 +167,7 @@ function columnBytes(type: number): number {
 function columnCell(payload: Uint8Array, at: number, type: number): Cell {
   const size = columnBytes(type);
   if (type === 0) return NULL_CELL;
-  if (type === 9) return integerCell(1n); // 8 is 0, without a byte
+  if (type === 9) return integerCell(1n); // 8 and 9 are the integers 0 and 1, without bytes
   if (type === 7) {
     return realCell(new DataView(payload.buffer, payload.byteOffset + at, 8).getFloat64(0));
   }
@@ -176,7 +179,7 @@ function columnCell(payload: Uint8Array, at: number, type: number): Cell {
   return integerCell(BigInt.asIntN(8 * size, value));
 }
 
-/** A number of up to nine bytes, seven bits each and eight in the last. */
+/** Reads a number of up to nine bytes, with seven bits in each and eight in the ninth. */
 function readVarint(
   bytes: Uint8Array,
   at: number,

@@ -1,17 +1,17 @@
-// The time that the checks of a file take.
+// Limits the time of the checks of an imported file.
 //
-// Invariant: the checks take at most `importMs` in all, and hold the worker's thread only for a moment at a time
-// where they have many steps: between two, others may run, and their time does not count.
+// Invariant: the checks take at most `importMs` in total. Between two steps of a long check, other tasks of the worker
+// may run, and their time does not count.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
 import type { Limits } from '../sql/query-limits.ts';
 import type { Fault } from './import-faults.ts';
 
-/** How long others wait at most, unless a single step takes longer. */
+/** Maximum milliseconds for which other tasks wait, unless a single step takes longer. */
 const SLICE_MS = 50;
 
-/** The host's functions for the checks. */
+/** The functions of the host that the checks use. */
 export interface CheckHost {
   readonly limits: Pick<Limits, 'importMs' | 'now'>;
   /** Runs the task after other tasks of the thread that wait already. */
@@ -32,18 +32,18 @@ export class CheckTime {
     this.#endMs = this.#sliceEndMs - SLICE_MS + importMs;
   }
 
-  /** All calls of this database end with the time. */
+  /** Makes all calls of this database end when the time of the checks is over. */
   bounds(database: Database): void {
     this.#databases.push(database);
     database.endBy(this.#endMs);
   }
 
-  /** The databases that were bounded have their own limits again. */
+  /** Gives the databases passed to `bounds` their own limits again. */
   lift(): void {
     for (const database of this.#databases) database.endBy(undefined);
   }
 
-  /** Before the check of this part of the file. @throws SQL_TIMEOUT when the time is over */
+  /** Called before the check of a part of the file; lets other tasks run. @throws SQL_TIMEOUT if the time is over */
   async betweenSteps(part: string): Promise<void> {
     this.#part = part;
     const nowMs = this.#host.limits.now();
@@ -56,7 +56,7 @@ export class CheckTime {
     for (const database of this.#databases) database.endBy(this.#endMs);
   }
 
-  /** The fault of a file that takes longer. */
+  /** Makes the fault of a file whose checks take longer. */
   fault(): Fault {
     return {
       fact:

@@ -1,10 +1,10 @@
-// The faults that SQLite finds in a file's pages, by their remedy.
+// Finds the faults in a file's pages with SQLite's own check, and groups them by remedy.
 
 import type { Database } from '../sql/database.ts';
 import { type Fault, type ImportFaults, STEP } from './import-faults.ts';
 import { inQuotes } from './remedies.ts';
 
-/** So many lines are looked at: those behind them may need another remedy. */
+/** Maximum number of lines of SQLite's report that are read; later lines may need another remedy. */
 const LINES_MAX = 100;
 
 const ROOTLESS = 'SELECT 1 FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0 LIMIT 1';
@@ -12,7 +12,7 @@ const ROOTLESS = 'SELECT 1 FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0 LI
 const INDEX = /^(row \d+|wrong #|rowid not) .* index/;
 const ROWS = /^non-unique entry|^[\w-]+ value in /;
 const FULL_TEXT = /(?:inverted index for FTS5 table main\.|^fts5: .* for table ")([^:"]*)/;
-/** Only the list of free pages is wrong, and no page of a table: all rows can be read. */
+/** Matches faults of the list of free pages, in spite of which all rows can be read. */
 const FREE_PAGES = /^Page \d+(?: is|:) never used$|^(Main )?freelist|^2nd reference/i;
 const HEADLINE = /^\*\*\*|^$/;
 
@@ -20,7 +20,7 @@ export const ANOTHER_COPY =
   'if a -journal or -wal file lies beside it, open a copy of both with sqlite3 once (.tables), which completes it; ' +
   'else use another copy, or what .recover of sqlite3 saves';
 
-/** Adds a fault for each remedy. `between`: before each check of all pages. */
+/** Adds one fault for each remedy. Calls `between` before each check of all pages. */
 export async function findDamage(
   database: Database,
   faults: ImportFaults,
@@ -40,7 +40,7 @@ export async function findDamage(
     if (!found.has(kind)) found.set(kind, { fact: `the file is damaged: ${line}`, ...remedy });
   }
   const other = found.get(OTHER);
-  // Nothing may write into such a file.
+  // If a page itself is damaged, offer no program, because a program would write into the file.
   if (other === undefined) faults.add(...found.values());
   else faults.endWith(other);
 }

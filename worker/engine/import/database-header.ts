@@ -1,7 +1,6 @@
-// The header of a SQLite file, which is checked before SQLite reads the file.
+// Reads and checks the header of a SQLite file before SQLite opens the file.
 //
 // Offsets are from https://sqlite.org/fileformat2.html#the_database_header. All numbers are big-endian.
-// Knows nothing of the pages' contents.
 
 import { type Fault, ImportFaults, importInvalid } from './import-faults.ts';
 
@@ -29,13 +28,13 @@ const WAL_JOURNAL = 2;
 const UTF_8 = 1;
 const UTF_16_BE = 3;
 const ROLLBACK_MAGIC = 0xd9d505f9;
-/** The last bit tells the byte order in which words are summed. */
+/** The magic number of a WAL, whose last bit says in which byte order its checksums read words. */
 export const WAL_MAGIC = 0x377f0682;
 const INTO_NEW_FILE = 'copy its rows into a new file';
 const LEAF_TABLE = 13;
 
 /**
- * Checks the first page of a file. Returns the faults with which SQLite can read it all the same.
+ * Checks the first page of a file. Returns the faults in spite of which SQLite can read the file.
  *
  * @throws IMPORT_INVALID when it is not a SQLite database
  */
@@ -56,7 +55,7 @@ export function headerFaults(file: Uint8Array): Fault[] {
   const faults: Fault[] = [];
   if (pageBytes !== DATABASE_PAGE_BYTES) faults.push(pageSizeFault('the page size', pageBytes));
   if (encoding > UTF_8) {
-    // SQLite is built without it here.
+    // This build of SQLite does not support it.
     throw new ImportFaults({
       fact: 'the text encoding is UTF-16, and must be UTF-8; nothing else of the file was checked',
       wayOut: INTO_NEW_FILE,
@@ -137,27 +136,27 @@ export function settleImage(image: Uint8Array): Uint8Array {
   return image.subarray(0, pageCount * pageBytes);
 }
 
-/** The size of its pages, as the header tells. */
+/** Returns the page size that the header contains. */
 export function pageBytesOf(file: Uint8Array): number {
   const stored = viewOf(file).getUint16(OFFSET.pageSize);
   return stored === 1 ? 65_536 : stored;
 }
 
-/** True for a rollback journal. */
+/** True if the file is a rollback journal. */
 export function isJournal(file: Uint8Array): boolean {
   return file.length >= 4 && viewOf(file).getUint32(0) === ROLLBACK_MAGIC;
 }
 
-/** True for an empty file in WAL mode: its data is in the WAL. */
+/** True for an empty database in WAL mode, whose data is still in the WAL. */
 export function isAllInWal(file: Uint8Array): boolean {
   return (
     file[OFFSET.readVersion] === WAL_JOURNAL &&
     file.length === pageBytesOf(file) &&
-    viewOf(file).getUint16(HEADER_BYTES + 3) === 0 // cells
+    viewOf(file).getUint16(HEADER_BYTES + 3) === 0 // number of cells
   );
 }
 
-/** Pages by the header; null when a version of SQLite wrote it that did not maintain the number. */
+/** Returns the header's number of pages; null if an old version of SQLite wrote the file without maintaining it. */
 export function pageCountOf(firstPage: Uint8Array): number | null {
   const view = viewOf(firstPage);
   const count = view.getUint32(OFFSET.pageCount);
@@ -165,12 +164,12 @@ export function pageCountOf(firstPage: Uint8Array): number | null {
   return isValid && count > 0 ? count : null;
 }
 
-/** Counts the transactions that wrote the first page. */
+/** Returns the header's change counter, which counts the transactions that wrote the first page. */
 export function changeCounter(firstPage: Uint8Array): number {
   return viewOf(firstPage).getUint32(OFFSET.changeCounter);
 }
 
-/** The image of an empty database. */
+/** Makes the file of an empty database. */
 export function emptyDatabase(): Uint8Array<ArrayBuffer> {
   const page = new Uint8Array(DATABASE_PAGE_BYTES);
   new TextEncoder().encodeInto(MAGIC, page);
@@ -186,7 +185,7 @@ export function emptyDatabase(): Uint8Array<ArrayBuffer> {
   view.setUint32(OFFSET.validFor, 1);
   view.setUint32(OFFSET.sqliteVersion, 3_054_001);
   page[HEADER_BYTES] = LEAF_TABLE;
-  view.setUint16(HEADER_BYTES + 5, DATABASE_PAGE_BYTES); // where the cells begin
+  view.setUint16(HEADER_BYTES + 5, DATABASE_PAGE_BYTES); // offset of the first cell
   return page;
 }
 

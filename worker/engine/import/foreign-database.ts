@@ -1,8 +1,8 @@
-// Opens and checks a foreign database file, before it replaces an object's database.
+// Opens and checks a database file that is to be imported, before it replaces an object's database.
 //
-// Invariant: no object is touched here. A file that passes is sound page by page, has a schema that an
-// object could have made, and holds keys and an alarm that the storage can read. Whether a value can be
-// decoded shows when it is read, as with any value.
+// Invariant: no object is touched here. A file that passes has no damaged page, a schema that an object could have
+// created, and keys and an alarm that the storage can read. The values of keys are not decoded; that happens when they
+// are read.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { DatabaseFile } from '../file/file.ts';
@@ -28,17 +28,17 @@ export interface OpenedDatabase {
   close(): void;
 }
 
-/** A checked file that SQLite has open, and its pages. */
+/** A checked file, open in SQLite. */
 export interface ForeignDatabase extends OpenedDatabase {
   readonly file: DatabaseFile;
 }
 
-/** Opens SQLite on a file outside of every object; limits that are not given are the host's. */
+/** Opens SQLite on a file that belongs to no object; limits that are not passed are the host's. */
 export type OpenApart = (file: DatabaseFile, limits?: OwnLimits) => OpenedDatabase;
 
 /**
- * Memory for the schema that is created again. SQLite expands views that name others twice without looking at a
- * deadline, so memory ends it: after half a second instead of minutes.
+ * Memory limit while the file's schema is created again. SQLite checks no deadline while it expands views that use
+ * other views twice; this limit stops it after half a second instead of minutes.
  */
 const SCHEMA_HEAP_BYTES = 64 * 1024 * 1024;
 
@@ -56,7 +56,7 @@ const FAULTS_OF_FILE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Opens a foreign file, with its WAL if it has one. The caller closes it.
+ * Opens and checks a file, with its WAL if it has one. The caller closes the database.
  *
  * @throws IMPORT_INVALID
  */
@@ -66,7 +66,7 @@ export async function openForeign(
   host: CheckHost,
   openApart: OpenApart,
 ): Promise<ForeignDatabase> {
-  // While its first page is still in the WAL, a database is an empty file.
+  // A database whose first page is still in the WAL may be an empty file.
   const inFile = new ImportFaults(...(file.length > 0 || wal === null ? headerFaults(file) : []));
   inFile.hasWal = wal !== null;
   if (wal === null && isAllInWal(file)) {
@@ -75,7 +75,7 @@ export async function openForeign(
       'pass both files; to empty an object, call deleteAll()',
     );
   }
-  // SQLite applies a WAL to pages of other sizes.
+  // WALs for other page sizes are not merged here; SQLite's own shell has to apply them.
   if (wal !== null && file.length > 0 && pageBytesOf(file) !== DATABASE_PAGE_BYTES) {
     throw inFile.error();
   }
@@ -107,9 +107,9 @@ async function check(
   faults: ImportFaults,
 ): Promise<void> {
   time.bounds(database);
-  // Rows need not meet the file's constraints, whose texts are not trusted yet.
+  // Do not check the file's CHECK constraints, because their texts are not trusted yet.
   database.run('PRAGMA ignore_check_constraints=ON');
-  // SQLite trusts the sizes of cells within a page, unless it is told otherwise.
+  // Make SQLite check the sizes of cells, which it trusts by default.
   database.run('PRAGMA cell_size_check=ON');
   const empty = openApart(new ImageFile(), { heapBytes: SCHEMA_HEAP_BYTES });
   try {
@@ -119,7 +119,7 @@ async function check(
     try {
       await findDamage(database, faults, () => time.betweenSteps('its pages'));
     } catch (error) {
-      // SQLite lacks a function or a collation of a fault that is found.
+      // Ignore SQL errors if faults were found: SQLite may lack a function or a collation that a fault already names.
       if (faults.count === 0 || !isStorageError(error) || error.code !== 'SQL') throw error;
     }
     schema.complete();
@@ -129,7 +129,7 @@ async function check(
   }
 }
 
-/** Keys and alarm. */
+/** Checks the rows of the hidden tables: keys and the alarm. */
 function checkRows(database: Database, schema: SchemaCheck, faults: ImportFaults): void {
   const holds = (table: string, wrong: string) =>
     schema.has(table) && hasRow(database, `SELECT 1 FROM ${table} WHERE ${wrong}`);
@@ -155,7 +155,7 @@ function checkRows(database: Database, schema: SchemaCheck, faults: ImportFaults
   }
 }
 
-/** An error of SQLite as a fault of the file; null: a fault of something else. */
+/** Converts an error of SQLite to a fault of the file; returns null if the file is not the cause. */
 function faultOf(error: unknown, time: CheckTime): Fault | null {
   if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) return null;
   if (error.code === 'SQL_TIMEOUT') return time.fault();

@@ -1,5 +1,5 @@
-// A database file in memory, outside of any object: SQLite opens it to check a file before an import.
-// It grows as it is written.
+// A database file in memory that belongs to no object; SQLite opens it to check a file before an import. It grows as it
+// is written.
 
 import type { DatabaseFile } from '../file/file.ts';
 

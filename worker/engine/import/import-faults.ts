@@ -1,40 +1,47 @@
-// The faults of a file that cannot be imported: all are named in one error, with one program that mends them.
+// Collects the faults of a file that cannot be imported, and makes one error of them with a program for the sqlite3
+// shell that repairs the file.
 //
-// Invariants: the program runs in plain SQLite, in the order in which it is written. It keeps every row that the storage
-// can keep. Its statements contain texts of the file in quotes, or as SQLite has taken them here as SQL: a reader who
-// runs it runs nothing of the file's author. A fault that no program mends has its way out in words alone.
+// Invariants: the program runs in plain SQLite, line by line. It keeps every row that the storage can keep. Texts of
+// the file appear in its statements only in quotes, or if SQLite has accepted them here as SQL, so that running the
+// program never runs commands of the file's author. For a fault that no program can repair, the error describes a way
+// out.
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
-/** So many are described; the program mends them all. */
+/** Maximum number of faults that the error describes; the program repairs all of them. */
 const DESCRIBED_MAX = 10;
-/** Longest program, in characters, unless that of a single fault is longer. */
+/** Maximum length of the program in characters, unless the statements for a single fault are longer. */
 const PROGRAM_CHARS_MAX = 16_000;
 
-/** The order of the statements: drops name what rebuilt tables would have taken with them. */
+/** The order of the statements. Drops come first, because replacing a table drops its indexes and triggers too. */
 export const STEP = { drop: 0, table: 1, row: 2, index: 3 } as const;
 
-/** `before`: SQLite must not write into the file; `after`: a change of the whole file. */
+/**
+ * When the file is copied: `before` other statements, because SQLite must not write into it as it is; or `after` them.
+ */
 type Copy = 'before' | 'after';
 
 /** One reason why a file cannot be imported. */
 export interface Fault {
   readonly fact: string;
   readonly wayOut: string;
-  /** The statements that mend it. */
+  /** The statements that repair it. */
   readonly sql?: readonly string[];
   readonly step?: number;
-  /** The shell's copy of the data into a new file mends it. */
+  /** Set if a copy of the data into a new file by the shell repairs it. */
   readonly copy?: Copy;
-  /** A pragma that takes effect with VACUUM mends it. */
+  /** The pragma that repairs it together with VACUUM. */
   readonly pragma?: string;
 }
 
-/** `-safe`: the file's schema may have lines that look like commands of the program. */
+/**
+ * The shell command that copies a file. It uses `-safe` because the file's schema may contain lines that look like
+ * shell commands.
+ */
 const COPY = 'sqlite3 file.sqlite .dump | sqlite3 -safe mended.sqlite';
 
 export class ImportFaults {
-  /** The file came with its WAL. */
+  /** True if the file came with its WAL. */
   hasWal = false;
   readonly #found: Fault[];
   #hasEnded = false;
@@ -47,7 +54,7 @@ export class ImportFaults {
     this.#found.push(...faults);
   }
 
-  /** Not all can be known. No program is told then: it could take away what was not looked at. */
+  /** Adds a fault that ends the checks. The error then has no program, which could delete data that was not checked. */
   endWith(fault: Fault): void {
     this.add(fault);
     this.#hasEnded = true;
@@ -57,7 +64,7 @@ export class ImportFaults {
     return this.#found.length;
   }
 
-  /** The error that names them. */
+  /** Makes the error that describes the faults. */
   error(cause?: unknown): StorageError {
     const found = this.#found;
     const { lines, mended } = programOf(this.#hasEnded ? [] : found);
@@ -79,23 +86,23 @@ export class ImportFaults {
     );
   }
 
-  /** @throws IMPORT_INVALID when there is one */
+  /** Throws if there is a fault. @throws IMPORT_INVALID */
   mustBeNone(): void {
     if (this.#found.length > 0) throw this.error();
   }
 }
 
-/** On one line: names and SQLite's words may have any text of the file, also one that looks like a program. */
+/** Puts a text on one line: names and SQLite's messages may contain text of the file that looks like a program. */
 function inWords(text: string): string {
   return text.slice(0, 500).replace(/\s+/g, ' ');
 }
 
-/** The error of a file with one fault that no program mends. */
+/** Makes the error of a file with one fault that no program can repair. */
 export function importInvalid(fact: string, wayOut: string, cause?: unknown): StorageError {
   return new ImportFaults({ fact, wayOut }).error(cause);
 }
 
-/** The program, and how many of the faults it mends. */
+/** Makes the program; `mended` is the number of faults that it repairs. */
 function programOf(faults: readonly Fault[]): { lines: string[]; mended: number } {
   const steps: string[][] = [];
   const pragmas = new Set<string>();
@@ -114,7 +121,7 @@ function programOf(faults: readonly Fault[]): { lines: string[]; mended: number 
     if (pragma !== undefined) pragmas.add(pragma);
   }
   const lines = steps.flat();
-  // Foreign keys would delete the rows that refer to a table that is dropped; broken views would hinder a new name.
+  // Otherwise dropping a table could delete rows that refer to it, and broken views would block renaming a table.
   if (lines.length > 0) lines.unshift('PRAGMA foreign_keys=OFF;', 'PRAGMA legacy_alter_table=ON;');
   if (copies.has('before')) lines.unshift(COPY);
   else if (copies.has('after')) lines.push(COPY);

@@ -1,11 +1,11 @@
-// Statements that change a file so that it can be imported, for plain SQLite.
+// Makes the statements for plain SQLite that repair a file, so that it can be imported.
 //
-// A table that no object could have made is copied by way of a temporary one, whose name nothing in the file has. Its
-// rows, types, defaults and primary key stay; so do indexes and triggers that the copy can have.
+// A table that no object could have created is replaced: its rows are copied through a temporary table with an unused
+// name. The rows, types, defaults and primary key stay, and so do the indexes and triggers that the new table can have.
 
 import type { Database } from '../sql/database.ts';
 
-/** workerd's limit, which is SQLite's limit here. */
+/** Maximum number of columns; workerd's limit, which is set in SQLite here. */
 export const COLUMNS_MAX = 100;
 
 export interface StoredColumn {
@@ -13,14 +13,14 @@ export interface StoredColumn {
   readonly type: string;
   readonly isNotNull: boolean;
   readonly default: string | null;
-  /** Its place in the primary key, from 1; 0: it is no part. */
+  /** Position in the primary key, counted from 1; 0 if the column does not belong to it. */
   readonly keyPlace: number;
 }
 
 const COLUMNS =
   'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?1) WHERE hidden = 0';
 
-/** The columns that are stored; generated ones are not. */
+/** Returns the stored columns of a table, without generated ones. */
 export function storedColumns(table: string, database: Database): StoredColumn[] {
   const info = database.statement(COLUMNS);
   info.bindText(1, table);
@@ -37,10 +37,10 @@ export function storedColumns(table: string, database: Database): StoredColumn[]
   return columns;
 }
 
-/** What follows the name in CREATE TABLE: types, defaults, primary key. */
+/** Returns the part after the name in CREATE TABLE: columns with types and defaults, and the primary key. */
 export function definitionOf(columns: readonly StoredColumn[], suffix = ''): string {
   const parts = columns.map(({ name, type, isNotNull, default: value }) => {
-    // A word, or a text in double quotes, must not be in parentheses.
+    // A default that is a word or a text in double quotes must not be put in parentheses.
     const text = value === null || /^("([^"]|"")*"|\w+)$/.test(value) ? value : `(${value})`;
     return `${inQuotes(name)} ${type}${isNotNull ? ' NOT NULL' : ''}${text === null ? '' : ` DEFAULT ${text}`}`;
   });
@@ -53,7 +53,10 @@ export function isInKey({ keyPlace }: StoredColumn): boolean {
   return keyPlace > 0;
 }
 
-/** Makes a table again with these columns. Those beyond the limit get tables of their own, with the number of the row. */
+/**
+ * Returns statements that replace a table by one with these columns. Columns beyond the limit go to further tables with
+ * the rowid.
+ */
 export function madeAgain(
   table: string,
   columns: readonly StoredColumn[],
@@ -83,7 +86,7 @@ export function madeAgain(
   return { sql, parts };
 }
 
-/** Makes a plain table of a virtual one, whose module SQLite has. */
+/** Returns statements that replace a virtual table, whose module SQLite has, by a plain one. */
 export function asPlainTable(table: string): string[] {
   const name = inQuotes(table);
   return [
@@ -94,7 +97,7 @@ export function asPlainTable(table: string): string[] {
   ];
 }
 
-/** Takes a virtual table out of the schema, without its module. */
+/** Returns statements that remove a virtual table from the schema without its module. */
 export function unlisted(table: string): string[] {
   return [
     'PRAGMA writable_schema=ON;',
@@ -103,7 +106,7 @@ export function unlisted(table: string): string[] {
   ];
 }
 
-/** The name, or with a number behind it. */
+/** Returns the name, with a number appended if it is taken. */
 export function freeName(name: string, isTaken: (name: string) => boolean): string {
   let free = name;
   for (let i = 2; isTaken(free); i++) free = `${name}_${i}`;
@@ -114,7 +117,7 @@ export function namesInQuotes(columns: readonly StoredColumn[]): string {
   return columns.map(({ name }) => inQuotes(name)).join(', ');
 }
 
-/** The name as statements have it. */
+/** Quotes a name for a statement. */
 export function inQuotes(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

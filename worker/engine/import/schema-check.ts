@@ -1,15 +1,15 @@
-// Checks that an object could have made the schema of a foreign file.
+// Checks that an object could have created the schema of an imported file.
 //
 // SQLite does not ask its authorizer while it loads a schema. So every statement of the schema runs again,
 // as user SQL, in an empty database, which refuses objects that a program may not create. The tables that
 // views, triggers and defaults may touch are checked when they are used, so a use of each is compiled:
 // once per table, however many triggers it has.
 //
-// A refused object is a fault, and the check goes on as if the file had been mended: without it, or with the table
-// that takes its place. So each fault is found, and none that is a consequence of another.
+// A refused object is a fault. The check continues as if the file had been repaired: without the object, or with the
+// table that replaces it. So all faults are found, except mere consequences of others.
 //
-// Invariant: names that begin with `_cf_` are the storage's own tables, exactly as it makes them, and no
-// table of the file refers to one.
+// Invariant: names that begin with `_cf_` belong to the storage's own tables, exactly as the storage creates them, and
+// no table of the file refers to one.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
@@ -33,7 +33,7 @@ import {
 const HIDDEN_TABLES: Readonly<Record<string, string>> = {
   _cf_KV: '(key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID',
   _cf_METADATA: '(key INTEGER PRIMARY KEY, value BLOB)',
-  // For values that hold stubs; kept for an export to workerd, not read here.
+  // workerd uses it for values that contain stubs. It is kept for an export to workerd, and not read here.
   _cf_EXTERNALS: '(key TEXT, idx INTEGER, token BLOB, PRIMARY KEY(key, idx)) WITHOUT ROWID',
 };
 
@@ -45,9 +45,9 @@ const SQLITE_TABLES: Readonly<Record<string, string>> = {
   sqlite_stat4: '(tbl,idx,neq,nlt,ndlt,sample)',
 };
 
-/** SQLite's words for a limit that is lower in objects. */
+/** Matches SQLite's messages about limits that are lower in objects than in plain SQLite. */
 const LIMIT = /^too many (columns|terms|arguments)|^Expression tree|the text is \d+ bytes/;
-/** Modules that SQLite usually has, so that their tables can be read. */
+/** Matches modules that SQLite usually has, so that their tables can be read. */
 const READABLE = /\busing\s+["'`[]?(fts[345]|rtree|rtree_i32|geopoly)\b/i;
 
 const BY_HAND = 'its schema was changed by hand: use another copy';
@@ -56,7 +56,7 @@ interface SchemaObject {
   readonly type: string;
   readonly name: string;
   readonly table: string;
-  /** Null for the index of a constraint. */
+  /** The definition; null for the index of a constraint. */
   readonly sql: string | null;
 }
 
@@ -67,9 +67,9 @@ export class SchemaCheck {
   readonly #faults: ImportFaults;
   readonly #objects: readonly SchemaObject[];
   readonly #refused = new Set<SchemaObject>();
-  /** The statements that make a table again, by its name. */
+  /** The statements that replace a table, by its name. */
   readonly #rebuilt = new Map<string, string[]>();
-  /** The texts of all that an object could have made, also on tables that are made again: as SQLite wrote them here. */
+  /** The definitions of all accepted objects, also on replaced tables, as SQLite wrote them in `empty`. */
   #made: ReadonlyMap<string, string | null> = new Map();
 
   /** Checks the schema of `database` by creating it again in `empty`. */
@@ -78,7 +78,7 @@ export class SchemaCheck {
     this.#empty = empty;
     this.#time = time;
     this.#faults = faults;
-    // Compiled like user SQL, whose authorizer is asked.
+    // Compile it like user SQL, so that the authorizer is asked.
     database.check(SCHEMA);
     this.#objects = schemaOf(database).filter((object) => !isSqlitesOwn(object));
   }
@@ -96,7 +96,7 @@ export class SchemaCheck {
     await this.#checkUses(own.filter((object) => this.#made.has(identity(object))));
   }
 
-  /** Tables that are made again get their indexes and triggers. */
+  /** Adds the indexes and triggers of replaced tables to the statements. */
   complete(): void {
     for (const object of this.#objects) {
       const text = this.#made.get(identity(object)) ?? null;
@@ -105,7 +105,7 @@ export class SchemaCheck {
     }
   }
 
-  /** True when the file has this table of the storage, in its form. */
+  /** True if the file has this table of the storage with the expected definition. */
   has(hidden: string): boolean {
     return this.#objects.some((object) => object.name === hidden && isHiddenTable(object));
   }
@@ -115,7 +115,7 @@ export class SchemaCheck {
   #checkHidden(object: SchemaObject): void {
     const { type, name, table, sql } = object;
     if (isHiddenTable(object)) return;
-    // They follow their table to its new name, as the tables of a virtual table do.
+    // Some objects are renamed together with their table: indexes, triggers, and shadow tables of virtual tables.
     const follows = isRelation(object)
       ? (other: SchemaObject) => isVirtual(other) && isReserved(other) && keepsRows(other, name)
       : (other: SchemaObject) =>
@@ -144,7 +144,7 @@ export class SchemaCheck {
       await this.#time.betweenSteps(label(object));
       this.#create(object);
     }
-    // Virtual tables have created the tables that keep their rows.
+    // Skip shadow tables, which creating their virtual table has already created.
     const madeWithIt = new Set(schemaOf(this.#empty).map(identity));
     const virtual = [...this.#refused].filter(isVirtual);
     for (const object of own) {
@@ -169,12 +169,12 @@ export class SchemaCheck {
       run(this.#empty, object.sql!);
     } catch (error) {
       if (isLate(error)) throw error;
-      // What was on a table that is made again is made again with it, if it can be.
+      // Skip objects of refused tables: they are created again with the replaced table, if possible.
       if (!this.#isGone(object)) this.#refuseCreation(object, error as Error);
     }
   }
 
-  /** True for a refused object, and for one on a refused table. */
+  /** True for a refused object, and for an object on a refused table. */
   #isGone(object: SchemaObject): boolean {
     for (const other of this.#refused) {
       if (other === object) return true;
@@ -224,11 +224,11 @@ export class SchemaCheck {
     });
   }
 
-  /** The table is made again, in `empty` too, with the indexes and triggers that it can still have. */
+  /** Replaces a refused table, in `empty` too, with the indexes and triggers that it can still have. */
   #refuseTable(object: SchemaObject, fact: string): void {
     const { name } = object;
     const stored = storedColumns(name, this.#database);
-    // The columns of the key are not moved.
+    // Columns of the primary key stay in the first table.
     const columns =
       stored.findLastIndex(isInKey) < COLUMNS_MAX
         ? stored
@@ -250,7 +250,10 @@ export class SchemaCheck {
     this.#refuse(object, { fact, wayOut, sql, step: STEP.table });
   }
 
-  /** The first of these with which the table can be created. The last is safe: the others have texts of the file. */
+  /**
+   * Returns the first of the definitions with which the table can be created. The last one always works, because it
+   * contains no text of the file.
+   */
   #standIn(name: string, definitions: readonly string[]): string {
     for (const definition of definitions) {
       try {
@@ -263,7 +266,10 @@ export class SchemaCheck {
     return definitions.at(-1)!;
   }
 
-  /** Foreign keys are looked up: SQLite compiles one only if all others of its table are sound. */
+  /**
+   * True if a foreign key refers to a hidden table. They are read from the schema, because SQLite compiles one only if
+   * all are valid.
+   */
   #refersToHidden(object: SchemaObject): boolean {
     const keys = this.#database.statement('SELECT "table" FROM pragma_foreign_key_list(?1)');
     keys.bindText(1, object.name);
@@ -295,7 +301,7 @@ export class SchemaCheck {
     if (refusal.size > 0) await this.#findCulprits(own, refusal);
   }
 
-  /** The refusal of a use; undefined when all are allowed, or broken. */
+  /** Tries the uses of a table or view; returns the refusal of one, undefined if all are allowed or broken. */
   #refusalOf(name: string, isRead: boolean, isChanged: boolean): unknown {
     const uses = isRead ? [`SELECT * FROM ${inQuotes(name)}`] : [];
     if (isChanged) uses.push(...changesOf(name, this.#empty));
@@ -311,8 +317,8 @@ export class SchemaCheck {
   }
 
   /**
-   * A use is refused for a view or trigger that it comes to, by way of others. So all triggers and the refused views are
-   * dropped, and each is tried alone.
+   * Finds the views and triggers because of which a use was refused; it may reach them through others. Drops all
+   * triggers and the refused views, and tries each alone.
    */
   async #findCulprits(
     own: readonly SchemaObject[],
@@ -331,11 +337,11 @@ export class SchemaCheck {
         run(this.#empty, object.sql!);
       } catch (error) {
         if (isLate(error)) throw error;
-        continue; // on a view that is dropped
+        continue; // its view was dropped
       }
       const error = this.#refusalOf(object.table, isView, !isView);
       if (error !== undefined) this.#drop(object, forbidden(object, error));
-      // The next one is tried without it.
+      // Drop it again, so that the next one is tried without it.
       if (error !== undefined || !isView)
         run(this.#empty, `DROP ${object.type} ${inQuotes(object.name)}`);
     }
@@ -353,7 +359,7 @@ export class SchemaCheck {
     const { type, name } = object;
     const sql = [`DROP ${type.toUpperCase()} IF EXISTS ${inQuotes(name)};`];
     const wayOut = 'drop it, which takes no rows away';
-    // A type may be any text: it would be a part of the program.
+    // Do not use an unknown type, because it may be any text and would become a part of the program.
     const isKnown = rank(object) > 0;
     this.#refuse(
       object,
@@ -366,7 +372,7 @@ export class SchemaCheck {
     this.#faults.add(fault);
   }
 
-  /** True when an object of the file has the name. */
+  /** True if an object of the file has the name. */
   readonly isTaken = (name: string): boolean =>
     this.#objects.some((object) => key(object.name) === key(name));
 }
@@ -390,7 +396,7 @@ function isSqlitesOwn({ type, name, table, sql }: SchemaObject): boolean {
   return type === 'index' && /^sqlite_autoindex_/.test(name) && !/^_cf_/i.test(table);
 }
 
-/** True when the text creates the table of this name with the known columns. */
+/** True if the text creates the table of this name with exactly the known columns. */
 function isAsIn(tables: Readonly<Record<string, string>>, name: string, sql: string): boolean {
   if (!Object.hasOwn(tables, name)) return false;
   return compact(sql) === compact(`CREATE TABLE ${name} ${tables[name]}`);
@@ -408,12 +414,12 @@ function isRelation({ type }: SchemaObject): boolean {
   return type === 'table' || type === 'view';
 }
 
-/** True when its table or view can be written. */
+/** True if writes to the object's table or view must be tried. */
 function isChange({ type }: SchemaObject): boolean {
   return type === 'table' || type === 'trigger';
 }
 
-/** Statements that use every trigger of a table or view, its defaults and its foreign keys. */
+/** Returns statements that use every trigger, default and foreign key of a table or view. */
 function changesOf(table: string, database: Database): string[] {
   const name = inQuotes(table);
   const columns = columnsOf(table, database);
@@ -427,8 +433,8 @@ function changesOf(table: string, database: Database): string[] {
 const BROKEN: ReadonlySet<string> = new Set(['SQL', 'SQL_MEMORY', 'SQL_TOO_LARGE']);
 
 /**
- * A use of a missing table, or a use that is too long, is broken and not forbidden; programs may have
- * those.
+ * True if a use fails because a table is missing or its text is too long. That is not forbidden: objects of programs
+ * may be broken like this.
  */
 function isBroken(error: unknown): boolean {
   return isStorageError(error) && BROKEN.has(error.code);
@@ -446,13 +452,13 @@ function columnsOf(table: string, database: Database): string[] {
   try {
     return storedColumns(table, database).map(({ name }) => name);
   } catch (error) {
-    // A view: SQLite compiles its SELECT to find the columns.
+    // For a view, SQLite compiles its SELECT to find the columns, which may fail.
     if (!isBroken(error)) throw error;
     return [];
   }
 }
 
-/** SQLite's names are the same in upper and lower case. */
+/** Returns a name in lower case, because SQLite ignores the case of names. */
 function key(name: string): string {
   return name.toLowerCase();
 }
@@ -471,12 +477,12 @@ function identity({ type, name }: SchemaObject): string {
   return `${type} ${name}`;
 }
 
-/** The object in words. */
+/** Describes an object for a message. */
 function label({ type, name }: SchemaObject): string {
   return `the ${type} "${shown(name)}"`;
 }
 
-/** A name in words; statements have it whole. */
+/** Shortens a name for a message; statements contain it completely. */
 function shown(name: string): string {
   return name.slice(0, 100);
 }
@@ -485,12 +491,12 @@ function isVirtual({ sql }: SchemaObject): boolean {
   return sql !== null && /^CREATE\s+VIRTUAL\b/i.test(sql);
 }
 
-/** True when the virtual table keeps its rows in a table of this name. */
+/** True if the virtual table stores its rows in a table of this name. */
 function keepsRows(virtual: SchemaObject, name: string): boolean {
   return key(name).startsWith(`${key(virtual.name)}_`);
 }
 
-/** In time that is linear: each run of white space is looked at once. */
+/** Compacts white space in linear time: it reads each run of white space once. */
 function compact(sql: string): string {
   return sql
     .replace(/\s+/g, ' ')

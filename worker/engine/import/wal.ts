@@ -21,7 +21,7 @@ const FRAME_BYTES = FRAME_HEADER_BYTES + DATABASE_PAGE_BYTES;
 const VERSION = 3_007_000;
 const COPY_AGAIN = 'pass the -wal file copied together with this database, or none';
 
-/** The state after the last committed transaction of a log. */
+/** The database pages after the last committed transaction of a WAL. */
 interface Committed {
   readonly pageCount: number;
   /** The newest bytes of each page, by page number from 1. */
@@ -112,7 +112,7 @@ function readWal(wal: Uint8Array): Committed | null {
   return pageCount === 0 ? null : { pageCount, frames };
 }
 
-/** The database was copied in the middle of a transaction. */
+/** Makes the error of a database that was copied in the middle of a transaction. */
 function hotJournal(): Error {
   return new ImportFaults({
     fact: 'the file given as WAL is a rollback journal: a transaction was under way when the database was copied',
@@ -123,7 +123,7 @@ function hotJournal(): Error {
   }).error();
 }
 
-/** The running checksum of a log, over pairs of words. */
+/** Computes the running checksum of a WAL, over pairs of words. */
 class Checksum {
   readonly #view: DataView;
   readonly #isLittleEndian: boolean;

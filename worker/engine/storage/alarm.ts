@@ -1,8 +1,7 @@
-// The alarm of one object: its stored time, and programs' view of it while its handler runs.
+// The alarm of one object: its stored time, and the time that programs see while its handler runs.
 //
-// During a run the stored time stays, so that the handler runs again after a crash, but programs
-// see no alarm until they set one. If the handler sets or deletes the alarm, that counts, however
-// the run ends.
+// During a run the stored time stays, so that the handler runs again after a crash, but programs see no alarm until
+// they set one. If the handler sets or deletes the alarm, that is kept even if the run fails.
 //
 // Invariant: only a run that succeeded clears the stored time, and only if the alarm was not
 // changed.
@@ -11,7 +10,9 @@ import type { Metadata } from './metadata.ts';
 
 interface Run {
   readonly timeMs: number;
-  /** An alarm was set or deleted since the run began; undefined: ask, because something was undone. */
+  /**
+   * True if an alarm was set or deleted since the run began; undefined after a rollback, when it must be read again.
+   */
   replaced: boolean | undefined;
 }
 
@@ -28,12 +29,12 @@ export class Alarm {
     return this.#isHidden ? null : this.#metadata.alarm;
   }
 
-  /** The stored time. */
+  /** The stored time of the alarm. */
   get storedMs(): number | null {
     return this.#metadata.alarm;
   }
 
-  /** True when setting this time would change nothing. */
+  /** True if setting this time would change nothing. */
   isSetTo(timeMs: number | null): boolean {
     return !this.#isHidden && this.#metadata.alarm === timeMs;
   }
@@ -44,7 +45,7 @@ export class Alarm {
     if (this.#run !== undefined) this.#run.replaced = true;
   }
 
-  /** Begins a run of the handler for the stored time; false if no time is stored. */
+  /** Begins a run of the handler for the stored time; returns false if no time is stored. */
   begin(): boolean {
     const timeMs = this.#metadata.alarm;
     if (timeMs === null) return false;
@@ -52,7 +53,7 @@ export class Alarm {
     return true;
   }
 
-  /** Ends the run; true if the caller must clear the stored time. */
+  /** Ends the run; returns true if the caller must clear the stored time. */
   end(outcome: 'succeeded' | 'failed'): boolean {
     try {
       return outcome === 'succeeded' && this.#isHidden;
@@ -61,12 +62,12 @@ export class Alarm {
     }
   }
 
-  /** After a rollback, a change of the alarm during the run may be undone. */
+  /** Called after a rollback, which may have undone a change of the alarm during the run. */
   rolledBack(): void {
     if (this.#run !== undefined) this.#run.replaced = undefined;
   }
 
-  /** True while a run has not replaced the alarm that it runs for. */
+  /** True while the handler runs and has not set or deleted the alarm. */
   get #isHidden(): boolean {
     if (this.#run === undefined) return false;
     this.#run.replaced ??= this.#metadata.alarm !== this.#run.timeMs;

@@ -1,6 +1,7 @@
-// Where branches of an object begin, and how one becomes the object: what branches need of their origin's storage.
+// The part of an object's storage that its branches use: it begins branches, and lets a branch replace the object's
+// state.
 //
-// Invariant: a branch names a commit that is durable. Does not know how branches are opened, or who uses them.
+// Invariant: the commit that a branch begins with is durable.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { sequenceIn } from '../log/bookmark.ts';
@@ -11,7 +12,7 @@ import type { PastState } from '../log/past-state.ts';
 
 type BranchLog = Pick<ObjectFiles, 'branches' | 'holdMoment' | 'pinPast' | 'closePast'>;
 
-/** What it needs of the storage. */
+/** The functions of the storage that are needed here. */
 interface Owner {
   currentBookmark(): string;
   bookmarkForTime(timeMs: number): string | Promise<string>;
@@ -27,14 +28,14 @@ export class BranchPoint {
     this.#owner = owner;
   }
 
-  /** The branches that are kept. */
+  /** The list of named branches. */
   get kept(): KeptBranches {
     return this.#log.branches;
   }
 
   /**
-   * Makes a branch that begins with a commit: of now (null), of a bookmark or of a time. The commit is durable, and the
-   * history keeps it until the branch is made.
+   * Makes a branch from the present state (null), or from the state of a bookmark or a time. The commit of that state
+   * is durable, and the history keeps it while `make` creates the branch.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL, IO; errors of `make`
    */
@@ -60,7 +61,7 @@ export class BranchPoint {
     this.#log.closePast(state);
   }
 
-  /** @throws CONFLICT if the object is not in the state that the branch began with */
+  /** Checks that the object is still in the state that the branch began with. @throws CONFLICT if it is not */
   mustBeAt(bookmark: string): void {
     if (sequenceIn(this.#owner.currentBookmark()) === sequenceIn(bookmark)) return;
     throw storageError(

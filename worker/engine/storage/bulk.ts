@@ -1,6 +1,6 @@
-// Bulk calls on an object's storage: one synchronous piece of work, all or nothing.
+// Performs bulk calls on an object's storage synchronously: all of their statements or none.
 //
-// Invariant: an error names the row or statement that failed, and nothing of the call stays.
+// Invariant: an error names the row or statement that failed, and undoes the whole call.
 
 import type { BulkResult } from '../../../src/shared/contract/bulk.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -12,7 +12,7 @@ import { sizeOfRow } from '../sql/statement.ts';
 import type { Confirmation } from './commits.ts';
 import type { ObjectStorage } from './object-storage.ts';
 
-/** Most bytes of all rows that one batch returns: they are one message. */
+/** Maximum bytes of all rows that one batch returns, because they are one message. */
 const RESULT_BYTES_MAX = 32 * 1024 * 1024;
 
 export function execMany(

@@ -1,7 +1,7 @@
-// Two states of one object and its branches, compared: an earlier moment with another one.
+// Compares two states of one object and its branches, and lists their differences.
 //
-// Hidden tables are shown as keys and as the alarm. Invariant: both states stay as they are while it is open; if one of
-// them made room for others, the next call throws MOMENT_CLOSED.
+// Differences of hidden tables are listed as keys and as the alarm. Invariant: both states stay unchanged while the
+// comparison is open. If one of them is closed to make room for others, the next call throws MOMENT_CLOSED.
 
 import type {
   ChangeBatch,
@@ -20,7 +20,7 @@ import { sizeOfRow } from '../sql/statement.ts';
 import type { LogDatabase } from './databases.ts';
 import type { OpenDatabase } from './moment.ts';
 
-/** Of one batch. */
+/** Maximum number of changes in one batch. */
 const CHANGES_MAX = 500;
 const BYTES_MAX = 1 << 20;
 
@@ -32,9 +32,9 @@ const NANOSECONDS = 1_000_000n;
 /** A state to be compared, of the object or of one of its branches. */
 export interface ReadableState {
   readonly state: PastState;
-  /** It is read now: others make room before it. @throws why it has ended */
+  /** Marks the state as used, so that others are closed before it. @throws the reason if it has ended */
   use(): void;
-  /** Frees it. Idempotent. */
+  /** Closes the state. Idempotent. */
   close(): void;
 }
 
@@ -51,7 +51,7 @@ export class Comparison {
   readonly #differences: StateDifferences;
   #walk: Generator<WireChange> | undefined;
 
-  /** @throws CORRUPT, IO */
+  /** Opens the comparison. @throws CORRUPT, IO */
   constructor({ before, after, openDatabase, isCancelled }: ComparisonOptions) {
     this.#states = [before, after];
     const states = [before.state, after.state] as const;
@@ -68,12 +68,12 @@ export class Comparison {
     }
   }
 
-  /** True once it can no longer be read. */
+  /** True once the comparison can no longer be read. */
   get isClosed(): boolean {
     return this.#states.some(({ state }) => state.ended !== undefined);
   }
 
-  /** The next changes of the walk. */
+  /** Returns the next batch of changes. */
   next(): ChangeBatch {
     this.#use();
     this.#walk ??= shown(this.#differences.all());
@@ -88,14 +88,14 @@ export class Comparison {
     return { changes, isLast: false };
   }
 
-  /** Leaves out the next changes of the walk. */
+  /** Skips the next `count` changes. */
   skip(count: number): void {
     this.#use();
     this.#walk ??= shown(this.#differences.all());
     for (let i = 0; i < count; i++) this.#walk.next();
   }
 
-  /** For a merge, which makes the differences elsewhere. */
+  /** The differences themselves, for a merge, which applies them to another state. */
   get differences(): StateDifferences {
     this.#use();
     return this.#differences;
@@ -103,7 +103,7 @@ export class Comparison {
 
   count(): ChangeCounts {
     this.#use();
-    // A table may have the name of a member that every object has.
+    // Use a Map: a table may be called `constructor`, for example.
     const tables = new Map<string, Counter>();
     const keys = new Counter();
     const unnamed: string[] = [];
@@ -123,7 +123,7 @@ export class Comparison {
     return { schema, alarm, keys: { ...keys }, tables: countsOf(tables), unnamed };
   }
 
-  /** Frees both states. Idempotent. */
+  /** Closes both states. Idempotent. */
   close(): void {
     this.#walk?.return(undefined);
     for (const state of this.#states) state.close();
@@ -151,7 +151,7 @@ function countsOf(tables: ReadonlyMap<string, Counter>): ChangeCounts['tables'] 
   return Object.fromEntries(Array.from(tables, ([name, counter]) => [name, { ...counter }]));
 }
 
-/** The differences that programs may see, as they see them. */
+/** Lists the differences that programs may see, in the form in which they see them. */
 function* shown(differences: Iterable<StateDifference>): Generator<WireChange> {
   for (const difference of differences) {
     const change = changeOf(difference);
@@ -159,7 +159,7 @@ function* shown(differences: Iterable<StateDifference>): Generator<WireChange> {
   }
 }
 
-/** Null: it is of a hidden table that programs do not know of. */
+/** Converts a difference for programs; returns null for a hidden table that they must not see. */
 export function changeOf(difference: StateDifference): WireChange | null {
   if (difference.kind === 'row') {
     if (difference.table === KEYS_TABLE) return keyChange(difference);

@@ -1,17 +1,20 @@
-// Writes the content of another object to the copy of it.
+// Writes the content of another object to an object that is a copy of it.
 //
 // Does not know where the content comes from.
 
 import type { KvStore } from '../kv/kv-store.ts';
 import type { Database } from '../sql/database.ts';
 
-/** The database of an object, to the writes of `replicate`: statements of the storage's own, and the keys. */
+/** The copy as `replicate` writes it: its database, for trusted statements, and its keys. */
 export interface Copy {
   readonly database: Database;
   readonly kv: KvStore;
 }
 
-/** Runs the writes while no trigger runs, and no foreign key and no CHECK is enforced: those of the other object have. */
+/**
+ * Runs the writes without triggers, foreign keys and CHECK constraints, because those of the other object have already
+ * been applied.
+ */
 export function writeCopied(copy: Copy, write: (copy: Copy) => void): void {
   const { database } = copy;
   const ignoreChecks = (isOn: boolean) =>

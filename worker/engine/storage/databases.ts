@@ -1,9 +1,9 @@
 // The databases that a host has open, in one instance of SQLite.
 //
-// WebAssembly's memory grows and never shrinks. So when the last database is closed, and memory has grown, the instance is
-// given up for a fresh one, and the browser takes its memory back.
+// WebAssembly's memory grows and never shrinks. So when the last database is closed and memory has grown, the instance
+// is replaced by a new one, and the browser frees the memory of the old one.
 //
-// Invariant: an instance is given up only when this host has no database open in it.
+// Invariant: an instance is replaced only when this host has no database open in it.
 
 import type { DatabaseFile } from '../file/file.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
@@ -11,7 +11,7 @@ import { Database, type DatabaseEvents } from '../sql/database.ts';
 import type { Limits, OwnLimits } from '../sql/query-limits.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 
-/** Memory that is not worth a fresh instance, in bytes: twice the initial memory. */
+/** An instance with at most this memory is kept; it is twice the initial memory. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 export class Databases {
@@ -24,7 +24,7 @@ export class Databases {
     this.#limits = limits;
   }
 
-  /** With other limits than the host's, if they are given. @throws CORRUPT, IO, DISK_FULL */
+  /** Opens a database; limits that are passed replace the host's. @throws CORRUPT, IO, DISK_FULL */
   open(
     files: Pick<ObjectFiles, 'file'>,
     events: DatabaseEvents,
@@ -45,7 +45,7 @@ export class Databases {
     try {
       this.#sqlite = this.#sqlite.renew();
     } catch {
-      // The device has no memory for another one; this one is sound, and is used on.
+      // The device has no memory for a new instance, so keep using this one.
     }
   }
 }
@@ -54,13 +54,13 @@ export class Databases {
 
 export interface LogDatabase {
   readonly database: Database;
-  /** Attaches another file under this name, until the database is closed. @throws CORRUPT, IO */
+  /** Attaches another file as schema `schema`, until the database is closed. @throws CORRUPT, IO */
   attach(file: DatabaseFile, schema: string): void;
-  /** Closes it as soon as none of its calls is on the stack. */
+  /** Closes the database as soon as none of its calls is on the stack. */
   close(): void;
 }
 
-/** `onClosed` is called once it has been closed. @throws CORRUPT, IO, DISK_FULL */
+/** Opens a database on a file; calls `onClosed` after it was closed. @throws CORRUPT, IO, DISK_FULL */
 export function openLogDatabase(
   sqlite: Sqlite,
   files: Pick<ObjectFiles, 'file'>,

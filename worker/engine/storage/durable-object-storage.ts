@@ -1,5 +1,5 @@
-// `ctx.storage` in the worker. Most of its methods come from the table of operations; methods that take
-// a closure are written here. It has no logic beyond arguments and results.
+// Implements `ctx.storage` in the worker. Most methods are generated from the table of operations; methods that take a
+// closure are written here. This class only converts arguments and results.
 
 import { checkCallback, convertOptions } from '../../../src/shared/contract/arguments.ts';
 import type {
@@ -22,7 +22,7 @@ import type { ObjectStorage } from './object-storage.ts';
 import { checkSqlBackend, defineStorageMethods, wrongBackend } from './storage-methods.ts';
 import { ListIterator, SyncKvStorage } from './sync-kv-storage.ts';
 
-/** The methods of the table, which the static block defines. */
+/** The methods that the static block generates from the table of operations. */
 export interface DurableObjectStorage
   extends Pick<DurableObjectStorageInterface, MethodName<'transaction' | 'storage'>> {}
 
@@ -36,7 +36,7 @@ export class DurableObjectStorage {
   constructor(token: typeof INTERNAL, storage: ObjectStorage) {
     checkConstructor('DurableObjectStorage', token);
     this.#storage = storage;
-    // Own properties, as on the real storage: programs may replace them.
+    // Define own properties, as on workerd, so that programs can replace them.
     const isKv = storage.options.backend === 'kv';
     const sql = isKv ? createSqlStorage(NO_SQL) : storage.sql;
     const kv = new SyncKvStorage(INTERNAL, isKv ? undefined : storage);

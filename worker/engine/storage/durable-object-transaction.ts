@@ -1,4 +1,4 @@
-// The `txn` that a closure of transaction() receives: `rollback()`, and methods of the table of
+// Implements `txn`, which a closure of transaction() receives: `rollback()`, and methods generated from the table of
 // operations, which fail once the transaction has ended.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -10,7 +10,7 @@ import { defineStorageMethods } from './storage-methods.ts';
 
 import type { Frame } from './transactions.ts';
 
-/** The methods of the table, which the static block defines. */
+/** The methods that the static block generates from the table of operations. */
 export interface DurableObjectTransaction
   extends Pick<KeyValueOperations, MethodName<'transaction'>> {}
 

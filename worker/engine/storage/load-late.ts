@@ -1,4 +1,4 @@
-// Loads the late parts when an operation first needs them.
+// Loads `late.js` when an operation first needs it.
 //
 // Invariants: only operations that are asynchronous use them, because a synchronous one cannot wait for a file. A load
 // that fails changes nothing: the operation rejects, and the next one tries again.
@@ -9,21 +9,21 @@
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { assert } from '../file/invariant.ts';
 
-/** What the file has. */
+/** The exports of `late.js`. */
 export type LateParts = typeof import('./late-parts.ts');
 
 /**
- * Imports the file; `attempt` counts from 0. Browsers may remember that an address has failed. `address`: as the page
- * names it; otherwise the file lies beside this code.
+ * Imports the file from `address`, which the page may set; otherwise the file lies beside this code. `attempt` counts
+ * from 0, so that each attempt can use another address: browsers may remember that one has failed.
  */
 export type ImportLate = (attempt: number, address?: string | null) => Promise<LateParts>;
 
 const importLate: ImportLate = () => import('./late-parts.ts');
 
-/** The parts, once an operation has loaded them, or an entry has them in its own file. */
+/** Loads and keeps the late parts; some entries contain them and pass them in. */
 export class LateCode {
   readonly #import: ImportLate;
-  /** Where the page says that the file lies. @default beside this code */
+  /** The address of the file that the page has set. @default beside this code */
   address: string | null | undefined;
   #attempts = 0;
   #parts: LateParts | undefined;
@@ -32,18 +32,18 @@ export class LateCode {
     this.#import = importParts;
   }
 
-  /** From now on nothing is loaded. */
+  /** Sets the parts, so that they are never loaded. */
   give(parts: LateParts): void {
     this.#parts = parts;
   }
 
-  /** For the rest of an operation that has loaded them. */
+  /** The parts; only for the rest of an operation that has loaded them. */
   get loaded(): LateParts {
     assert(this.#parts !== undefined, 'the operation has loaded the late parts');
     return this.#parts;
   }
 
-  /** @throws WORKER_FAILED if the file is missing, or is of another build */
+  /** Loads the parts. @throws WORKER_FAILED if the file is missing, or belongs to another build */
   async load(operation: string): Promise<LateParts> {
     if (this.#parts !== undefined) return this.#parts;
     const attempt = this.#attempts;
@@ -52,7 +52,7 @@ export class LateCode {
       this.#parts ??= parts;
       return this.#parts;
     } catch (cause) {
-      // Of several that wait for the same attempt, the first one counts it.
+      // Count an attempt only once, although several operations may wait for it.
       this.#attempts = Math.max(this.#attempts, attempt + 1);
       throw storageError(
         'WORKER_FAILED',
@@ -65,5 +65,5 @@ export class LateCode {
   }
 }
 
-/** Of this worker. */
+/** The late parts of this worker. */
 export const lateCode = new LateCode(importLate);

@@ -1,9 +1,9 @@
-// Makes the changes between two states of an object on the object as it is now: a merge, and, with the states of one
-// commit the other way round, its revert.
+// Merges: applies the changes between two states of an object to its present state. A revert is a merge from the state
+// after a commit to the state before it.
 //
-// The keys and rows go through the application of changes; the alarm goes through the object, which keeps the schedule.
+// Keys and rows are changed by diff/application; the alarm is set through the object, which also schedules it.
 //
-// Invariant: it runs inside an open transaction, which is rolled back if it throws or returns conflicts.
+// Invariant: it runs inside an open transaction, which the caller rolls back if it throws or returns conflicts.
 
 import { CONFLICTS_MAX, type Decisions } from '../../../src/shared/contract/arguments.ts';
 import type { WireConflict } from '../../../src/shared/contract/changes.ts';
@@ -14,12 +14,12 @@ import { contentOf } from '../sql/cells.ts';
 import type { Database } from '../sql/database.ts';
 import { type Comparison, changeOf, KEYS_TABLE, METADATA_TABLE, namedRow } from './comparison.ts';
 
-/** Bytes of the changes of one merge, which are in memory at once. */
+/** Maximum size of the changes of one merge in bytes, because all are in memory at once. */
 const CHANGES_BYTES_MAX = 64 << 20;
 
 export interface MergeTarget {
   readonly database: Database;
-  /** As it is stored, in milliseconds. */
+  /** The stored time of the alarm, in milliseconds. */
   readonly alarm: number | null;
   setAlarm(timeMs: number | null): void;
 }
@@ -28,11 +28,15 @@ export interface Merged {
   /** The first conflicts, at most CONFLICTS_MAX. */
   readonly conflicts: readonly WireConflict[];
   readonly conflictCount: number;
-  /** False: there was nothing to do, or it has conflicts. */
+  /** False if there was nothing to change, or there are conflicts. */
   readonly hasChanged: boolean;
 }
 
-/** The conflicts; without any, true if something has changed. @throws MEMORY_FULL */
+/**
+ * Merges one comparison. Returns its conflicts; if there are none, true if something has changed.
+ *
+ * @throws MEMORY_FULL
+ */
 function mergeInto(
   target: MergeTarget,
   comparison: Comparison,
@@ -87,8 +91,10 @@ function mergeInto(
 }
 
 /**
- * Merges the first comparison, then the others, each opened when it is due, because few states can be open at once; and
- * each into the state that `target` gives then. Ends with the first that has conflicts. @throws MEMORY_FULL
+ * Merges several comparisons one after the other, each into the state that `target` returns then. A comparison is
+ * opened only when it is due, because few states can be open at once. Stops at the first one with conflicts.
+ *
+ * @throws MEMORY_FULL
  */
 export async function mergeEach(
   first: Comparison,
@@ -121,7 +127,7 @@ class Decided {
     this.#decisions = decisions;
   }
 
-  /** How a conflict is decided; undefined: it is not. A change that cannot be made is in conflict again. */
+  /** Returns how a conflict was decided; undefined if it was not. A change that cannot be made is in conflict again. */
   of(index: number): 'ours' | 'theirs' | undefined {
     const at = this.#decisions?.at === null ? 0 : index;
     return this.#decisions?.each[at];
@@ -146,7 +152,7 @@ function collect(differences: Iterable<StateDifference>): StateDifference[] {
   return changes;
 }
 
-/** The object makes that table itself, with its alarm. */
+/** True for the table of the alarm, which the object creates itself. */
 function isMetadata({ table }: StateDifference): boolean {
   return table === METADATA_TABLE;
 }

@@ -1,7 +1,7 @@
-// The reserved table of facts about the object. The only one today is the time of its alarm.
+// Reads and writes the hidden table of the object's metadata. Its only entry today is the time of the alarm.
 //
 // The table and the key are workerd's own (`_cf_METADATA`, 1 = alarm in nanoseconds), so that an
-// alarm moves with the file. The first write creates it, like the table of keys.
+// alarm moves with the file. The first write creates the table, as with the table of keys.
 
 import { type Database, HiddenTable } from '../sql/database.ts';
 
@@ -52,7 +52,7 @@ export class Metadata {
     return this.#table.exists;
   }
 
-  /** After a rollback or a reset, the table may no longer exist. */
+  /** Called after a rollback or a reset, which may have removed the table. */
   invalidate(): void {
     this.#table.forget();
   }

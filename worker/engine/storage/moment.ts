@@ -1,7 +1,7 @@
-// One earlier moment of an object, open for reading beside the object, which goes on.
+// One earlier state of an object, open for reading while the object continues.
 //
-// It is a SQLite connection of its own on a past state of the log, with the rules of SQL in live reads: hidden
-// tables stay hidden. Knows nothing of events or callers.
+// A moment has its own SQLite connection on a past state of the log. The rules for SQL are those of live reads: it only
+// reads, and hidden tables stay hidden.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { KeyRange } from '../../../src/shared/contract/key-range.ts';
@@ -16,13 +16,13 @@ import type { QueryPolicy } from '../sql/query-policy.ts';
 import type { LogDatabase } from './databases.ts';
 import { Metadata } from './metadata.ts';
 
-/** The files of the object, as a moment uses them. */
+/** The functions of the object's files that a moment uses. */
 export interface PastFiles {
   usePast(state: PastState): void;
   closePast(state: PastState): void;
 }
 
-/** How a moment is opened. */
+/** The parameters of a moment. */
 export interface MomentOptions {
   readonly bookmark: string;
   readonly state: PastState;
@@ -31,7 +31,7 @@ export interface MomentOptions {
   readonly isCancelled: () => boolean;
 }
 
-/** Opens SQLite on a file, and reports to the events. */
+/** Opens SQLite on a file, with the listener for its notifications. */
 export type OpenDatabase = (
   store: Pick<ObjectFiles, 'file'>,
   events: DatabaseEvents,
@@ -46,7 +46,7 @@ export class Moment {
   readonly #kv: KvStore;
   readonly #metadata: Metadata;
 
-  /** @throws CORRUPT, IO */
+  /** Opens the moment. @throws CORRUPT, IO */
   constructor({ bookmark, state, files, openDatabase, isCancelled }: MomentOptions) {
     this.bookmark = bookmark;
     this.#files = files;
@@ -61,12 +61,14 @@ export class Moment {
     this.#metadata = new Metadata(database);
   }
 
-  /** True once it can no longer be read. */
+  /** True once the moment can no longer be read. */
   get isClosed(): boolean {
     return this.#state.ended !== undefined;
   }
 
-  /** The result of `decode` for the stored bytes, a view that it must not keep; undefined if missing. */
+  /**
+   * Returns the result of `decode` for the stored bytes, a view that it must not keep; undefined if the key is missing.
+   */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#use();
     return this.#kv.get(key, decode);
@@ -106,13 +108,13 @@ export class Moment {
     return image.length === 0 ? emptyDatabase() : image;
   }
 
-  /** Frees its resources: cursors end with CURSOR_CLOSED, later reads with MOMENT_CLOSED. Idempotent. */
+  /** Closes the moment: its cursors throw CURSOR_CLOSED, later reads MOMENT_CLOSED. Idempotent. */
   close(): void {
     this.#files.closePast(this.#state);
     this.#closeDatabase();
   }
 
-  /** It made room for others, or the files are closed: then everything throws that reason. */
+  /** Marks the moment as used. @throws the reason if it was closed to make room, or the files are closed */
   #use(): void {
     if (this.#state.ended) throw this.#state.ended;
     this.#files.usePast(this.#state);
@@ -121,7 +123,7 @@ export class Moment {
 
 const READ_ONLY: QueryPolicy = { refusal: () => readOnly('exec'), reads: null };
 
-/** The error of an operation that would change an earlier moment. */
+/** Makes the error of an operation that would change an earlier moment. */
 export function readOnly(operation: string): Error {
   return storageError(
     'READ_ONLY',

@@ -1,9 +1,9 @@
 // One object's storage: synchronous operations on converted arguments and serialized values.
 //
 // All access to the data passes through here, from the object's own code (durable-object-storage) and from pages
-// (sessions/page-session). It opens the implicit transaction before a write, and keeps the tickets of the output gate.
+// (sessions/page-session). It opens the implicit transaction before a write, and holds the tickets of the output gate.
 // Invariant: `#broken` is set once and thrown by every later operation; a broken storage never writes.
-// Does not know events or callers; the input gate decides when this code may run.
+// The input gate decides when this code may run.
 
 import type { Decisions } from '../../../src/shared/contract/arguments.ts';
 import type { Binding } from '../../../src/shared/contract/bindings.ts';
@@ -45,11 +45,11 @@ import { type Frame, Transactions } from './transactions.ts';
 import { Upkeep } from './upkeep.ts';
 
 export class ObjectStorage {
-  /** `ctx.storage.sql`. */
+  /** The object that programs see as `ctx.storage.sql`. */
   readonly sql: SqlStorage;
   readonly environment: StorageEnvironment;
   readonly options: StorageOptions;
-  /** Reads and writes, for live reads. */
+  /** Notes reads and writes for live reads. */
   readonly accesses: Accesses;
   readonly past: Past;
   readonly branchPoint: BranchPoint;
@@ -124,7 +124,9 @@ export class ObjectStorage {
     this.#upkeep = new Upkeep(files, environment, this.#commits, () => this.#broken !== undefined);
   }
 
-  /** The result of `decode` for the stored bytes, a view that it must not keep; undefined if missing. */
+  /**
+   * Returns the result of `decode` for the stored bytes, a view that it must not keep; undefined if the key is missing.
+   */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#mustBeAlive();
     this.#authors.policy.reads?.addKey(key);
@@ -146,7 +148,7 @@ export class ObjectStorage {
     const writes = this.#beforeWrite(write);
     if (writes !== undefined) for (const key of keys) writes.addKey(key);
     const deleteEach = () => keys.filter((key) => this.#kv.delete(key)).length;
-    // One statement is all or nothing by itself.
+    // A single statement needs no group: it is all or nothing by itself.
     return keys.length <= 1 ? deleteEach() : this.#transactions.group(deleteEach);
   }
 
@@ -157,7 +159,10 @@ export class ObjectStorage {
     return this.#kv.list(range);
   }
 
-  /** Removes everything, earlier writes of this turn too, all or nothing; the alarm as the date says. @throws TRANSACTION_NESTING */
+  /**
+   * Deletes everything or nothing, including earlier writes of this turn. The compatibility date decides whether the
+   * alarm is deleted too. @throws TRANSACTION_NESTING
+   */
   deleteAll(write: Confirmation = CONFIRMED): void {
     this.#mustBeAlive();
     this.#transactions.mustBeImplicit('deleteAll()');
@@ -169,7 +174,7 @@ export class ObjectStorage {
     this.environment.onReplaced?.();
     const alarm = deleteAllDeletesAlarm(this.options) ? null : this.#alarm.storedMs;
     this.#transactions.discard();
-    // One commit replaces all database pages, so cached data of the old ones is dropped first.
+    // One commit replaces all database pages, so drop cached data of the old ones first.
     this.#forgetSchema({ closeWalk: true });
     this.#authors.begin();
     this.#orReset(() => {
@@ -185,14 +190,16 @@ export class ObjectStorage {
     });
   }
 
-  /** Runs the work as a turn of its own: its writes are committed when it ends, and need no later turn. */
+  /**
+   * Runs the work as a turn of its own: its writes are committed when it ends, not in a later turn of the event loop.
+   */
   turn<T>(work: () => T): T {
     const result = this.#transactions.turn(work);
     if (this.#broken === undefined) this.#transactions.endTurn();
     return result;
   }
 
-  /** A number that each change of the schema increases. */
+  /** The version number of the schema; each change of the schema increases it. */
   get schemaVersion(): number {
     return this.#database.schemaVersion;
   }
@@ -211,7 +218,7 @@ export class ObjectStorage {
     return this.#alarm.timeMs;
   }
 
-  /** The stored time, even while its handler runs. */
+  /** The stored time of the alarm, even while its handler runs. */
   get storedAlarm(): number | null {
     this.#mustBeAlive();
     return this.#alarm.storedMs;
@@ -229,7 +236,7 @@ export class ObjectStorage {
     this.#alarmChanged = true;
   }
 
-  /** Begins a run of the alarm's handler; false if no alarm is stored. */
+  /** Begins a run of the alarm's handler; returns false if no alarm is stored. */
   beginAlarm(): boolean {
     this.#mustBeAlive();
     return this.#alarm.begin();
@@ -241,7 +248,7 @@ export class ObjectStorage {
     if (this.#alarm.end(outcome)) this.setAlarm(null);
   }
 
-  /** A live read for the object's own code. */
+  /** Starts a live read for the object's own code. */
   live({ read, value }: LiveReading): LiveValue<unknown> {
     this.#mustBeAlive();
     return new LiveValue(this.environment.live(read), value);
@@ -253,7 +260,7 @@ export class ObjectStorage {
     return database.exec(query, bindings, this.#authors.policy, this.accesses.notes);
   }
 
-  /** Runs user SQL once a row, as part of `together`. */
+  /** Runs user SQL once for each row of bindings, as part of `together`. */
   execEach(query: string, rows: Iterable<readonly Binding[]>): BulkResult {
     const database = this.#databaseForQuery();
     return database.execEach(query, rows, this.#authors.policy, this.accesses.notes);
@@ -280,14 +287,14 @@ export class ObjectStorage {
       }
       this.#mustBeAlive();
       this.#transactions.commit(frame);
-      // Where flushes end later, so does a transaction: once it has resolved, no abort undoes it.
+      // Where flushes end later, wait for the flush: once the transaction has resolved, no abort undoes it.
       const durable = frame.parent === null ? this.#commits.durability() : undefined;
       if (durable !== undefined) await durable;
       return result;
     });
   }
 
-  /** Takes commits back, and keeps all others. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
+  /** Reverts commits and keeps the later ones. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
   async revert(bookmarks: readonly string[]): Promise<MergeResult> {
     this.#mustBeWritable();
     const author = this.#authors.as('revert');
@@ -296,7 +303,11 @@ export class ObjectStorage {
     return this.#makeChanges(await this.past.compareBack(newest!), null, author, others);
   }
 
-  /** Makes the changes between two moments. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
+  /**
+   * Applies the changes between two moments to the present state.
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL
+   */
   async merge(
     from: string | number,
     to: string | number,
@@ -307,7 +318,10 @@ export class ObjectStorage {
     return this.#makeChanges(await this.past.compare(from, to), decisions, author);
   }
 
-  /** Takes over content of the object that this one is a copy of, as one commit. @throws the error of `write`: then nothing has changed */
+  /**
+   * Writes content of the object that this one is a copy of, as one commit. If `write` throws, nothing is changed, and its
+   * error is thrown.
+   */
   replicate(write: (copy: Copy) => void): void {
     this.#mustBeAlive();
     try {
@@ -331,7 +345,7 @@ export class ObjectStorage {
     this.#ask();
     return this.#transactions.sync(() => {
       const result = callback();
-      this.#mustBeAlive(); // whatever the callback has caught
+      this.#mustBeAlive(); // the callback may have caught the error
       return result;
     });
   }
@@ -353,7 +367,7 @@ export class ObjectStorage {
     return this.#commits.durability();
   }
 
-  /** A bookmark of this moment, including the writes of this turn, which the reply waits for. */
+  /** Returns a bookmark of the present state, including the writes of this turn; the reply waits for their flush. */
   currentBookmark(): string {
     this.#hasBookmark = true;
     this.#authors.policy.reads?.addEverything();
@@ -367,13 +381,17 @@ export class ObjectStorage {
     this.commitImplicit();
     const undo = this.#files.scheduleRestore(bookmark, this.#authors.as('restore'));
     this.environment.onReplaced?.();
-    // In a synchronous transaction, the turn commits it.
+    // Inside a synchronous transaction, the end of the turn makes the commit.
     if (this.#transactions.isSync) this.#commits.named();
     else this.#committed();
     return undo;
   }
 
-  /** Cancels the restore of the next start; false: there is none. @throws TRANSACTION_NESTING, DISK_FULL, IO */
+  /**
+   * Cancels the restore of the next start; returns false if there is none.
+   *
+   * @throws TRANSACTION_NESTING, DISK_FULL, IO
+   */
   cancelRestore(): boolean {
     this.#transactions.mustBeImplicit('cancelRestore()');
     this.commitImplicit();
@@ -390,8 +408,9 @@ export class ObjectStorage {
   }
 
   /**
-   * Becomes a copy of another database, as one commit that withdraws a requested restore, and returns its undo bookmark.
-   * Cursors and lists end; later operations, except `durability`, throw `reason`. @throws TRANSACTION_NESTING, DISK_FULL, IO
+   * Replaces the object's database by a copy of another one, as one commit. Cancels a requested restore. Returns the
+   * bookmark that undoes the commit. Cursors and lists end; later operations, except `durability`, throw `reason`.
+   * @throws TRANSACTION_NESTING, DISK_FULL, IO
    */
   replaceDatabase(source: ForeignDatabase, reason: StorageError): string {
     const { alarm } = new Metadata(source.database);
@@ -399,7 +418,7 @@ export class ObjectStorage {
     return this.#replace('importDatabase', overwrite, alarm, reason);
   }
 
-  /** Becomes a state of one of its branches, which has this alarm; otherwise as `replaceDatabase`. */
+  /** Replaces the object's state by that of one of its branches, with the branch's alarm, as `replaceDatabase` does. */
   promote(state: PastState, alarm: number | null, reason: StorageError): string {
     return this.#replace('promote', () => this.#files.become(state), alarm, reason);
   }
@@ -417,7 +436,7 @@ export class ObjectStorage {
     this.environment.onReplaced?.();
     this.#orReset(() => {
       replace();
-      this.#files.cancelRestore(); // it would take the copy back
+      this.#files.cancelRestore(); // the restore would undo the replacement
     });
     this.#replaced = reason;
     this.#closeDatabase();
@@ -426,7 +445,9 @@ export class ObjectStorage {
     return undo;
   }
 
-  /** Ends the storage: unflushed writes are lost; later operations, and waits for a flush, throw `reason`. Idempotent. */
+  /**
+   * Ends the storage: unflushed writes are lost; later operations, and waits for a flush, throw `reason`. Idempotent.
+   */
   async break(reason: StorageError): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#broken = reason;
@@ -447,7 +468,7 @@ export class ObjectStorage {
     return this.#files.durableSequence > 0;
   }
 
-  /** Makes sure that the object exists, although it has stored nothing itself. */
+  /** Makes a commit, so that the object exists although its code has stored nothing. */
   write(): void {
     this.#mustBeAlive();
     if (!this.isUnwritten || this.#metadata.exists) return;
@@ -464,7 +485,10 @@ export class ObjectStorage {
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }
 
-  /** Makes the changes between two states, in one transaction, and closes them. Conflicts: nothing stays. @throws MEMORY_FULL */
+  /**
+   * Applies the changes between two states in one transaction, and closes the states. If there are conflicts, nothing
+   * is changed. @throws MEMORY_FULL
+   */
   makeChanges(comparison: Comparison, given: Decisions | null): Promise<MergeResult> {
     this.#mustBeWritable();
     return this.#makeChanges(comparison, given, this.#authors.as('merge'));
@@ -481,7 +505,7 @@ export class ObjectStorage {
         this.#mustBeAlive();
         this.#settle();
         const at = this.#files.currentBookmark();
-        // Decided for another state: the conflicts are found again.
+        // Ignore decisions that were made for another state: the conflicts are found again.
         const decisions = given === null || given.at === null || given.at === at ? given : null;
         const frame = this.#transactions.begin();
         this.#authors.begin(author);
@@ -507,7 +531,7 @@ export class ObjectStorage {
       .finally(() => comparison.close());
   }
 
-  /** The present state, to be merged into; an earlier merge may have changed the schema. */
+  /** Returns the present state as the target of a merge; an earlier merge may have changed the schema. */
   #target(): MergeTarget {
     this.#mustBeAlive();
     this.#forgetSchema({ closeWalk: false });
@@ -522,7 +546,7 @@ export class ObjectStorage {
     this.#mustBeAlive(); // a flush that failed may have ended it
   }
 
-  /** Returns the place of the write's note; undefined if there are no live reads. */
+  /** Prepares a write; returns the set in which to note it, undefined if there are no live reads. */
   #beforeWrite(write: Confirmation, policy?: AccessPolicy): WriteSet | undefined {
     this.#ask(policy);
     this.#transactions.beforeWrite();
@@ -530,14 +554,15 @@ export class ObjectStorage {
     return this.accesses.notes?.writes;
   }
 
-  // A query may write to the transaction of an unconfirmed write: confirmed from now on, which only delays a reply.
+  // A query may write in the transaction of an unconfirmed write; so the transaction is confirmed from now on, which
+  // only delays a reply.
   #databaseForQuery(): Database {
     this.#mustBeAlive();
     if (this.#transactions.isPending) this.#commits.written(CONFIRMED);
     return this.#database;
   }
 
-  /** An action that must not be done in part: if it fails, the object is reset. */
+  /** Runs an action that must not stop half-way: if it fails, the object is reset. */
   #orReset(action: () => void): void {
     try {
       action();
@@ -547,7 +572,7 @@ export class ObjectStorage {
     }
   }
 
-  // The key-value backend has no tables, so there is nothing else to delete.
+  // Deletes all keys; the key-value backend has no tables of programs that would have to be deleted.
   #deleteAllKeys(write: Confirmation): void {
     this.#beforeWrite(write)?.addEverything();
     this.environment.onReplaced?.();
@@ -555,7 +580,7 @@ export class ObjectStorage {
     if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null, write);
   }
 
-  /** Commits the writes of this turn, and has the reply wait for every commit so far: it will name one. */
+  /** Commits the writes of this turn, and makes the reply wait for all commits so far, because it will name one. */
   #settle(): void {
     this.commitImplicit();
     try {

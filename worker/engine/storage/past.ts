@@ -1,7 +1,6 @@
-// The past of one object: its commits, bookmarks of times, and the moments that are open.
+// The history of one object: lists commits, finds bookmarks for times, and opens and compares moments.
 //
-// Invariant: its answers are durable by the time that the reply leaves, and every moment ends with the
-// storage.
+// Invariant: commits that a reply names are durable before the reply leaves, and every moment ends with the storage.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { BookmarkedCommit, HistoryRange, ObjectFiles } from '../log/object-files.ts';
@@ -25,15 +24,15 @@ type PastFiles = Pick<
   | 'closePast'
 >;
 
-/** A moment, or two that are compared. */
+/** An open moment or comparison. */
 type Closable = Pick<Moment, 'close'>;
 
-/** A state that is open to be compared; of the beginning of a branch, there is no bookmark. */
+/** An open state for a comparison; the state that a branch began with has no bookmark. */
 export interface OpenState extends ReadableState {
   readonly bookmark: string | null;
 }
 
-/** Commits with no other between them. */
+/** Consecutive commits, by the bookmarks of the newest and the oldest one. */
 interface CommitRun {
   readonly newest: string;
   oldest: string;
@@ -46,7 +45,7 @@ export class Past {
   readonly #settle: () => void;
   readonly #moments = new Set<Closable>();
 
-  /** `settle` commits the writes of this turn, and has the reply wait for every commit so far. */
+  /** `settle` commits the writes of this turn, and makes the reply wait for all commits so far. */
   constructor(
     files: PastFiles,
     openDatabase: OpenDatabase,
@@ -59,18 +58,18 @@ export class Past {
     this.#settle = settle;
   }
 
-  /** True if the next opening shows the state of a restore that was requested. */
+  /** True if the next opening will perform a requested restore. */
   get isToBeRestored(): boolean {
     return this.#files.isToBeRestored;
   }
 
-  /** @throws BOOKMARK_UNAVAILABLE */
+  /** Returns the bookmark of the last commit at or before a time. @throws BOOKMARK_UNAVAILABLE */
   bookmarkForTime(timeMs: number): string | Promise<string> {
     this.#settle();
     return this.#files.bookmarkForTime(timeMs);
   }
 
-  /** The commits of a range, the newest first. @throws BOOKMARK_INVALID, CORRUPT */
+  /** Lists the commits of a range, the newest first. @throws BOOKMARK_INVALID, CORRUPT */
   async commits(range: HistoryRange): Promise<BookmarkedCommit[]> {
     this.#settle();
     return await this.#files.listCommits(range);
@@ -108,13 +107,17 @@ export class Past {
     }
   }
 
-  /** The states after a run and before it: the changes between them take its commits back. @throws as `compare` */
+  /** Compares the state after a run of commits with the one before it: the changes revert them. @throws as `compare` */
   compareBack({ newest, oldest }: CommitRun): Promise<Comparison> {
     this.#settle();
     return this.compare(newest, this.#files.bookmarkBefore(oldest));
   }
 
-  /** The commits of the bookmarks, as few runs, the newest first. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
+  /**
+   * Groups the commits of the bookmarks into as few runs as possible, the newest first.
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
+   */
   runsOf(bookmarks: readonly string[]): CommitRun[] {
     this.#settle();
     const runs: CommitRun[] = [];
@@ -126,7 +129,7 @@ export class Past {
     return runs;
   }
 
-  /** Opens a state to be compared: null is that of now. @throws as `compare` */
+  /** Opens a state for a comparison; null stands for the present state. @throws as `compare` */
   async openState(at: string | number | null): Promise<OpenState> {
     this.#settle();
     const files = this.#files;
@@ -144,7 +147,11 @@ export class Past {
     };
   }
 
-  /** The state that a branch began with, which is open as long as the branch is. @throws INVALID_ARGUMENT */
+  /**
+   * The state that a branch began with; it is open as long as the branch.
+   *
+   * @throws INVALID_ARGUMENT for other objects
+   */
   get beginning(): OpenState {
     const state = this.#files.beginning;
     if (state === null) {
@@ -167,7 +174,7 @@ export class Past {
   /**
    * Compares two states, also of branches of the object, and closes them in any case.
    *
-   * @throws why one has ended; WORKER_FAILED without the late parts
+   * @throws the reason if a state has ended; WORKER_FAILED without the late parts
    */
   async compareStates(before: OpenState, after: OpenState): Promise<Comparison> {
     const states = [before, after];
@@ -180,7 +187,7 @@ export class Past {
         openDatabase: this.#openDatabase,
         isCancelled: () => this.#environment.isCancelled?.() ?? false,
       });
-      // The files tell the branch when its beginning ends.
+      // Leave out the state that a branch began with: the branch's files watch when that one ends.
       const opened = states.filter(({ state }) => state !== this.#files.beginning);
       this.#closeWithStates(
         comparison,
@@ -199,7 +206,7 @@ export class Past {
     this.#moments.clear();
   }
 
-  /** Not at once: a state may end while SQLite commits. */
+  /** Closes the view when one of its states ends, but in a later turn, because a state may end while SQLite commits. */
   #closeWithStates(view: Closable, states: readonly PastState[]): void {
     this.#moments.add(view);
     for (const state of states) {
@@ -212,7 +219,7 @@ export class Past {
   }
 
   #momentOf(bookmark: string, state: PastState): Moment {
-    if (state.ended) throw state.ended; // the storage broke meanwhile
+    if (state.ended) throw state.ended; // it may have ended with the storage
     const moment = new Moment({
       bookmark,
       state,

@@ -1,5 +1,5 @@
-// How each operation by the storage (`by` in the table of operations) is performed. A call arrives here from a
-// page, checked, or from a method of `ctx.storage` or `txn`, converted.
+// Performs the operations that belong to the storage (`by` in the table of operations). Calls come from pages, with checked
+// arguments, or from the methods of `ctx.storage` and `txn`, with converted arguments.
 //
 // The operations by a session or by the host are performed in worker/objects/sessions.
 
@@ -17,10 +17,10 @@ import type { Confirmation } from './commits.ts';
 import { type Moment, readOnly } from './moment.ts';
 import type { ObjectStorage } from './object-storage.ts';
 
-/** Operations on the storage alone. */
+/** The operations that need only the storage. */
 export type StorageOperation = OperationBy<'storage'>;
 
-/** The object as it is, or an earlier moment of it. */
+/** The present object, or an earlier moment of it. */
 type KeyValueSource = Pick<ObjectStorage | Moment, 'get' | 'list'>;
 
 type Performers = {
@@ -73,7 +73,7 @@ const PERFORMERS: Performers = {
   exportDatabase: (storage) => storage.databaseBytes(),
 };
 
-/** The function that performs an operation. */
+/** Returns the function that performs an operation. */
 export function performerOf<Op extends StorageOperation>(op: Op): Performers[Op] {
   return PERFORMERS[op];
 }
@@ -87,10 +87,10 @@ export function perform<Op extends StorageOperation>(
   return PERFORMERS[op](storage, fields);
 }
 
-/** Reads of all commits together, of which a moment is one. */
+/** Operations on the whole history, which an earlier moment does not have. */
 type HistoryOperation = 'getCurrentBookmark' | 'getBookmarkForTime' | 'history';
 
-/** Every other read of the storage can be made at an earlier moment. */
+/** The functions of all other reads, which also work on an earlier moment. */
 export type MomentReaders = {
   readonly [Op in Exclude<Extract<StorageOperation, ReadName>, HistoryOperation>]: (
     moment: Moment,
@@ -140,23 +140,23 @@ function confirmation(unconfirmed: boolean): Confirmation {
   return { confirmed: !unconfirmed };
 }
 
-// The bytes are a view of SQLite's memory.
+// Copies a value, whose bytes are a view of SQLite's memory.
 function copied(value: Uint8Array): Uint8Array {
   return value.slice();
 }
 
-/** Larger values have a buffer of their own, because a shared one is copied once more. */
+/** Values up to this size share a buffer. Larger ones get their own, because `take` copies the shared one once more. */
 const SHARED_BYTES_MAX = 4096;
 
 const INITIAL_BYTES = 1024;
 
 /**
- * Copies of stored values, whose bytes are a view of SQLite's memory, for one answer. Small ones share a buffer: for a
- * message, a buffer of its own costs more than a small value, and views of one buffer are sent with that buffer once. So
- * the shared one holds nothing else.
+ * Copies stored values, whose bytes are a view of SQLite's memory, for one answer. Small values share a buffer, because
+ * a separate buffer costs a message more than a small value, and a message contains a shared buffer only once. The
+ * shared buffer holds nothing else, since a message sends it as a whole.
  */
 export class ValueCopies {
-  /** Parallel to the values: the copy, or where its bytes begin and end among the shared ones. */
+  /** For each value its copy, or the range of its bytes in the shared buffer. */
   readonly #places: (Uint8Array | { readonly start: number; readonly end: number })[] = [];
   #shared = new Uint8Array(INITIAL_BYTES);
   #length = 0;
@@ -174,7 +174,7 @@ export class ValueCopies {
     this.#places.push({ start, end });
   }
 
-  /** The copies, in order. */
+  /** Returns the copies in order. */
   take(): Uint8Array[] {
     const shared = this.#shared.slice(0, this.#length);
     return this.#places.map((place) =>

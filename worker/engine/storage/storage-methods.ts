@@ -1,9 +1,8 @@
-// The methods of `ctx.storage` and `txn` that are in the table of operations, as programs in the
-// worker call them. Values are serialized during the call, so later changes are not stored; each read
-// deserializes a fresh copy.
+// Generates the methods of `ctx.storage` and `txn` in the worker from the table of operations. Values are serialized
+// during the call, so later changes are not stored; each read deserializes a fresh copy.
 //
-// A failure is a rejection, except that `delete` throws at once, as on workerd, and so does a method
-// that is called on another object.
+// Failures reject the method's promise. As on workerd, two throw at once: `delete`, and a method that is called on
+// another object.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { decodeValue } from '../../../src/shared/values/value.ts';
@@ -16,15 +15,17 @@ import {
 import type { ObjectStorage } from './object-storage.ts';
 import { performerOf } from './perform.ts';
 
-/** Owners of methods in the worker. */
+/** The objects whose methods are generated here. */
 type WorkerOwner = 'transaction' | 'storage';
 
-/** `checkOpen` is called once the arguments are converted: their getters are the user's code. */
+/**
+ * Runs a method. It calls `checkOpen` after the arguments were converted, because their getters run the user's code.
+ */
 type Run = (storage: ObjectStorage, args: readonly unknown[], checkOpen: () => void) => unknown;
 
 /**
- * Gives a class the methods of the owners. `storageOf` throws for another object; `checkOpen` throws
- * the method's error, if it must not run now.
+ * Defines the methods of the owners on a class. `storageOf` throws if it gets another object; `checkOpen` throws the
+ * method's error if the method must not run now.
  */
 export function defineStorageMethods<Self>(
   prototype: object,
@@ -60,7 +61,7 @@ export function wrongBackend(member: string): Error {
   );
 }
 
-/** Performs the operation of the table. */
+/** Returns a function that converts the arguments and performs the operation. */
 function performing(op: MethodName<WorkerOwner>, method: AnyMethod): Run {
   const { needsSqlBackend, fields: fieldsOf, returns } = method;
   const perform = performerOf(op);
@@ -77,13 +78,14 @@ function performing(op: MethodName<WorkerOwner>, method: AnyMethod): Run {
 
 const NO_KEYS = { start: new Uint8Array(), end: new Uint8Array(), reverse: false, limit: null };
 
-// Reads decode a value where it lies in SQLite's memory; the copy that a page receives costs more.
+// Methods that do not use the general performers: reads decode a value directly in SQLite's memory, without the copy
+// that a page needs.
 const SPECIAL: { readonly [Op in MethodName<WorkerOwner>]?: Run } = {
   get(storage, args, checkOpen) {
     const { keys } = OPERATIONS.get.method!.fields(args);
     checkOpen();
     if (!Array.isArray(args[0])) return storage.get(keys[0]!, decodeValue);
-    if (keys.length === 0) storage.list(NO_KEYS); // a storage that has ended refuses
+    if (keys.length === 0) storage.list(NO_KEYS); // throws if the storage has ended
     const found = new Map<string, unknown>();
     for (const key of keys) storage.get(key, (bytes) => found.set(key, decodeValue(bytes)));
     return found;
@@ -98,11 +100,11 @@ const SPECIAL: { readonly [Op in MethodName<WorkerOwner>]?: Run } = {
     }
     return entries;
   },
-  // The continuation is that of I/O: it belongs to the event that called, and waits for the input
-  // gate. A failed flush resets the object, so the promise never settles in code that is dead.
+  // The method continues like I/O: in the event that called it, after waiting for the input gate. A failed flush resets
+  // the object, so the promise never settles in code that is dead.
   sync(storage) {
     const durable = storage.durability();
-    // As on workerd, a write that follows in the same turn settles before a sync with nothing to wait for.
+    // As on workerd, a later write of the same turn settles before a sync that has nothing to wait for.
     if (durable === undefined) return Promise.resolve().then(() => {});
     const resume = storage.environment.continuation();
     return new Promise<void>((resolve) => {

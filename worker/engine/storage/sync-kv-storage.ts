@@ -1,6 +1,6 @@
-// `ctx.storage.kv`: the entries of the key-value interface, synchronously, one key per call.
+// Implements `ctx.storage.kv`: synchronous access to the keys and values of `ctx.storage`, one key per call.
 //
-// Unlike the asynchronous `put`, an explicit undefined is a value here.
+// Unlike the asynchronous `put`, it can store an explicit undefined.
 
 import {
   checkArgumentCount,
@@ -14,7 +14,7 @@ import type { ObjectStorage } from './object-storage.ts';
 import { wrongBackend } from './storage-methods.ts';
 
 export class SyncKvStorage {
-  /** Undefined on the key-value backend. */
+  /** The storage; undefined on the key-value backend, where the methods throw. */
   readonly #storage: ObjectStorage | undefined;
 
   constructor(token: typeof INTERNAL, storage: ObjectStorage | undefined) {
@@ -60,7 +60,7 @@ export class SyncKvStorage {
   }
 }
 
-/** The lazy result of kv.list, which reads each entry on demand. */
+/** The result of kv.list; it reads each entry on demand. */
 export class ListIterator {
   readonly #cursor: EntryCursor;
 

@@ -1,4 +1,4 @@
-// Which transaction SQLite is in, and who opened it.
+// Knows which kind of transaction SQLite is in, and begins and ends it.
 //
 //   none      no transaction; the first write opens the implicit one
 //   implicit  writes made since the last turn of the event loop; committed in the next turn, or by `endTurn`
@@ -9,10 +9,8 @@
 // resets the object, as on workerd.
 //
 // Invariant: SQLite is in a transaction exactly when the state is not `none`, and every frame ends. A failure to
-// undo or end (sql/transaction-control) resets the object. The caller is told of every rollback, because its cached
-// schema may be undone.
-//
-// Does not know durability (commits.ts) nor which event may run (the input gate).
+// undo or end (sql/transaction-control) resets the object. The owner is notified of every rollback, because it may undo
+// the schema that the owner has cached.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Savepoint, TransactionControl } from '../sql/transaction-control.ts';
@@ -20,9 +18,9 @@ import type { Savepoint, TransactionControl } from '../sql/transaction-control.t
 /** One explicit transaction. Inner ones are savepoints of the outer. */
 export interface Frame {
   readonly parent: Frame | null;
-  /** Undefined for the outermost one, which is SQLite's transaction. */
+  /** The savepoint of an inner frame; undefined for the outermost one, which is SQLite's transaction. */
   readonly savepoint: Savepoint | undefined;
-  /** A frame that was rolled back is on the stack until its inner one has ended. */
+  /** The frame's state. A frame that was rolled back stays on the stack until its inner one has ended. */
   status: 'open' | 'committed' | 'rolledBack';
 }
 
@@ -32,15 +30,15 @@ type State =
   | { readonly kind: 'explicit'; readonly frame: Frame };
 
 export interface TransactionEvents {
-  /** SQLite is about to begin a transaction. */
+  /** Called before SQLite begins a transaction. */
   begins(): void;
-  /** SQLite committed; it is in the log. A failure here resets the object. */
+  /** Called after SQLite has committed to the log. If it throws, the object is reset. */
   committed(): void;
-  /** Something was undone. `implicit`: the writes of this turn. */
+  /** Called after a rollback; `implicit` says that it undid the writes of this turn. */
   rolledBack(options: { implicit: boolean }): void;
   /** Runs the task in the next turn of the event loop. */
   nextTurn(task: () => void): void;
-  /** A transaction cannot end as its code wants it to; the object must be reset. */
+  /** Called if a transaction cannot end as its code requires; the object must be reset. */
   failed(error: unknown): void;
 }
 
@@ -51,7 +49,7 @@ export class Transactions {
   readonly #events: TransactionEvents;
   #state: State = NONE;
   #syncDepth = 0;
-  /** No later turn is needed for a commit: the running code ends its own. */
+  /** True while `turn` runs: its caller commits by `endTurn`, so no commit is scheduled for a later turn. */
   #isInTurn = false;
 
   constructor(control: TransactionControl, events: TransactionEvents) {
@@ -59,7 +57,7 @@ export class Transactions {
     this.#events = events;
   }
 
-  /** True when writes made now belong to the implicit transaction. */
+  /** True if a write made now would belong to the implicit transaction. */
   get isImplicit(): boolean {
     return this.#state.kind !== 'explicit';
   }
@@ -100,14 +98,14 @@ export class Transactions {
     }
   }
 
-  /** Commits the implicit transaction, if one is open; a failure has reset the object. */
+  /** Commits the implicit transaction, if one is open. A failure resets the object. */
   endTurn(): void {
     this.#commitPending();
   }
 
   /**
    * Commits the implicit transaction now, if one is open, but not inside transactionSync(), which may still
-   * be undone. @throws why the commit failed, and the object is reset
+   * be undone. @throws the reason if the commit failed; the object is reset then
    */
   commitImplicit(): void {
     if (this.isSync) return;
@@ -115,7 +113,7 @@ export class Transactions {
     if (failure !== undefined) throw failure.error;
   }
 
-  /** Opens an explicit transaction, inside the open one. */
+  /** Opens an explicit transaction, inside an open one if there is one. */
   begin(): Frame {
     this.commitImplicit();
     const parent = this.#state.kind === 'explicit' ? this.#state.frame : null;
@@ -151,7 +149,7 @@ export class Transactions {
     this.#undo(frame);
   }
 
-  /** The closure of an explicit transaction failed: undoes it, once an inner one has ended. */
+  /** Undoes an explicit transaction whose closure failed, as soon as an inner one has ended. */
   fail(frame: Frame): void {
     if (frame.status !== 'open') return;
     if (this.#isInnermost(frame)) this.#undo(frame);
@@ -201,7 +199,7 @@ export class Transactions {
     this.#events.rolledBack({ implicit });
   }
 
-  // A failure resets the object, and is returned for a caller that can report it too.
+  // Commits the implicit transaction. A failure resets the object, and is returned to a caller that can report it.
   #commitPending(): { readonly error: unknown } | undefined {
     if (this.#state.kind !== 'implicit') return undefined;
     try {
@@ -229,7 +227,7 @@ export class Transactions {
     this.#events.rolledBack({ implicit: false });
   }
 
-  /** After a critical error SQLite has rolled everything back, the savepoint included. */
+  /** Undoes a savepoint, unless a critical error made SQLite roll back the whole transaction. */
   #undoWrites(savepoint: Savepoint): void {
     if (!this.#control.isOpen) return;
     if (!this.#control.has(savepoint)) throw endedInside();
@@ -237,7 +235,7 @@ export class Transactions {
     this.#events.rolledBack({ implicit: false });
   }
 
-  /** A frame has ended, and so does the one around it if that waits to be undone. */
+  /** Removes an ended frame from the stack; also ends the frame around it if that was rolled back. */
   #leave({ parent }: Frame): void {
     this.#state = parent === null ? NONE : { kind: 'explicit', frame: parent };
     if (parent?.status === 'rolledBack') this.#undo(parent);
@@ -268,7 +266,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function asyncCallback(result: PromiseLike<unknown>) {
-  // Later operations of the callback are refused or have no effect here; its failure is reported.
+  // Ignore the outcome of the callback's promise: transactionSync() already reports the error.
   result.then(undefined, () => {});
   return storageError(
     'TRANSACTION_ASYNC',
