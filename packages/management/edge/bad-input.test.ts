@@ -158,7 +158,11 @@ describe('bad input', () => {
   });
 
   test('[MG6] a token sees its accounts only', async () => {
-    const tokens = { mine: [ACCOUNT_ID], all: [ACCOUNT_ID, OTHER_ACCOUNT_ID] };
+    const tokens = {
+      mine: [ACCOUNT_ID],
+      other: [OTHER_ACCOUNT_ID],
+      all: [ACCOUNT_ID, OTHER_ACCOUNT_ID],
+    };
     const own = await startProvider({ tokens });
     const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
     const zone = { name: 'other.example', account: { id: OTHER_ACCOUNT_ID } };
@@ -179,8 +183,11 @@ describe('bad input', () => {
         .status,
     ).toBe(403);
     expect((await own.call('GET /zones', as('mine'))).body.result).toEqual([]);
-    const accounts = (await own.call('GET /accounts', as('mine'))).body.result;
-    expect(accounts.map(({ id: account }: { id: string }) => account)).toEqual([ACCOUNT_ID]);
+    for (const [token, ids] of Object.entries(tokens)) {
+      const accounts = (await own.call('GET /accounts', as(token))).body.result;
+      expect(accounts.map(({ id: account }: { id: string }) => account)).toEqual(ids);
+    }
+    expect((await own.call('GET /zones', as('other'))).body.result).toMatchObject([{ id }]);
     expect((await own.call(`GET /zones/${id}`, as('all'))).status).toBe(200);
     expect(await own.call('GET /zones', as('nobody'))).toMatchObject({
       status: 401,

@@ -393,24 +393,15 @@ test('[SIMU9] a minimum that is reached exactly passes; each one that is not is 
   );
 });
 
-test('[SIMU10] a client repeats a retryable call with the same draws, and hears nothing from a lost host', {
+test('[SIMU10] a client repeats a retryable call with the same draws, as often as `retries` says', {
   tags: 'long',
 }, async () => {
   const seen = new Map<number, Set<string>>();
   let repeated = 0;
   const attempts = new Set<number>();
-  const heard = new Set<string>();
   const options: Options = {
     runs: 12,
-    calls: ({ env, pick, unique }) => [
-      () =>
-        env.Notes.getByName(pick(['a', 'b']))
-          .slowly(unique())
-          .catch((error: { code: string; retryable: boolean }) => {
-            heard.add(`${error.code} ${error.retryable}`);
-            throw error;
-          }),
-    ],
+    calls,
     invariant: ({ calls: made }) => {
       for (const { outcome, step, keys, attempt } of made) {
         attempts.add(attempt);
@@ -427,14 +418,40 @@ test('[SIMU10] a client repeats a retryable call with the same draws, and hears 
   expect(repeated).toBeGreaterThan(5);
   expect(coverage.unknown).toBeGreaterThanOrEqual(coverage.retried);
   expect([...attempts].sort()).toEqual([0, 1, 2]);
-  expect(heard).toContain('CONNECTION_CLOSED true');
   attempts.clear();
-  await simulate({ Notes }, { ...options, retries: 1 });
+  await simulate({ Notes }, { ...options, runs: 4, retries: 1 });
   expect([...attempts].sort()).toEqual([0, 1]);
   attempts.clear();
-  const { coverage: once } = await simulate({ Notes }, { ...options, retries: 0 });
+  const { coverage: once } = await simulate({ Notes }, { ...options, runs: 4, retries: 0 });
   expect(once.retried).toBe(0);
   expect([...attempts]).toEqual([0]);
+});
+
+test('[SIMU10] the callers of a crashed host, and of a lost reply, hear CONNECTION_CLOSED and nothing else', {
+  tags: 'long',
+}, async () => {
+  for (const fault of ['crash', 'replyLost'] as const) {
+    const others = { eviction: 0, crash: 0, powerLoss: 0, failover: 0, replyLost: 0, reset: 0 };
+    const heard = new Set<string>();
+    const { coverage } = await simulate(
+      { Notes },
+      {
+        runs: 6,
+        faults: { ...others, diskError: 0, diskFull: 0, [fault]: 10 },
+        calls: ({ env, unique }) => [
+          () =>
+            env.Notes.getByName('a')
+              .slowly(unique())
+              .catch((error: { code: string; retryable: boolean }) => {
+                heard.add(`${error.code} ${error.retryable}`);
+                throw error;
+              }),
+        ],
+      },
+    );
+    expect(coverage.faults.get(fault)).toBeGreaterThan(2);
+    expect([...heard], fault).toEqual(['CONNECTION_CLOSED true']);
+  }
 });
 
 class Pays extends DurableObject {
