@@ -293,6 +293,8 @@ describe('nameserver defaults of accounts', () => {
     expect(await typeOf(id)).toBe('provider.standard');
     await put({ default_nameservers: 'custom.account' });
     expect(await typeOf(id)).toBe('custom.account');
+    await put({ enforce_twofactor: true });
+    expect(await typeOf(id), 'neither field was sent').toBe('custom.account');
   });
 
   test('[MG27] from 2025-03-14 the older fields are ignored; wrong ones before are refused', async () => {
@@ -300,13 +302,19 @@ describe('nameserver defaults of accounts', () => {
     const settings = { default_nameservers: 'custom.account' };
     await result(`PUT /accounts/${id}`, '2025-03-14', { name: 'N', settings });
     expect(await typeOf(id)).toBe('provider.standard');
-    for (const wrong of [
-      { default_nameservers: 'provider.standard.random' },
-      { use_account_custom_ns_by_default: 'yes' },
+    const types = 'provider.standard, custom.account, custom.tenant';
+    for (const [field, value, reason] of [
+      ['default_nameservers', 'provider.standard.random', `must be one of ${types}`],
+      ['use_account_custom_ns_by_default', 'yes', 'must be true or false'],
     ]) {
-      const body = { name: 'N', settings: wrong };
+      const body = { name: 'N', settings: { [field!]: value } };
       const got = await provider.call(`PUT /accounts/${id}`, { at: AT, body });
-      expect(got).toMatchObject({ status: 400, body: { errors: [{ code: 1400 }] } });
+      const message = `settings.${field} ${reason}.`;
+      const source = { pointer: `/settings/${field}` };
+      expect(got).toMatchObject({
+        status: 400,
+        body: { errors: [{ code: 1400, message, source }] },
+      });
     }
   });
 });

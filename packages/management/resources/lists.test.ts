@@ -55,6 +55,38 @@ describe('a list', () => {
     },
   );
 
+  test.each([
+    [
+      '/accounts',
+      'nmae=x',
+      'The list has no parameter "nmae"; it has name, direction, page, per_page.',
+    ],
+    ['/accounts', 'name=', 'name is empty; leave it out to list all items.'],
+    ['/accounts', 'direction=up', 'direction is "up"; it must be asc or desc.'],
+    [
+      '/zones',
+      'type=full,none',
+      'type is "full,none"; it must be full or partial or secondary or internal.',
+    ],
+    ['/accounts', 'page=0', 'page is "0"; it must be an integer from 1 to 9007199254740991.'],
+    ['/accounts', 'per_page=1001', 'per_page is "1001"; it must be an integer from 1 to 1000.'],
+  ])(
+    '[MG16] %s?%s is refused by its name, with the values that it takes',
+    async (path, query, message) => {
+      const got = await provider.call(`GET ${path}?${query}`);
+      expect(got).toMatchObject({ status: 400, body: { errors: [{ message }] } });
+    },
+  );
+
+  test('[MG16] two spellings of one parameter are refused, as one parameter sent twice', async () => {
+    const query = 'name.contains=a&name[contains]=b';
+    const got = await provider.call(`GET ${records}?${query}`);
+    expect(got.status).toBe(400);
+    expect(got.body.errors[0].message).toBe(
+      'name.contains is sent in two spellings; send it once.',
+    );
+  });
+
   test('[MG16] a parameter that is repeated is refused by its name, unless the list takes several words', async () => {
     const pools = `/accounts/${ACCOUNT_ID}/load_balancers/pools`;
     for (const [path, name, value] of [
