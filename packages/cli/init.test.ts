@@ -162,6 +162,5 @@ test('[PKG18] bad input names the examples, and makes nothing', async () => {
   expect(existsSync(folder)).toBe(false);
   const { code, printed } = await init(installed, '--help');
   expect(code).toBe(0);
-  for (const [name] of PROMISED)
-    expect(printed).toMatch(new RegExp(`^  ${name}  \\S.{20,}$`, 'm'));
+  for (const [name] of PROMISED) expect(printed).toMatch(new RegExp(`^  ${name}  \\S.{20,}$`, 'm'));
 });

@@ -172,7 +172,7 @@ describe('as an HTTP server', () => {
     expect(await ask('POST', BODY, after)).toBe(400);
   });
 
-  test('[MG11] on a server with a date, api-version does not count', async () => {
+  test('[MG11] a server that was started on a date ignores api-version', async () => {
     const url = `${server.baseUrl}/accounts/${ACCOUNT_ID}/tunnels`;
     const headers = { 'api-version': '2026-01-01' };
     expect((await fetch(url, { headers })).status).toBe(200);

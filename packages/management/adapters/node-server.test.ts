@@ -122,7 +122,7 @@ describe('hosts', () => {
 
 describe('raw faults', () => {
   test.each(['Host: a b', 'Host:', 'Host: user@localhost', 'Host: localhost:x', 'X: no host'])(
-    '[MG49] %s is 400',
+    '[MG49] a request with the header “%s” is 400',
     async (header) => {
       expect(statusOf(await raw(`GET ${PATH} HTTP/1.1`, header))).toBe(400);
     },
@@ -143,7 +143,7 @@ describe('raw faults', () => {
     expect(headOf(answer)).toEqual(headOf(get));
   });
 
-  test('[MG49] bytes that are no request are 400, and end the connection', async () => {
+  test('[MG49] bytes that are not a request are 400, and end the connection', async () => {
     const socket = opened();
     const answer = untilClosed(socket);
     socket.write('\0\x01 not HTTP\r\n\r\n');

@@ -297,7 +297,7 @@ describe('nameserver defaults of accounts', () => {
     expect(await typeOf(id), 'neither field was sent').toBe('custom.account');
   });
 
-  test('[MG27] from 2025-03-14 the older fields are ignored; wrong ones before are refused', async () => {
+  test('[MG27] from 2025-03-14 the older fields are ignored; before, wrong values of them are refused', async () => {
     const { id } = await newAccount();
     const settings = { default_nameservers: 'custom.account' };
     await result(`PUT /accounts/${id}`, '2025-03-14', { name: 'N', settings });

@@ -178,7 +178,7 @@ describe('scan', () => {
     ]);
   });
 
-  test('[REP7] notes are found only where asked for', async () => {
+  test('[REP7] notes count as findings only with --strict', async () => {
     expect((await run('scan notes.har --at 2024-11-01')).code).toBe(0);
     expect((await run('scan notes.har --at 2024-11-01 --strict')).code).toBe(1);
   });

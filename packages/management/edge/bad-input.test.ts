@@ -204,7 +204,7 @@ describe('bad input', () => {
     'per_page=0',
     'per_page=99999999',
     'page=',
-  ])('[MG16] ?%s is refused', async (query) => {
+  ])('[MG16] a list refuses the page ?%s', async (query) => {
     const zone = await provider.newZone();
     for (const path of ['/zones', '/accounts', `/zones/${zone.id}/dns_records`]) {
       const got = await provider.call(`GET ${path}?${query}`);

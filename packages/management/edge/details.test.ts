@@ -25,7 +25,7 @@ describe('dates', () => {
     '2024-02-30',
     '2024-01-01T24:00:01Z',
     '2024-01-01T1:00Z',
-  ])('[MG11] %s is no date', async (date) => {
+  ])('[MG11] %s is refused, because it is not a date', async (date) => {
     expect((await provider.call('GET /zones', { at: date })).status).toBe(400);
     expect(() => lookup('GET', '/zones', date)).toThrow('is not a date');
   });
@@ -43,7 +43,7 @@ describe('times in answers', () => {
   ];
   const record = { type: 'A', name: 'dated', content: '192.0.2.77' };
 
-  test('[MG58] are of the day of the call, at the time of day of the clock', async () => {
+  test('[MG58] times have the day of the call and the time of day of the clock, unless the header has a time', async () => {
     const own = await startProvider();
     own.clock.nowMs = Date.parse('2026-01-01T10:20:30.456Z');
     const { id } = await own.newZone();
@@ -64,7 +64,7 @@ describe('times in answers', () => {
     await own.close();
   });
 
-  test('[MG58] follow the pin of an account, too', async () => {
+  test('[MG58] times have the day to which the account is pinned', async () => {
     const own = await startProvider();
     await own.api.pinAccount(ACCOUNT_ID, '2021-05-05');
     const zone = await own.newZone();
@@ -102,7 +102,7 @@ describe('cname_flattening among other settings', () => {
     expect(body.result.flatten_all_cnames).toBe(false);
   });
 
-  test('[MG27] of several the last one holds, and each is answered', async () => {
+  test('[MG27] of several values the last one holds, and each is answered', async () => {
     const path = await zonePath();
     for (const [values, flattens] of [
       [['off', 'off', 'on'], true],
@@ -175,7 +175,7 @@ describe('paths and methods', () => {
   });
 
   test.each(['/zones//ID', '/zones//ID/dns_records', '/zones/ID//filters', '//accounts//x'])(
-    '[MG2] %s is no path',
+    '[MG2] the path %s, with an empty segment, does not exist',
     async (path) => {
       const { id } = await provider.newZone();
       for (const method of ['GET', 'DELETE']) {
@@ -208,7 +208,7 @@ describe('paths and methods', () => {
 });
 
 describe('writers at the same time', () => {
-  test('[MG27] each is answered with its own write', async () => {
+  test('[MG27] each of many writers at the same time is answered with its own write', async () => {
     const types = ['custom.account', 'custom.tenant', 'provider.standard'];
     const written = Array.from({ length: 21 }, (_, i) => ({
       name: `n${i}`,

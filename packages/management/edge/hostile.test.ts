@@ -23,7 +23,7 @@ async function uploaded(fields: Readonly<Record<string, string>>): Promise<numbe
 }
 
 test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf'])(
-  '[MG50] %s is the name of no setting, record type or zone',
+  '[MG50] the name %s of a JavaScript member is not a setting, record type, zone or account',
   async (name) => {
     const settings = `${zonePath}/settings`;
     const items = [{ id: name, value: 'on' }];
@@ -67,7 +67,7 @@ test('[MG50] JSON of 64 levels is read', async () => {
   expect((await askedWith(65)).body.errors).toMatchObject([{ code: 6007 }]);
 });
 
-test('[MG50] brackets in texts are no levels', async () => {
+test('[MG50] brackets inside JSON strings do not count as levels', async () => {
   const metadata = { text: `"${'['.repeat(100)}\\` };
   expect((await provider.call(`POST ${UPLOADS}`, { body: { metadata } })).status).toBe(200);
 });

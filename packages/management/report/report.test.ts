@@ -154,10 +154,13 @@ describe('the sentence of a finding', () => {
         `the recorded calls do not show whether this client is affected. ${useName}`,
       `PATCH ${records}/:dns_record_id`,
     ],
-  ])('[REP1] [REP2] of %j on %s', (recorded, at, message, subject) => {
-    const { findings } = JSON.parse(formatReport(reportOf([recorded], { at }), 'json'));
-    expect(findings).toMatchObject([{ message, subject }]);
-  });
+  ])(
+    '[REP1] [REP2] the report of %j on %s says what, when and what to do',
+    (recorded, at, message, subject) => {
+      const { findings } = JSON.parse(formatReport(reportOf([recorded], { at }), 'json'));
+      expect(findings).toMatchObject([{ message, subject }]);
+    },
+  );
 });
 
 describe('the place of a call', () => {
@@ -268,7 +271,7 @@ describe('fields', () => {
 describe('recordRequests()', () => {
   const answer = { result: { type: 'A', zone_id: 'z' }, success: true };
 
-  test('[REP3] it hands on request and answer as they are, and records both', async () => {
+  test('[REP3] the recording fetch passes on request and answer unchanged, and records both', async () => {
     const sent: unknown[] = [];
     const { fetch, log } = recordRequests(
       async (input, init) => {

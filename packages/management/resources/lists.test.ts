@@ -37,7 +37,7 @@ const EVERYWHERE = ['filter=x', 'nmae=x', '__proto__=1', 'constructor=1', 'page=
 
 describe('a list', () => {
   test.each(Object.entries(LISTS))(
-    '[MG16] of %s refuses unknown parameters',
+    '[MG16] the list of %s refuses unknown parameters and words',
     async (list, queries) => {
       const paths: Readonly<Record<string, string>> = {
         zones: '/zones',
@@ -116,7 +116,7 @@ describe('a list', () => {
     'name.contains',
     'name[contains]',
     'comment.exact',
-  ])('[MG16] an empty text is no filter: %s=', async (name) => {
+  ])('[MG16] an empty text is refused as a filter: %s=', async (name) => {
     const got = await provider.call(`GET ${records}?${name}=`);
     expect(got).toMatchObject({ status: 400, body: { errors: [{ code: 1400 }] } });
   });

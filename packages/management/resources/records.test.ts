@@ -248,7 +248,7 @@ describe('content', () => {
 });
 
 describe('fields that are null', () => {
-  test('[MG52] are fields that the record does not have', async () => {
+  test('[MG52] fields that are null count as fields that the record does not have', async () => {
     const nulls = { data: null, priority: null, ttl: null, proxied: null, tags: null };
     const plain = await send({ type: 'A', content: '192.0.2.7', ...nulls, settings: null });
     expect(plain.body.errors).toEqual([]);
@@ -260,7 +260,7 @@ describe('fields that are null', () => {
     expect(missing).toMatchObject({ status: 400, body: { errors: [{ code: 9005 }] } });
   });
 
-  test('[MG52] leave the record as it is in a patch, but for the comment', async () => {
+  test('[MG52] fields that are null in a patch leave the record unchanged, except for the comment', async () => {
     const body = { name: 'patched', type: 'A', content: '192.0.2.7', ttl: 60, comment: 'first' };
     const made = await send(body);
     const path = `/zones/${zone.id}/dns_records/${made.body.result.id}`;
@@ -309,7 +309,7 @@ describe('names', () => {
     'a%.example',
     'a％.example',
     '\u00ad.example',
-  ])('[MG52] %s is no zone', async (name) => {
+  ])('[MG52] %s is refused as the name of a zone', async (name) => {
     expect((await newZone(name)).status).toBe(400);
   });
 

@@ -22,7 +22,7 @@ describe('paths', () => {
     '/client/v4/zones/:zone_id/filters',
     'client/v4//zones/{zone_id}/filters?page=2#top',
     'https://api.example.com/client/v4/zones/:zone_id/filters',
-  ])('[SCHED3] %s has one form', (spelling) => {
+  ])('[SCHED3] the spelling %s becomes the one form', (spelling) => {
     expect(normalPath(spelling)).toBe('/zones/:zone_id/filters');
   });
 
@@ -51,7 +51,7 @@ describe('lookup()', () => {
     expect(lookup('DELETE', '/zones/z/settings/minify', '2030-01-01').state).toBe('live');
   });
 
-  test('[SCHED4] it tells the entry, the replacement and the values of the path', () => {
+  test('[SCHED4] an operation that has ended comes with its entry, its replacement and the values of its path', () => {
     const found = lookup('post', '/accounts/a/images/v1/direct_upload', '2022-07-01');
     expect(found).toMatchObject({
       state: 'gone',
@@ -156,7 +156,7 @@ describe('lookup()', () => {
 });
 
 describe('deprecations()', () => {
-  test('[SCHED6] it lists every entry with whether it is in force', () => {
+  test('[SCHED6] every entry is listed, with whether it is in force on the day', () => {
     const inForce = (at: string) => deprecations({ at }).filter((e) => e.isInForce).length;
     expect(inForce('2020-04-01')).toBe(0);
     expect(inForce('2020-04-02')).toBe(1);

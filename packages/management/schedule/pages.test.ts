@@ -10,7 +10,7 @@ import { scheduleMarkdown } from './markdown.ts';
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
 describe('the page', () => {
-  test('[SCHED8] it has every date, its entries, and their paths', () => {
+  test('[SCHED8] the page has every date, its entries, and their paths', () => {
     const page = scheduleMarkdown();
     for (const { date, title, operations } of SCHEDULE) {
       const [, ofDate = ''] = page.split(`\n## ${date}\n`);
@@ -68,7 +68,7 @@ describe('the page', () => {
 describe('the calendar', () => {
   const unfolded = (text: string) => text.replaceAll('\r\n ', '');
 
-  test('[SCHED9] it has one all-day event for each entry', () => {
+  test('[SCHED9] the calendar has one all-day event for each entry', () => {
     const text = scheduleCalendar({ nowMs: NOW_MS });
     const events = unfolded(text).split('BEGIN:VEVENT').slice(1);
     expect(events).toHaveLength(25);

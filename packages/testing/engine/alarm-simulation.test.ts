@@ -18,6 +18,6 @@ async function expectPromises(seeds: readonly number[], least: { rings: number }
 test('[SIM6] alarms that are stored ring, and no others, whatever ends instances and hosts or sets the wall clock', () =>
   expectPromises(SEEDS, { rings: 4 }));
 
-test('[SIM6] alarms ring so in further worlds', { tags: 'long' }, () =>
+test('[SIM6] stored alarms ring, and no others, with further seeds, too', { tags: 'long' }, () =>
   expectPromises(FURTHER_SEEDS, { rings: 20 }),
 );

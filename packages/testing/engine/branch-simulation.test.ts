@@ -20,6 +20,8 @@ async function expectPromises(seeds: readonly number[], least: { forks: number }
 test('[SIM7] an object and its kept branches survive power failures, faults and full disks', () =>
   expectPromises(SEEDS, { forks: 1 }));
 
-test('[SIM7] they survive them in further worlds', { tags: 'long' }, () =>
-  expectPromises(FURTHER_SEEDS, { forks: 4 }),
+test(
+  '[SIM7] an object and its kept branches survive them with further seeds, too',
+  { tags: 'long' },
+  () => expectPromises(FURTHER_SEEDS, { forks: 4 }),
 );

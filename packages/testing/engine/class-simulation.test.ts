@@ -17,6 +17,8 @@ async function expectPromises(seeds: readonly number[], least: { commits: number
 test('[SIM8] a class whose every event writes in several places, and the tabs beside it, leave whole commits of their own', () =>
   expectPromises(SEEDS, { commits: 30 }));
 
-test('[SIM8] they leave such commits in further worlds', { tags: 'long' }, () =>
-  expectPromises(FURTHER_SEEDS, { commits: 60 }),
+test(
+  '[SIM8] classes and tabs leave whole commits of their own with further seeds, too',
+  { tags: 'long' },
+  () => expectPromises(FURTHER_SEEDS, { commits: 60 }),
 );

@@ -22,6 +22,6 @@ async function expectPromises(seeds: readonly number[], least: number): Promise<
 test('[SIM2] every promise that a caller holds settles, and no code runs in an ended instance', () =>
   expectPromises(SEEDS, 2));
 
-test('[SIM2] every promise settles in further worlds, too', { tags: 'long' }, () =>
+test('[SIM2] every promise settles with further seeds, too', { tags: 'long' }, () =>
   expectPromises(FURTHER_SEEDS, 5),
 );

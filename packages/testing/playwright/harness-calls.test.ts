@@ -178,13 +178,13 @@ describe('data of openStorage', () => {
       one.op === 'storage' && !one.method.startsWith('get') ? [[one.object, one.method]] : [],
     );
 
-  test('[HARN1] is seeded by its name alone', async () => {
+  test('[HARN1] an object of openStorage is seeded by its name alone', async () => {
     const { objects, asked } = objectsOn(() => undefined);
     await new TestObjects(objects).seed('notes', { entries: { draft: 1 } });
     expect(asked).toMatchObject([{ object: { className: null, name: 'notes' }, method: 'put' }]);
   });
 
-  test('[HARN1] returns to a snapshot, and is emptied if it has come since', async () => {
+  test('[HARN1] an object of openStorage returns to a snapshot, and a newer one is emptied', async () => {
     const { objects, asked } = objectsOn(answer);
     const all = new TestObjects(objects);
     const mark = await all.snapshot();
@@ -201,7 +201,7 @@ describe('data of openStorage', () => {
     expect(done).toContainEqual([{ className: null, id: since }, 'deleteAlarm']);
   });
 
-  test('[HARN1] is emptied by reset', async () => {
+  test('[HARN1] reset empties the objects of openStorage', async () => {
     const { objects, asked } = objectsOn(answer);
     await new TestObjects(objects).reset();
     expect(writes(asked)).toContainEqual([{ className: null, id }, 'deleteAll']);
@@ -209,7 +209,7 @@ describe('data of openStorage', () => {
 });
 
 describe('tabs', () => {
-  test('[HARN3] open where page.goto would', async () => {
+  test('[HARN3] tabs open at the address that page.goto would open', async () => {
     const addresses: string[] = [];
     const page = { goto: async (address: string) => addresses.push(address) };
     const { objects } = objectsOn(() => undefined, { newPage: async () => page });
@@ -224,7 +224,7 @@ describe('tabs', () => {
     ]);
   });
 
-  test('[HARN3] lead for classes, for openStorage, or for both', async () => {
+  test('[HARN3] the leading tabs are found: that of the classes, that of openStorage, or both', async () => {
     const page = { url: () => baseURL, evaluate: async () => ['plain', 'classes'] };
     const context = { pages: () => [page as unknown as Page] };
     let leading: string[] = ['classes', 'plain'];
@@ -263,7 +263,7 @@ describe('wrong values', () => {
     expect(asked).toEqual([]);
   });
 
-  test('[HARN4] a context is needed', () => {
+  test('[HARN4] defineObjects() without a context is refused', () => {
     expect(() => defineObjects({} as never)).toThrow(/takes { context }/);
   });
 });

@@ -55,7 +55,7 @@ describe('matchers', () => {
     }
   });
 
-  test('[HARN4] of an object that stores something, or cannot be read, no names are said', async () => {
+  test('[HARN4] other objects are not listed if the object stores something, or cannot be read', async () => {
     const stored: Readonly<Record<string, unknown>> = { list: new Map([['a', 1]]), getAlarm: null };
     const full = storageOn((asked) => (asked.op === 'storage' ? stored[asked.method] : []));
     const unread = storageOn((asked) => {
@@ -71,7 +71,7 @@ describe('matchers', () => {
     }
   });
 
-  test('[HARN4] they try again until the time is over, and hold as soon as they can', async () => {
+  test('[HARN4] assertions are tried again until they hold, or their time is over', async () => {
     let count = 0;
     const storage = storageOn(() => {
       count += 1;
@@ -218,7 +218,7 @@ describe('toHaveChanged', () => {
     ['a missing change', [...made, { kind: 'alarm' }], /"kind": "alarm"/],
     ['nothing expected', [], /Received[\s\S]*"count"/],
     ['another order', [...made].reverse(), /Received/],
-  ] as const)('[HARN9] %s is shown', async ([, changes, message]) => {
+  ] as const)('[HARN9] the message shows %s', async ([, changes, message]) => {
     const { storage, by } = changing();
     const failed = playwrightExpect(storage).toHaveChanged(changes, { by, timeout });
     expect(await messageOf(failed)).toMatch(message);
@@ -286,7 +286,7 @@ describe('seeds', () => {
     ['null', null, /a table of contents/],
     ['a list', [1], /a table of contents/],
     ['a class without contents', { Counter: 5 }, /"Counter" holds contents by name/],
-  ] as const)('[HARN4] %s is no table', ([, table, message]) => {
+  ] as const)('[HARN4] %s is refused as a table of seeds', ([, table, message]) => {
     expect(() => seedsOf(table as never)).toThrow(message);
   });
 

@@ -103,7 +103,7 @@ test('[SIMU24] options and classes are checked, each by its name, before anythin
   }
 });
 
-test('[SIMU2] time, timers and random numbers of classes and tests are of the seed, and nobody else sees them', async () => {
+test('[SIMU2] time, timers and random numbers of classes and tests come from the seed, and other code does not see them', async () => {
   class Draws extends DurableObject {
     async draw(): Promise<unknown[]> {
       const begunMs = Date.now();
