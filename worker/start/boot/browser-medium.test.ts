@@ -1,13 +1,13 @@
-// Which medium a directory is opened on: the recorded one, before all others.
+// Tests which medium a directory is opened on: the recorded one, before all others.
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
 
 let recorded: StorageMedium | null;
-/** OPFS has the synchronous handles. */
+/** Whether OPFS has the synchronous handles. */
 let hasHandles: boolean;
-/** OPFS has objects of the directory. */
+/** Whether OPFS has objects of the directory. */
 let hasObjects: boolean;
 let opened: string[];
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 afterAll(() => {
   for (const file of ['medium-record', 'opfs-medium', 'idb-medium']) {
-    vi.doUnmock(`../file/${file}.ts`);
+    vi.doUnmock(`../../engine/file/${file}.ts`);
   }
   vi.resetModules();
 });
@@ -76,7 +76,7 @@ test('[MEDIUM2] a directory stays on the medium that it began with', async () =>
   hasObjects = false;
   opened = [];
   expect([await mediumOf(), recorded]).toEqual(['indexeddb', 'indexeddb']);
-  // Handles that appear later do not move it.
+  // Handles that appear later do not move the directory.
   hasHandles = true;
   opened = [];
   expect(await mediumOf()).toBe('indexeddb');

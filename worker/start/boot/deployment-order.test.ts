@@ -5,7 +5,7 @@ import { type CompareBuilds, codeDigest, orderOf } from './deployment-order.ts';
 
 const base: Deployment = { build: null, code: 'code', startedMs: 0 };
 
-/** How the second compares with the first. */
+/** Returns how the second deployment compares with the first. */
 function compared(
   own: Partial<Deployment>,
   other: Partial<Deployment>,

@@ -1,4 +1,4 @@
-// Which of several workers leads: candidates of several deployments that start, close and die in any order.
+// Tests which of several workers leads when candidates of several deployments start, close and die in any order.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -20,18 +20,18 @@ interface Code {
   readonly build?: Build;
   readonly compareBuilds?: CompareBuilds;
   readonly code?: string;
-  /** The error of its host. */
+  /** If set, starting the host of this deployment throws it. */
   failure?: Error;
   prepare?(): Promise<unknown>;
 }
 
-/** Workers of one directory, and the files that one of them has at a time. */
+/** An origin in which the workers of one directory compete for its files, which one host may have at a time. */
 class Origin {
   readonly browser = new FakeBrowser();
   readonly workers: Worker[] = [];
-  /** Faults. */
+  /** Each entry says which host took the files while another one had them. */
   readonly faults: string[] = [];
-  /** How many hosts there have been. */
+  /** Counts the hosts that have taken the files. */
   hostCount = 0;
   #holder: Worker | null = null;
 
@@ -45,7 +45,7 @@ class Origin {
     return this.workers.filter(({ agent }) => !agent.hasEnded);
   }
 
-  /** The worker whose host has the files. */
+  /** The worker whose host has the files, or null if none has. */
   get leader(): Worker | null {
     return this.#holder;
   }
@@ -70,7 +70,7 @@ class Worker {
   readonly agent: Agent;
   readonly id: string;
   readonly deployment: Deployment;
-  /** The messages to its page. */
+  /** The messages that the worker has sent to its page. */
   readonly told: WorkerMessage[] = [];
   readonly #origin: Origin;
   readonly #code: Code;
@@ -126,19 +126,19 @@ class Worker {
     new PageEnd(new ChannelEndpoint(port));
   }
 
-  /** Its page looks for a leader again. */
+  /** Does what the page of the worker does when it looks for a leader again. */
   startAgain(): void {
     if (!this.agent.hasEnded) this.#start();
   }
 
-  /** How it ends in any case: without any notice. */
+  /** Ends the worker without any notice, as a closed tab does. */
   kill(): void {
     this.agent.end();
     for (const port of this.#ports) port.close();
     this.#origin.free(this);
   }
 
-  /** The order in the last message of the leader to it. */
+  /** How the leader's last message to this worker orders their deployments. */
   get order(): string | undefined {
     const heard = this.told.filter((message) => message.type === 'heard');
     return heard.at(-1)?.order;
@@ -148,7 +148,7 @@ class Worker {
     return this.agent.whileAlive(async () => {
       await Promise.resolve();
       if (this.#code.failure !== undefined) throw this.#code.failure;
-      // A browser ends a worker between two of its tasks; this code runs on.
+      // A browser would have ended the worker here; this code runs on.
       if (!this.agent.hasEnded) this.#origin.take(this);
       return this.#service;
     });
@@ -224,7 +224,7 @@ describe('two deployments', () => {
   });
 
   test('[BUILD2] a worker that has stepped down for another takes over no more while that one lives', async () => {
-    // Each calls the other older.
+    // With this comparison each build calls the other older.
     const compareBuilds: CompareBuilds = (one, other) => Number(other) - Number(one);
     const first = origin.start({ build: 1, compareBuilds });
     await whenLeads(first);
@@ -347,7 +347,7 @@ describe('two deployments', () => {
   });
 });
 
-/** The deployments of a story: each worker runs one of them. */
+/** Three deployments of a generated story, each worker of which runs one of them. */
 const numbers = [1, 2, 3].map((build) => ({ build }));
 const semver: CompareBuilds = (one, other) => {
   const [a, b] = [one, other].map((build) => Number(String(build).split('.')[1]));
@@ -406,10 +406,10 @@ async function perform(story: Origin, codes: readonly Code[], { kind, which }: S
   if (kind === 'wait') await turns(which);
 }
 
-/** Longer than a change of the leader takes. */
+/** A change of the leader takes fewer turns than this. */
 const QUIET_TURNS = 25;
 
-/** Does the steps, then waits until somebody leads and nothing changes any more: who leads, and who lives. */
+/** Does the steps, waits until somebody leads and nothing changes any more, and returns who leads and who lives. */
 async function tell(codes: readonly Code[], steps: readonly Step[]) {
   const story = new Origin();
   story.start(codes[0]);

@@ -1,4 +1,4 @@
-// The requests of a leader that steps down to its host: whether something runs, and to close.
+// Tests what a leader that steps down asks its host: whether something runs, and to close.
 
 import { afterEach, expect, test, vi } from 'vitest';
 import { turns } from '../../../packages/testing/page/turns.ts';
@@ -13,7 +13,7 @@ import { DurableObject } from '../../realm/library/library.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 
 let transactions = 0;
-/** The beginning of another transaction. */
+/** Returns the operation that begins another transaction. */
 const begin = () => ({ op: 'begin', number: ++transactions }) as const;
 
 let endEvent = () => {};
@@ -47,7 +47,7 @@ const medium = new MemoryMedium();
 const catalog = new MemoryCatalog();
 const hosts: RunningHost[] = [];
 
-/** Time that the test drives. */
+/** A clock that stands still until the test moves it. */
 class DrivenTime implements SystemTime {
   readonly #timers = new Set<{ readonly dueMs: number; readonly task: () => void }>();
   #nowMs = Date.UTC(2030, 0, 1);
@@ -148,7 +148,7 @@ test('[BUILD5] an alarm that runs may end; an alarm due while the host rests is 
   endEvent();
 });
 
-test('[BUILD5] an open transaction of a page is not quiet', async () => {
+test("[BUILD5] a page's open transaction is reported while its object is quiet, until it commits", async () => {
   const { host } = await start();
   const sessions = new PageSessions(host, () => () => {});
   const opened = await sessions.open('plain');

@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => running.close());
 
-/** In Node nobody catches the error of a message's listener. */
+/** Reports the errors that a listener of messages throws, because nobody else catches them in Node. */
 function watch(report: (error: unknown) => void): () => void {
   const events = ['uncaughtException', 'unhandledRejection'] as const;
   const before = events.map((event) => process.listeners(event as never));
@@ -72,7 +72,7 @@ describe('a peer with other code', () => {
 
   afterEach(() => ports.port1.close());
 
-  /** The answer to a request for `name`. */
+  /** Sends a request for `name` and returns the answer. */
   function answerTo(name: unknown, ...parameters: unknown[]): Promise<unknown> {
     return new Promise((resolve) => {
       ports.port2.addEventListener('message', ({ data }) => data[0] === 7 && resolve(data[1]));

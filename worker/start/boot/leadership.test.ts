@@ -1,4 +1,4 @@
-// How a leader steps down, whatever its pages and objects do.
+// Tests how a leader steps down, whatever its pages and objects do.
 
 import { beforeEach, expect, test } from 'vitest';
 import { FakeBrowser } from '../../../packages/testing/page/fake-browser.ts';
@@ -8,16 +8,21 @@ import { namesOf } from '../../../src/shared/wire/control.ts';
 import { PageEnd } from '../../../src/shared/wire/page-end.ts';
 import type { StorageService } from '../../../src/shared/wire/protocol.ts';
 import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
-import { CLOSE_MS, Leadership, PAUSE_MS, YIELD_MS } from './leadership.ts';
+import { Leadership } from './leadership.ts';
+
+// [BUILD5] states these times, so the tests do not read them from the code.
+const PAUSE_MS = 2000;
+const YIELD_MS = 3000;
+const CLOSE_MS = 10_000;
 
 let nowMs: number;
 let timers: { dueMs: number; task: () => void }[];
 let isWorkerClosed: boolean;
-/** How often a timer was set. */
-let looks: number;
+/** Counts the timers that the leader has set. */
+let timersSet: number;
 
 beforeEach(() => {
-  looks = 0;
+  timersSet = 0;
   nowMs = 0;
   timers = [];
   isWorkerClosed = false;
@@ -50,7 +55,7 @@ function lead(host: Partial<WorkerService>): { leadership: Leadership; port: Mes
       locks: agent.locks,
       names: namesOf('d'),
       after: (delayMs, task) => {
-        looks += 1;
+        timersSet += 1;
         timers.push({ dueMs: nowMs + delayMs, task });
       },
       elapsed: () => nowMs,
@@ -69,7 +74,7 @@ function lead(host: Partial<WorkerService>): { leadership: Leadership; port: Mes
   return { leadership, port: given! };
 }
 
-/** When it has stepped down; null: it has not. */
+/** Makes the leader step down. `tookMs` is how long that took; null means that it still leads. */
 function steppingDown(leadership: Leadership): { tookMs: number | null } {
   const startMs = nowMs;
   const seen: { tookMs: number | null } = { tookMs: null };
@@ -146,7 +151,7 @@ test('[BUILD5] timers that come late do not make their time longer', async () =>
     await turns(2);
   }
   expect(fact).toBe('build 2 has taken over');
-  expect(looks).toBeLessThan(10);
+  expect(timersSet).toBeLessThan(10);
   port.close();
 });
 

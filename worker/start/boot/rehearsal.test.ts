@@ -7,7 +7,25 @@ import { rehearse } from './browser-worker.ts';
 
 const ROUNDS = 100;
 
-test('[TAB13] a rehearsal writes, opens and reads an object, and leaves no memory behind', {
+test('[TAB13] a rehearsal opens an object twice; the second time it has the writes of the first', async () => {
+  const sqlite = await loadSqliteInNode();
+  const limits = completeLimits();
+  const schemas: unknown[] = [];
+  await rehearse((log, events) => {
+    const opened = openLogDatabase(sqlite, log, events, limits);
+    schemas.push(
+      opened.database
+        .exec('SELECT name FROM sqlite_schema ORDER BY name', [])
+        .raw()
+        .toArray()
+        .flat(),
+    );
+    return opened;
+  });
+  expect(schemas).toEqual([[], ['_cf_KV', 'rehearsal']]);
+});
+
+test('[TAB13] a rehearsal leaves no memory behind', {
   tags: 'long',
 }, async () => {
   const sqlite = await loadSqliteInNode();

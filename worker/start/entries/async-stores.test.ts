@@ -1,4 +1,4 @@
-// Stores of AsyncLocalStorage at the border of objects and entry points, in Node.
+// Tests which stores of AsyncLocalStorage the code of objects and entry points sees in Node.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Who made each commit, as history() says it: handles, methods, sockets, alarms, and the operations of a handle.
+// Tests whom history() names as the author of a commit that a handle, a method, a socket or an alarm made.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CommitAuthor, StorageHandle } from '../../../src/shared/contract/storage.ts';
@@ -10,7 +10,7 @@ class Ledger extends DurableObject {
     await this.ctx.storage.put(name, 1);
   }
 
-  /** Its second write is made when a timer has fired. */
+  /** Writes twice, the second time after a timer has fired. */
   async addLater(name: string) {
     await this.ctx.storage.put(`${name}-now`, 1);
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -72,7 +72,7 @@ beforeEach(async () => {
 });
 afterEach(() => objects.close());
 
-/** The authors of the commits, the newest first. */
+/** Returns the authors of the commits, the newest first. */
 async function authors(handle = storage): Promise<(CommitAuthor | undefined)[]> {
   return (await handle.history()).map(({ by }) => by);
 }

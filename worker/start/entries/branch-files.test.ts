@@ -1,4 +1,4 @@
-// The folders of branches in Node, after an orderly end, a crash and a deletion.
+// Tests which folders of branches remain in Node after an orderly end, a crash and a deletion.
 
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ let directory: string;
 let objects: Awaited<ReturnType<typeof createObjects<{ Box: typeof Box }>>>;
 let storage: StorageHandle;
 
-/** The process begins. */
+/** Starts the objects, as a new process does. */
 async function begin(): Promise<void> {
   objects = await createObjects({ Box }, { directory });
   storage = await objects.storage(objects.env.Box.getByName('one'));
@@ -33,12 +33,12 @@ afterEach(async () => {
 const folders = () => readdirSync(directory).filter((name) => name.startsWith('Box.'));
 const branchFolders = () => folders().filter((name) => name.includes('~'));
 
-/** So much that the files of the branch are on the disk. */
+/** Writes so much that the branch gets files on the disk. */
 async function fill(branch: StorageHandle): Promise<void> {
   for (let i = 0; i < 80; i++) await branch.put(`k${i}`, 'v'.repeat(120_000));
 }
 
-/** The process ends without an end: the folders are as they were, and another process begins. */
+/** Does what a crash does: leaves the folders as they were at that moment, and starts another process. */
 async function crash(): Promise<void> {
   const copy = `${directory}-copy`;
   cpSync(directory, copy, { recursive: true, filter: (source) => !source.includes('host.') });

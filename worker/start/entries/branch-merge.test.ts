@@ -1,4 +1,4 @@
-// Branches compared with their origin, and merged into it, through handles in this process.
+// Tests how branches are compared with their origin and merged into it.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -36,7 +36,7 @@ async function changesOf(changes: AsyncIterable<StorageChange>): Promise<Storage
   return found;
 }
 
-/** The error of a merge that is refused. */
+/** Awaits a merge that must be refused and returns its error. */
 async function refusal(merge: Promise<unknown>): Promise<ConflictError> {
   const error = await merge.then(
     () => undefined,
@@ -79,7 +79,7 @@ test('[MERGE3] what a branch has changed is made on the object, as one commit, a
     [0, 'u'],
   ]);
   expect(await storage.getAlarm()).toBe(4_000_000_000_000);
-  // The branch goes on; a second merge makes only the later changes, if there are any.
+  // The branch stays usable, and a second merge makes only its later changes.
   expect(await branch.get('b')).toBe(1);
   expect(await storage.merge(branch)).toBeNull();
   expect(await storage.getCurrentBookmark()).toBe(made);
@@ -115,7 +115,7 @@ test('[MERGE4] what both have changed is CONFLICT with all of it, and nothing is
   await storage.merge(branch, {
     async onConflict({ change }) {
       asked.push(change.kind);
-      // The branch changes while the page decides: its state of the first call is merged.
+      // The branch changes while the page decides; the merge uses the state that it had at the call.
       await branch.put('later', 1);
       return change.kind === 'row' ? 'theirs' : 'ours';
     },
@@ -136,7 +136,7 @@ test('[MERGE7] a merge whose onConflict never settles ends with its signal, and 
   const branch = await storage.fork();
   await branch.put('key', 1);
   await storage.put('key', 2);
-  /** Ends it once it is asked. */
+  /** Returns options of a merge whose first decision ends the branch by `end` and is never made. */
   const neverBut = (end: () => void) => ({
     onConflict: () => {
       setTimeout(end);
@@ -316,14 +316,14 @@ async function perform(handle: StorageHandle, { kind, n, value, size }: Write): 
   else await run(handle, `DELETE FROM a WHERE id % 3 = ${value % 3}`);
 }
 
-/** What a write of one key or row writes to. */
+/** Returns the key or the row that a write writes to. */
 function placeOf({ kind, n }: Write): string {
   if (kind === 'key' || kind === 'gone') return `key ${n % 4}`;
   if (kind === 'table') return `table ${n % 3}`;
   return kind === 'alarm' ? kind : `${kind} ${n}`;
 }
 
-/** By the data that it names. */
+/** Returns the key or the row that a change names. */
 function nameOf(change: StorageChange): string {
   if (change.kind === 'key') return `key ${change.key}`;
   if (change.kind === 'row') return `row ${change.table} ${JSON.stringify(change.key)}`;
@@ -388,12 +388,12 @@ test('[MERGE6] a merge makes what the branch alone has changed, as its writes wo
       } else {
         seen.merged++;
         expect(both).toEqual([]);
-        // Only the object's own changes differ.
+        // The difference consists of the object's own changes alone.
         const expected = [...ours.keys()].filter((key) => !theirs.has(key));
         const found = await named(object.diff(branch));
         expect([...found.keys()].sort()).toEqual(expected.sort());
         for (const key of expected) expect(sidesOf(found.get(key))).toEqual(sidesOf(ours.get(key)));
-        // The same as the writes of the object, then those of the branch.
+        // A merge must equal the writes of the object, followed by those of the branch.
         for (const who of ['object', 'branch']) {
           for (const one of writes) if (one.who === who) await perform(twin, one);
         }
@@ -408,7 +408,8 @@ test('[MERGE6] a merge makes what the branch alone has changed, as its writes wo
           await rowsOf(handle, 'SELECT * FROM b'),
           await rowsOf(handle, 'SELECT rowid, * FROM c'),
         ];
-        // Writes of the branch that it took back itself would take back the object's, too.
+        // If the branch undid one of its own writes, the twin would undo the object's write to that place, and a merge
+        // would not. So the two are compared only if the object and the branch wrote to different places.
         const written = (who: string) => writes.filter((one) => one.who === who).map(placeOf);
         const isApart = !written('branch').some((place) => written('object').includes(place));
         if (isApart && !writes.some(({ kind }) => kind === 'cut' || kind === 'text')) {
@@ -421,7 +422,7 @@ test('[MERGE6] a merge makes what the branch alone has changed, as its writes wo
     {
       numRuns: 24,
       examples: [
-        // Of these, two merge and two conflict, whatever the seed draws.
+        // Two of these cases merge and two conflict, whatever the seed draws.
         [[keyBy('branch', 0, 1), keyBy('object', 1, 2)]],
         [[keyBy('branch', 0, 1), rowBy('branch', 3, 1), rowBy('object', 4, 2)]],
         [[keyBy('branch', 0, 1), keyBy('object', 0, 2)]],
@@ -486,7 +487,7 @@ test.each(Object.keys(disturbances) as (keyof typeof disturbances)[])(
         (error) => error.code,
       );
       for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
-      // It may be reset by the others.
+      // The others may reset the object during this call.
       await disturbances[kind](object, branch).then(undefined, (error: unknown) =>
         expect(error).toMatchObject({ code: 'OBJECT_RESET' }),
       );
@@ -499,7 +500,7 @@ test.each(Object.keys(disturbances) as (keyof typeof disturbances)[])(
       }
       if (kind === 'merge') {
         expect(count).toBe(20);
-        // The second one found nothing to do.
+        // The second merge found nothing to do, so there are only two commits.
         expect((await object.history({ limit: 10 })).length).toBe(2);
       }
       await object.close();

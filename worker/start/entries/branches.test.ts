@@ -1,4 +1,4 @@
-// Branches of objects in this process, through their handles.
+// Tests branches of objects in this process through their handles.
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
 });
 
-/** Objects, in memory or in a folder, and the storage of one of them. */
+/** Starts objects in memory or in a folder, and opens the storage of one of them. */
 async function started(directory?: string) {
   const objects = await createObjects({ Notes }, directory === undefined ? {} : { directory });
   opened.push(objects);
@@ -66,7 +66,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** Folders of objects and branches. */
+/** Counts the folders of objects and branches. */
 async function foldersIn(directory: string): Promise<number> {
   const found = await readdir(directory, { withFileTypes: true });
   return found.filter((entry) => entry.isDirectory() && entry.name.includes('Notes')).length;
@@ -131,7 +131,7 @@ test('[LIVE27] a live read of a branch that is deleted reports BRANCH_ENDED once
   await vi.waitUntil(() => seen.length === 2);
   await storage.deleteBranch('draft');
   await vi.waitUntil(() => seen.includes('BRANCH_ENDED'));
-  // Longer than the first pauses of a read that is tried again.
+  // The time is longer than the first pauses of a read that is tried again.
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(seen).toEqual([[undefined, 'pending'], [0, 'ready'], [0, 'failed'], 'BRANCH_ENDED']);
 });
@@ -141,7 +141,7 @@ test('[BRANCH2] an export of a branch is a whole database, with pages of its ori
   await storage.put('kept', 'origin');
   await storage.sql.exec('CREATE TABLE kept(id INTEGER PRIMARY KEY, body BLOB)').ready;
   await storage.sql.exec('CREATE INDEX lengths ON kept(length(body))').ready;
-  // Its pages are written in the origin alone.
+  // Only the origin writes these pages.
   for (let i = 1; i <= 20; i++) {
     await storage.sql.exec('INSERT INTO kept VALUES (?, ?)', i, new Uint8Array(1000 + i).fill(i))
       .ready;
@@ -322,15 +322,15 @@ test('[BRANCH7] a branch goes on when its origin restarts, goes back, or is repl
   for (const [i, change] of changes.entries()) {
     await change();
     await storage.put('a', `after ${i}`);
-    await vi.waitUntil(() => branch.put(`c${i}`, i).then(() => true, isReset));
+    await vi.waitUntil(() => branch.put(`c${i}`, i).then(() => true, falseForReset));
     expect(await branch.get('a')).toBe(1);
     expect(await branch.get('b')).toBe(1);
   }
   expect(await branch.list({ prefix: 'c' })).toEqual(new Map(changes.map((_, i) => [`c${i}`, i])));
 });
 
-/** False for a reset, after which the call may be made again. */
-function isReset(error: unknown): boolean {
+/** Returns false, so that `waitUntil` repeats the call, if a reset of the object ended it; fails for other errors. */
+function falseForReset(error: unknown): boolean {
   if ((error as { code?: string }).code === 'BRANCH_ENDED') throw error;
   expect(error).toMatchObject({ code: 'OBJECT_RESET', retryable: true });
   return false;
@@ -386,7 +386,7 @@ test('[BRANCH11] an object is listed at any moment of its deletion, while its br
       await new Promise((resolve) => setImmediate(resolve));
     }
     await Promise.all([deleted, ...lists, calls]);
-    // A list that looked for the alarm has opened the object again, with nothing in it.
+    // The list may have opened the object again to read its alarm; it is then empty.
     for (const { branches } of await objects.list('Notes')) expect(branches).toEqual([]);
     expect(await storage.get('a')).toBe(undefined);
   }
@@ -553,13 +553,13 @@ test('[BRANCH2] whatever is done to an object and its branches, each has what wa
   );
 });
 
-/** Makes the call until the object is not reset under it. */
+/** Repeats the call until no reset ends it. */
 async function again<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await call();
     } catch (error) {
-      isReset(error);
+      falseForReset(error);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Bulk calls, as users reach them: through handles of objects in this process.
+// Tests bulk calls through handles of objects in this process.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -24,13 +24,13 @@ const INSERT = 'INSERT INTO t VALUES (?, ?)';
 const table = (from = storage) => from.sql.exec('SELECT * FROM t ORDER BY id').raw().toArray();
 const rowsOf = (count: number) => Array.from({ length: count }, (_, i) => [i, `v${i}`]);
 
-/** A bulk call that waits for its source, and the handle it is made on. */
+/** A bulk call that waits for its source, with the handle that it was made on. */
 interface Pending {
   readonly own: StorageHandle;
   call(on: StorageHandle): Promise<unknown>;
 }
 
-/** An iterable of the rows that knows whether it was told to stop. */
+/** Makes an iterable of the rows that records whether its reader has stopped it. */
 function told<T>(rows: readonly T[]) {
   let isReturned = false;
   function* generate() {
@@ -201,7 +201,7 @@ describe('execMany', () => {
         turns += 1;
         timer = setTimeout(turn, 0);
       };
-      // As the page's own: those of one delay run in their order.
+      // Timers of one delay run in their order, as those of a page do.
       let timer = setTimeout(turn, 0);
       const taken: number[] = [];
       const turnsAt: number[] = [];
@@ -263,7 +263,7 @@ describe('execMany', () => {
 
   const never = () => new Promise<never>(() => {});
 
-  /** Sources that never end, and how often each was told that no more is taken. */
+  /** Makes sources that never end and call `left` when their reader stops them. */
   const pendingSources: Record<string, (left: () => void) => unknown> = {
     'a pending next()': (left) => ({
       [Symbol.asyncIterator]: () => ({ next: never, return: left }),

@@ -1,4 +1,4 @@
-// The order of calls of one stub that are made while their object opens, or is evicted and opens again.
+// Tests the order of calls of one stub that are made while their object opens, or is evicted and opens again.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createObjects, DurableObject, evictDurableObject } from './node-objects.ts';

@@ -1,4 +1,4 @@
-// As changed-rows.test.ts. `SEED` is the first seed, `SEEDS` says how many, and `RUNS` how many cases each has.
+// Repeats changed-rows.test.ts with more seeds: `SEED` is the first, `SEEDS` their number, `RUNS` the cases of each.
 
 import { expect, test } from 'vitest';
 import { checkRandomChanges, HAPPENINGS } from '../../../packages/testing/worker/changed-rows.ts';

@@ -1,4 +1,4 @@
-// Differences, reverts and merges of random tables after random programs, through handles in this process.
+// Tests differences, reverts and merges of random tables that random programs have changed.
 
 import { test } from 'vitest';
 import { checkRandomChanges } from '../../../packages/testing/worker/changed-rows.ts';

@@ -1,5 +1,4 @@
-// The differences between two moments of an object, as its users reach it: through handles in this
-// process.
+// Tests the differences between two moments of an object through handles in this process.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { StorageChange } from '../../../src/shared/contract/changes.ts';
@@ -202,7 +201,7 @@ test('[DIFF8] moments that do not exist are errors with a code, and nothing stay
   await expect(all(storage.diff(now, new Date(1)))).rejects.toMatchObject({
     code: 'BOOKMARK_UNAVAILABLE',
   });
-  // A cursor that has more rows than come at once ends if its moment makes room for others.
+  // A cursor with more rows than one answer has ends when its moment is closed to make room for others.
   const moment = await storage.at(now);
   const cursor = moment.sql.exec(
     'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 5000) SELECT x FROM c',

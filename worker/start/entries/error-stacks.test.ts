@@ -1,4 +1,4 @@
-// The stacks of errors: they name the line of the author's code.
+// Tests that the stacks of errors name the line of the author's code.
 
 import { expect, test } from 'vitest';
 import { createObjects, DurableObject } from './node-objects.ts';
@@ -29,7 +29,7 @@ function failingText(): string {
   throw new Error('of the program');
 }
 
-/** The functions in the error's stack, as V8 writes it. */
+/** Returns the functions that V8 writes into the stack of the error that the task throws. */
 function framesOf(task: () => unknown): string[] {
   try {
     task();

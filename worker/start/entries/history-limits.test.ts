@@ -1,4 +1,4 @@
-// The bounds of the history as an app sets them: of a host, of a class, and beside branches.
+// Tests the bounds of the history that an app sets for a host or a class, also beside branches.
 
 import { expect, test } from 'vitest';
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
@@ -36,7 +36,7 @@ async function save(storage: StorageHandle, count: number): Promise<string[]> {
   return bookmarks;
 }
 
-/** Whether the state of a bookmark can be opened. */
+/** Returns whether the state of a bookmark can be opened. */
 async function isKept(storage: StorageHandle, bookmark: string): Promise<boolean> {
   try {
     await (await storage.at(bookmark)).close();
@@ -105,7 +105,7 @@ test('[BRANCH6] the history that an open branch needs is kept beyond the bounds,
     const [second] = await save(notes, 40);
     expect(await isKept(notes, first!)).toBe(true);
     await notes.abort();
-    // The branch has no instance, nor a moment in memory, while these push its history out.
+    // The branch is closed and none of its moments is in memory while these writes push its history out.
     await save(notes, 40);
     expect(await isKept(notes, first!)).toBe(true);
     expect(await branch.get('text')).toMatch(/^a+$/);

@@ -1,4 +1,4 @@
-// The past of an object, as its users reach it: through handles of objects in this process.
+// Tests the past of an object as its users reach it, through handles of objects in this process.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 afterEach(() => objects.close());
 
-/** Everything that can be read. */
+/** Reads all keys, the alarm and all rows of a storage or of one of its moments. */
 async function contents(source: Pick<StorageMoment, 'list' | 'getAlarm' | 'sql'>) {
   const tables = await source.sql
     .exec<{ name: string }>(
@@ -117,7 +117,7 @@ test('[HIST3] any moment read through at() equals the state after a restore to i
         expect(past).toEqual(seen[index]);
         await handle.restore(bookmarks[index]!);
         expect(await contents(handle)).toEqual(past);
-        // It is opened again, although the restore has ended the instance that held it.
+        // The moment is opened again, although the restore has ended the instance that held it.
         expect(await contents(moment)).toEqual(past);
         await moment.close();
         await handle.close();
@@ -241,7 +241,7 @@ describe('an earlier moment', () => {
     await expect(storage.at(before)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
-  /** It has more rows than come at once, so it ends with its moment. */
+  /** Opens a cursor with more rows than one answer has, so that it fails once its moment is closed. */
   const cursorOf = (moment: StorageMoment) =>
     moment.sql.exec(
       'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 5000) SELECT x FROM c',

@@ -1,5 +1,5 @@
-// Objects in a thread of a browser's kind, where a task is known by the turn it runs in: nothing shows
-// which task an `await` continues. Node's way to tell is hidden from the modules.
+// Tests objects in a thread that, as in a browser, knows a task only by the turn that it runs in, because nothing shows
+// which task an `await` continues. Node's `AsyncLocalStorage`, which would show it, is hidden from the modules.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -10,7 +10,7 @@ const wasm = new Uint8Array(
 );
 const systemTimeout = globalThis.setTimeout;
 
-/** How many calls of `wait` have begun, of all objects. */
+/** Counts the calls of `wait` that have begun in all objects. */
 let waitsBegun = 0;
 
 let library: typeof import('../../realm/library/library.ts');
@@ -49,7 +49,7 @@ function create() {
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       return Date.now() - begunMs;
     }
-    /** The answer of another object, after a promise that belongs to no object. */
+    /** Returns the answer of another object after awaiting a promise that belongs to no object. */
     async passOn(text: string): Promise<number> {
       await new Promise((resolve) => systemTimeout(resolve, 5));
       return (this.env as { Notes: NotesOf }).Notes.getByName('other').note(text);
@@ -77,7 +77,7 @@ beforeEach(async () => {
 });
 afterEach(() => objects.close());
 
-/** True when code that runs here belongs to no object: it sees the platform's time and timers. */
+/** Returns whether the running code belongs to no object, and so sees the platform's time and timers. */
 async function isOutside(): Promise<boolean> {
   const now = Date.now();
   const fired = new Promise<true>((resolve) => setTimeout(() => resolve(true), 1));

@@ -45,7 +45,7 @@ class Box extends DurableObject<Env> {
     return new Promise(() => {});
   }
 
-  // Each way in which an instance is reset.
+  // The methods below reset the instance, each in another way.
   abort(reason: string): void {
     this.ctx.abort(reason);
   }
@@ -77,7 +77,7 @@ class Box extends DurableObject<Env> {
     return this.#kept!.items();
   }
 
-  /** The outcomes of two calls by one stub, the first of which resets its object; then those of a new one. */
+  /** Returns the outcomes of two calls by one stub, the first of which resets its object, and of calls by a new stub. */
   async askTwice(name: string): Promise<unknown[]> {
     const stub = this.env.Box.getByName(name);
     await stub.add('before');
@@ -91,7 +91,7 @@ class Box extends DurableObject<Env> {
 
 const refusals = new Set<string>();
 
-/** Directories whose capacity a test sets. */
+/** A medium in memory whose capacity a test sets. */
 class SmallMedium extends MemoryMedium {
   readonly directories: MemoryDirectory[] = [];
   override async directory(key: string) {
@@ -116,7 +116,7 @@ async function start() {
   const options = {
     exports: {
       default: {
-        /** As `Box.askTwice`, in the event of a Worker. */
+        /** Does what `Box.askTwice` does, but in the event of a Worker. */
         async fetch(_request: Request, env: Env) {
           return Response.json(await Box.prototype.askTwice.call({ env } as never, 'of a worker'));
         },
@@ -140,7 +140,7 @@ async function told(call: PromiseLike<unknown>): Promise<unknown> {
   }
 }
 
-/** Each way, and its error. */
+/** Lists the ways to reset an instance, each with the error that a call then gets. */
 const RESETS: Readonly<
   Record<string, readonly [reset: () => PromiseLike<unknown>, error: object]>
 > = {
@@ -170,7 +170,7 @@ describe('a stub that a program keeps', () => {
     async ([, [reset, error]]) => {
       await box.add('before');
       const calls = await Promise.allSettled([reset(), box.wait() as Promise<never>]);
-      // The instance has ended, and not only the call.
+      // That the second call fails too shows that the instance has ended, and not only the call.
       const lost = { status: 'rejected', reason: expect.objectContaining(error) };
       expect(calls).toEqual([lost, lost]);
       expect(await box.items()).toEqual(['before']);

@@ -1,4 +1,4 @@
-// The bound of a merge's changes, which are in memory at once.
+// Tests the bound on the changes of a merge, which are all in memory at once.
 
 import { beforeEach, expect, test } from 'vitest';
 import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';

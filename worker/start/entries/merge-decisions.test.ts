@@ -1,4 +1,4 @@
-// How the conflicts of a merge are decided, one by one: the alarm, and changes that no decision can make.
+// Tests how the conflicts of a merge are decided one by one: the alarm, and changes that no decision can make.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runSql as run } from '../../../packages/testing/worker/box.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => objects.close());
 
-/** A branch whose key and alarm are in conflict with the object's, and whose other key is not. */
+/** Makes a branch whose key and alarm are in conflict with the object's, and whose other key is not. */
 async function inConflict(): Promise<Awaited<ReturnType<StorageHandle['fork']>>> {
   await storage.put({ key: 'base', other: 'base' });
   await storage.setAlarm(BASE_MS);

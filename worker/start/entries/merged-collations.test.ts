@@ -1,4 +1,4 @@
-// Merge and revert of rows whose key has a collation, through handles in this process.
+// Tests merges and reverts of rows whose key has a collation.
 
 import { beforeEach, expect, test } from 'vitest';
 import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
@@ -13,7 +13,7 @@ beforeEach(() => {
 const SORTED = 'SELECT a, b, c FROM t ORDER BY c';
 const ROWS = "('ann', 0, 1), ('bob', 0, 2)";
 
-// Each update changes a key: its index takes the new text for the same, or for another.
+// Each update changes the text of a key, which its collation takes for the same key or for another.
 const tables = {
   'of the index only': ['(a TEXT, b, c, PRIMARY KEY (a COLLATE NOCASE))', "a = 'Ann'"],
   'of the index only, without rowids': [

@@ -1,4 +1,4 @@
-// Merge and revert of changes that a constraint of the object refuses, through handles in this process.
+// Tests merges and reverts of changes that a constraint of the object refuses.
 
 import { beforeEach, expect, test } from 'vitest';
 import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';

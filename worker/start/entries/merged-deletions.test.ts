@@ -1,4 +1,5 @@
-// Merges of changes to rows and keys that the object has deleted meanwhile, and reverts of commits that have no change left.
+// Tests merges of changes to rows and keys that the object has deleted meanwhile, and reverts of commits whose changes
+// are all undone already.
 
 import { beforeEach, expect, test } from 'vitest';
 import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
@@ -12,7 +13,7 @@ beforeEach(() => {
 
 const rowsOf = (sql: string) => storage.sql.exec(sql).raw().toArray();
 
-/** Tables with two rows, of which the first is changed on one side and deleted on the other. */
+/** Tables with two rows, of which one side changes the first and the other deletes it. */
 const tables = {
   'with an id': 't (id INTEGER PRIMARY KEY, v)',
   'with a text as its key': 't (id TEXT PRIMARY KEY, v)',

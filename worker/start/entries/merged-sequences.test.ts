@@ -1,4 +1,4 @@
-// Merge and revert of tables whose ids are given once, through handles in this process.
+// Tests merges and reverts of tables with AUTOINCREMENT, which never give an id twice.
 
 import { beforeEach, expect, test } from 'vitest';
 import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
@@ -12,7 +12,7 @@ beforeEach(() => {
 
 const TABLE = 'CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, v)';
 
-/** The id of a new row. */
+/** Inserts a row and returns the id that it got. */
 async function nextId(handle: StorageHandle, table = 't'): Promise<unknown> {
   const sql = `INSERT INTO ${table} (v) VALUES ('new') RETURNING id`;
   return (await handle.sql.exec(sql).one()).id;

@@ -1,4 +1,4 @@
-// Tables that are made, altered or removed on one side, while their rows change on the other.
+// Tests merges of tables that are created, altered or dropped on one side, while their rows change on the other.
 
 import { beforeEach, expect, test } from 'vitest';
 import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
@@ -17,7 +17,7 @@ async function commit(...statements: string[]): Promise<string> {
   return storage.getCurrentBookmark();
 }
 
-/** Later commits to the rows of the table, and the rows then. */
+/** The later commits to the rows of the table, each with the rows that it leaves. */
 const later = {
   'has one more': ["INSERT INTO t VALUES (3, 'c')", ['a', 'b', 'c']],
   'has one less': ['DELETE FROM t WHERE id = 1', ['b']],

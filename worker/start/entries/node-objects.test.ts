@@ -475,7 +475,7 @@ describe('objects in Node', () => {
       await env.Waiter.getByName('b').touch();
       const begunMs = Date.now();
       expect(begunMs).toBeGreaterThan(1e12);
-      // Would never fire on the objects' clock, which stands still.
+      // A timer of the objects' clock, which stands still, would never fire.
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     await clock.advance(60_000);
@@ -527,10 +527,10 @@ const wasm = new Uint8Array(
 );
 
 class Echo extends DurableObject {
-  /** Memory sizes of stored data: values of one put, then blobs of rows. */
+  /** Stores the values by one put, then as blobs of rows, and returns the memory that each of them occupies. */
   async store(values: readonly unknown[]): Promise<number[]> {
     const { storage } = this.ctx;
-    // Made here, because an argument has been copied already.
+    // The Buffer is made here, because an argument of a call has been copied already.
     const pairs = values.map((value, i) => [`k${i}`, isView(value) ? Buffer.from(value) : value]);
     await storage.put(Object.fromEntries(pairs) as Record<string, unknown>);
     const stored = [...(await storage.list<Uint8Array>()).values()].map(sizeOfMemory);

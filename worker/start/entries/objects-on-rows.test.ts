@@ -1,4 +1,4 @@
-// Objects of a host on rows, as on IndexedDB: their files lie in memory and are stored later.
+// Tests objects on a medium of rows, as IndexedDB is: their files lie in memory and are stored later.
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -66,7 +66,7 @@ test('[MEDIUM5] an object that outgrows memory is MEMORY_FULL, which names the b
     message: expect.stringContaining('3000000'),
   });
   expect(acknowledged.length).toBeGreaterThan(5);
-  // The object was reset; a call that reached the instance that ended has its reason.
+  // The object was reset, so a call that reaches the ended instance rejects with the reason.
   const keys = () =>
     objects.env.Store.getByName('large')
       .keys()

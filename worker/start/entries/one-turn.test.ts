@@ -1,5 +1,5 @@
-// The writes of an event in one turn, in any way and order, are one commit of its author, also just after a start. The commit
-// has no writes of other events. Each commit of the history is compared with the one before.
+// Tests that all writes of an event in one turn, in any way and order, are one commit of its author, also just after a
+// start, and that no writes of other events are in it. Each commit of the history is compared with the one before.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
@@ -18,7 +18,7 @@ const SCHEMA = [
 const insert = (storage: Storage, id: string, table = 'entry') =>
   storage.sql.exec(`INSERT INTO ${table} VALUES (?)`, id);
 
-/** The ways to write. Names of rows and keys begin with the id. */
+/** The ways to write by name. The names of the rows and keys that they write begin with the id. */
 const WAYS: Record<string, (storage: Storage, id: string) => unknown> = {
   row: (storage, id) => insert(storage, `${id}-row`),
   statements: (storage, id) =>
@@ -39,9 +39,9 @@ const WAYS: Record<string, (storage: Storage, id: string) => unknown> = {
   table: (storage, id) => storage.sql.exec(`CREATE TABLE "${id}-table"(a)`),
 };
 const NAMES = Object.keys(WAYS);
-/** The ways that write again when something else has just been written. */
+/** The names of the ways that also change something when another way has written before. */
 const ADDING = NAMES.filter((name) => name !== 'deletion' && name !== 'noAlarm');
-/** Two of the ways, of which one is a row or a key: the ways differ by whether and when they end what is open. */
+/** Returns pairs of ways, one of them a row or a key, because ways differ in whether they end the open transaction. */
 const pairsOf = (names: readonly string[]) =>
   names.flatMap((one) =>
     ['row', 'key'].flatMap((other) =>
@@ -71,12 +71,12 @@ class Book extends DurableObject {
     for (const way of ways) WAYS[way]!(this.ctx.storage, id);
   }
 
-  /** The same as another author. */
+  /** Writes in the same ways, but as another author. */
   alsoWrite(id: string, ways: readonly string[]) {
     this.write(id, ways);
   }
 
-  /** Awaits a read of the storage between the writes: its promise is settled, so the turn goes on. */
+  /** Awaits a read of the storage between the writes. Its promise is already settled, so the turn goes on. */
   async writeOneByOne(id: string, ways: readonly string[]) {
     for (const way of ways) {
       WAYS[way]!(this.ctx.storage, id);
@@ -123,11 +123,11 @@ afterEach(() => objects.close());
 
 interface Written {
   readonly by: string;
-  /** The names that it put, without those it took away. */
+  /** The names that the commit put, without those that it deleted. */
   readonly names: readonly string[];
 }
 
-/** The commits after a bookmark, the oldest first. */
+/** Returns the commits after a bookmark, the oldest first. */
 async function commitsSince(storage: StorageHandle, start: string): Promise<Written[]> {
   const commits = (await storage.history()).filter(({ bookmark }) => bookmark > start).reverse();
   let before = start;
@@ -144,7 +144,7 @@ async function commitsSince(storage: StorageHandle, start: string): Promise<Writ
   return found;
 }
 
-/** The commits of the work, which is done on an instance that has just been started. */
+/** Starts an instance, does the work on it and returns the commits of the work. */
 async function commitsOf(work: () => Promise<unknown>): Promise<Written[]> {
   const storage = await objects.storage(book);
   const start = await storage.getCurrentBookmark();

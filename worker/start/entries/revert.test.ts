@@ -1,4 +1,4 @@
-// Taking back one commit, and making the changes between two moments again, through handles in this process.
+// Tests how one commit is taken back, and how the changes between two moments are made again.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => objects.close());
 
-/** Makes one commit, and names it. */
+/** Makes one commit of the statements and returns its bookmark. */
 async function commit(...statements: string[]): Promise<string> {
   await storage.transaction(async () => {
     for (const sql of statements) await storage.sql.exec(sql).ready;
@@ -247,7 +247,7 @@ test('[MERGE1] changes are made again; a conflict changes nothing, or is decided
   const asked: unknown[] = [];
   const onConflict = async ({ now }: { now: unknown }) => {
     asked.push(now);
-    // The object changes while the page decides: it is asked again.
+    // The object changes while the page decides, so the page is asked again.
     if (asked.length === 1) await storage.put('a', 10);
     return 'theirs' as const;
   };

@@ -1,5 +1,5 @@
-// Which rows of two states are the same row: NULL in a key, texts with NUL, rows and tables at SQLite's limits. Through
-// handles in this process.
+// Tests which rows of two states count as the same row: with NULL in a key, texts with NUL characters, and rows and
+// tables at SQLite's limits.
 
 import { beforeEach, expect, test } from 'vitest';
 import { boxOfEachTest, runSql as run } from '../../../packages/testing/worker/box.ts';
@@ -138,7 +138,7 @@ test.for(['BINARY', 'NOCASE', 'RTRIM'])(
       `CREATE TABLE t (k TEXT COLLATE ${collation} PRIMARY KEY, v) WITHOUT ROWID`,
       'CREATE TABLE letter (c TEXT)',
       "INSERT INTO letter VALUES (char(0)), ('a'), ('Z'), (' ')",
-      // The ends have many lengths, and the tree has inner pages.
+      // The texts end in many lengths, and the tree of the table has inner pages.
       `INSERT OR IGNORE INTO t SELECT a.c || b.c || c.c || d.c || e.c || printf('%.*c', 20 +
         (7 * a.rowid + 13 * b.rowid + 29 * c.rowid + 31 * d.rowid + 37 * e.rowid) % 150, 'p'), 0
         FROM letter a, letter b, letter c, letter d, letter e`,
@@ -200,6 +200,6 @@ test('[SQL22] after a diff of an object with a view, a statement that a constrai
   await insert();
   await expect(insert()).rejects.toMatchObject({ code: 'SQL' });
   await changesOf(from);
-  // It is compiled already, so it is only run.
+  // The statement is compiled already, so only running it can fail.
   await expect(insert()).rejects.toMatchObject({ code: 'SQL' });
 });
