@@ -151,7 +151,7 @@ export class Capture implements ChangeSource {
     const notedNames = this.#sql
       .rows('SELECT DISTINCT t FROM _follow_note WHERE id > ?', from)
       .map(([table]) => table as string | NoteKind | null);
-    const has = (note: string | NoteKind) => notedNames.includes(note);
+    const isNoted = (note: string | NoteKind) => notedNames.includes(note);
     const { objects, tables } = this.#schemaNow();
     const wholeTables = new Set(
       this.#sql
@@ -160,7 +160,7 @@ export class Capture implements ChangeSource {
     );
     const changed = [...tables.values()].flatMap((shape): TableChanges[] => {
       if (wholeTables.has(shape.name)) return [this.#wholeTable(shape)];
-      return has(shape.name) ? [this.#changedRows(shape, from)] : [];
+      return isNoted(shape.name) ? [this.#changedRows(shape, from)] : [];
     });
     const kv: [string, Uint8Array][] = [];
     const kvGone: string[] = [];
@@ -175,11 +175,12 @@ export class Capture implements ChangeSource {
         else kvGone.push(key);
       }
     }
-    const hasSequences = changed.length > 0 || has(NOTE_KIND.schema) || has(NOTE_KIND.sequences);
+    const hasSequences =
+      changed.length > 0 || isNoted(NOTE_KIND.schema) || isNoted(NOTE_KIND.sequences);
     return {
       // The notes after the wipe name everything that the object has, so these changes are complete by themselves.
-      isWiped: has(NOTE_KIND.wipe),
-      schema: has(NOTE_KIND.schema) ? objects : null,
+      isWiped: isNoted(NOTE_KIND.wipe),
+      schema: isNoted(NOTE_KIND.schema) ? objects : null,
       tables: changed,
       sequences: hasSequences ? this.#sequences() : null,
       kv,
@@ -207,11 +208,11 @@ export class Capture implements ChangeSource {
 
   canContinueCopy({ id }: Position, place: CopyPlace | null): boolean {
     const { wipe, schema, table } = NOTE_KIND;
-    const others = this.#sql.rows(
+    const schemaNotes = this.#sql.rows(
       'SELECT 1 FROM _follow_note WHERE id > ? AND t IN (?, ?, ?) LIMIT 1',
       ...[id, wipe, schema, table],
     );
-    return others.length === 0 && (place === null || this.#isValidPlace(place));
+    return schemaNotes.length === 0 && (place === null || this.#isValidPlace(place));
   }
 
   #isValidPlace({ table, after }: CopyPlace): boolean {

@@ -16,11 +16,11 @@ import {
   type Device,
   type DeviceOptions,
   deviceOf,
-  down,
   namesOf,
   settledOf,
   stateOf,
   turns,
+  unreachable,
   until,
   worldOf,
 } from '../testing/followed-device.ts';
@@ -208,7 +208,7 @@ describe('an object that follows', () => {
   });
 
   test('[FOLP7] [FOLP3] an error of the forecast tells whether the call is in the queue', async () => {
-    const used = await device(down);
+    const used = await device(unreachable);
     const room = used.room('a');
     const refused = await failure(room.call('refuse', []));
     expect(refused).toBeInstanceOf(TypeError);
@@ -221,7 +221,7 @@ describe('an object that follows', () => {
   });
 
   test('[FOLP3] an object without a name cannot follow, and says how to give it one', async () => {
-    const used = await device(down);
+    const used = await device(unreachable);
     const named = used.here.address('a').id;
     const id = used.here.host.classes.get('Room').ids.fromString(named.toString());
     const unnamed = used.followers.find({ className: 'Room', id })!;
@@ -261,7 +261,7 @@ describe('an object that follows', () => {
     await room.call('add', ['mine']);
     await until(() => seen.length === 2);
     server.isDown = false;
-    await used.pass(100);
+    await used.runTimers(100);
     await until(() => seen.at(-1)!.state === 'current' && seen.at(-1)!.pending === 0);
     isOver = true;
     expect(seen.slice(0, 2)).toMatchObject([{ pending: 0 }, { state: 'offline', pending: 1 }]);
@@ -270,7 +270,7 @@ describe('an object that follows', () => {
   });
 
   test('[FOLP13] after its host was closed every use is CONNECTION_CLOSED, also a use that waits', async () => {
-    const used = await device(down);
+    const used = await device(unreachable);
     const room = used.room('a');
     const { n } = await room.call('add', ['mine']);
     const { version } = await stateOf(room);
@@ -303,7 +303,7 @@ describe('an object that follows', () => {
     used.followers.makeRoom();
     await until(() => used.connects() === 2);
     server.isDown = false;
-    await used.pass(100);
+    await used.runTimers(100);
     await until(async () => ((await server.call('names')) as string[]).length === 1);
     expect(await answer).toEqual({ kind: 'value', value: 1 });
   });
@@ -330,7 +330,7 @@ describe('an object that follows', () => {
     medium.fails = () => false;
     server.isDown = false;
     const before = used.connects();
-    await used.pass(1000);
+    await used.runTimers(1000);
     await until(() => used.connects() > before);
     await until(async () => ((await server.call('names')) as string[]).length > 0);
     await settledOf(room);
@@ -364,7 +364,7 @@ describe('an object that follows', () => {
     await expect(namesOf(room)).rejects.toMatchObject(gone);
     expect(used.delays()).toContain(1000);
     server.isDown = false;
-    await used.pass(1000);
+    await used.runTimers(1000);
     await until(async () => ((await server.call('names')) as string[]).length === 2);
     expect(heard.mock.calls).toEqual([]);
   });
@@ -387,7 +387,7 @@ describe('an object that follows', () => {
       [0, 100],
       [2 ** 31, 150],
     ] as const) {
-      const used = await device(down, { randomUint32: () => drawn });
+      const used = await device(unreachable, { randomUint32: () => drawn });
       await used.room('a').call('names', []);
       await until(() => used.delays().includes(delayMs));
       await used.close();
@@ -406,7 +406,7 @@ describe('an object that follows', () => {
     });
     await used.room('a').call('names', []);
     await until(() => used.delays().includes(100));
-    await used.pass(100);
+    await used.runTimers(100);
     await settledOf(used.room('a'));
     expect(asked).toEqual(['a', 'a']);
   });
@@ -433,7 +433,7 @@ describe('an object that follows', () => {
     expect(await namesOf(room)).toEqual([]);
     await used.close();
     const next = await device(() => server.connect(), { world });
-    await next.pass(2000);
+    await next.runTimers(2000);
     expect(next.connects()).toBe(0);
   });
 
@@ -473,19 +473,19 @@ describe('an object that follows', () => {
     const answer = settle(room, 3);
     await turns();
     server.isDown = false;
-    await used.pass(100);
+    await used.runTimers(100);
     expect(await answer).toEqual({ kind: 'value', value: 3 });
   });
 
   test('[FOLP14] a process of Node waits for the next attempt only while calls wait', async () => {
-    const used = await device(down);
+    const used = await device(unreachable);
     const room = used.room('a');
     await namesOf(room);
     await until(() => used.delays().includes(100));
-    expect(used.keptDelays()).toEqual([]);
+    expect(used.keepAliveDelays()).toEqual([]);
     await room.call('add', ['mine']);
-    await until(() => used.keptDelays().length > 0);
-    expect(used.keptDelays()).toEqual([100]);
+    await until(() => used.keepAliveDelays().length > 0);
+    expect(used.keepAliveDelays()).toEqual([100]);
   });
 
   test('[FOLP19] a call whose object could not be listed is told to be in the queue, and is sent after a later start', async () => {
@@ -494,14 +494,14 @@ describe('an object that follows', () => {
     const medium = new SlowMedium();
     const world = { medium, catalog: new MemoryCatalog() };
     const listKey = idOfStorage('_follow/waiting').toString();
-    const first = await device(down, { world });
+    const first = await device(unreachable, { world });
     medium.fails = (key) => key === listKey;
     const failed = await failure(first.room('a').call('add', ['mine']));
     expect(queuedAs(failed)).toBe(1);
     expect((failed as unknown as { error: unknown }).error).toMatchObject({ code: 'IO' });
     await first.close();
 
-    const second = await device(down, { world });
+    const second = await device(unreachable, { world });
     expect(await namesOf(second.room('a'))).toEqual(['mine']);
     await until(() => heard.mock.calls.length > 0);
     expect(heard.mock.calls).toEqual([
@@ -510,14 +510,14 @@ describe('an object that follows', () => {
     await second.close();
 
     medium.fails = () => false;
-    const third = await device(down, { world });
-    await third.pass(2000);
+    const third = await device(unreachable, { world });
+    await third.runTimers(2000);
     expect(third.connects()).toBe(0); // The object is not in the list yet.
     expect(await namesOf(third.room('a'))).toEqual(['mine']);
     await third.close();
 
     const fourth = await device(() => server.connect(), { world });
-    await fourth.pass(2000);
+    await fourth.runTimers(2000);
     await until(async () => ((await server.call('names')) as string[]).length === 1);
     await settledOf(fourth.room('a'));
   });
@@ -525,7 +525,7 @@ describe('an object that follows', () => {
   test('[FOLP22] those who wait for an answer learn that the copy cannot be opened any more', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const medium = new SlowMedium();
-    const used = await device(down, { world: { medium, catalog: new MemoryCatalog() } });
+    const used = await device(unreachable, { world: { medium, catalog: new MemoryCatalog() } });
     const room = used.room('a');
     const { n } = await room.call('add', ['mine']);
     const answer = failure(settle(room, n!));
@@ -540,7 +540,7 @@ describe('an object that follows', () => {
     };
     await used.here.host.reset(address, storageError('OBJECT_RESET', 'reset by the test'));
     await expect(namesOf(room)).rejects.toThrow();
-    await used.pass(1000);
+    await used.runTimers(1000);
     expect(await answer).toMatchObject({ message: expect.stringContaining('disk is broken') });
     isBroken = false;
     expect(await stateOf(room)).toMatchObject({ pending: 1 });
@@ -559,8 +559,8 @@ describe('an object that follows', () => {
     await settledOf(room);
     const listKey = idOfStorage('_follow/waiting').toString();
     medium.fails = (key) => key === listKey;
-    await used.pass(60_000);
-    await used.pass(60_000);
+    await used.runTimers(60_000);
+    await used.runTimers(60_000);
     expect(heard.mock.calls).toEqual([
       ['The copy of a could not be closed:', expect.objectContaining({ code: 'IO' })],
     ]);
@@ -597,7 +597,7 @@ describe('an object that follows', () => {
     expect(await room.ask({ kind: 'retry', n: 1 })).toBeNull();
     expect(await stateOf(room)).toMatchObject({ pending: 1, refused: 0 });
     server.isDown = false;
-    await used.pass(100);
+    await used.runTimers(100);
     await until(async () => (await stateOf(room)).refused === 1);
     expect(await room.ask({ kind: 'refusals' })).toMatchObject([{ n: 2, method: 'fail' }]);
     await expect(room.ask({ kind: 'retry', n: 1 })).rejects.toMatchObject({

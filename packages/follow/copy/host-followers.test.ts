@@ -9,11 +9,11 @@ import {
   type Device,
   type DeviceOptions,
   deviceOf,
-  down,
   namesOf,
   settledOf,
   stateOf,
   turns,
+  unreachable,
   until,
   worldOf,
 } from '../testing/followed-device.ts';
@@ -62,7 +62,7 @@ describe('the option follow', () => {
       'connect is a function that opens a WebSocket',
     ],
   ])('[FOLP3] refuses %s, with the name of the class', ([, given, reason]) => {
-    const right = { url, connect: down };
+    const right = { url, connect: unreachable };
     const wrong = { Right: right, Room: given } as unknown as FollowTable;
     expect(() => follow(wrong)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message: `follow: Room: ${reason}.` }),
@@ -72,7 +72,7 @@ describe('the option follow', () => {
   test('[FOLP3] takes a function as the address, and 0 as a version', async () => {
     vi.stubGlobal('WebSocket', class {}); // Node 20 has no WebSocket.
     expect(() => follow({ Room: url, Other: { url, version: 0 } })).not.toThrow();
-    const used = await device(down);
+    const used = await device(unreachable);
     expect([...used.followers.classNames]).toEqual(['Room']);
   });
 
@@ -89,7 +89,7 @@ describe('the option follow', () => {
         close() {}
       },
     );
-    const used = await device(down, {
+    const used = await device(unreachable, {
       connect: undefined as never,
       url: async (name) => new URL(`wss://server/${name}?token=1`),
     });
@@ -107,11 +107,11 @@ describe('the option follow', () => {
           'follow: Room: this runtime has no WebSocket; pass { connect: (url, protocol) => new WebSocket(url, protocol) } with that of ws.',
       }),
     );
-    expect(() => follow({ Room: { url, connect: down } })).not.toThrow();
+    expect(() => follow({ Room: { url, connect: unreachable } })).not.toThrow();
   });
 
   test('[FOLP3] an object of the class follows itself, its branches and facets do not', async () => {
-    const { followers, here } = await device(down);
+    const { followers, here } = await device(unreachable);
     const address = here.address('a');
     const found = followers.find(address);
     expect(found).toBeDefined();
@@ -162,8 +162,8 @@ describe('calls that an earlier worker has left', () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
     const world = worldOf();
     await listedIn(world, { className: 'Room', name: 'a' }, { className: 'Left', name: 'a' });
-    const used = await device(down, { world });
-    await used.pass(2000);
+    const used = await device(unreachable, { world });
+    await used.runTimers(2000);
     expect(used.connects()).toBe(0);
     await used.close();
     // The object of a class that does not follow here stays in the list, because the next release may follow again.
@@ -173,8 +173,8 @@ describe('calls that an earlier worker has left', () => {
 
   test('[FOLP19] a start without waiting calls logs nothing, and opens nothing', async () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
-    const used = await device(down);
-    await used.pass(2000);
+    const used = await device(unreachable);
+    await used.runTimers(2000);
     expect([used.connects(), heard.mock.calls]).toEqual([0, []]);
   });
 
@@ -182,7 +182,7 @@ describe('calls that an earlier worker has left', () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
     const server = await serverOf();
     const world = worldOf();
-    const first = await device(down, { world });
+    const first = await device(unreachable, { world });
     for (let i = 0; i < 10; i++) await first.room(`room ${i}`).call('add', [`${i}`]);
     await first.close();
     const inner = world.medium;
@@ -198,7 +198,7 @@ describe('calls that an earlier worker has left', () => {
       },
     };
     const second = await device(() => server.connect(), { world: { ...world, medium } });
-    await second.pass(2000);
+    await second.runTimers(2000);
     await until(async () => ((await server.call('names')) as string[]).length === 2);
     for (const name of ['room 8', 'room 9']) await settledOf(second.room(name));
     const told = heard.mock.calls.map(([text]) => text as string);
@@ -213,15 +213,15 @@ describe('calls that an earlier worker has left', () => {
   test('[FOLP19] an object is in the list while its calls wait, and leaves it when its copy is closed', async () => {
     const server = await serverOf();
     const world = worldOf();
-    const first = await device(down, { world });
+    const first = await device(unreachable, { world });
     await first.room('a').call('add', ['mine']);
     await first.close();
     expect(await listedIn(world)).toEqual([{ className: 'Room', name: 'a' }]);
     const second = await device(() => server.connect(), { world });
-    await second.pass(2000);
+    await second.runTimers(2000);
     await settledOf(second.room('a'));
-    await second.pass(60_000);
-    await second.pass(60_000);
+    await second.runTimers(60_000);
+    await second.runTimers(60_000);
     await second.close();
     expect(await listedIn(world)).toEqual([]);
   });
@@ -238,8 +238,8 @@ describe('calls that an earlier worker has left', () => {
         throw broken;
       },
     };
-    const used = await device(down, { world: { medium, catalog } });
-    await used.pass(2000);
+    const used = await device(unreachable, { world: { medium, catalog } });
+    await used.runTimers(2000);
     await until(() => heard.mock.calls.length > 0);
     expect(heard.mock.calls).toEqual([
       ['Calls that wait could not be looked for:', expect.any(Error)],
@@ -249,20 +249,20 @@ describe('calls that an earlier worker has left', () => {
   test('[FOLP19] a host that is closed first looks for none', async () => {
     const heard = vi.spyOn(console, 'error').mockImplementation(() => {});
     const world = worldOf();
-    const first = await device(down, { world });
+    const first = await device(unreachable, { world });
     await first.room('a').call('add', ['mine']);
     await first.close();
-    const second = await device(down, { world });
+    const second = await device(unreachable, { world });
     await second.close();
     expect(second.delays()).toEqual([]);
-    const third = await device(down, { world });
-    const passed = third.pass(2000); // The host is closed during the search.
+    const third = await device(unreachable, { world });
+    const passed = third.runTimers(2000); // The host is closed during the search.
     await third.close();
     await passed;
     expect(third.connects()).toBe(0);
     // A host that is closed while the calls wait for their server logs nothing either.
-    const fourth = await device(down, { world });
-    await fourth.pass(2000);
+    const fourth = await device(unreachable, { world });
+    await fourth.runTimers(2000);
     await until(() => fourth.connects() > 0);
     await turns();
     await fourth.close();
@@ -280,7 +280,7 @@ describe('copies that are open', () => {
   };
 
   test('[FOLP22] are as many as there are files for: another copy takes the place of the least recently used', async () => {
-    const used = await device(down, { limits });
+    const used = await device(unreachable, { limits });
     const names = async (name: string) => {
       expect(await namesOf(used.room(name))).toEqual([]);
       await turns();
@@ -294,7 +294,7 @@ describe('copies that are open', () => {
   });
 
   test('[FOLP22] give up one at a time when others need files, and none in use', async () => {
-    const used = await device(down);
+    const used = await device(unreachable);
     for (const name of ['a', 'b', 'c']) await namesOf(used.room(name));
     await turns();
     const { version } = await stateOf(used.room('a'));
@@ -325,7 +325,7 @@ describe('copies that are open', () => {
     };
     const becomes = (names: string[]) =>
       until(async () => {
-        await used.pass(100);
+        await used.runTimers(100);
         return String(await namesOf(room)) === String(names);
       });
     await add('one');
@@ -353,7 +353,7 @@ describe('copies that are open', () => {
     const before = await createTestHost({}, { Room }, undefined, world);
     await before.run(({ storage }) => storage.put('own', 'data'), 'a');
     await before.close();
-    const used = await device(down, { world });
+    const used = await device(unreachable, { world });
     await expect(used.room('a').call('names', [])).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(await namesOf(used.room('b'))).toEqual([]);
     await expect(used.room('a').call('names', [])).rejects.toMatchObject({ code: 'CONFLICT' });

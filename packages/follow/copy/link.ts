@@ -7,7 +7,7 @@
 
 import type { FollowState } from '@ctx-storage/core/contract';
 import { FOLLOW_PING, FOLLOWER_CLOSE_CODES } from '../protocol/connection.ts';
-import type { Replica, ReplicaEnd } from './replica.ts';
+import type { ConnectionEvents, Replica } from './replica.ts';
 
 /** After this long without a message, the server gets a ping (our choice). */
 const SILENCE_MS = 25_000;
@@ -102,10 +102,10 @@ export class FollowLink {
     if (this.#isStopped) return closeUnused(socket);
     this.#socket = socket;
     socket.binaryType = 'arraybuffer';
-    let replicaEnd: ReplicaEnd | undefined;
+    let connectionEvents: ConnectionEvents | undefined;
     const opened = () => {
       this.#watch(socket);
-      replicaEnd = this.#replica.connected({
+      connectionEvents = this.#replica.connected({
         send: (bytes) => {
           if (socket.readyState === OPEN) socket.send(bytes);
         },
@@ -124,13 +124,13 @@ export class FollowLink {
       if (!(data instanceof ArrayBuffer)) return;
       this.#failures = 0;
       this.refusal = null;
-      replicaEnd!.received(new Uint8Array(data));
+      connectionEvents!.received(new Uint8Array(data));
     });
     const closed = (event: Event) => {
       const { code } = event as Partial<CloseEvent>;
       const refusal = REFUSALS.find((reason) => FOLLOWER_CLOSE_CODES[reason] === code) ?? null;
       if (!this.#connectionEnded(socket)) return;
-      replicaEnd?.closed(code === FOLLOWER_CLOSE_CODES.CLIENT_TAKEN);
+      connectionEvents?.closed(code === FOLLOWER_CLOSE_CODES.CLIENT_TAKEN);
       if (refusal === null || refusal === this.refusal) return;
       this.refusal = refusal;
       this.#environment.refused();
@@ -138,7 +138,7 @@ export class FollowLink {
     socket.addEventListener('close', closed);
     socket.addEventListener('error', closed);
     this.#giveUp = () => {
-      if (this.#connectionEnded(socket)) replicaEnd?.closed();
+      if (this.#connectionEnded(socket)) connectionEvents?.closed();
       socket.close(CLOSE_CODE);
     };
     this.#watch(socket);
@@ -149,12 +149,12 @@ export class FollowLink {
   #openInTime(): Promise<LinkSocket> {
     const opening = this.#environment.open();
     return new Promise((resolve, reject) => {
-      const late = () => {
+      const giveUp = () => {
         opening.then(closeUnused, () => {});
         reject(new Error('The socket was not made in time.'));
       };
       const waitMs = SILENCE_MS + ANSWER_MS;
-      this.#cancelTimer = this.#environment.afterRealTime(waitMs, late, this.#keepsAlive);
+      this.#cancelTimer = this.#environment.afterRealTime(waitMs, giveUp, this.#keepsAlive);
       opening.then(resolve, reject);
     });
   }

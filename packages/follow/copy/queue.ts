@@ -209,7 +209,7 @@ function storedValue(bytes: ArrayBuffer): unknown {
   return deserialize(new Uint8Array(bytes));
 }
 
-/** Returns the address of an object of this package, which has no class, so that it is none of the app's. */
+/** Returns the address of an object of this package. It has no class, so that it differs from all objects of the app. */
 function addressOf(name: string): ObjectAddress {
   return { className: null, id: idOfStorage(`_follow/${name}`) };
 }

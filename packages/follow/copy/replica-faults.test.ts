@@ -9,7 +9,7 @@ import { endsOfTests } from '../testing/ends.ts';
 import { turns, until } from '../testing/followed-device.ts';
 import type { FollowedServer } from '../testing/followed-server.ts';
 import { connect, deviceOf, isCurrent, namesIn, serverOf } from '../testing/replica-device.ts';
-import type { Replica, ReplicaEnd } from './replica.ts';
+import type { ConnectionEvents, Replica } from './replica.ts';
 
 const ends = endsOfTests();
 
@@ -309,7 +309,7 @@ describe('a replica', () => {
     const shown: (number | null)[] = [];
     const replica = await open({ onChange: () => void shown.push(replica.state.lastSyncAtMs) });
     const held: (() => void)[] = [];
-    let end: ReplicaEnd | undefined;
+    let end: ConnectionEvents | undefined;
     const socket = server.connect();
     socket.addEventListener('open', () => {
       end = replica.connected({ send: (bytes) => socket.send(bytes), close: () => socket.close() });

@@ -47,7 +47,7 @@ export interface ReplicaSocket {
 }
 
 /** The methods by which a connection reports to the replica. */
-export interface ReplicaEnd {
+export interface ConnectionEvents {
   received(bytes: Uint8Array): void;
   /** The connection has ended. `isClientTaken` is true if the server closed it with CLIENT_TAKEN. */
   closed(isClientTaken?: boolean): void;
@@ -75,7 +75,7 @@ export interface ReplicaEvents {
 type Effect<Kind> = Extract<FollowerEffect, { kind: Kind }>;
 
 /** The objects of which a replica consists. */
-interface Parts {
+interface ReplicaObjects {
   readonly base: Base;
   readonly queue: ReplicaQueue;
   readonly staged: StagedParts;
@@ -106,7 +106,7 @@ type Life =
   | { readonly kind: 'ended'; readonly reason: unknown };
 
 export class Replica {
-  readonly #parts: Parts;
+  readonly #parts: ReplicaObjects;
   readonly #environment: ReplicaEnvironment;
   readonly #events: ReplicaEvents;
   /** Runs events and calls one after the other. */
@@ -162,7 +162,7 @@ export class Replica {
   }
 
   private constructor(
-    parts: Parts,
+    parts: ReplicaObjects,
     version: number,
     environment: ReplicaEnvironment,
     events: ReplicaEvents,
@@ -235,7 +235,7 @@ export class Replica {
   async call(method: string, args: readonly unknown[]): Promise<FollowedCall> {
     const stored = serialize(args);
     if (stored.length > ARGS_BYTES_MAX) throw tooLarge(method, stored.length);
-    return this.#next(() => this.#call(method, stored, null));
+    return this.#next(() => this.#runCall(method, stored, null));
   }
 
   /**
@@ -247,14 +247,14 @@ export class Replica {
       const refused = this.#protocol.queue.refusals.find(({ call }) => call.n === n);
       if (refused === undefined) return null;
       const { method, args } = refused.call;
-      const made = await this.#call(method, serialize(args), n);
+      const made = await this.#runCall(method, serialize(args), n);
       // A call that changes nothing this time is not queued, so it does not remove its refusal itself.
       if (made.answer?.kind === 'value') await this.#dismiss(n);
       return made;
     });
   }
 
-  async #call(method: string, args: Uint8Array, retried: number | null): Promise<FollowedCall> {
+  async #runCall(method: string, args: Uint8Array, retried: number | null): Promise<FollowedCall> {
     await this.#show();
     const { forecast } = this.#parts;
     const run = await forecast.run(method, deserialize(args) as unknown[]);
@@ -279,7 +279,7 @@ export class Replica {
   }
 
   /** Uses a new connection, which replaces an earlier one. The connection reports to the returned methods. */
-  connected(link: ReplicaSocket): ReplicaEnd {
+  connected(link: ReplicaSocket): ConnectionEvents {
     const connection = ++this.#connections;
     void this.#next(() => {
       this.#life = { kind: 'open', socket: { connection, link } };
@@ -300,7 +300,7 @@ export class Replica {
   /** Closes all files and the connection, once the running tasks have ended. Nothing is lost. */
   async close(): Promise<void> {
     await this.#tasks.settled;
-    this.#finish(storageError('CONNECTION_CLOSED', 'The replica was closed.'));
+    this.#closeAll(storageError('CONNECTION_CLOSED', 'The replica was closed.'));
   }
 
   #received(connection: number, bytes: Uint8Array): Promise<void> {
@@ -311,10 +311,10 @@ export class Replica {
       this.#disconnect(connection, String(error));
       return this.#closed(connection);
     }
-    const isNews = message.kind === 'cut' || message.kind === 'ended';
-    if (isNews) this.#lastSyncAtMs = this.#environment.now();
-    const areMore = this.#messagesWaiting > 0 && ++this.#messagesUnshown < MESSAGES_UNSHOWN_MAX;
-    return this.#step({ kind: 'received', connection, message }, !areMore);
+    const bringsAnswers = message.kind === 'cut' || message.kind === 'ended';
+    if (bringsAnswers) this.#lastSyncAtMs = this.#environment.now();
+    const moreWait = this.#messagesWaiting > 0 && ++this.#messagesUnshown < MESSAGES_UNSHOWN_MAX;
+    return this.#step({ kind: 'received', connection, message }, !moreWait);
   }
 
   #closed(connection: number, isClientTaken = false): Promise<void> {
@@ -374,9 +374,9 @@ export class Replica {
       case 'dismiss':
         return queue.dismiss(effect.n);
       case 'stagePart':
-        return this.#stage(effect);
+        return this.#stagePart(effect);
       case 'applyCut':
-        return this.#apply(effect);
+        return this.#applyCut(effect);
       case 'forecast':
         this.#callsToForecast = effect.calls;
         return;
@@ -388,7 +388,7 @@ export class Replica {
         return this.#send(effect.connection, effect.message);
       case 'disconnect':
         return this.#disconnect(effect.connection, effect.reason);
-      // These are done already: the commits before them resolve only when they are durable.
+      // These effects need no work here, because each commit before them has resolved when it was durable.
       case 'flushQueue':
       case 'flushBase':
       case 'acknowledge':
@@ -397,7 +397,7 @@ export class Replica {
   }
 
   /** Stages a part. A stored mark always describes the staged parts: it is removed before the first, and stored after each. */
-  async #stage({ copy, changes }: Effect<'stagePart'>): Promise<void> {
+  async #stagePart({ copy, changes }: Effect<'stagePart'>): Promise<void> {
     const { queue, staged } = this.#parts;
     if (copy.parts === 1) await queue.keepCopy(null);
     await staged.add(copy.parts, changes);
@@ -405,14 +405,14 @@ export class Replica {
     if (copy.next !== null) await queue.keepCopy(copy);
   }
 
-  async #apply({ parts, changes, mark }: Effect<'applyCut'>): Promise<void> {
+  async #applyCut({ parts, changes, mark }: Effect<'applyCut'>): Promise<void> {
     const { base, queue, staged } = this.#parts;
     try {
       if (parts === null) await base.apply(changes, mark);
       else await staged.use(parts, (found) => base.replace(found, changes, mark));
     } catch (error) {
-      const isMisfit = isStorageError(error) && ['SQL', 'INVALID_ARGUMENT'].includes(error.code);
-      if (isMisfit) {
+      const doesNotFit = isStorageError(error) && ['SQL', 'INVALID_ARGUMENT'].includes(error.code);
+      if (doesNotFit) {
         await base.forgetPosition(mark);
         await queue.keepCopy(null);
       }
@@ -438,11 +438,11 @@ export class Replica {
 
   #fail(error: unknown): void {
     if (this.#life.kind === 'ended') return;
-    this.#finish(error);
+    this.#closeAll(error);
     this.#events.onEnded(error);
   }
 
-  #finish(reason: unknown): void {
+  #closeAll(reason: unknown): void {
     if (this.#life.kind === 'ended') return;
     const { socket } = this.#life;
     this.#life = { kind: 'ended', reason };

@@ -7,11 +7,11 @@ import { endsOfTests } from '../testing/ends.ts';
 import {
   type Device,
   deviceOf,
-  down,
   namesOf,
   settledOf,
   stateOf,
   turns,
+  unreachable,
   until,
   worldOf,
 } from '../testing/followed-device.ts';
@@ -39,7 +39,7 @@ describe('copies that nobody uses', () => {
   test('[FOLP19] the calls that wait are sent after a start, and then it is closed', async () => {
     const server = await serverOf();
     const world = worldOf();
-    const first = await device(down, world);
+    const first = await device(unreachable, world);
     for (const name of ['mine', 'mine too']) await first.room('a').call('add', [name]);
     await first.room('b').call('names', []);
     await first.close();
@@ -47,18 +47,18 @@ describe('copies that nobody uses', () => {
     const second = await device(() => server.connect(), world);
     await turns();
     expect(second.connects()).toBe(0);
-    await second.pass(2000);
+    await second.runTimers(2000);
     await until(async () => ((await server.call('names')) as string[]).length === 2);
     expect(await server.call('names')).toEqual(['mine', 'mine too']);
     await settledOf(second.room('a'));
     expect(second.connects()).toBe(1);
-    await second.pass(60_000);
-    await second.pass(60_000);
+    await second.runTimers(60_000);
+    await second.runTimers(60_000);
     expect(second.here.host.instances.running()).toEqual([]);
     await second.close();
 
     const third = await device(() => server.connect(), world);
-    await third.pass(2000);
+    await third.runTimers(2000);
     expect(third.connects()).toBe(0);
     expect(await third.room('a').call('names', [])).toMatchObject({ value: ['mine', 'mine too'] });
   });
@@ -68,20 +68,20 @@ describe('copies that nobody uses', () => {
   }, async () => {
     const server = await serverOf();
     const world = worldOf();
-    const first = await device(down, world);
+    const first = await device(unreachable, world);
     for (let i = 0; i < 20; i++) await first.room(`room ${i}`).call('add', [`${i}`]);
     await first.close();
     const connected = new Set<string>();
     let isDown = true;
     const second = await device((name) => {
-      if (isDown) return down();
+      if (isDown) return unreachable();
       connected.add(name);
       return server.connect(); // All objects here follow one object on the server.
     }, world);
-    await second.pass(2000);
+    await second.runTimers(2000);
     expect(second.connects()).toBe(8);
     isDown = false;
-    await second.pass(100);
+    await second.runTimers(100);
     await until(() => connected.size === 20);
     await Promise.all(Array.from({ length: 20 }, (_, i) => settledOf(second.room(`room ${i}`))));
     const names = (await server.call('names')) as string[];
@@ -95,28 +95,28 @@ describe('copies that nobody uses', () => {
   }, async () => {
     const server = await serverOf();
     const world = worldOf();
-    const first = await device(down, world);
+    const first = await device(unreachable, world);
     for (let i = 0; i < 20; i++) await first.room(`room ${i}`).call('add', [`${i}`]);
     await first.close();
     const second = await device((name) => {
-      if (name !== 'room 9') return down();
+      if (name !== 'room 9') return unreachable();
       return server.connect();
     }, world);
-    await second.pass(2000);
-    await second.pass(30_000);
-    await second.pass(30_000);
+    await second.runTimers(2000);
+    await second.runTimers(30_000);
+    await second.runTimers(30_000);
     await until(async () => ((await server.call('names')) as string[]).length === 1);
     expect(await server.call('names')).toEqual(['9']);
   });
 
   test('[FOLP20] a copy is closed after a minute without use, not after a minute with one, and opened by the next use', async () => {
     const server = await serverOf();
-    const { room, pass, connects, here } = await device(() => server.connect());
+    const { room, runTimers, connects, here } = await device(() => server.connect());
     await room('a').call('add', ['mine']);
     await settledOf(room('a'));
-    await pass(60_000);
+    await runTimers(60_000);
     expect(here.host.instances.running()).not.toEqual([]);
-    await pass(60_000);
+    await runTimers(60_000);
     expect(here.host.instances.running()).toEqual([]);
     await server.call('add', 'theirs');
     expect(await room('a').call('names', [])).toMatchObject({ value: ['mine'] });
@@ -152,7 +152,7 @@ describe('copies that nobody uses', () => {
     const used = await device(() => server.connect());
     await settledOf(used.room('a'));
     await use(used.room('a'), server, used);
-    for (let i = 0; i < 4; i++) await used.pass(60_000);
+    for (let i = 0; i < 4; i++) await used.runTimers(60_000);
     expect(used.here.host.instances.running().length).toBeGreaterThan(0);
   });
 
@@ -161,7 +161,7 @@ describe('copies that nobody uses', () => {
   }, async () => {
     const server = await serverOf();
     let isDown = true;
-    const used = await device(() => (isDown ? down() : server.connect()));
+    const used = await device(() => (isDown ? unreachable() : server.connect()));
     const rooms = Array.from({ length: 45 }, (_, i) => `room ${i}`);
     const settled: Promise<unknown>[] = [];
     for (const name of rooms) {
@@ -175,18 +175,18 @@ describe('copies that nobody uses', () => {
     let answered = 0;
     for (const one of settled) void one.then(() => (answered += 1));
     while (answered < rooms.length) {
-      await used.pass(100);
-      await used.pass(30_000);
+      await used.runTimers(100);
+      await used.runTimers(30_000);
     }
     expect(((await server.call('names')) as string[]).toSorted()).toEqual(rooms.toSorted());
   });
 
   test('[FOLP21] a copy that has stopped does not connect again', async () => {
-    const { room, connects, pass } = await device(() => new RejectingSocket());
+    const { room, connects, runTimers } = await device(() => new RejectingSocket());
     await room('a').call('names', []);
     await until(async () => (await stateOf(room('a'))).state === 'stopped');
     expect(await stateOf(room('a'))).toMatchObject({ reason: 'PROTOCOL', pending: 0 });
-    for (let i = 0; i < 4; i++) for (const delayMs of [100, 200, 25_000]) await pass(delayMs);
+    for (let i = 0; i < 4; i++) for (const delayMs of [100, 200, 25_000]) await runTimers(delayMs);
     expect(connects()).toBe(1);
     await room('a').ask({ kind: 'forget' });
     await room('a').call('names', []);
@@ -200,15 +200,15 @@ describe('copies that nobody uses', () => {
       authorize: () => user,
     });
     ends.push(() => server.close());
-    const { room, pass, connects } = await device(() => server.connect());
+    const { room, runTimers, connects } = await device(() => server.connect());
     await room('a').call('add', ['of Ada']);
     await settledOf(room('a'));
     user = 'Bob';
     server.drop();
-    await pass(100);
+    await runTimers(100);
     await until(async () => (await stateOf(room('a'))).state === 'stopped');
     expect(await stateOf(room('a'))).toMatchObject({ reason: 'CLIENT_TAKEN' });
-    await pass(100);
+    await runTimers(100);
     expect(connects()).toBe(2);
     await room('a').ask({ kind: 'forget' });
     await settledOf(room('a'));

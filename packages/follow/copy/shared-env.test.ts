@@ -9,7 +9,7 @@ import {
 } from '../../../worker/start/entries/node-objects.ts';
 import { kv } from '../../workers/bindings/index.ts';
 import { followed } from '../app/followed.ts';
-import { down } from '../testing/followed-device.ts';
+import { unreachable } from '../testing/followed-device.ts';
 import { follow } from './follow.ts';
 
 /** The type of values in this user code, which has no types. */
@@ -41,7 +41,10 @@ test('[ENTRY11] fakes and values reach the forecasts of a class that follows, fr
   const { ROOM } = env as Untyped;
   const objects = await createObjects(
     { Room },
-    { exports: { default: main }, follow: follow({ Room: { url: () => '', connect: down } }) },
+    {
+      exports: { default: main },
+      follow: follow({ Room: { url: () => '', connect: unreachable } }),
+    },
   );
   close = objects.close;
   const given = objects.env as Untyped;

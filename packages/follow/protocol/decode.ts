@@ -45,7 +45,7 @@ export function decodeToServer(value: unknown): MessageToServer {
       return {
         kind: 'hello',
         protocol: protocolRange(fields.protocol),
-        client: text('client', fields.client, CLIENT_UNITS_MAX),
+        client: boundedText('client', fields.client, CLIENT_UNITS_MAX),
         position: fields.position === null ? null : position('position', fields.position),
         copy: fields.copy === null ? null : copyMark(fields.copy),
         ack: checkNumberOf('ack', fields.ack),
@@ -56,7 +56,7 @@ export function decodeToServer(value: unknown): MessageToServer {
       return {
         kind: 'call',
         n: callNumber(fields.n),
-        method: text('method', fields.method, METHOD_UNITS_MAX),
+        method: boundedText('method', fields.method, METHOD_UNITS_MAX),
         args: fields.args,
         again: checkBoolean('again', fields.again),
         ack: checkNumberOf('ack', fields.ack),
@@ -94,11 +94,11 @@ export function decodeToFollower(value: unknown): MessageToFollower {
         kind: 'cut',
         onto: cutBase(fields.onto),
         to: position('to', fields.to),
-        ...answers(fields),
+        ...callAnswers(fields),
         changes: fields.changes,
       };
     case 'ended':
-      return { kind: 'ended', ...answers(fields) };
+      return { kind: 'ended', ...callAnswers(fields) };
     default:
       throw malformed('kind', 'welcome, rejected, part, cut or ended');
   }
@@ -148,7 +148,7 @@ function partCount(value: unknown): number {
   return checkInteger('parts', value, 1, Number.MAX_SAFE_INTEGER);
 }
 
-function answers({ last, outcomes }: Fields): CallAnswers {
+function callAnswers({ last, outcomes }: Fields): CallAnswers {
   return {
     last: checkNumberOf('last', last),
     outcomes: eachOf(checkArray('outcomes', outcomes, OUTCOMES_MAX), numberedOutcome),
@@ -173,8 +173,8 @@ function callNumber(value: unknown): number {
   return checkInteger('n', value, 1, Number.MAX_SAFE_INTEGER);
 }
 
-function text(what: string, value: unknown, unitsMax: number): string {
+function boundedText(what: string, value: unknown, unitsMax: number): string {
   const content = checkString(what, value);
   if (content.length > 0 && content.length <= unitsMax) return content;
-  throw malformed(what, `a text of 1 to ${unitsMax} UTF-16 units`);
+  throw malformed(what, `a boundedText of 1 to ${unitsMax} UTF-16 units`);
 }

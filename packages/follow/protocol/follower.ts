@@ -319,11 +319,11 @@ function settleAnswered(
   applied: readonly FollowerEffect[],
 ): Step {
   const { queue } = state;
-  const known = new Map<number, SettledOutcome>(outcomes);
-  const lost = { kind: 'failed', code: 'OUTCOME_LOST' } as const;
+  const outcomeByNumber = new Map<number, SettledOutcome>(outcomes);
+  const outcomeLost = { kind: 'failed', code: 'OUTCOME_LOST' } as const;
   const settled = queue.calls
     .filter(({ n }) => n <= last)
-    .map((call) => ({ call, outcome: known.get(call.n) ?? lost }));
+    .map((call) => ({ call, outcome: outcomeByNumber.get(call.n) ?? outcomeLost }));
   const refusals = settled.filter((one): one is RefusedCall => one.outcome.kind !== 'value');
   const calls = queue.calls.filter(({ n }) => n > last);
   const sentTo = link.kind === 'current' ? link.sentTo : 0;

@@ -12,12 +12,12 @@ const wasm = new WebAssembly.Module(
 );
 
 /** With few notes, a follower that was away needs a snapshot; with small parts, it comes in many of them. */
-const TIGHT = { notesMax: 40, partBytes: 100 };
+const TIGHT_BOUNDS = { notesMax: 40, partBytes: 100 };
 
 /** Runs one world. Every second one has tight bounds. */
 export async function convergeHere(seed: number, size: WorldSize): Promise<void> {
   const options = { methods: MIXED_METHODS };
-  const bounds = seed % 2 === 0 ? TIGHT : {};
+  const bounds = seed % 2 === 0 ? TIGHT_BOUNDS : {};
   const server = await followedServer(mixedClass(Base) as never, options, bounds);
   try {
     await converge(seed, size, server, Base, wasm);

@@ -20,17 +20,17 @@ const WAIT = { timeout: 60_000, interval: 2 };
 /** Dispatches `online` to the devices, so that they connect without a pause. */
 const network = new EventTarget();
 
-interface Opened {
+interface OpenDevice {
   readonly env: object;
   close(): Promise<void>;
   /** Cuts all connections of the device, because it has lost power. */
-  lose(): void;
+  losePower(): void;
 }
 
 interface Client {
   readonly name: string;
   medium: CrashMedium;
-  objects: Opened;
+  objects: OpenDevice;
   /** The ids of the calls that were acknowledged, so they must not be lost. */
   readonly acknowledged: string[];
   readonly calls: Promise<void>[];
@@ -87,7 +87,7 @@ export async function converge(
       else if (chance < 0.22) {
         await server.call(...mixedCall(`s${made++}`, pick)).catch(() => {}); // The call may be refused.
       } else if (chance < 0.27) await new Promise((resolve) => setTimeout(resolve, pick(6)));
-      else make(client, `${client.name} ${made++}`, pick);
+      else makeCall(client, `${client.name} ${made++}`, pick);
       if (step % steps > 0) continue;
       server.isDown = false;
       converged = await expectEqual(clients, server);
@@ -118,12 +118,12 @@ function watchFailures(): () => unknown[] {
 async function crash(
   client: Client,
   pick: (count: number) => number,
-  openOn: (medium: CrashMedium) => Promise<Opened>,
+  openOn: (medium: CrashMedium) => Promise<OpenDevice>,
 ): Promise<void> {
   client.medium.powerOffAfter(pick(30));
   await new Promise((resolve) => setTimeout(resolve, pick(4)));
   client.medium.powerOff();
-  client.objects.lose();
+  client.objects.losePower();
   client.calls.length = 0; // The answers of these calls are lost.
   client.medium = client.medium.afterLoss();
   client.objects = await openOn(client.medium);
@@ -134,7 +134,7 @@ async function open(
   medium: CrashMedium,
   server: ConvergingServer,
   wasm: WebAssembly.Module,
-): Promise<Opened> {
+): Promise<OpenDevice> {
   const sockets: LinkSocket[] = [];
   let isLost = false;
   const connect = () => {
@@ -149,7 +149,7 @@ async function open(
   return {
     env,
     close,
-    lose() {
+    losePower() {
       isLost = true;
       for (const socket of sockets) socket.close();
       close().catch(() => {}); // The files of the device fail, because it has no power.
@@ -167,7 +167,7 @@ function callsOf(client: Client): Record<string, (...args: unknown[]) => Promise
   return stubOf(client) as never;
 }
 
-function make(client: Client, id: string, pick: (count: number) => number): void {
+function makeCall(client: Client, id: string, pick: (count: number) => number): void {
   const [method, ...args] = mixedCall(id, pick);
   const call = callsOf(client)[method]!(...args).then(
     () => void client.acknowledged.push(id),

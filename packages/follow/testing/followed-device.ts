@@ -38,9 +38,9 @@ export interface Device {
   /** The delays of the timers that are set, the shortest first. */
   delays(): number[];
   /** The delays of the timers for which a process of Node waits. */
-  keptDelays(): number[];
+  keepAliveDelays(): number[];
   /** Runs the timers with this delay, and waits for the work that they start. */
-  pass(delayMs: number): Promise<void>;
+  runTimers(delayMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -97,8 +97,8 @@ export async function deviceOf(
     room: (name) => followers.find(here.address(name))!,
     connects: () => connects,
     delays: () => [...timers].map(({ delayMs }) => delayMs).toSorted((a, b) => a - b),
-    keptDelays: () => [...timers].flatMap(({ delayMs, isKept }) => (isKept ? [delayMs] : [])),
-    async pass(delayMs) {
+    keepAliveDelays: () => [...timers].flatMap(({ delayMs, isKept }) => (isKept ? [delayMs] : [])),
+    async runTimers(delayMs) {
       const due = [...timers].filter((timer) => timer.delayMs === delayMs);
       for (const timer of due) {
         timers.delete(timer);
@@ -113,7 +113,7 @@ export async function deviceOf(
 }
 
 /** Fails to connect, as if the server could not be reached. */
-export function down(): never {
+export function unreachable(): never {
   throw new Error('down');
 }
 

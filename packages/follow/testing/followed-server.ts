@@ -50,9 +50,9 @@ export function connectionsOf(ask: ConstructorParameters<typeof ServerSocket>[0]
     get isDown() {
       return isDown;
     },
-    set isDown(down: boolean) {
-      isDown = down;
-      if (down) drop();
+    set isDown(unreachable: boolean) {
+      isDown = unreachable;
+      if (unreachable) drop();
     },
   };
 }

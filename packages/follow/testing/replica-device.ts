@@ -9,7 +9,7 @@ import { NO_FOLLOWERS } from '../../../worker/objects/host/followers.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { SlowMedium } from '../../testing/worker/slow-medium.ts';
 import { createTestHost } from '../../testing/worker/test-host.ts';
-import { Replica, type ReplicaEnd, type ReplicaEvents } from '../copy/replica.ts';
+import { type ConnectionEvents, Replica, type ReplicaEvents } from '../copy/replica.ts';
 import { decodeToFollower, decodeToServer } from '../protocol/decode.ts';
 import type { SettledOutcome } from '../protocol/follower.ts';
 import type { HelloMessage, MessageToFollower, MessageToServer } from '../protocol/messages.ts';
@@ -104,7 +104,7 @@ export async function deviceOf(ends: Ends) {
 }
 
 export interface Connection {
-  readonly end: ReplicaEnd;
+  readonly end: ConnectionEvents;
   readonly hello: HelloMessage;
   /** The messages that the replica received. */
   readonly received: MessageToFollower[];
@@ -128,7 +128,7 @@ export async function connect(
   const received: MessageToFollower[] = [];
   const closes: string[] = [];
   const calls: number[] = [];
-  let end: ReplicaEnd | undefined;
+  let end: ConnectionEvents | undefined;
   socket.addEventListener('open', () => {
     end = replica.connected({
       send(bytes) {

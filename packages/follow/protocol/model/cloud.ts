@@ -37,7 +37,7 @@ export interface Cloud {
   readonly storage: Storage;
   readonly life: number;
   /** For each client, the call that is between its two turns: its tag, after a `+` if the second turn writes. */
-  readonly slow: ReadonlyMap<string, string>;
+  readonly betweenTurns: ReadonlyMap<string, string>;
 }
 
 /** `starts` begins another instance, with the present storage or, after a restore, with an earlier commit. */
@@ -64,7 +64,7 @@ export interface Committed {
 
 const VERSION = 1;
 /** A snapshot has two parts: the notes with an even index, then the others. */
-const PARTS = 2;
+const PART_COUNT = 2;
 
 export function startCloud(
   storage: Storage,
@@ -79,7 +79,7 @@ export function startCloud(
   const head = headOf(storage);
   const stored = { version: VERSION, head, connections, records: new Map(records) };
   const { state, effects } = openFollowServer(defects.serverStart?.(stored) ?? stored);
-  const cloud: Cloud = { core: state, storage, life, slow: new Map() };
+  const cloud: Cloud = { core: state, storage, life, betweenTurns: new Map() };
   return performAll(cloud, effects, defects)!;
 }
 
@@ -170,7 +170,7 @@ function performAll(
         const isSlow = kind === 'slow' || kind === 'lingering';
         if (isSlow) {
           const rest = kind === 'slow' ? `+${tagOf(call)}` : tagOf(call);
-          cloud = { ...cloud, slow: new Map(cloud.slow).set(client, rest) };
+          cloud = { ...cloud, betweenTurns: new Map(cloud.betweenTurns).set(client, rest) };
         }
         const head = headOf(cloud.storage);
         const turnEnd: FollowServerEvent = isSlow
@@ -183,8 +183,13 @@ function performAll(
       }
       case 'sendPart': {
         const { connection, from, at, parts } = effect;
-        const copy = { from, at, parts: parts + 1, next: parts + 1 < PARTS ? parts + 1 : null };
-        const changes = rowsOf(cloud.storage).filter(([i]) => i % PARTS === parts);
+        const copy = {
+          from,
+          at,
+          parts: parts + 1,
+          next: parts + 1 < PART_COUNT ? parts + 1 : null,
+        };
+        const changes = rowsOf(cloud.storage).filter(([i]) => i % PART_COUNT === parts);
         const message = { kind: 'part', copy, progress: 1, changes } as const;
         departures.push({ connection, message });
         if (copy.next !== null) break;
@@ -210,14 +215,15 @@ function endSecondTurn(
   scenario: Scenario,
   defects: Defects,
 ): Committed {
-  const rest = cloud.slow.get(client)!;
+  const rest = cloud.betweenTurns.get(client)!;
   const tag = rest.replace('+', '');
-  const slow = new Map(cloud.slow);
-  slow.delete(client);
-  const later = rest === tag ? { ...cloud, slow } : withNote({ ...cloud, slow }, tag);
-  const head = headOf(later.storage);
+  const betweenTurns = new Map(cloud.betweenTurns);
+  betweenTurns.delete(client);
+  const afterTurn =
+    rest === tag ? { ...cloud, betweenTurns } : withNote({ ...cloud, betweenTurns }, tag);
+  const head = headOf(afterTurn.storage);
   const event = { kind: 'ended', client, head, outcome: outcomeOf('slow', tag) } as const;
-  return deliverToCore(later, event, scenario, defects)!;
+  return deliverToCore(afterTurn, event, scenario, defects)!;
 }
 
 function headOf({ notes }: Storage): Position {
@@ -266,8 +272,8 @@ function outcomeOf(kind: CallKind, tag: string): FollowedOutcome {
 
 function withWritesOf(cloud: Cloud, call: FollowedCallMessage, kind: CallKind): Cloud {
   if (kind === 'refused' || kind === 'quiet') return cloud;
-  const isPart = kind === 'slow' || kind === 'lingering';
-  return withNote(cloud, isPart ? `${tagOf(call)}-` : tagOf(call));
+  const isFirstTurn = kind === 'slow' || kind === 'lingering';
+  return withNote(cloud, isFirstTurn ? `${tagOf(call)}-` : tagOf(call));
 }
 
 function withNote(cloud: Cloud, tag: string): Cloud {

@@ -27,17 +27,17 @@ export interface Defects {
 /** All defects, by name. */
 export const DEFECTS: Readonly<Record<string, Defects>> = {
   'queue trimmed before the base is flushed': {
-    followerEffects: (effects) => moved(effects, 'flushBase', 'forecast'),
+    followerEffects: (effects) => moveBefore(effects, 'flushBase', 'forecast'),
   },
   'earlier cuts not flushed before an outcome without one': {
     followerEffects: (effects) =>
-      effects.some(({ kind }) => kind === 'applyCut') ? effects : without(effects, 'flushBase'),
+      effects.some(({ kind }) => kind === 'applyCut') ? effects : withoutKind(effects, 'flushBase'),
   },
   'call sent before the queue is flushed': {
     followerEffects: (effects) => {
       const [first, ...rest] = effects;
       return first?.kind === 'enqueue' && rest.some(({ kind }) => kind === 'send')
-        ? [...rest.filter(({ kind }) => kind === 'send'), first, ...without(rest, 'send')]
+        ? [...rest.filter(({ kind }) => kind === 'send'), first, ...withoutKind(rest, 'send')]
         : effects;
     },
   },
@@ -61,10 +61,10 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
         : event,
   },
   'copy goes on in another life': {
-    serverEvent: (event) => copyLivesOf(event, ['from', 'at']),
+    serverEvent: (event) => withForgedLives(event, ['from', 'at']),
   },
   'copy goes on after its last part was taken back': {
-    serverEvent: (event) => copyLivesOf(event, ['at']),
+    serverEvent: (event) => withForgedLives(event, ['at']),
   },
   'changes of the time between two parts not sent': {
     serverEffects: (effects) =>
@@ -126,7 +126,7 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
   'snapshot that does not reset the base of the pending calls': {
     followerEffects: (effects) =>
       effects.some((effect) => effect.kind === 'applyCut' && effect.parts !== null)
-        ? without(effects, 'forecast')
+        ? withoutKind(effects, 'forecast')
         : effects,
   },
   'snapshot added to the old base': {
@@ -148,25 +148,25 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
 };
 
 /** Makes the server believe that these positions of a snapshot belong to the object's history. */
-function copyLivesOf(event: FollowServerEvent, ignored: readonly ('from' | 'at')[]) {
+function withForgedLives(event: FollowServerEvent, ignored: readonly ('from' | 'at')[]) {
   if ((event.kind !== 'hello' && event.kind !== 'next') || event.copyLives === null) return event;
   const copy = event.message.copy!;
   const lives = ignored.map((name) => [name, copy[name].life] as const);
   return { ...event, copyLives: { ...event.copyLives, ...Object.fromEntries(lives) } };
 }
 
-function without(effects: readonly FollowerEffect[], kind: FollowerEffect['kind']) {
+function withoutKind(effects: readonly FollowerEffect[], kind: FollowerEffect['kind']) {
   return effects.filter((effect) => effect.kind !== kind);
 }
 
 /** Moves the effects of one kind to a later place: before the effects of another kind. */
-function moved(
+function moveBefore(
   effects: readonly FollowerEffect[],
   kind: FollowerEffect['kind'],
   before: FollowerEffect['kind'],
 ): readonly FollowerEffect[] {
   const moving = effects.filter((effect) => effect.kind === kind);
-  return without(effects, kind).flatMap((effect) =>
+  return withoutKind(effects, kind).flatMap((effect) =>
     effect.kind === before ? [...moving, effect] : [effect],
   );
 }

@@ -26,7 +26,7 @@ export interface BaseState {
   readonly rows: readonly Row[];
 }
 
-export interface Staged {
+export interface StagedSnapshot {
   readonly copy: CopyMark;
   readonly rows: readonly Row[];
 }
@@ -49,7 +49,7 @@ export interface Device {
   readonly base: readonly BaseState[];
   readonly queue: readonly StoredQueue[];
   /** The received parts of a snapshot, with their mark. They outlive a crash, even after they were applied. */
-  readonly staged: Staged | null;
+  readonly staged: StagedSnapshot | null;
   /** The texts of the base's rows, then the tags of the forecast calls. */
   readonly forecast: readonly string[];
   readonly app: App;
@@ -103,7 +103,7 @@ function open(
   client: string,
   base: BaseState,
   queue: StoredQueue,
-  staged: Staged | null,
+  staged: StagedSnapshot | null,
   app: App,
 ): Device {
   const stored = { base: base.mark, queue, copy: staged?.copy ?? null };

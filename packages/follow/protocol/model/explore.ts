@@ -119,7 +119,7 @@ class Explorer {
     while (!isSettled(world, idle)) {
       world = this.#normalized(stepsOf(world, idle, turns)[0]!.next());
     }
-    return { ...world, faults, ghost: { past: [], commits: [world.cloud.storage] } };
+    return { ...world, faults, ghost: { notesBeforeRestore: [], commits: [world.cloud.storage] } };
   }
 
   /** Checks a state if it is new, and returns its number. */
@@ -142,8 +142,8 @@ class Explorer {
       faults.crashes > 0 && canFaultsHit(this.#scenario, client)
         ? devices[client]
         : this.#turns.withoutCrashes(devices[client]);
-    const isPlain = faults.restores > 0 || ghost.commits.length === 0;
-    const kept = isPlain ? ghost : { ...ghost, commits: [] };
+    const isGhostNeeded = faults.restores > 0 || ghost.commits.length === 0;
+    const kept = isGhostNeeded ? ghost : { ...ghost, commits: [] };
     return { ...world, devices: [device(0), device(1)], wires, ghost: kept };
   }
 
@@ -155,12 +155,12 @@ class Explorer {
     const { count } = this.#states;
     const [to, first] = [this.#targets, this.#firstTarget];
     first.push(to.length);
-    const ways = new Int32Array(count);
+    const openSteps = new Int32Array(count);
     const starts = new Int32Array(count + 1);
     const resting = new Numbers();
     for (let number = 0; number < count; number++) {
-      ways[number] = first.at(number + 1) - first.at(number);
-      if (ways[number] !== 0) continue;
+      openSteps[number] = first.at(number + 1) - first.at(number);
+      if (openSteps[number] !== 0) continue;
       if (!this.#settled.has(number)) return number;
       resting.push(number);
     }
@@ -176,18 +176,18 @@ class Explorer {
     for (let number = resting.pop(); number !== undefined; number = resting.pop()) {
       for (let i = starts[number]!; i < starts[number + 1]!; i++) {
         const source = sources[i]!;
-        ways[source]! -= 1;
-        if (ways[source] === 0) resting.push(source);
+        openSteps[source]! -= 1;
+        if (openSteps[source] === 0) resting.push(source);
       }
     }
     // From a state that does not come to rest, some step leads to another such state. Following these finds a cycle.
-    let at = ways.findIndex((left) => left > 0);
+    let at = openSteps.findIndex((left) => left > 0);
     if (at === -1) return null;
     const seen = new Set<number>();
     while (!seen.has(at)) {
       seen.add(at);
       let i = first.at(at);
-      while (ways[to.at(i)] === 0) i += 1;
+      while (openSteps[to.at(i)] === 0) i += 1;
       at = to.at(i);
     }
     return at;

@@ -13,49 +13,49 @@ import type { Wire, World } from './world.ts';
 /** The numbers that identify a world: those of its two devices, its server, its wires, and the rest. */
 export type WorldNumbers = readonly [number, number, number, number, number];
 
-type Rest = Pick<World, 'late' | 'faults' | 'ghost'>;
+type OtherState = Pick<World, 'late' | 'faults' | 'ghost'>;
 
 export class Parts {
   readonly #numbers = new Map<string, number>();
   /** The instances by their numbers. */
   readonly #instances: object[] = [];
-  readonly #known = new Map<object, number>();
+  readonly #numberByInstance = new Map<object, number>();
 
   /** Returns the instance that is kept for all devices equal to this one. */
   device(device: Device): Device {
-    return this.#instances[this.#device(device)] as Device;
+    return this.#instances[this.#numberOfDevice(device)] as Device;
   }
 
   storage(storage: Storage): Storage {
-    return this.#instances[this.#storage(storage)] as Storage;
+    return this.#instances[this.#numberOfStorage(storage)] as Storage;
   }
 
   cloud(cloud: Cloud): Cloud {
-    return this.#instances[this.#cloud(cloud)] as Cloud;
+    return this.#instances[this.#numberOfCloud(cloud)] as Cloud;
   }
 
   /** Returns the kept instance of any plain data that JSON can represent. */
   plain<T extends object>(part: T): T {
-    return this.#instances[this.#part(part)] as T;
+    return this.#instances[this.#numberOfPart(part)] as T;
   }
 
   /** Returns the number of a part of plain data. */
   numberOf(part: object): number {
-    return this.#part(part);
+    return this.#numberOfPart(part);
   }
 
   numbersOf({ devices: [a, b], cloud, wires, ...rest }: World): WorldNumbers {
     return [
-      this.#device(a),
-      this.#device(b),
-      this.#cloud(cloud),
-      this.#wires(wires),
-      this.#rest(rest),
+      this.#numberOfDevice(a),
+      this.#numberOfDevice(b),
+      this.#numberOfCloud(cloud),
+      this.#numberOfWires(wires),
+      this.#numberOfOtherState(rest),
     ];
   }
 
   worldOf([a, b, cloud, wires, rest]: WorldNumbers): World {
-    const { late, faults, ghost } = this.#instances[rest] as Rest;
+    const { late, faults, ghost } = this.#instances[rest] as OtherState;
     return {
       devices: [this.#instances[a] as Device, this.#instances[b] as Device],
       cloud: this.#instances[cloud] as Cloud,
@@ -66,48 +66,52 @@ export class Parts {
     };
   }
 
-  #device(device: Device): number {
-    return this.#part(device, 'device', ({ core, base, queue, staged, forecast, app }) => {
+  #numberOfDevice(device: Device): number {
+    return this.#numberOfPart(device, 'device', ({ core, base, queue, staged, forecast, app }) => {
       const parts = [core.base, core.queue, core.link, ...base, ...queue, forecast, app];
-      const names = parts.map((part) => this.#name<object>(part));
+      const names = parts.map((part) => this.#nameOfPart<object>(part));
       const { client, maybeSentTo, isForecasting } = core;
       const copies = JSON.stringify([core.copy, staged]);
       return `${names.join('')}${base.length} ${copies} ${maybeSentTo} ${isForecasting} ${client}`;
     });
   }
 
-  #cloud(cloud: Cloud): number {
-    return this.#part(cloud, 'cloud', ({ core, storage, slow, life }) => {
+  #numberOfCloud(cloud: Cloud): number {
+    return this.#numberOfPart(cloud, 'cloud', ({ core, storage, betweenTurns, life }) => {
       const { clients, connections } = core;
-      const server = [this.#map(clients), this.#map(connections), nameOf(this.#storage(storage))];
-      return `${server.join('|')}${JSON.stringify([...slow].sort())}${life}`;
+      const server = [
+        this.#textOfMap(clients),
+        this.#textOfMap(connections),
+        nameOf(this.#numberOfStorage(storage)),
+      ];
+      return `${server.join('|')}${JSON.stringify([...betweenTurns].sort())}${life}`;
     });
   }
 
-  #storage(storage: Storage): number {
-    return this.#part(
+  #numberOfStorage(storage: Storage): number {
+    return this.#numberOfPart(
       storage,
       'storage',
-      ({ notes, records }) => this.#name(notes) + this.#map(records),
+      ({ notes, records }) => this.#nameOfPart(notes) + this.#textOfMap(records),
     );
   }
 
-  #wires(wires: readonly Wire[]): number {
-    return this.#part(wires, 'wires', () => {
+  #numberOfWires(wires: readonly Wire[]): number {
+    return this.#numberOfPart(wires, 'wires', () => {
       let names = '';
-      for (const wire of wires) names += nameOf(this.#wire(wire));
+      for (const wire of wires) names += nameOf(this.#numberOfWire(wire));
       return names;
     });
   }
 
-  #wire(wire: Wire): number {
-    return this.#part(
+  #numberOfWire(wire: Wire): number {
+    return this.#numberOfPart(
       wire,
       'wire',
       ({ id, up, down, isCut, isOpenAtDevice, isOpenAtServer, isRepeated }) => {
         let messages = '';
-        for (const message of up) messages += this.#name(message);
-        for (const message of down) messages += this.#name(message);
+        for (const message of up) messages += this.#nameOfPart(message);
+        for (const message of down) messages += this.#nameOfPart(message);
         const flags =
           Number(isCut) +
           2 * Number(isOpenAtDevice) +
@@ -118,43 +122,46 @@ export class Parts {
     );
   }
 
-  #rest({ late, faults, ghost }: Rest): number {
-    const { past, commits } = ghost;
-    const history = this.#part(ghost, 'ghost', () =>
-      [this.#name(past), ...commits.map((commit) => nameOf(this.#storage(commit)))].join(''),
+  #numberOfOtherState({ late, faults, ghost }: OtherState): number {
+    const { notesBeforeRestore, commits } = ghost;
+    const history = this.#numberOfPart(ghost, 'ghost', () =>
+      [
+        this.#nameOfPart(notesBeforeRestore),
+        ...commits.map((commit) => nameOf(this.#numberOfStorage(commit))),
+      ].join(''),
     );
-    const text = `rest${late === null ? '' : this.#name(late)} ${this.#name(faults)}${nameOf(history)}`;
-    return this.#number(text) ?? this.#add(text, { late, faults, ghost });
+    const text = `rest${late === null ? '' : this.#nameOfPart(late)} ${this.#nameOfPart(faults)}${nameOf(history)}`;
+    return this.#numberOfText(text) ?? this.#add(text, { late, faults, ghost });
   }
 
-  #map(map: ReadonlyMap<string | number, object>): string {
+  #textOfMap(map: ReadonlyMap<string | number, object>): string {
     const entries = [...map].sort(([a], [b]) => (a < b ? -1 : 1));
-    return entries.map(([key, value]) => `${key}${this.#name(value)}`).join('');
+    return entries.map(([key, value]) => `${key}${this.#nameOfPart(value)}`).join('');
   }
 
-  #name<T extends object>(part: T): string {
-    return nameOf(this.#part(part));
+  #nameOfPart<T extends object>(part: T): string {
+    return nameOf(this.#numberOfPart(part));
   }
 
-  #part<T extends object>(
+  #numberOfPart<T extends object>(
     part: T,
     kind = '',
     textOf: (part: T) => string = JSON.stringify,
   ): number {
-    const known = this.#known.get(part);
+    const known = this.#numberByInstance.get(part);
     if (known !== undefined) return known;
     const text = kind + textOf(part);
-    return this.#number(text) ?? this.#add(text, part);
+    return this.#numberOfText(text) ?? this.#add(text, part);
   }
 
-  #number(text: string): number | undefined {
+  #numberOfText(text: string): number | undefined {
     return this.#numbers.get(text);
   }
 
   #add(text: string, part: object): number {
     const number = this.#instances.push(part) - 1;
     this.#numbers.set(text, number);
-    this.#known.set(part, number);
+    this.#numberByInstance.set(part, number);
     return number;
   }
 }

@@ -8,9 +8,9 @@ import type { CallKind, Scenario } from './scenario.ts';
 import type { World } from './world.ts';
 
 /** The kinds of calls whose writes the server keeps. */
-const WRITES: readonly CallKind[] = ['write', 'thrown', 'slow', 'lingering', 'outside'];
+const KINDS_WITH_WRITES: readonly CallKind[] = ['write', 'thrown', 'slow', 'lingering', 'outside'];
 /** The kinds of calls whose refusal the app must see. */
-const REFUSED: readonly CallKind[] = ['refused', 'thrown', 'fatal'];
+const REFUSED_KINDS: readonly CallKind[] = ['refused', 'thrown', 'fatal'];
 
 /** The pairs of a device and a server's storage that were checked already, used as long as no restore has happened. */
 export type CheckedPairs = Map<Device, Set<Storage>>;
@@ -27,13 +27,13 @@ export function checkPromises(
       storages = new Set();
       checked.set(device, storages);
     }
-    if (ghost.past.length === 0) {
+    if (ghost.notesBeforeRestore.length === 0) {
       if (storages.has(cloud.storage)) continue;
       storages.add(cloud.storage);
     }
-    checkBase(device, cloud, ghost.past);
+    checkBase(device, cloud, ghost.notesBeforeRestore);
     checkForecast(device);
-    checkCalls(device, cloud, ghost.past, scenario);
+    checkCalls(device, cloud, ghost.notesBeforeRestore, scenario);
   }
 }
 
@@ -48,9 +48,9 @@ export function isSettled({ devices, cloud, wires, late }: World, scenario: Scen
 
 function isDeviceSettled(device: Device, { storage }: Cloud, { calls }: Scenario): boolean {
   const { core, app } = device;
-  const mine = calls.filter(({ by }) => by === core.client);
+  const ownCalls = calls.filter(({ by }) => by === core.client);
   return (
-    app.made === mine.length &&
+    app.made === ownCalls.length &&
     core.link.kind === 'current' &&
     queueOf(device).calls.length === 0 &&
     baseOf(device).rows.length === storage.notes.length &&
@@ -58,17 +58,23 @@ function isDeviceSettled(device: Device, { storage }: Cloud, { calls }: Scenario
   );
 }
 
-function checkBase(device: Device, { storage }: Cloud, past: readonly string[]): void {
+function checkBase(
+  device: Device,
+  { storage }: Cloud,
+  notesBeforeRestore: readonly string[],
+): void {
   const { rows, mark } = baseOf(device);
   const texts = rows.map(([, text]) => text);
   const isPrefix = (notes: readonly string[]) =>
     rows.every(([index, text], i) => index === i && notes[i] === text);
-  if (!isPrefix(storage.notes) && !isPrefix(past)) {
-    throw new Broken(`the base of ${nameOf(device)} (${texts}) is no prefix of (${storage.notes})`);
+  if (!isPrefix(storage.notes) && !isPrefix(notesBeforeRestore)) {
+    throw new Broken(
+      `the base of ${clientOf(device)} (${texts}) is no prefix of (${storage.notes})`,
+    );
   }
   if ((mark.position?.id ?? 0) !== rows.length) {
     throw new Broken(
-      `the base of ${nameOf(device)} is not at storages position ${mark.position?.id}`,
+      `the base of ${clientOf(device)} is not at storages position ${mark.position?.id}`,
     );
   }
 }
@@ -76,18 +82,18 @@ function checkBase(device: Device, { storage }: Cloud, past: readonly string[]):
 function checkForecast(device: Device): void {
   const expected = expectedForecast(device);
   if (device.forecast.join() !== expected.join()) {
-    throw new Broken(`${nameOf(device)} shows (${device.forecast}), not (${expected})`);
+    throw new Broken(`${clientOf(device)} shows (${device.forecast}), not (${expected})`);
   }
   const tags = device.forecast.map(tagOfText);
-  const twice = tags.find((tag, i) => tags.indexOf(tag) !== i);
-  if (twice !== undefined) throw new Broken(`${nameOf(device)} shows ${twice} twice`);
+  const duplicate = tags.find((tag, i) => tags.indexOf(tag) !== i);
+  if (duplicate !== undefined) throw new Broken(`${clientOf(device)} shows ${duplicate} duplicate`);
 }
 
 /** Checks that each acknowledged call waits in the queue, is in the base, or has a refusal that is kept until it is dismissed. */
 function checkCalls(
   device: Device,
   { storage }: Cloud,
-  past: readonly string[],
+  notesBeforeRestore: readonly string[],
   { calls }: Scenario,
 ): void {
   const { app } = device;
@@ -95,9 +101,9 @@ function checkCalls(
   const queued = queue.calls.map(tagOf);
   const refused = queue.refusals.map(({ call }) => tagOf(call));
   if (refused.join() !== app.shown.map(({ tag }) => tag).join()) {
-    throw new Broken(`${nameOf(device)} has refusals of ${refused}, and shows others`);
+    throw new Broken(`${clientOf(device)} has refusals of ${refused}, and shows others`);
   }
-  const contained = baseOf(device).rows.map(([, text]) => tagOfText(text));
+  const tagsInBase = baseOf(device).rows.map(([, text]) => tagOfText(text));
   for (const tag of app.acknowledged) {
     const isRefused = refused.includes(tag);
     if (queued.includes(tag)) {
@@ -106,17 +112,23 @@ function checkCalls(
     }
     if (isRefused || app.dismissed.includes(tag)) continue;
     const { kind } = calls[Number(tag.slice(1)) - 1]!;
-    if (REFUSED.includes(kind)) throw new Broken(`the refusal of ${tag} is lost`);
+    if (REFUSED_KINDS.includes(kind)) throw new Broken(`the refusal of ${tag} is lost`);
     const note = kind === 'lingering' ? `${tag}-` : tag;
-    const isLost = !contained.includes(note) && !isTakenBack(note, storage.notes, past);
-    if (WRITES.includes(kind) && isLost) throw new Broken(`the acknowledged ${tag} is lost`);
+    const isLost =
+      !tagsInBase.includes(note) && !isTakenBack(note, storage.notes, notesBeforeRestore);
+    if (KINDS_WITH_WRITES.includes(kind) && isLost)
+      throw new Broken(`the acknowledged ${tag} is lost`);
   }
 }
 
 /** True if a restore of the server has removed this call's note. */
-function isTakenBack(tag: string, notes: readonly string[], past: readonly string[]): boolean {
+function isTakenBack(
+  tag: string,
+  notes: readonly string[],
+  notesBeforeRestore: readonly string[],
+): boolean {
   const isIn = (history: readonly string[]) => history.some((note) => tagOfText(note) === tag);
-  return isIn(past) && !isIn(notes);
+  return isIn(notesBeforeRestore) && !isIn(notes);
 }
 
 /** Returns the call's tag of a note: `A1` for the note `A1@2`. */
@@ -124,6 +136,6 @@ function tagOfText(text: string): string {
   return text.split('@')[0]!;
 }
 
-function nameOf({ core }: Device): string {
+function clientOf({ core }: Device): string {
   return core.client;
 }

@@ -82,8 +82,8 @@ export function scenario(
     return { by, kind };
   });
   const tagged = scripted.map((call, i) => ({ ...call, tag: `${call.by}${i + 1}` }));
-  const of = (name: string) => tagged.filter(({ by }) => by === name);
-  const script = [of('A'), of('B')] as const;
+  const callsOf = (name: string) => tagged.filter(({ by }) => by === name);
+  const script = [callsOf('A'), callsOf('B')] as const;
   const budget = { ...NO_FAULTS, ...faults };
   return { isConnected, calls: scripted, script, faults: budget, faultsAt: at };
 }

@@ -24,7 +24,7 @@ import {
   type World,
   withCommit,
   withDevice,
-  withOneLess,
+  withOneFaultLess,
   withWire,
 } from './world.ts';
 
@@ -49,7 +49,7 @@ export function stepsOf(
   turns: Turns,
   defects: StepDefects = {},
 ): ModelStep[] {
-  return new Steps(world, scenario, turns, defects).all();
+  return new Steps(world, scenario, turns, defects).list();
 }
 
 /** True if crashes, losses, repeats and delays may happen to this device and its connection. */
@@ -78,7 +78,7 @@ class Steps {
     this.#defects = defects;
   }
 
-  all(): ModelStep[] {
+  list(): ModelStep[] {
     this.#addDeviceSteps(0);
     this.#addDeviceSteps(1);
     this.#addServerSteps();
@@ -89,7 +89,7 @@ class Steps {
   // ---- Devices.
 
   /** True if none of the remaining faults can reach the device or its connection. */
-  #isSafe(client: ClientIndex): boolean {
+  #isFaultFree(client: ClientIndex): boolean {
     const { crashes, losses, repeats, late, restarts, restores, dismissals } = this.#world.faults;
     const isServerSafe =
       restarts + restores === 0 && this.#scenario.calls.every(({ kind }) => kind !== 'fatal');
@@ -118,12 +118,15 @@ class Steps {
         { kind: 'dismissed', n },
         {
           name: () => `${name} dismisses the refusal of ${tag}`,
-          prepare: (before) => ({ ...before, faults: withOneLess(before.faults, 'dismissals') }),
+          prepare: (before) => ({
+            ...before,
+            faults: withOneFaultLess(before.faults, 'dismissals'),
+          }),
           kind: 'fault',
         },
       );
     }
-    const isPassive = this.#isSafe(client) && call === undefined;
+    const onlyReacts = this.#isFaultFree(client) && call === undefined;
     const wire = world.wires.find((wire) => wire.client === client && wire.isOpenAtDevice);
     if (core.link.kind === 'offline' && wire === undefined) {
       const id = unusedConnection(world, client);
@@ -133,11 +136,11 @@ class Steps {
         {
           name: () => `${name} connects`,
           prepare: (before) => ({ ...before, wires: [...before.wires, newWire(id, client)] }),
-          kind: isPassive ? 'eager' : 'free',
+          kind: onlyReacts ? 'eager' : 'free',
         },
       );
     }
-    if (wire !== undefined) this.#addWireStepsOfDevice(wire, isPassive);
+    if (wire !== undefined) this.#addWireStepsOfDevice(wire, onlyReacts);
     const { late } = world;
     if (late?.client === client && core.link.kind !== 'offline') {
       const { connection, message } = late;
@@ -156,14 +159,16 @@ class Steps {
     }
   }
 
-  #addWireStepsOfDevice(wire: Wire, isPassive: boolean): void {
+  #addWireStepsOfDevice(wire: Wire, onlyReacts: boolean): void {
     const { client, id: connection, down } = wire;
     const name = CLIENTS[client];
     const [message] = down;
     if (message !== undefined) {
       // If the connection is cut or may be closed, its end may overtake the message.
-      const isOnly = this.#world.wires.every((other) => other === wire || other.client !== client);
-      const isEager = isPassive && isOnly && !wire.isCut && !wire.isRepeated;
+      const isOnlyWire = this.#world.wires.every(
+        (other) => other === wire || other.client !== client,
+      );
+      const isEager = onlyReacts && isOnlyWire && !wire.isCut && !wire.isRepeated;
       this.#addEventAtDevice(
         client,
         { kind: 'received', connection, message },
@@ -182,7 +187,7 @@ class Steps {
     this.#addEventAtDevice(client, event, {
       name: () => `${name} notices the end of its connection`,
       prepare: closed,
-      kind: isPassive && message === undefined ? 'eager' : 'free',
+      kind: onlyReacts && message === undefined ? 'eager' : 'free',
     });
     const { faults, late } = this.#world;
     const canBeLate = canFaultsHit(this.#scenario, client) && faults.late > 0 && late === null;
@@ -193,7 +198,7 @@ class Steps {
       prepare: (before) => ({
         ...closed(before),
         late: { client, connection, message },
-        faults: withOneLess(before.faults, 'late'),
+        faults: withOneFaultLess(before.faults, 'late'),
       }),
       kind: 'fault',
     });
@@ -238,7 +243,7 @@ class Steps {
             ? { ...wire, isCut: true, isOpenAtDevice: false, down: [] }
             : wire,
         );
-        return { ...after, wires, faults: withOneLess(after.faults, 'crashes') };
+        return { ...after, wires, faults: withOneFaultLess(after.faults, 'crashes') };
       },
     });
   }
@@ -253,7 +258,7 @@ class Steps {
       const name = () => `the attempt of ${client}'s call is stored`;
       this.#addEventAtServer({ kind: 'attemptStored', client }, name);
     }
-    for (const [client, rest] of cloud.slow) {
+    for (const [client, rest] of cloud.betweenTurns) {
       const name = () => `the second turn of ${rest.replace('+', '')} ends`;
       this.#addEventAtServer({ kind: 'slowEnds', client }, name);
     }
@@ -363,10 +368,14 @@ class Steps {
     const wires = world.wires.map((wire) =>
       wire.isOpenAtServer ? { ...wire, isCut: true, isOpenAtServer: false, up: [] } : wire,
     );
-    const past = kind === 'restores' ? world.cloud.storage.notes : world.ghost.past;
+    const notesBeforeRestore =
+      kind === 'restores' ? world.cloud.storage.notes : world.ghost.notesBeforeRestore;
     const started = this.#afterInstanceEnd(world, { kind: 'starts', storage });
-    const after = withCommit({ ...world, ghost: { ...world.ghost, past }, wires }, started.cloud);
-    return kind === null ? after : { ...after, faults: withOneLess(after.faults, kind) };
+    const after = withCommit(
+      { ...world, ghost: { ...world.ghost, notesBeforeRestore }, wires },
+      started.cloud,
+    );
+    return kind === null ? after : { ...after, faults: withOneFaultLess(after.faults, kind) };
   }
 
   #addHibernation(): void {
@@ -378,7 +387,7 @@ class Steps {
       kind: 'fault',
       next: () => {
         const { cloud, sent } = this.#afterInstanceEnd(this.#world, { kind: 'hibernates' });
-        const faults = withOneLess(this.#world.faults, 'restarts');
+        const faults = withOneFaultLess(this.#world.faults, 'restarts');
         return sent.reduce(sentDown, withCommit({ ...this.#world, faults }, cloud));
       },
     });
@@ -440,7 +449,7 @@ class Steps {
       kind: 'fault',
       next: () => {
         const changed = withWire(this.#world, connection, change);
-        return { ...changed, faults: withOneLess(changed.faults, kind) };
+        return { ...changed, faults: withOneFaultLess(changed.faults, kind) };
       },
     });
   }

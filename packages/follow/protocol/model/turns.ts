@@ -52,14 +52,14 @@ export class Turns {
 
   deviceTurn(device: Device, event: FollowerEvent): DeviceTurn | Broken {
     return cached(this.#deviceTurns, device, this.#keyOf(event), () =>
-      orBroken(() => this.#computeDeviceTurn(device, event)),
+      resultOrBroken(() => this.#computeDeviceTurn(device, event)),
     );
   }
 
   /** Returns the server after an event; null if the event ends the instance, and its transaction is lost. */
   serverTurn(cloud: Cloud, event: CloudEvent): CloudTurn | Broken | null {
     return cached(this.#serverTurns, cloud, this.#keyOf(event), () =>
-      orBroken(() => {
+      resultOrBroken(() => {
         const committed = deliver(cloud, event, this.#scenario, this.#defects);
         if (committed === null) return null;
         const { storage, ...others } = committed.cloud;
@@ -94,8 +94,8 @@ export class Turns {
 
   #computeDeviceTurn(before: Device, given: FollowerEvent): DeviceTurn {
     const { link } = before.core;
-    const present = 'connection' in link ? link.connection : null;
-    const event = this.#defects.followerEvent?.(given, present) ?? given;
+    const currentConnection = 'connection' in link ? link.connection : null;
+    const event = this.#defects.followerEvent?.(given, currentConnection) ?? given;
     const { state, effects: all } = stepFollower(before.core, event);
     const effects = this.#defects.followerEffects?.(all) ?? all;
     const after = effects.reduce(perform, withForecastCall(before, given));
@@ -117,10 +117,10 @@ export class Turns {
   }
 
   #crashesFrom(device: Device, sent: Crash['sent'], when: () => string): Crash[] {
-    const ways = device.base.flatMap((base, b) =>
+    const logStates = device.base.flatMap((base, b) =>
       device.queue.map((queue, q) => ({ base, b, queue, q })),
     );
-    return ways.map(({ base, b, queue, q }) => ({
+    return logStates.map(({ base, b, queue, q }) => ({
       device: this.#parts.device(afterCrash(device, base, queue)),
       sent,
       inWords: () =>
@@ -179,12 +179,12 @@ function cached<Side, Turn>(
     known = new Map();
     turns.set(side, known);
   }
-  let its = known.get(key);
-  if (its === undefined) {
-    its = turn();
-    known.set(key, its);
+  let turnOfKey = known.get(key);
+  if (turnOfKey === undefined) {
+    turnOfKey = turn();
+    known.set(key, turnOfKey);
   }
-  return its;
+  return turnOfKey;
 }
 
 function lazily<T>(make: () => T): () => T {
@@ -195,7 +195,7 @@ function lazily<T>(make: () => T): () => T {
   };
 }
 
-function orBroken<T>(action: () => T): T | Broken {
+function resultOrBroken<T>(action: () => T): T | Broken {
   try {
     return action();
   } catch (error) {

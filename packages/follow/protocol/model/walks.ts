@@ -14,7 +14,7 @@ import { nameOf, type Scenario, scenario } from './scenario.ts';
 
 const ALL_FAULTS = { restarts: 1, crashes: 1, losses: 1, repeats: 1, late: 1 } as const;
 
-/** These walks take seconds together. */
+/** The walks of the tests, which take some seconds in total. */
 export const SMALL_WALKS: readonly Scenario[] = [
   scenario('A write, B write, A write', {}),
   scenario('A write, B refused, A write', { losses: 1 }),
@@ -32,7 +32,7 @@ export const SMALL_WALKS: readonly Scenario[] = [
   scenario('B write, B write', { restores: 1 }, { isConnected: false }),
 ];
 
-/** These walks take a minute together. */
+/** The walks of the long tests, which take a minute in total. */
 export const LARGE_WALKS: readonly Scenario[] = [
   scenario('A write, B refused, A write', { restarts: 1, crashes: 1 }, { at: 'A' }),
   scenario('A write, A refused', { restarts: 1, crashes: 1, losses: 1 }, { at: 'A' }),
@@ -43,7 +43,7 @@ export const LARGE_WALKS: readonly Scenario[] = [
   scenario('B write, B write', { restores: 1, losses: 1 }, { isConnected: false, at: 'A' }),
 ];
 
-/** These walks take minutes together. `npm run model:follow` has them; run it after a change of follower.ts or server.ts. */
+/** The walks of `npm run model:follow`, which take minutes in total. Run it after a change of follower.ts or server.ts. */
 export const LARGEST_WALKS: readonly Scenario[] = [
   scenario('A write', ALL_FAULTS, { at: 'A' }),
   scenario('A write, B refused, A write', { crashes: 1, losses: 1 }),
@@ -52,7 +52,7 @@ export const LARGEST_WALKS: readonly Scenario[] = [
   scenario('A write, B write', ALL_FAULTS, { at: 'A' }),
 ];
 
-/** These walks take two and a half hours together, and 6 GB. Only `npm run model:follow:largest` has them. */
+/** The walks of `npm run model:follow:largest`, which take two and a half hours in total, and 6 GB of memory. */
 export const THREE_CALLS_WITH_ALL_FAULTS: readonly Scenario[] = [
   scenario('A write, B write, A write', ALL_FAULTS, { at: 'A' }),
   scenario('B write, A write, B write', ALL_FAULTS, { at: 'A' }),

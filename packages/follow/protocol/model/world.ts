@@ -40,7 +40,7 @@ export interface Ghost {
   /** The earlier commits of the server, kept as long as a restore to one of them may come. */
   readonly commits: readonly Storage[];
   /** The server's notes at the time of the restore, which took some of them back. */
-  readonly past: readonly string[];
+  readonly notesBeforeRestore: readonly string[];
 }
 
 export interface World {
@@ -60,7 +60,7 @@ export function newWorld(faults: FaultBudget, defects: Defects): World {
     wires: [],
     late: null,
     faults,
-    ghost: { commits: [storage], past: [] },
+    ghost: { commits: [storage], notesBeforeRestore: [] },
   };
 }
 
@@ -85,16 +85,16 @@ export function sentDown(
 
 /** Replaces the server's state, and keeps its commit if a restore may still come. */
 export function withCommit(world: World, cloud: Cloud): World {
-  const { commits, past } = world.ghost;
+  const { commits, notesBeforeRestore } = world.ghost;
   const isKept = world.faults.restores > 0 && commits.at(-1) !== cloud.storage;
   return {
     ...world,
     cloud,
-    ghost: { past, commits: isKept ? [...commits, cloud.storage] : commits },
+    ghost: { notesBeforeRestore, commits: isKept ? [...commits, cloud.storage] : commits },
   };
 }
 
-export function withOneLess(faults: FaultBudget, kind: keyof FaultBudget): FaultBudget {
+export function withOneFaultLess(faults: FaultBudget, kind: keyof FaultBudget): FaultBudget {
   return { ...faults, [kind]: faults[kind] - 1 };
 }
 
