@@ -74,9 +74,9 @@ interface OwnTriggers {
 export interface CaptureOptions {
   /** A random number that identifies this instance; not 0. */
   readonly life: number;
-  /** @default NOTES_MAX */
+  /** How many notes are kept. @default NOTES_MAX */
   readonly notesMax?: number;
-  /** @default COPY_PART_BYTES */
+  /** About how many bytes a part of a snapshot has. @default COPY_PART_BYTES */
   readonly partBytes?: number;
   /** Called after each write of the class, and after statements that may have written. */
   onWrite(): void;
@@ -86,7 +86,7 @@ export class Capture implements ChangeSource {
   readonly #storage: DurableObjectStorage;
   readonly #options: CaptureOptions;
   readonly #sql: OwnSql;
-  /** The keys that need no further note, because they were noted since `head` was last read. */
+  /** The keys that were noted since `head` was last called. Further writes of these need no note. */
   readonly #notedKeys = new Set<string>();
   /** This package's tables that existed before a statement of the class that names one of them. */
   #ownNamesBefore: readonly string[] = [];

@@ -373,7 +373,7 @@ export class FollowingObject implements FollowedObject {
     return hasCalls;
   }
 
-  /** @throws INVALID_ARGUMENT if the object has no name */
+  /** The object as the list of waiting objects names it. @throws INVALID_ARGUMENT if it has no name */
   get #object(): WaitingObject {
     const { className, id } = this.#address;
     if (className === null || id.name === undefined) throw unnamed(this.#address);

@@ -11,7 +11,7 @@ export class HeldObject {
   /** Lets the instance be closed. */
   readonly release: () => void;
 
-  /** @throws as `ObjectHost.instance` */
+  /** Opens the object, and keeps it in memory until `release` is called. @throws as `ObjectHost.instance` */
   static open(host: ObjectHost, address: ObjectAddress): Promise<HeldObject> {
     return host.use(address, (instance) => new HeldObject(instance));
   }

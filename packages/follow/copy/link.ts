@@ -145,7 +145,11 @@ export class FollowLink {
     if (socket.readyState === OPEN) opened();
   }
 
-  /** @throws if no socket was opened in time: `open` may ask another server for the address, which may be silent */
+  /**
+   * Opens a socket.
+   *
+   * @throws if that takes too long: the app may ask a server for the address, which may be silent
+   */
   #openInTime(): Promise<LinkSocket> {
     const opening = this.#environment.open();
     return new Promise((resolve, reject) => {

@@ -26,7 +26,7 @@ export class WaitingObjects {
     this.#host = host;
   }
 
-  /** @throws DISK_FULL, IO */
+  /** Adds an object to the list, unless it is there. @throws DISK_FULL, IO */
   add({ className, name }: WaitingObject): Promise<void> {
     return this.#use((storage) => {
       storage.exec(TABLE, []);
@@ -34,7 +34,7 @@ export class WaitingObjects {
     });
   }
 
-  /** @throws DISK_FULL, IO */
+  /** Removes an object from the list. @throws DISK_FULL, IO */
   delete({ className, name }: WaitingObject): Promise<void> {
     return this.#use((storage) => {
       if (storage.isUnwritten) return;

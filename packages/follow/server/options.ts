@@ -66,7 +66,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...HANDLERS,
 ]);
 
-/** @throws INVALID_ARGUMENT, UNKNOWN_METHOD */
+/** Returns the options with their defaults. @throws INVALID_ARGUMENT, UNKNOWN_METHOD */
 export function checkOptions(Class: unknown, options: unknown): CheckedOptions {
   if (typeof Class !== 'function' || typeof Class.prototype !== 'object') {
     throw invalid('the first argument is not a class. Pass the class that you export.');

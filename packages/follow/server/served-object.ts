@@ -412,13 +412,16 @@ export class ServedObject {
       if (--this.#openTransactions > 0) return;
       for (const task of this.#tasksAfterTransaction.splice(0)) this.#afterTurn(task);
     };
-    const counted: typeof transaction = (closure) => {
+    const countedTransaction: typeof transaction = (closure) => {
       this.#openTransactions++;
       const result = transaction(closure);
       result.then(ended, ended);
       return result;
     };
-    Object.defineProperty(storage, 'transaction', { value: counted, configurable: true });
+    Object.defineProperty(storage, 'transaction', {
+      value: countedTransaction,
+      configurable: true,
+    });
   }
 
   /** Runs the task. If it fails, the instance ends, because the protocol's state may be ahead of the storage. */

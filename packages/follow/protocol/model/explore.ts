@@ -167,10 +167,10 @@ class Explorer {
     for (let i = 0; i < to.length; i++) starts[to.at(i) + 1]! += 1;
     for (let i = 0; i < count; i++) starts[i + 1]! += starts[i]!;
     const sources = new Int32Array(to.length);
-    const filled = starts.slice();
+    const nextSlots = starts.slice();
     for (let number = 0; number < count; number++) {
       const end = first.at(number + 1);
-      for (let i = first.at(number); i < end; i++) sources[filled[to.at(i)]!++] = number;
+      for (let i = first.at(number); i < end; i++) sources[nextSlots[to.at(i)]!++] = number;
     }
     // A state comes to rest if all of its steps lead to states that come to rest.
     for (let number = resting.pop(); number !== undefined; number = resting.pop()) {

@@ -12,10 +12,10 @@ const KINDS_WITH_WRITES: readonly CallKind[] = ['write', 'thrown', 'slow', 'ling
 /** The kinds of calls whose refusal the app must see. */
 const REFUSED_KINDS: readonly CallKind[] = ['refused', 'thrown', 'fatal'];
 
-/** The pairs of a device and a server's storage that were checked already, used as long as no restore has happened. */
+/** The pairs of a device and a server's storage that were checked. While no restore has happened, a pair is checked once. */
 export type CheckedPairs = Map<Device, Set<Storage>>;
 
-/** @throws Broken */
+/** Checks all promises of the protocol in a world. @throws Broken if one does not hold */
 export function checkPromises(
   { devices, cloud, ghost }: World,
   scenario: Scenario,

@@ -36,7 +36,7 @@ export interface ModelStep {
    * as taking it later, so the walk takes it alone.
    */
   readonly kind: 'free' | 'fault' | 'eager';
-  /** @throws Broken */
+  /** Returns the world after the step. @throws Broken if a promise does not hold */
   readonly next: () => World;
 }
 
