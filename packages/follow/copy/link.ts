@@ -46,22 +46,27 @@ const OPEN = 1;
 const CLOSE_CODE = 1000;
 const REASON_BYTES_MAX = 120;
 
+type LinkState =
+  /** The socket was asked for. */
+  | { readonly kind: 'opening' }
+  /** The socket was made; the server may not have accepted it yet. */
+  | { readonly kind: 'connected'; readonly socket: LinkSocket }
+  /** The next attempt follows after a pause. If `keepsAlive` is true, a process of Node waits for it. */
+  | { readonly kind: 'pausing'; readonly delayMs: number; readonly keepsAlive: boolean }
+  | { readonly kind: 'stopped' };
+
 export class FollowLink {
   readonly #replica: Replica;
   readonly #environment: LinkEnvironment;
-  #socket: LinkSocket | undefined;
+  #state: LinkState = { kind: 'opening' };
+  /** Cancels the timer of the state: of the opening, of the server's silence, or of the pause. */
   #cancelTimer: () => void = () => {};
-  /** Treats the connection as ended, without waiting for the socket's close event, which may come late or never. */
-  #giveUp: () => void = () => {};
   /** How many attempts were made since the last message of a server. */
   #failures = 0;
   /** How many connections this side has closed, because their messages broke the protocol. */
   #hangUps = 0;
-  #isStopped = false;
   /** The reason for which the server has refused the last connection; null if it has not. */
   refusal: (typeof REFUSALS)[number] | null = null;
-  /** The pause before the next attempt; undefined while connected or connecting. */
-  #pendingPause: { readonly delayMs: number; readonly isKept: boolean } | undefined;
 
   constructor(replica: Replica, environment: LinkEnvironment) {
     this.#replica = replica;
@@ -71,28 +76,28 @@ export class FollowLink {
 
   /** Ends the connection, and makes no other one. */
   stop(): void {
-    this.#isStopped = true;
+    const before = this.#state;
+    this.#state = { kind: 'stopped' };
     this.#cancelTimer();
-    this.#socket?.close(CLOSE_CODE);
-    this.#socket = undefined;
+    if (before.kind === 'connected') before.socket.close(CLOSE_CODE);
   }
 
   /** Keeps a process of Node alive until the next attempt, because calls wait for the server now. */
   keepProcessAlive(): void {
-    if (this.#pendingPause === undefined || this.#pendingPause.isKept || this.#isStopped) return;
+    if (this.#state.kind !== 'pausing' || this.#state.keepsAlive) return;
     this.#cancelTimer();
-    this.#pause(this.#pendingPause.delayMs);
+    this.#pause(this.#state.delayMs);
   }
 
   /** Makes the next attempt at once, because the network has come back. */
   connectNow(): void {
-    if (this.#pendingPause === undefined || this.#isStopped) return;
+    if (this.#state.kind !== 'pausing') return;
     this.#cancelTimer();
     void this.#connect();
   }
 
   async #connect(): Promise<void> {
-    this.#pendingPause = undefined;
+    this.#state = { kind: 'opening' };
     let socket: LinkSocket;
     try {
       socket = await this.#openInTime();
@@ -100,11 +105,15 @@ export class FollowLink {
       return this.#retryLater();
     }
     if (this.#isStopped) return closeUnused(socket);
-    this.#socket = socket;
+    this.#state = { kind: 'connected', socket };
     socket.binaryType = 'arraybuffer';
     let connectionEvents: ConnectionEvents | undefined;
+    const giveUp = () => {
+      if (this.#connectionEnded(socket)) connectionEvents?.closed();
+      socket.close(CLOSE_CODE);
+    };
     const opened = () => {
-      this.#watch(socket);
+      this.#watch(socket, giveUp);
       connectionEvents = this.#replica.connected({
         send: (bytes) => {
           if (socket.readyState === OPEN) socket.send(bytes);
@@ -118,8 +127,8 @@ export class FollowLink {
     };
     socket.addEventListener('open', opened);
     socket.addEventListener('message', (event) => {
-      if (this.#socket !== socket) return;
-      this.#watch(socket);
+      if (!this.#isPresent(socket)) return;
+      this.#watch(socket, giveUp);
       const { data } = event as MessageEvent<unknown>;
       if (!(data instanceof ArrayBuffer)) return;
       this.#failures = 0;
@@ -137,11 +146,7 @@ export class FollowLink {
     };
     socket.addEventListener('close', closed);
     socket.addEventListener('error', closed);
-    this.#giveUp = () => {
-      if (this.#connectionEnded(socket)) connectionEvents?.closed();
-      socket.close(CLOSE_CODE);
-    };
-    this.#watch(socket);
+    this.#watch(socket, giveUp);
     if (socket.readyState === OPEN) opened();
   }
 
@@ -163,22 +168,25 @@ export class FollowLink {
     });
   }
 
-  /** Sends a ping when the server was silent for too long, and gives the connection up if nothing comes. */
-  #watch(socket: LinkSocket): void {
+  /**
+   * Sends a ping when the server was silent for too long, and gives the connection up if nothing comes: the socket's close
+   * event may come late or never.
+   */
+  #watch(socket: LinkSocket, giveUp: () => void): void {
     const { afterRealTime } = this.#environment;
     this.#cancelTimer();
     const silent = () => {
       if (socket.readyState === OPEN) socket.send(FOLLOW_PING);
-      this.#cancelTimer = afterRealTime(ANSWER_MS, () => this.#giveUp(), this.#keepsAlive);
+      this.#cancelTimer = afterRealTime(ANSWER_MS, giveUp, this.#keepsAlive);
     };
     this.#cancelTimer = afterRealTime(SILENCE_MS, silent, this.#keepsAlive);
   }
 
   #pause(delayMs: number): void {
     const { afterRealTime } = this.#environment;
-    const isKept = this.#keepsAlive;
-    this.#cancelTimer = afterRealTime(delayMs, () => void this.#connect(), isKept);
-    this.#pendingPause = { delayMs, isKept };
+    const keepsAlive = this.#keepsAlive;
+    this.#cancelTimer = afterRealTime(delayMs, () => void this.#connect(), keepsAlive);
+    this.#state = { kind: 'pausing', delayMs, keepsAlive };
   }
 
   /** True if a process of Node must not end, because calls wait for the server. */
@@ -186,10 +194,17 @@ export class FollowLink {
     return this.#replica.pending.length > 0;
   }
 
+  get #isStopped(): boolean {
+    return this.#state.kind === 'stopped';
+  }
+
+  #isPresent(socket: LinkSocket): boolean {
+    return this.#state.kind === 'connected' && this.#state.socket === socket;
+  }
+
   /** Plans the next attempt after the end of a connection. Returns false if that connection had ended before. */
   #connectionEnded(socket: LinkSocket): boolean {
-    if (this.#socket !== socket) return false;
-    this.#socket = undefined;
+    if (!this.#isPresent(socket)) return false;
     this.#retryLater();
     return true;
   }
