@@ -1,23 +1,12 @@
-// Makes a worker a candidate, and lets it serve pages when it leads.
+// Makes a worker a candidate, and lets it serve pages when it leads: performs the effects of its candidacy (candidacy.ts).
 //
-// The leader's lock is taken inside the worker, so that a dead worker frees it. Candidates wait in its queue.
-// When its turn comes, a candidate goes back in the queue while a candidate of a newer deployment waits; and a
-// candidate that hears that an older deployment leads asks that leader to step down. So the newest living
-// deployment leads, and the last tab does, whatever it runs.
+// The leader's lock is taken inside the worker, so that a dead worker frees it.
 //
-// Invariant: a worker creates the host only while it holds the lock, and frees the lock only after the host
-// has closed. The election ends in whatever way deployments compare: a candidate stands back for another once
-// until somebody leads, asks each leader to step down once, and asks nobody while one lives that it stepped
-// down for.
+// Invariant: an event is handled after all effects of the one before. The lock is held until the candidacy releases it.
 //
 // Does not know objects and files: the caller creates the host.
 
-import {
-  type Build,
-  type Deployment,
-  deploymentIn,
-  nameOfNewer,
-} from '../../../src/shared/contract/deployment.ts';
+import { type Build, deploymentIn } from '../../../src/shared/contract/deployment.ts';
 import { mediumIn, type StorageMedium } from '../../../src/shared/contract/medium.ts';
 import type { WireChannel } from '../../../src/shared/wire/channel-endpoint.ts';
 import { OwnChannel } from '../../../src/shared/wire/channel-endpoint.ts';
@@ -29,19 +18,24 @@ import {
   type StartMessage,
   versionsIn,
   type WorkerMessage,
-  whenReleased,
 } from '../../../src/shared/wire/control.ts';
 import { toWire } from '../../../src/shared/wire/errors-on-wire.ts';
+import { Machine } from '../../../src/shared/wire/machine.ts';
 import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
 import {
-  type CandidateLocks,
-  candidatesInLine,
-  type LivingCandidate,
-  livingCandidates,
-  Presence,
-} from './candidates.ts';
+  type Candidacy,
+  type CandidacyEffect,
+  type CandidacyEvent,
+  type CompareDeployments,
+  type Judgement,
+  newCandidacy,
+  type Question,
+  stepCandidacy,
+} from './candidacy.ts';
+import { type CandidateLocks, livingCandidates, Presence } from './candidates.ts';
 import { type CompareBuilds, orderOf } from './deployment-order.ts';
 import { Leadership } from './leadership.ts';
+import { Preparation } from './preparation.ts';
 
 /** The part of a worker's global scope that is used. */
 export interface CandidateEnvironment {
@@ -66,9 +60,6 @@ export interface CandidateEnvironment {
  * reason.
  */
 const LAST_WORDS_MS = 500;
-
-/** How long a worker is in line before it prepares to lead, so that its page's first answers come first. */
-const PREPARE_MS = 1000;
 
 /** The services of a worker that leads, and its medium. */
 export interface ServedHost {
@@ -111,48 +102,6 @@ export function runCandidate(code: HostedCode, environment: CandidateEnvironment
   });
 }
 
-/** Whether a candidate that waits takes over from an older leader. */
-type Takeover =
-  | { readonly kind: 'none' }
-  /** It has asked this leader to step down. */
-  | { readonly kind: 'asked'; readonly leader: string }
-  /** Its host could not be created: it leads if nobody else does, and takes over from nobody. */
-  | { readonly kind: 'refused' };
-
-/** In the queue, or creating the host. */
-interface Waiting {
-  readonly kind: 'waiting';
-  readonly takeover: Takeover;
-}
-
-type State =
-  | { readonly kind: 'new' }
-  /** It is in no queue; its page was told, and may start it again. */
-  | { readonly kind: 'failed' }
-  /** The others do not see it yet. */
-  | { readonly kind: 'introducing' }
-  | Waiting
-  | {
-      readonly kind: 'leading';
-      readonly medium: StorageMedium;
-      readonly leadership: Leadership;
-      readonly stop: () => void;
-    }
-  /** Holds the lock until its host has closed; it is in the queue again already. */
-  | { readonly kind: 'yielding' }
-  /** Holds the lock until it has ended, and serves no page. */
-  | { readonly kind: 'ending' };
-
-/** As the other candidates see it, from the first time on that it is in the queue. */
-interface Introduced {
-  readonly deployment: Deployment;
-  readonly presence: Presence;
-}
-
-const NO_TAKEOVER: Takeover = { kind: 'none' };
-
-type Leads = ControlMessage & { readonly type: 'leads' };
-
 class Candidate {
   readonly #identity: StartMessage;
   readonly #code: HostedCode;
@@ -160,30 +109,27 @@ class Candidate {
   readonly #names: ReturnType<typeof namesOf>;
   readonly #alive: Promise<void>;
   readonly #control: BroadcastChannel;
-  #introduced: Introduced | null = null;
-  /** Those it has stood back for since it last heard of a leader. */
-  readonly #stoodBackFor = new Set<string>();
-  /** Those it has stepped down for. */
-  readonly #steppedDownFor = new Set<string>();
-  /** Those it has asked to step down before its last turn. */
-  readonly #askedBefore = new Set<string>();
-  /** It has a timer to look whether it is the next in line. */
-  #isLooking = false;
-  /** Everything is loaded, or was tried to be. */
-  #isPrepared = false;
-  /** The worker ahead in line whose end it waits for; null: it has not looked. */
-  #watched: string | null | undefined = null;
-  /** How often a leader was heard. */
-  #heardCount = 0;
+  readonly #candidacy: Machine<Candidacy, CandidacyEvent, CandidacyEffect>;
+  #presence: Presence | null = null;
+  #preparation: Preparation | null = null;
+  /** Releases the leader's lock. */
+  #release = () => {};
+  /** The host that was opened last. */
+  #service: WorkerService | null = null;
+  #leadership: Leadership | null = null;
   /** How many connections its own page was given over its own channel. */
   #connectionCount = 0;
-  #state: State = { kind: 'new' };
 
   constructor(identity: StartMessage, code: HostedCode, environment: CandidateEnvironment) {
     this.#identity = identity;
     this.#code = code;
     this.#environment = environment;
     this.#names = namesOf(identity.directory);
+    this.#candidacy = new Machine(
+      newCandidacy(identity.worker),
+      (state, event) => stepCandidacy(state, event, this.#orderOf),
+      (effect) => this.#perform(effect),
+    );
     this.#alive = holdForLife(environment.locks, this.#names.workerLock(identity.worker));
     this.#control = environment.openChannel(this.#names.controlChannel);
     this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
@@ -191,91 +137,145 @@ class Candidate {
     });
   }
 
-  /**
-   * The page searches for a leader: become a candidate, or connect the page if this worker leads.
-   */
+  readonly #orderOf: CompareDeployments = (other, own) =>
+    orderOf(other, own, this.#code.compareBuilds);
+
+  /** The page searches for a leader: become a candidate, or connect the page if this worker leads. */
   start(): void {
-    switch (this.#state.kind) {
-      case 'new':
-        void this.#stand(NO_TAKEOVER);
-        return;
-      case 'failed':
-        void this.#stand({ kind: 'refused' });
-        return;
-      case 'leading':
-        this.#state.leadership.connectOwnPage();
-    }
-    // The page may have forgotten this worker since it said so.
-    void this.#alive.then(() => this.#post({ type: 'standing' }));
+    this.#step({ kind: 'started' });
   }
 
-  async #stand(takeover: Takeover): Promise<void> {
-    this.#state = { kind: 'introducing' };
-    try {
-      await this.#alive;
-      this.#post({ type: 'standing' });
-      this.#introduced ??= await this.#introduce();
-    } catch (error) {
-      this.#fail(error);
-      return;
-    }
-    this.#state = { kind: 'waiting', takeover };
-    this.#queue(this.#introduced);
-    this.#control.postMessage({ type: 'who' });
+  #step(event: CandidacyEvent): void {
+    this.#candidacy.handle(event);
   }
 
-  async #introduce(): Promise<Introduced> {
+  #perform(effect: CandidacyEffect): void {
+    const { page } = this.#environment;
+    switch (effect.kind) {
+      case 'introduce':
+        this.#introduce().catch((error) => this.#step({ kind: 'failed', error }));
+        return;
+      case 'queue':
+        this.#queue();
+        return;
+      case 'release':
+        this.#release();
+        return;
+      case 'hide':
+        this.#presence?.hide();
+        return;
+      case 'list':
+        void this.#list(effect.question);
+        return;
+      case 'prepare':
+        void this.#prepare(effect.judgement);
+        return;
+      case 'prepareInLine':
+        this.#preparation?.prepareInLine();
+        return;
+      case 'open':
+        void this.#open();
+        return;
+      case 'serve':
+        this.#serve(effect.medium);
+        return;
+      case 'connectOwnPage':
+        this.#leadership?.connectOwnPage();
+        return;
+      case 'confirm':
+        void this.#alive.then(() => page.postMessage({ type: 'standing' }));
+        return;
+      case 'yield':
+        void this.#leadership?.yield(effect.fact).then(() => this.#step({ kind: 'yielded' }));
+        return;
+      case 'end':
+        this.#end(effect.error);
+        return;
+      case 'report':
+        this.#post({ type: 'failed', error: toWire(effect.error) });
+        return;
+      case 'post':
+        this.#post(effect.message);
+        return;
+      case 'tell':
+        this.#control.postMessage(effect.message);
+        return;
+    }
+  }
+
+  async #introduce(): Promise<void> {
+    await this.#alive;
+    this.#post({ type: 'standing' });
     const { worker, startedMs } = this.#identity;
     const { build = null } = this.#code;
-    const deployment = {
+    const deployment = this.#candidacy.state.deployment ?? {
       build,
       code: await this.#code.digest(),
       startedMs: typeof startedMs === 'number' ? startedMs : 0,
     };
-    const { locks } = this.#environment;
-    const presence = new Presence(locks, this.#names.candidateLock, { worker, deployment });
-    return { deployment, presence };
+    const { locks, after } = this.#environment;
+    this.#presence ??= new Presence(locks, this.#names.candidateLock, { worker, deployment });
+    this.#preparation ??= new Preparation(worker, deployment, {
+      locks,
+      names: this.#names,
+      after,
+      isWaiting: () => this.#candidacy.state.place.kind === 'waiting',
+      orderOf: this.#orderOf,
+      prepare: async () => this.#code.prepare?.(this.#identity),
+    });
+    this.#step({ kind: 'introduced', deployment });
   }
 
-  #queue(introduced: Introduced): void {
-    const { locks } = this.#environment;
-    const { leaderLock } = this.#names;
-    locks
-      .request(leaderLock, {}, () => this.#takeTurn(introduced))
-      .catch((error) => this.#fail(error));
+  #queue(): void {
+    const failed = (error: unknown) => this.#step({ kind: 'failed', error });
+    const turn = () =>
+      new Promise<void>((release) => {
+        this.#release = release;
+        this.#step({ kind: 'turn' });
+      });
+    this.#environment.locks.request(this.#names.leaderLock, {}, turn).catch(failed);
     // Requested second: observers of the candidate know that it is in the queue.
-    introduced.presence.show().catch((error) => this.#fail(error));
+    this.#presence?.show().catch(failed);
   }
 
-  /** It holds the lock until this settles. */
-  async #takeTurn(introduced: Introduced): Promise<void> {
-    const state = this.#state;
-    if (state.kind === 'waiting' && state.takeover.kind === 'asked') {
-      this.#askedBefore.add(state.takeover.leader);
-      this.#state = { ...state, takeover: NO_TAKEOVER };
+  async #list(question: Question): Promise<void> {
+    try {
+      await this.#presence?.show(); // others look for it when they are asked
+      const { locks } = this.#environment;
+      const living = await livingCandidates(locks, this.#names.candidateLock);
+      this.#step({ kind: 'listed', question, living });
+    } catch (error) {
+      this.#step({ kind: 'failed', error });
     }
-    await introduced.presence.show();
-    if (await this.#standsBack(introduced)) {
-      this.#queue(introduced);
+  }
+
+  async #prepare(judgement: Judgement): Promise<void> {
+    try {
+      await this.#code.prepare?.(this.#identity);
+    } catch (error) {
+      this.#step({ kind: 'notPrepared', judgement, error });
       return;
     }
-    await this.#lead(await this.#code.createHost(this.#identity), introduced);
+    this.#step({ kind: 'prepared', judgement });
   }
 
-  /** Whether one of a newer deployment waits, which leads in its place. */
-  async #standsBack(introduced: Introduced): Promise<boolean> {
-    const newer = (await this.#living()).filter(
-      ({ worker, deployment }) =>
-        !this.#stoodBackFor.has(worker) && this.#orderOf(deployment, introduced) === 'newer',
-    );
-    for (const { worker } of newer) this.#stoodBackFor.add(worker);
-    return newer.length > 0;
+  async #open(): Promise<void> {
+    let opened: ServedHost;
+    try {
+      opened = await this.#code.createHost(this.#identity);
+    } catch (error) {
+      this.#step({ kind: 'notOpened', error });
+      return;
+    }
+    this.#service = opened.service;
+    this.#step({ kind: 'opened', medium: opened.medium });
   }
 
-  #lead({ service, medium }: ServedHost, { deployment }: Introduced): Promise<void> {
-    this.#isPrepared = true;
+  #serve(medium: StorageMedium): void {
+    const service = this.#service!;
+    this.#preparation?.hostIsOpen();
     const { locks, after, elapsed, openChannel, page } = this.#environment;
-    const leadership = new Leadership(service, {
+    this.#leadership = new Leadership(service, {
       locks,
       names: this.#names,
       after,
@@ -284,13 +284,10 @@ class Candidate {
       openOwnChannel: () => this.#openOwnChannel(medium),
       close: () => page.close(),
     });
-    const stopped = new Promise<void>((stop) => {
-      this.#state = { kind: 'leading', medium, leadership, stop };
+    this.#leadership.connectOwnPage();
+    void service.lost?.then((error) => {
+      if (this.#service === service) this.#step({ kind: 'lost', error });
     });
-    leadership.connectOwnPage();
-    this.#announce(medium, deployment);
-    void service.lost?.then((error) => this.#end(leadership, error));
-    return stopped;
   }
 
   #openOwnChannel(medium: StorageMedium): WireChannel {
@@ -307,155 +304,40 @@ class Candidate {
     return new OwnChannel(this.#environment.page, connection);
   }
 
-  #announce(medium: StorageMedium, deployment: Deployment): void {
-    const { worker } = this.#identity;
-    this.#control.postMessage({ type: 'leads', worker, deployment, medium, ...OWN_VERSIONS });
-  }
-
   #hear(message: ControlMessage | null): void {
     const { worker } = this.#identity;
-    const introduced = this.#introduced;
-    if (introduced === null) return;
-    if (message?.type === 'leads' && message.worker !== worker) {
-      void this.#judge(message, introduced);
-    }
-    const state = this.#state;
-    if (state.kind !== 'leading') return;
-    if (message?.type === 'who') this.#announce(state.medium, introduced.deployment);
-    if (message?.type === 'connect' && message.worker === worker) state.leadership.connect(message);
-    if (message?.type === 'takeover' && message.worker === worker) {
-      void this.#yieldTo(message.by, introduced);
-    }
-  }
-
-  // The page follows the leader, waits until this worker has taken over from it, or learns that it is outdated.
-  async #judge(leads: Leads, introduced: Introduced): Promise<void> {
-    if (typeof leads.worker !== 'string') return;
-    this.#stoodBackFor.clear();
-    this.#heardCount += 1;
-    const count = this.#heardCount;
-    const other = deploymentIn(leads.deployment);
-    // A leader of a version that tells nothing of its deployment would not step down.
-    let order = other === null ? 'same' : this.#orderOf(other, introduced);
-    if (order === 'older' && !(await this.#mayTakeOverFrom(leads.worker, introduced))) {
-      order = 'same';
-    }
-    if (count !== this.#heardCount) return; // another one was heard since
-    const { worker } = leads;
-    this.#post({
-      type: 'heard',
-      worker,
-      build: other?.build ?? null,
-      order,
-      own: order === 'same' && other !== null ? introduced.deployment : null,
-      medium: mediumIn(leads.medium),
-      ...versionsIn(leads),
-    });
-    if (order !== 'older') {
-      this.#prepareInLine(introduced);
-      return;
-    }
-    const state = this.#state;
-    if (state.kind !== 'waiting') return; // it leads since, so the message is of an earlier leader
-    this.#state = { ...state, takeover: { kind: 'asked', leader: worker } };
-    this.#control.postMessage({ type: 'takeover', worker, by: this.#identity.worker });
-  }
-
-  // Loading when its turn comes would delay every call at that time. SQLite takes memory, so only the next one in line
-  // loads it. Another one looks again when a leader is heard, or when the one ahead of it has ended.
-  #prepareInLine(introduced: Introduced): void {
-    if (this.#isLooking || this.#isPrepared) return;
-    this.#isLooking = true;
-    const { after, locks } = this.#environment;
-    after(PREPARE_MS, async () => {
-      const ahead = await this.#workerAhead(introduced);
-      this.#isLooking = false;
-      if (this.#state.kind !== 'waiting' || this.#isPrepared || ahead === this.#watched) return;
-      this.#watched = ahead;
-      if (ahead === undefined) {
-        this.#isPrepared = true;
-        // Nobody waits for it yet: when its turn comes, creating the host fails likewise, and its page is told.
-        this.#code.prepare?.(this.#identity).catch(() => {});
+    switch (message?.type) {
+      case 'leads': {
+        if (typeof message.worker !== 'string') return;
+        const leader = {
+          worker: message.worker,
+          deployment: deploymentIn(message.deployment),
+          medium: mediumIn(message.medium),
+          ...versionsIn(message),
+        };
+        this.#step({ kind: 'heard', leader });
         return;
       }
-      const { signal } = new AbortController(); // until that worker ends
-      const lock = this.#names.workerLock(ahead);
-      whenReleased(locks, lock, signal, () => this.#prepareInLine(introduced));
-    });
-  }
-
-  /** A worker that will lead before this one, unless it ends. */
-  async #workerAhead(introduced: Introduced): Promise<string | undefined> {
-    const { leaderLock, candidateLock } = this.#names;
-    const line = await candidatesInLine(this.#environment.locks, leaderLock, candidateLock);
-    const own = line.findIndex(({ worker }) => worker === this.#identity.worker);
-    return line.find(({ deployment }, place) => {
-      const order = this.#orderOf(deployment, introduced);
-      return order === 'newer' || (order === 'same' && place < own);
-    })?.worker;
-  }
-
-  async #mayTakeOverFrom(leader: string, { presence }: Introduced): Promise<boolean> {
-    if (this.#state.kind !== 'waiting' || this.#state.takeover.kind === 'refused') return false;
-    if (this.#askedBefore.has(leader)) return false;
-    await presence.show(); // the leader looks for it
-    const living = await this.#living();
-    // A leader that sees no candidates would not step down.
-    if (living.length === 0) return false;
-    if (living.some(({ worker }) => this.#steppedDownFor.has(worker))) return false;
-    try {
-      await this.#code.prepare?.(this.#identity);
-      return true;
-    } catch (error) {
-      const state = this.#state;
-      if (state.kind === 'waiting') this.#state = { ...state, takeover: { kind: 'refused' } };
-      this.#post({ type: 'failed', error: toWire(error) });
-      return false;
+      case 'who':
+        this.#step({ kind: 'asked' });
+        return;
+      case 'takeover':
+        if (message.worker === worker) this.#step({ kind: 'takeover', by: message.by });
+        return;
+      case 'connect':
+        if (message.worker === worker && this.#candidacy.state.place.kind === 'leading') {
+          this.#leadership?.connect(message);
+        }
     }
   }
 
-  // Only for a candidate in the queue: then somebody leads afterwards.
-  async #yieldTo(by: string, introduced: Introduced): Promise<void> {
-    const newer = (await this.#living()).find(({ worker }) => worker === by);
-    if (newer === undefined || this.#state.kind !== 'leading') return;
-    const { leadership, stop } = this.#state;
-    this.#state = { kind: 'yielding' };
-    this.#steppedDownFor.add(by);
-    this.#queue(introduced);
-    await leadership.yield(`${nameOfNewer(newer.deployment)} has taken over`);
-    if (!this.#isYielding()) return; // its files were cleared meanwhile
-    this.#state = { kind: 'waiting', takeover: NO_TAKEOVER };
-    stop();
-  }
-
-  #isYielding(): boolean {
-    return this.#state.kind === 'yielding';
-  }
-
-  // The host has lost its files. Their handles last as long as this worker, and prevent the next
-  // worker from opening files of the same names.
-  #end(leadership: Leadership, error: Error): void {
-    const { kind } = this.#state;
-    if (kind !== 'leading' && kind !== 'yielding') return;
-    this.#state = { kind: 'ending' };
+  // The handles of lost files last as long as this worker, and prevent the next worker from opening files of
+  // the same names.
+  #end(error: Error): void {
     this.#control.close();
-    leadership.end(error);
+    this.#leadership?.end(error);
     const { after, page } = this.#environment;
     after(LAST_WORDS_MS, () => page.close());
-  }
-
-  #fail(error: unknown): void {
-    this.#introduced?.presence.hide();
-    this.#state = { kind: 'failed' };
-    this.#post({ type: 'failed', error: toWire(error) });
-  }
-
-  #living(): Promise<LivingCandidate[]> {
-    return livingCandidates(this.#environment.locks, this.#names.candidateLock);
-  }
-
-  #orderOf(other: Deployment, { deployment }: Introduced) {
-    return orderOf(other, deployment, this.#code.compareBuilds);
   }
 
   #post(message: WorkerMessage, transfer: Transferable[] = []): void {

@@ -1,0 +1,53 @@
+// Runs a pure core: hands events to its transitions, and performs their effects.
+//
+// Invariant: all effects of an event are performed, in order, before the next event is handled. An event that happens
+// meanwhile waits.
+
+/** The next state, and the effects to perform, as data. */
+export interface Transition<State, Effect> {
+  readonly state: State;
+  readonly effects: readonly Effect[];
+}
+
+export class Machine<State, Event, Effect> {
+  readonly #step: (state: State, event: Event) => Transition<State, Effect>;
+  readonly #perform: (effect: Effect) => void;
+  readonly #waiting: Event[] = [];
+  #isPerforming = false;
+  #state: State;
+
+  constructor(
+    state: State,
+    step: (state: State, event: Event) => Transition<State, Effect>,
+    perform: (effect: Effect) => void,
+  ) {
+    this.#state = state;
+    this.#step = step;
+    this.#perform = perform;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  /** True while effects are performed: an event that is handled now waits for their end. */
+  get isPerforming(): boolean {
+    return this.#isPerforming;
+  }
+
+  /** @throws the error of an effect; the effects after it are not performed */
+  handle(event: Event): void {
+    this.#waiting.push(event);
+    if (this.#isPerforming) return;
+    this.#isPerforming = true;
+    try {
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+        const { state, effects } = this.#step(this.#state, next);
+        this.#state = state;
+        for (const effect of effects) this.#perform(effect);
+      }
+    } finally {
+      this.#isPerforming = false;
+    }
+  }
+}

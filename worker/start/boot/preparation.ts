@@ -1,0 +1,79 @@
+// Loads the files of a waiting candidate's host before its turn comes: loading them at that time would delay every call.
+//
+// SQLite takes memory, so only the next one in line loads it. Another one looks again when a leader is heard, or when the
+// one ahead of it has ended.
+//
+// Invariant: a candidate loads its files once.
+
+import type { Deployment } from '../../../src/shared/contract/deployment.ts';
+import { type namesOf, whenReleased } from '../../../src/shared/wire/control.ts';
+import type { CompareDeployments } from './candidacy.ts';
+import { type CandidateLocks, candidatesInLine } from './candidates.ts';
+
+/** How long a worker is in line before it prepares to lead, so that its page's first answers come first. */
+const PREPARE_MS = 1000;
+
+export interface PreparationEnvironment {
+  readonly locks: CandidateLocks;
+  readonly names: ReturnType<typeof namesOf>;
+  readonly after: (delayMs: number, task: () => void) => void;
+  readonly orderOf: CompareDeployments;
+  /** Whether the candidate waits for its turn. */
+  isWaiting(): boolean;
+  /** Loads the files. */
+  prepare(): Promise<unknown>;
+}
+
+export class Preparation {
+  readonly #worker: string;
+  readonly #deployment: Deployment;
+  readonly #environment: PreparationEnvironment;
+  /** It has a timer to look whether the candidate is the next in line. */
+  #isLooking = false;
+  /** Everything is loaded, or was tried to be. */
+  #isPrepared = false;
+  /** The worker ahead in line whose end it waits for; null: it has not looked. */
+  #watched: string | null | undefined = null;
+
+  constructor(worker: string, deployment: Deployment, environment: PreparationEnvironment) {
+    this.#worker = worker;
+    this.#deployment = deployment;
+    this.#environment = environment;
+  }
+
+  /** The host is open, so everything is loaded. */
+  hostIsOpen(): void {
+    this.#isPrepared = true;
+  }
+
+  prepareInLine(): void {
+    if (this.#isLooking || this.#isPrepared) return;
+    this.#isLooking = true;
+    const { after, locks, names, isWaiting, prepare } = this.#environment;
+    after(PREPARE_MS, async () => {
+      const ahead = await this.#workerAhead();
+      this.#isLooking = false;
+      if (!isWaiting() || this.#isPrepared || ahead === this.#watched) return;
+      this.#watched = ahead;
+      if (ahead === undefined) {
+        this.#isPrepared = true;
+        // Nobody waits for it yet: when its turn comes, creating the host fails likewise, and its page is told.
+        prepare().catch(() => {});
+        return;
+      }
+      const { signal } = new AbortController(); // until that worker ends
+      whenReleased(locks, names.workerLock(ahead), signal, () => this.prepareInLine());
+    });
+  }
+
+  /** A worker that will lead before this one, unless it ends. */
+  async #workerAhead(): Promise<string | undefined> {
+    const { locks, names, orderOf } = this.#environment;
+    const line = await candidatesInLine(locks, names.leaderLock, names.candidateLock);
+    const own = line.findIndex(({ worker }) => worker === this.#worker);
+    return line.find(({ deployment }, place) => {
+      const order = orderOf(deployment, this.#deployment);
+      return order === 'newer' || (order === 'same' && place < own);
+    })?.worker;
+  }
+}
