@@ -5,18 +5,8 @@ import type { Build } from '../../shared/contract/deployment.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { HANDLE_WAIT_MS } from '../../shared/contract/limits.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
-import type { ChannelEndpoint } from '../../shared/wire/channel-endpoint.ts';
 import { OWN_VERSIONS, type StartMessage, type Versions } from '../../shared/wire/control.ts';
-import type { PageEnd } from '../../shared/wire/page-end.ts';
 import type { WorkerSource } from './environment.ts';
-
-/** A leader in another tab. */
-export interface Followed {
-  readonly worker: string;
-  readonly versions: Versions;
-  readonly build: Build | null;
-  readonly medium: StorageMedium;
-}
 
 /** Which leader a page searches for, and with which worker of its own. */
 export interface LeaderOptions
@@ -27,19 +17,6 @@ export interface LeaderOptions
   /** The user's call, for error messages. */
   readonly operation: string;
   readonly source: WorkerSource;
-}
-
-/** A search under way. */
-export interface Search {
-  readonly found: (connection: PageEnd) => void;
-  readonly failed: (error: Error) => void;
-  /** The leader of another tab that was asked for a connection and has not answered yet. */
-  asked: { readonly worker: string; readonly endpoint: ChannelEndpoint } | null;
-  /** The page's own worker cannot be started: the page follows whoever leads. */
-  isAlone: boolean;
-  /** How long it may take. */
-  waitMs: number;
-  cancelTimeout: () => void;
 }
 
 /** How long answers of a worker that has stepped down may come after the news of the next one. */
@@ -64,6 +41,12 @@ export const RESTART_MS = 30_000;
 
 /** How long the work of a connection that is closed may take: a method may never return. */
 export const FINISH_MS = 30_000;
+
+/** How long a page follows before it ends its worker: most pages that are closed soon start none again. */
+export const REST_MS = 3000;
+
+/** How long a page without a worker searches for a leader before it starts its own: another one is about to lead. */
+export const WAKE_MS = 1000;
 
 /** How long a page searches for a leader that was silent last time. */
 export const SILENT_WAIT_MS = 1000;

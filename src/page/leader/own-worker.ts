@@ -42,6 +42,8 @@ export const SILENT_ASK_MS = 1000;
 
 /** Reports to the page. */
 export interface OwnWorkerEvents {
+  /** It has said that it runs. */
+  started(): void;
   /** It leads, and serves this page over the channel. May be called again, with a new channel. */
   leads(channel: WireChannel, versions: Versions, medium: StorageMedium): void;
   /** It heard that another worker leads. */
@@ -97,6 +99,7 @@ export class OwnWorker {
           if (this.#hasStarted) return;
           this.#hasStarted = true;
           this.#cancelTimers();
+          events.started();
           whenReleased(locks, names.workerLock(id), this.#watch.signal, () => {
             this.#end(connectionClosed('the worker of this page was terminated'));
           });

@@ -6,7 +6,7 @@ import { turns } from '../../../packages/testing/page/turns.ts';
 import { runCandidate } from '../../../worker/start/boot/candidate.ts';
 import { DEFAULT_DIRECTORY } from '../../shared/contract/directory.ts';
 import { namesOf } from '../../shared/wire/control.ts';
-import { REST_MS } from './reserve.ts';
+import { REST_MS } from './leader-search.ts';
 
 let tabs: FakeTabs;
 beforeEach(() => {

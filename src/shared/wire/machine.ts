@@ -35,6 +35,11 @@ export class Machine<State, Event, Effect> {
     return this.#isPerforming;
   }
 
+  /** For an effect whose result the next events depend on: the event is handled before those that wait. */
+  handleNext(event: Event): void {
+    this.#waiting.unshift(event);
+  }
+
   /** @throws the error of an effect; the effects after it are not performed */
   handle(event: Event): void {
     this.#waiting.push(event);

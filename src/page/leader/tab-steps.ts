@@ -1,0 +1,509 @@
+// The transitions of a page's side of the election. Pure: an event in, the next state and the effects out.
+//
+// The page starts its own worker, which queues to lead, and asks the other workers which of them leads. Its own
+// worker hears the answer too, and judges it: it may have to take over from a leader of an older deployment,
+// whose code this page never calls. When the worker that leads dies or steps down, the connection fails; the
+// page then searches for the worker that leads next, which may be the page's own. A page that follows its own
+// deployment may end its worker meanwhile (reserve.ts).
+//
+// The caller performs the effects of an event in order, before the next event. A connection that has failed is marked in
+// the state before the next event (`withoutConnection`).
+//
+// Invariants:
+//   there is one connection at a time, and one search at a time, which ends by itself
+//   a page of whose workers none leads, waits or loads searches for a leader, follows one, or has told why it does not
+//
+// Does not know locks, channels, workers, nor the time. packages/testing/election walks its states.
+
+import type { StorageMedium } from '../../shared/contract/medium.ts';
+import type { ControlMessage } from '../../shared/wire/control.ts';
+import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
+import {
+  CONNECT_WAIT_MS,
+  LAST_ANSWERS_MS,
+  OTHERS_WAIT_MS,
+  REST_MS,
+  RESTART_MS,
+  SILENT_WAIT_MS,
+  SUCCESSION_WAIT_MS,
+  WAKE_MS,
+} from './leader-search.ts';
+import {
+  type FoundLeader,
+  isConnected,
+  type Tab,
+  type TabEffect,
+  type TabEvent,
+  type TabPhase,
+  type TabSearch,
+  type TabStep,
+  type TabTimer,
+  withoutConnection,
+} from './tab.ts';
+
+export function stepTab(state: Tab, event: TabEvent): TabStep {
+  const turn = new Turn(state);
+  turn.handle(event);
+  return { state: turn.state, effects: turn.effects };
+}
+
+const READY: TabPhase = { kind: 'ready' };
+
+/** One event: the state as it becomes, and the effects so far. */
+class Turn {
+  state: Tab;
+  readonly effects: TabEffect[] = [];
+
+  constructor(state: Tab) {
+    this.state = state;
+  }
+
+  handle(event: TabEvent): void {
+    const { phase, own, before, link, resting } = this.state;
+    switch (event.kind) {
+      case 'wanted':
+        this.#want();
+        return;
+      case 'entered':
+        if (phase.kind === 'entering') this.#search();
+        return;
+      case 'refused':
+        if (phase.kind === 'entering') this.#endSearch(event.error);
+        return;
+      case 'spawned': {
+        const startedBy = this.#current?.number ?? null;
+        const { isSpawned } = this.state;
+        this.#set({ own: { id: event.worker, isSpawned, hasStarted: false, startedBy } });
+        this.#do({ kind: 'start' });
+        return;
+      }
+      case 'notSpawned':
+        if (!event.isFinal) this.#leaveToOthers(event.error, null);
+        else if (this.#current !== null) this.#endSearch(event.error);
+        return;
+      case 'started':
+        if (own?.id === event.worker) this.#set({ own: { ...own, hasStarted: true } });
+        if (before?.id === event.worker) this.#set({ before: { ...before, hasStarted: true } });
+        return;
+      case 'leads':
+        this.#leads(event);
+        return;
+      case 'judged':
+        if (own?.id === event.by) this.#judged(event);
+        return;
+      case 'failed':
+        this.#leavePlace();
+        this.#leaveToOthers(event.error, event.worker);
+        return;
+      case 'gone':
+        this.#gone(event);
+        return;
+      case 'announced':
+        this.#announced(event);
+        return;
+      case 'accepted': {
+        const asked = this.#current?.asked;
+        if (asked?.connection === event.connection) this.#found(asked.worker, asked.medium, false);
+        return;
+      }
+      case 'yields': {
+        if (link?.number !== event.link) return;
+        if (link.state === 'open') this.#set({ link: { ...link, state: 'yielding' } });
+        const reason = connectionClosed('the worker that leads hands over to another');
+        this.#do({ kind: 'stand', as: 'connecting', reason });
+        this.#seek();
+        return;
+      }
+      case 'silent':
+        if (link?.number !== event.link) return;
+        this.#set({ link: { ...link, state: 'failed', isSilent: true } });
+        this.#blame(link.leader);
+        this.#tell({ type: 'silent', worker: link.leader });
+        return;
+      case 'lost':
+        this.#lost(event);
+        return;
+      case 'blamed':
+        this.#blame(event.worker);
+        return;
+      case 'searchOver':
+        if (this.#current?.number === event.search) this.#endSearch(event.error);
+        return;
+      case 'wakeDue':
+        if (this.#current?.number === event.search) this.#wake();
+        return;
+      case 'restartDue':
+        if (own === null && isConnected(this.state) && !resting.isResting) this.#start();
+        return;
+      case 'restDue':
+        this.#rest();
+        return;
+      case 'first':
+        if (resting.place === null) return;
+        this.#set({ resting: { ...resting, place: 'first' } });
+        this.#wake();
+        return;
+      case 'exchanged':
+        this.#replaceReserve();
+        this.#abandonOwn();
+        this.#set({ isSpawned: event.isSpawned });
+        // Another tab's worker leads; the new one waits for its turn.
+        if (isConnected(this.state)) this.#start();
+        return;
+      case 'succeeded':
+        this.#succeed();
+        return;
+      case 'successionLate':
+        if (before !== null) this.#do({ kind: 'terminate', worker: before.id });
+        return;
+      case 'beforeDone':
+        if (this.state.succession === null) this.#abandonBefore();
+        return;
+      case 'restarted':
+        if (own === null) return;
+        this.#do({ kind: 'terminate', worker: own.id });
+        // At once, so that calls from now on reach the next one.
+        if (own.id === link?.leader) this.#failLink(event.reason);
+        return;
+      case 'closed':
+        this.#close(event.error);
+        return;
+    }
+  }
+
+  /** The search under way, once it has begun. */
+  get #current(): TabSearch | null {
+    const { phase } = this.state;
+    return phase.kind === 'searching' ? phase.search : null;
+  }
+
+  #want(): void {
+    if (this.state.phase.kind !== 'ready' || isConnected(this.state)) return;
+    this.#set({ phase: { kind: 'entering' } });
+    this.#do({ kind: 'search' }, { kind: 'stand', as: 'connecting' }, { kind: 'enter' });
+  }
+
+  /**
+   * The page looks for the next leader without a call, so that its users learn of it, and the objects' alarms
+   * run.
+   */
+  #seek(): void {
+    if (this.state.link !== null) this.#want();
+  }
+
+  #search(): void {
+    const number = this.#nextNumber();
+    const waitMs = this.state.link?.isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
+    this.#set({ phase: { kind: 'searching', search: { number, asked: null, isAlone: false } } });
+    this.#do({ kind: 'limitSearch', search: number, waitMs });
+    if (this.state.resting.isResting) {
+      this.#after(WAKE_MS, { kind: 'wakeDue', search: number });
+    } else {
+      this.#start();
+    }
+    this.#tell({ type: 'who' });
+  }
+
+  #setSearch(changed: Partial<TabSearch>): void {
+    const search = this.#current;
+    if (search !== null)
+      this.#set({ phase: { kind: 'searching', search: { ...search, ...changed } } });
+  }
+
+  #endSearch(error: Error): void {
+    this.#set({ phase: READY });
+    this.#do({ kind: 'cancel', timer: 'search' }, { kind: 'askNobody' });
+    this.#settleSuccession(error);
+    this.#do({ kind: 'stand', as: 'lost', reason: error }, { kind: 'notFound', error });
+  }
+
+  #start(): void {
+    this.#do({ kind: this.state.own === null ? 'spawn' : 'start' });
+  }
+
+  #leads({ worker, medium, refusal }: TabEvent & { kind: 'leads' }): void {
+    this.#leavePlace();
+    this.#supersede(worker);
+    if (refusal === null && this.#current !== null) {
+      this.#found(worker, medium, true);
+      return;
+    }
+    this.#do({ kind: 'decline' });
+    if (refusal !== null && this.#current !== null) this.#endSearch(refusal);
+    else this.#seek();
+  }
+
+  #judged({ leader, order, line }: TabEvent & { kind: 'judged' }): void {
+    this.#set({ resting: { ...this.state.resting, line } });
+    if (line === null) this.#leavePlace();
+    if (order === 'newer') this.#do({ kind: 'outdate' });
+    // The page's own worker takes over from one of an older deployment.
+    if (order !== 'older') this.#follow(leader);
+    const { link, before } = this.state;
+    // The own worker was started after the page had begun to follow.
+    if (link?.leader !== leader.worker || !isConnected(this.state)) return;
+    // The next worker waits in line behind this leader.
+    if (order !== 'older' && before?.id !== leader.worker) this.#settleSuccession(null);
+    this.#enterReserve();
+  }
+
+  /**
+   * Another tab's worker leads. The page's own worker hears that too, and judges it for this page; a worker that cannot
+   * be started judges nothing.
+   */
+  #announced({ leader, line }: TabEvent & { kind: 'announced' }): void {
+    const { own, resting } = this.state;
+    if (leader.worker === own?.id) return; // it brings a connection along, which is faster
+    this.#supersede(leader.worker);
+    this.#seek();
+    const { isResting } = resting;
+    if (isResting && (line === null || line !== resting.line)) {
+      this.#wake(); // it judges this leader
+      return;
+    }
+    if (isResting || this.#current?.isAlone) this.#follow(leader);
+  }
+
+  #follow({ worker, medium, version, refusal }: FoundLeader): void {
+    this.#supersede(worker);
+    this.#seek();
+    const search = this.#current;
+    if (search === null || search.asked?.worker === worker) return;
+    if (refusal !== null) {
+      this.#endSearch(refusal);
+      return;
+    }
+    const connection = this.#nextNumber();
+    this.#setSearch({ asked: { worker, connection, medium } });
+    this.#do({ kind: 'ask', worker, connection, version });
+  }
+
+  #found(leader: string, medium: StorageMedium, isOffered: boolean): void {
+    const number = this.#nextNumber();
+    const isOwn = leader === this.state.own?.id;
+    this.#set({ phase: READY, link: { number, leader, state: 'open', isSilent: false } });
+    this.#do(
+      { kind: 'cancel', timer: 'search' },
+      { kind: 'connect', link: number, leader, isOffered },
+      { kind: 'stand', as: isOwn ? 'leading' : 'following', reason: null, medium },
+    );
+    if (leader !== this.state.before?.id) this.#settleSuccession(null);
+    if (!isOwn) this.#enterReserve();
+    this.#do({ kind: 'found' });
+  }
+
+  /**
+   * Normally, a worker that leads proves that the one before it is dead. But the announcement may come from a
+   * worker that has died since, so the abandoned worker is told to close this page's sessions. A leader that
+   * steps down has answered everything before; but its answers come by another channel than this news, and may
+   * come later. They end with its word that the connection is closed.
+   */
+  #supersede(worker: string): void {
+    const { link } = this.state;
+    if (link === null || link.leader === worker || link.state === 'failed') return;
+    this.state = withoutConnection(this.state);
+    this.#do({ kind: 'leaveLink', reason: connectionClosed('another worker leads now') });
+  }
+
+  #failLink(reason: Error): void {
+    this.state = withoutConnection(this.state);
+    this.#do({ kind: 'failLink', reason });
+  }
+
+  #gone({ worker, error }: TabEvent & { kind: 'gone' }): void {
+    this.#leavePlace();
+    const { own, before, link } = this.state;
+    const gone = [own, before].find((each) => each?.id === worker);
+    if (own?.id === worker) this.#set({ own: null });
+    if (before?.id === worker) this.#set({ before: null });
+    const isLed = link?.leader === worker;
+    const wasSilent = isLed && link.isSilent;
+    if (isLed) {
+      this.#set({ link: { ...link, isSilent: false } });
+      this.#failLink(error);
+    }
+    const search = this.#current;
+    // A search needs another worker, unless it has started this one in vain.
+    const isSpawned = gone?.isSpawned === true;
+    if (isSpawned && search !== null && (gone.hasStarted || search.number !== gone.startedBy)) {
+      if (wasSilent)
+        this.#do({ kind: 'limitSearch', search: search.number, waitMs: CONNECT_WAIT_MS });
+      this.#start();
+      this.#tell({ type: 'who' });
+      return;
+    }
+    if (isLed) this.#seek();
+    this.#leaveToOthers(error, worker);
+    // While the page follows, nobody asks for its worker, which takes over from an older leader or leads next.
+    if (isSpawned) this.#after(RESTART_MS, { kind: 'restartDue' });
+  }
+
+  /** The own worker cannot lead; another tab's worker may. A running worker still judges who leads. */
+  #leaveToOthers(error: Error, worker: string | null): void {
+    const { own } = this.state;
+    if (worker === null || own === null || own.id === worker) this.#settleSuccession(error);
+    const search = this.#current;
+    if (search === null) return;
+    this.#after(OTHERS_WAIT_MS, { kind: 'searchOver', search: search.number, error });
+    if (this.state.own?.hasStarted) return;
+    this.#setSearch({ isAlone: true });
+    this.#tell({ type: 'who' });
+  }
+
+  /** But a worker that dies again and again is not started again and again: only a worker that served is. */
+  #lost({ link: number, reason, hasServed, isCleared }: TabEvent & { kind: 'lost' }): void {
+    if (isCleared) this.#clear(reason);
+    const { phase, link, own, resting } = this.state;
+    if (phase.kind === 'over' || link?.number !== number) return;
+    this.state = withoutConnection(this.state);
+    const isOwn = (own === null && !resting.isResting) || own?.id === link.leader;
+    if (isOwn && !hasServed) {
+      this.#do({ kind: 'stand', as: 'lost', reason });
+      return;
+    }
+    this.#do({ kind: 'stand', as: 'connecting', reason });
+    this.#seek();
+  }
+
+  /** Only a worker that this page can start again is ended; a worker of the caller may have work of its own. */
+  #blame(worker: string): void {
+    const { own } = this.state;
+    if (own?.id === worker && own.isSpawned) this.#do({ kind: 'askWhetherSilent' });
+  }
+
+  #enterReserve(): void {
+    const { resting, isSpawned } = this.state;
+    // A worker that the caller started cannot be started again.
+    if (!isSpawned || resting.line === null) return;
+    this.#after(REST_MS, { kind: 'restDue' }, 'rest');
+    if (resting.place !== null) return;
+    this.#set({ resting: { ...resting, place: 'waiting' } });
+    this.#do({ kind: 'takePlace', line: resting.line });
+  }
+
+  /** Ends the page's worker, which can be started again, while another leads. */
+  #rest(): void {
+    const { phase, own, link, resting, succession } = this.state;
+    if (resting.place !== 'waiting' || resting.isResting) return;
+    const isNeeded = phase.kind !== 'ready' || !isConnected(this.state) || succession !== null;
+    if (isNeeded || own === null || own.id === link?.leader) return;
+    this.#abandonOwn();
+    this.#set({ resting: { ...resting, isResting: true } });
+  }
+
+  #wake(): void {
+    const { resting } = this.state;
+    if (!resting.isResting) return;
+    this.#set({ resting: { ...resting, isResting: false } });
+    this.#start();
+  }
+
+  /** The page's worker leads, has failed, or is changed. */
+  #leavePlace(): void {
+    const { resting } = this.state;
+    this.#do({ kind: 'cancel', timer: 'rest' });
+    if (resting.place === null) return;
+    this.#set({ resting: { ...resting, place: null } });
+    this.#do({ kind: 'leavePlace' });
+  }
+
+  /** Another worker, or none, is the page's from now on. */
+  #replaceReserve(): void {
+    this.#leavePlace();
+    this.#set({ resting: { ...this.state.resting, isResting: false } });
+  }
+
+  /** A worker that was given may be given again, to another finder, which alone hears it then. */
+  #abandonOwn(): void {
+    const { own } = this.state;
+    if (own === null) return;
+    this.#set({ own: null });
+    this.#do({ kind: 'abandon', worker: own.id });
+  }
+
+  #succeed(): void {
+    const { own, isSpawned } = this.state;
+    this.#replaceReserve();
+    this.#abandonBefore();
+    const succession = { wasSpawned: isSpawned };
+    this.#set({ before: own, own: null, isSpawned: true, succession });
+    this.#after(SUCCESSION_WAIT_MS, { kind: 'successionLate' }, 'succession');
+    this.#start();
+    this.#want(); // if no connection is found, the succession fails
+  }
+
+  #settleSuccession(error: Error | null): void {
+    const { succession, before } = this.state;
+    if (succession === null) return;
+    this.#set({ succession: null });
+    this.#do({ kind: 'cancel', timer: 'succession' });
+    if (error === null) {
+      this.#after(LAST_ANSWERS_MS, { kind: 'beforeDone' }, 'succession');
+    } else {
+      this.#abandonOwn();
+      this.#set({ own: before, before: null, isSpawned: succession.wasSpawned });
+    }
+    this.#do({ kind: 'settleSuccession', error });
+  }
+
+  #abandonBefore(): void {
+    const { before } = this.state;
+    if (before === null) return;
+    this.#set({ before: null });
+    this.#do({ kind: 'abandon', worker: before.id });
+  }
+
+  /**
+   * After site data is cleared, pages that were open do not share locks with later pages and workers (Chromium 156), so
+   * this page can neither elect a leader with them nor watch one.
+   */
+  #clear(error: Error): void {
+    if (this.state.phase.kind === 'over') return;
+    this.#end(error, true);
+    const { own, link } = this.state;
+    this.#do({ kind: 'shut' });
+    this.#replaceReserve();
+    // A worker that led ends itself, after it has told every page.
+    if (own !== null && own.id !== link?.leader) this.#do({ kind: 'terminate', worker: own.id });
+  }
+
+  #close(error: Error): void {
+    if (this.state.phase.kind === 'over') return;
+    this.#end(error, false);
+    this.#do({ kind: 'leaveLink', reason: error });
+    this.#settleSuccession(error);
+    this.#do({ kind: 'shut' });
+    this.#replaceReserve();
+    this.#abandonOwn();
+  }
+
+  #end(error: Error, isCleared: boolean): void {
+    const isSearching = this.state.phase.kind !== 'ready';
+    this.#set({ phase: { kind: 'over', isCleared, error } });
+    this.#do({ kind: 'cancel', timer: 'search' }, { kind: 'askNobody' });
+    this.#do({ kind: 'stand', as: 'lost', reason: error });
+    if (isSearching) this.#do({ kind: 'notFound', error });
+  }
+
+  #after(delayMs: number, event: TabEvent, timer: TabTimer = null): void {
+    this.#do({ kind: 'after', delayMs, timer, event });
+  }
+
+  #tell(message: ControlMessage): void {
+    if (this.state.phase.kind !== 'over') this.#do({ kind: 'tell', message });
+  }
+
+  #nextNumber(): number {
+    const lastNumber = this.state.lastNumber + 1;
+    this.#set({ lastNumber });
+    return lastNumber;
+  }
+
+  #set(changed: Partial<Tab>): void {
+    this.state = { ...this.state, ...changed };
+  }
+
+  #do(...effects: TabEffect[]): void {
+    this.effects.push(...effects);
+  }
+}
