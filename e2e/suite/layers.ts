@@ -141,6 +141,7 @@ const TOOLS = [
   'packages/workers/testing',
   'packages/testing/page',
   'packages/testing/worker',
+  'packages/testing/election',
   'packages/testing/engine',
   'packages/testing/engine/put-back',
   'packages/testing/simulate/examples',
