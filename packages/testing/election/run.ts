@@ -3,30 +3,30 @@
 // Invariant: effects that reach another thread, or a lock, are noted in `reaches`: a task without any can be handled at
 // once, because it makes no difference to others when it is.
 
-import {
-  newTab,
-  type TabEffect,
-  type TabEvent,
-  withoutConnection,
-} from '../../../src/page/leader/tab.ts';
+import { type TabEffect, type TabEvent, withoutConnection } from '../../../src/page/leader/tab.ts';
 import { stepTab } from '../../../src/page/leader/tab-steps.ts';
-import type { Order } from '../../../src/shared/contract/deployment.ts';
 import type { ControlMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
 import {
   type CandidacyEffect,
   type CandidacyEvent,
-  newCandidacy,
   stepCandidacy,
 } from '../../../worker/start/boot/candidacy.ts';
 import type { Defects } from './defects.ts';
 import { isIgnoredByPage, isIgnoredByWorker, isRepeated, senderOf } from './ignored.ts';
 import {
   Broken,
+  deploymentOf,
+  ERROR,
+  foundLeader,
+  lineOf,
   MEDIUM,
   type ModelPage,
   type ModelTab,
   type ModelWorker,
   nameOf,
+  newPage,
+  newWorker,
+  orderOf,
   type PageTask,
   type Rest,
   type Shared,
@@ -37,17 +37,6 @@ import {
   type World,
   workersIn,
 } from './world.ts';
-
-export const ERROR = new Error('a fault of the model');
-
-const deploymentOf = (build: number) => ({ build, code: `${build}`, startedMs: build });
-
-const orderOf = (other: { build: unknown }, own: { build: unknown }): Order => {
-  const sign = Number(other.build) - Number(own.build);
-  return sign === 0 ? 'same' : sign > 0 ? 'newer' : 'older';
-};
-
-const lineOf = (build: number) => `line ${build}`;
 
 /** A world that changes while one task is handled. */
 export class Run {
@@ -72,16 +61,7 @@ export class Run {
   // Pages.
 
   openPage(tab: TabIndex): void {
-    const page: ModelPage = {
-      core: newTab(true),
-      tasks: [],
-      timers: [],
-      standing: 'connecting',
-      isSucceeding: false,
-      term: 0,
-      offeredTerm: 0,
-    };
-    this.#setTab(tab, { page });
+    this.#setTab(tab, { page: newPage() });
     this.pageEvent(tab, { kind: 'wanted' });
   }
 
@@ -104,7 +84,7 @@ export class Run {
         this.pageEvent(tab, task.event);
         return;
       case 'announced': {
-        const leader = { worker: task.worker, medium: MEDIUM, version: 1, refusal: null };
+        const leader = foundLeader(task.worker);
         this.pageEvent(tab, { kind: 'announced', leader, line: lineOf(task.build) });
         return;
       }
@@ -259,17 +239,7 @@ export class Run {
   #spawn(tab: TabIndex): string {
     const { workers, workerCount, nextBuild } = this.tabs[tab];
     const id = `${nameOf(tab)}${workerCount + 1}`;
-    const worker: ModelWorker = {
-      id,
-      build: nextBuild,
-      core: newCandidacy(id),
-      tasks: [],
-      script: 'runs',
-      isShown: false,
-      isWatched: false,
-      term: 0,
-      clients: [],
-    };
+    const worker = newWorker(id, nextBuild);
     this.#setTab(tab, { workers: [...workers, worker], workerCount: workerCount + 1 });
     return id;
   }
@@ -278,9 +248,9 @@ export class Run {
 
   handleWorkerTask(id: string): void {
     const worker = this.#worker(id);
-    const [task, ...tasks] = worker.tasks;
-    this.#setWorker(id, { tasks });
-    switch (task!.kind) {
+    const task = worker.tasks[0]!;
+    this.#setWorker(id, { tasks: worker.tasks.slice(1) });
+    switch (task.kind) {
       case 'event':
         this.workerEvent(id, task.event);
         return;
@@ -398,7 +368,7 @@ export class Run {
   #post(by: string, message: WorkerMessage): void {
     if (message.type !== 'heard') return;
     const { worker, order, own } = message;
-    const leader = { worker, medium: MEDIUM, version: 1, refusal: null };
+    const leader = foundLeader(worker);
     const line = own === null ? null : lineOf(Number(own.build));
     const event = { kind: 'judged', by, leader, order, line } as const;
     this.#toPage(tabOf(by), { kind: 'event', event });

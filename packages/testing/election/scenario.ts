@@ -28,10 +28,10 @@ const NO_FAULTS: FaultBudget = {
   successions: 0,
 };
 
-/** As text: `1 | 2: kills, late` (walks.ts). */
+/** As text: `1 then 2: kills, late` (walks.ts). */
 export function scenario(name: string): Scenario {
   const [tabs = '', kinds = ''] = name.split(':');
-  const [before = '', after = ''] = tabs.split('|').map((part) => part.trim());
+  const [before = '', after = ''] = tabs.split('then').map((part) => part.trim());
   const builds = `${before} ${after}`.trim().split(' ').map(Number);
   const faults: Record<string, number> = {};
   for (const kind of kinds.split(',').map((kind) => kind.trim())) {

@@ -4,8 +4,9 @@
 // is a late one, which is a fault.
 
 import type { Defects } from './defects.ts';
-import { ERROR, Run } from './run.ts';
+import { Run } from './run.ts';
 import {
+  ERROR,
   type FaultBudget,
   type ModelPage,
   nameOf,

@@ -1,7 +1,7 @@
 // The walks of the model: which tabs, with which faults, are followed through every interleaving.
 //
 // `1 1 2: kills, late` are three tabs, the third of a newer deployment, which have come to rest; then one tab is closed and
-// one message comes late, each at any time or not at all. Tabs after a bar open while the faults happen.
+// one message comes late, each at any time or not at all. Tabs after `then` open while the faults happen.
 //
 // Not walked: more than two faults, and messages that two pages send again and again (run.ts leaves out repetitions that
 // follow each other).
@@ -16,15 +16,15 @@ const scenarios = (...texts: string[]): readonly Scenario[] => texts.map((text) 
 
 /** A second together. */
 export const SMALL_WALKS: readonly Scenario[] = scenarios(
-  '1 | 1',
-  '1 | 2',
+  '1 then 1',
+  '1 then 2',
   '1 1: kills',
   '1 1: freezes',
   '1 2: terminations',
-  '1 | 2: unloaded',
-  '1 | 2: unopened',
-  '1 | 2: lost',
-  '1 | 2: late',
+  '1 then 2: unloaded',
+  '1 then 2: unopened',
+  '1 then 2: lost',
+  '1 then 2: late',
   '1 1 1: kills',
   '1 1 2: kills, kills',
   '1 4: successions',
@@ -42,23 +42,23 @@ export const LARGE_WALKS: readonly Scenario[] = scenarios(
   '1 1 2: freezes, freezes',
   '1 1 1: kills, terminations',
   '1 1 1: terminations',
-  '1 | 1 2',
-  '1 1 | 2: kills',
-  '1 1 | 2: lost',
-  '1 1 | 2: late',
-  '1 1 | 2: unloaded',
-  '1 1 | 2: unopened',
-  '1 1 | 2: freezes',
+  '1 then 1 2',
+  '1 1 then 2: kills',
+  '1 1 then 2: lost',
+  '1 1 then 2: late',
+  '1 1 then 2: unloaded',
+  '1 1 then 2: unopened',
+  '1 1 then 2: freezes',
   '1 2: terminations, terminations',
   '1 2: terminations, late',
-  '1 | 2: unloaded, lost',
-  '1 | 2: late, late',
+  '1 then 2: unloaded, lost',
+  '1 then 2: late, late',
   '1 1 4: successions',
 );
 
 /** For `npm run model:election:largest`. */
 export const LARGEST_WALKS: readonly Scenario[] = scenarios(
-  '1 1 | 2: terminations',
+  '1 1 then 2: terminations',
   '1 1 2: terminations, unloaded',
   '1 1 2: terminations, unopened',
   '1 1 2: terminations, lost',

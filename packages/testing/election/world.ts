@@ -5,11 +5,36 @@
 //
 // Invariant: a world is data and is never changed; parts that are equal may be shared.
 
-import type { Tab, TabEvent, TabTimer } from '../../../src/page/leader/tab.ts';
+import { newTab, type Tab, type TabEvent, type TabTimer } from '../../../src/page/leader/tab.ts';
+import type { Order } from '../../../src/shared/contract/deployment.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
-import type { Candidacy, CandidacyEvent, Question } from '../../../worker/start/boot/candidacy.ts';
+import {
+  type Candidacy,
+  type CandidacyEvent,
+  newCandidacy,
+  type Question,
+} from '../../../worker/start/boot/candidacy.ts';
 
 export const MEDIUM: StorageMedium = 'opfs';
+
+export const ERROR = new Error('a fault of the model');
+
+export const deploymentOf = (build: number) => ({ build, code: `${build}`, startedMs: build });
+
+export const orderOf = (other: { build: unknown }, own: { build: unknown }): Order => {
+  const sign = Number(other.build) - Number(own.build);
+  return sign === 0 ? 'same' : sign > 0 ? 'newer' : 'older';
+};
+
+export const lineOf = (build: number) => `line ${build}`;
+
+/** A leader of another tab, as pages hear of it. */
+export const foundLeader = (worker: string) => ({
+  worker,
+  medium: MEDIUM,
+  version: 1,
+  refusal: null,
+});
 
 export type TabIndex = 0 | 1 | 2;
 
@@ -143,6 +168,32 @@ export function workerIn(world: World, id: string): ModelWorker | undefined {
 
 export function workersIn(world: World): readonly ModelWorker[] {
   return world.tabs.flatMap(({ workers }) => workers);
+}
+
+export function newPage(): ModelPage {
+  return {
+    core: newTab(true),
+    tasks: [],
+    timers: [],
+    standing: 'connecting',
+    isSucceeding: false,
+    term: 0,
+    offeredTerm: 0,
+  };
+}
+
+export function newWorker(id: string, build: number): ModelWorker {
+  return {
+    id,
+    build,
+    core: newCandidacy(id),
+    tasks: [],
+    script: 'runs',
+    isShown: false,
+    isWatched: false,
+    term: 0,
+    clients: [],
+  };
 }
 
 /** A promise of the election that does not hold. */
