@@ -1,10 +1,14 @@
-// Conversions that all bindings share.
+// Conversions of arguments that several bindings share: 32-bit integers, and the cursors of lists.
 
 const INTEGER_MIN = -(2 ** 31);
 const INTEGER_MAX = 2 ** 31 - 1;
 
-/** As workerd converts an `int`: a time in milliseconds is out of its range. @throws TypeError */
-export function integer(value: unknown): number {
+/**
+ * Converts a value to a 32-bit integer as workerd does.
+ *
+ * @throws TypeError if it is out of range, as a time in milliseconds is
+ */
+export function convertToInt32(value: unknown): number {
   const number = Math.trunc(Number(value));
   if (!Number.isFinite(number)) return 0;
   if (number >= INTEGER_MIN && number <= INTEGER_MAX) return number || 0;
@@ -13,12 +17,12 @@ export function integer(value: unknown): number {
   );
 }
 
-/** Where a list goes on, after the key. */
-export function cursorOf(key: string): string {
+/** Makes the cursor with which the next page of a list begins after this key. */
+export function encodeCursor(key: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(key)));
 }
 
-export function keyOfCursor(cursor: string): string {
+export function decodeCursor(cursor: string): string {
   const bytes = Uint8Array.from(atob(cursor), (char) => char.charCodeAt(0));
   return new TextDecoder().decode(bytes);
 }

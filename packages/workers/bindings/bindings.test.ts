@@ -1,13 +1,14 @@
-// Members of `env` beside the namespaces, in a host of their own.
+// The bindings KV and D1 and plain objects as members of `env`, on hosts in Node.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { BINDING } from '../../../src/shared/contract/env-binding.ts';
 import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
 import { d1, kv } from './index.ts';
 
-/** Of user code, without types. */
+/** Values of the app's code, which these tests use without types. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 
@@ -22,7 +23,7 @@ class Wall extends DurableObject {
   }
 }
 
-/** Asks the default entry point, whose code is the function. */
+/** Starts a host whose default entry point runs `ask` and answers with its result. */
 async function hostOf(ask: (env: Untyped) => unknown, options: object) {
   const fetch = async (_request: Request, env: Untyped) => Response.json((await ask(env)) ?? null);
   const { worker, ...host } = await createObjects(
@@ -48,7 +49,7 @@ test('[BIND1] classes, bindings and given objects are members of env, of objects
   await close();
 });
 
-test('[BIND2] the class of a binding is no member of env or ctx.exports', async () => {
+test('[BIND2] the class of a binding is not a member of env or ctx.exports', async () => {
   const { env, close } = await createObjects({ Wall }, { bindings: { CACHE: kv() } });
   expect(await env.Wall.getByName('a').names()).toEqual([['Wall', 'CACHE'], ['Wall']]);
   expect(Object.keys(env)).toEqual(['Wall', 'CACHE']);
@@ -85,10 +86,33 @@ test('[BIND4] the data of a binding belongs to its name, or to its id', async ()
   await close();
 });
 
+test('[BIND5] objects of a binding’s class have an env of their own, of which the app’s env has nothing', async () => {
+  class Keeper extends DurableObject {
+    async ownEnv() {
+      return this.env;
+    }
+  }
+  const keeper = {
+    [BINDING]: () => ({
+      className: 'Keeper',
+      class: Keeper,
+      client: (objects: Untyped) => ({ ownEnv: () => objects.getByName('a').ownEnv() }),
+      inside: () => ({ secret: 1 }),
+    }),
+  };
+  const { ask, close } = await hostOf(
+    async (env) => [Object.keys(env), Object.keys(env.KEEPER), await env.KEEPER.ownEnv()],
+    { bindings: { KEEPER: keeper, PLAIN: { of: 'the app' } } },
+  );
+  expect(await ask()).toEqual([['Wall', 'KEEPER', 'PLAIN'], ['ownEnv'], { KEEPER: { secret: 1 } }]);
+  await close();
+});
+
 test('[BKV2] a key expires by the clock of the objects, and a later write deletes it', async () => {
+  const numbered = Array.from({ length: 300_000 }, (_, i) => String(i).padStart(10)).join('');
   const asked: ((env: Untyped) => unknown)[] = [
-    ({ A }) => A.put('short', 'x'.repeat(3_000_000), { expirationTtl: 60 }),
-    ({ A }) => A.get('short').then((value: string) => value.length),
+    ({ A }) => A.put('short', numbered, { expirationTtl: 60 }),
+    ({ A }) => A.get('short'),
     async ({ A }) => [await A.get('short'), (await A.list()).keys, [...(await A.get(['short']))]],
     ({ A }) => A.put('other', 'v'),
   ];
@@ -96,16 +120,18 @@ test('[BKV2] a key expires by the clock of the objects, and a later write delete
     bindings: { A: kv(), DATA: 'KvObject' },
   });
   const handle = await host.storage((host.env as Untyped).DATA.getByName('A'));
-  const parts = () => handle.sql.exec('SELECT entry FROM part').toArray();
+  const rowsOf = async (table: string) =>
+    (await handle.sql.exec(`SELECT * FROM ${table}`).toArray()).length;
   await host.clock.set(Date.UTC(2026, 0, 1));
   await host.ask();
   await host.clock.advance(59_000);
-  expect(await host.ask()).toBe(3_000_000);
+  expect(await host.ask()).toBe(numbered);
   await host.clock.advance(1_000);
   expect(await host.ask()).toEqual([null, [], [['short', null]]]);
-  expect(await parts()).toHaveLength(2);
+  expect([await rowsOf('entry'), await rowsOf('part')]).toEqual([1, 2]);
   await host.ask();
-  expect(await parts()).toEqual([]);
+  expect([await rowsOf('entry'), await rowsOf('part')]).toEqual([1, 0]);
+  expect(await handle.sql.exec('SELECT key FROM entry').toArray()).toEqual([{ key: 'other' }]);
   await host.close();
 });
 

@@ -1,8 +1,12 @@
-// A number in the options of a binding.
+// Checks that a number in the options of a binding is in its range.
 
 import { storageError } from '@ctx-storage/core/errors';
 
-/** @throws CLASS_INVALID, which names the binding */
+/**
+ * Accepts undefined, too.
+ *
+ * @throws CLASS_INVALID that names the binding and the option, if the number is out of range
+ */
 export function checkRange(
   binding: string,
   option: string,

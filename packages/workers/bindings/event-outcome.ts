@@ -1,9 +1,11 @@
-// An event of an entry point, sent by the object of a binding.
+// The outcome of an event that the object of a queue or of cron triggers sends to an entry point.
 
 /**
- * Its result; undefined: its handler was not reached, such as after an error of the constructor, which is reported.
+ * Waits for the result of the event. It is undefined if the handler was not reached, for example because a constructor
+ * threw; that error is reported.
  *
- * @throws CONNECTION_CLOSED: the host ends, which is no failure of the handler
+ * @throws CONNECTION_CLOSED if the host ends meanwhile, so that the caller does not count it as a failure of the
+ *   handler
  */
 export async function outcomeOf<T>(event: Promise<T>): Promise<T | undefined> {
   try {

@@ -1,6 +1,6 @@
-// `ctx-storage/bindings`: members of `env` that keep data, each in objects of a class of its own.
+// The entry `ctx-storage/bindings`: members of `env` that keep data. Each stores it in objects of a class of its own.
 //
-// Invariant: nothing of a binding is loaded unless an app names it.
+// Invariant: the code of a binding is not loaded unless the app imports it.
 
 export type { EnvBinding } from '@ctx-storage/core/contract';
 export { cronTriggers } from './cron/cron-triggers.ts';

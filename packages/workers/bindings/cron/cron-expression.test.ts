@@ -1,16 +1,16 @@
-// Expressions, and the times that they stand for.
+// Cron expressions, and the times at which they run.
 
 import { expect, test } from 'vitest';
 import { CronExpression } from './cron-expression.ts';
 
 const FROM = Date.UTC(2030, 0, 1); // a Tuesday
 
-/** The first times, as month-day, hour:minute and day of the week. */
-function times(text: string, count = 3): string[] {
+/** Lists the first times after FROM at which the expression runs, as month-day, hour:minute and day of the week. */
+function firstTimes(text: string, count = 3): string[] {
   const expression = new CronExpression(text);
   let timeMs = FROM;
   return Array.from({ length: count }, () => {
-    timeMs = expression.after(timeMs);
+    timeMs = expression.nextAfter(timeMs);
     const date = new Date(timeMs);
     const day = date.toLocaleDateString('en', { weekday: 'short', timeZone: 'UTC' });
     return `${date.toISOString().slice(5, 16)} ${day}`;
@@ -38,11 +38,11 @@ test.for<[text: string, times: readonly string[]]>([
   ['0 0 3W * *', ['01-03T00:00 Thu', '02-04T00:00 Mon', '03-04T00:00 Mon']],
   ['0 0 1 * MON', ['01-07T00:00 Mon', '01-14T00:00 Mon', '01-21T00:00 Mon']],
   ['0 0 29 2 *', ['02-29T00:00 Sun', '02-29T00:00 Fri', '02-29T00:00 Wed']],
-])('[CRON1] %s', ([text, expected]) => {
-  expect(times(text)).toEqual(expected);
+])('[CRON1] the first times of %s', ([text, expected]) => {
+  expect(firstTimes(text)).toEqual(expected);
 });
 
-test('[CRON1] the last time up to another includes it', () => {
+test('[CRON1] upTo returns the given time itself if the expression runs then, else the time before it', () => {
   const expression = new CronExpression('*/5 * * * *');
   const minute = 60_000;
   expect(expression.upTo(FROM)).toBe(FROM);

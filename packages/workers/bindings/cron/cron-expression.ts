@@ -1,6 +1,6 @@
 // A cron expression in Cloudflare's syntax, in UTC: five fields; days of the week are 1 to 7, Sunday to Saturday.
 //
-// Invariant: an expression that would run at other times than there is refused.
+// Invariant: an expression that croner would run at other times than Cloudflare is refused.
 
 import { Cron } from 'croner';
 
@@ -11,7 +11,7 @@ interface Field {
   readonly min: number;
   readonly max: number;
   readonly names: readonly string[];
-  /** What may stand in it beside numbers, ranges and steps. */
+  /** Matches the forms that the field accepts beside numbers, ranges and steps, such as `L` for the last day. */
   readonly special: RegExp | null;
 }
 
@@ -28,33 +28,33 @@ const FIELDS: readonly Field[] = [
 export class CronExpression {
   readonly #cron: Cron;
 
-  /** @throws Error that says what is wrong */
+  /** @throws Error that says which field is wrong, and why */
   constructor(text: string) {
     const fields = text.trim().split(/\s+/);
     if (fields.length !== FIELDS.length) {
       throw new Error(`it has ${fields.length} fields, not ${FIELDS.length}`);
     }
-    const pattern = fields.map((field, i) => converted(field, FIELDS[i]!)).join(' ');
-    // Without a function it only computes.
+    const pattern = fields.map((field, i) => toCronerField(field, FIELDS[i]!)).join(' ');
+    // Croner starts no timer, because it is given no function to call.
     this.#cron = new Cron(pattern, { utcOffset: 0, alternativeWeekdays: true, mode: '5-part' });
     if (this.#cron.nextRun() === null) throw new Error('no date has this day');
   }
 
-  /** The first time after this one, both in milliseconds since the epoch. */
-  after(timeMs: number): number {
+  /** Returns the first time after `timeMs` at which the expression runs; both are milliseconds since the epoch. */
+  nextAfter(timeMs: number): number {
     return this.#cron.nextRun(new Date(timeMs))!.getTime();
   }
 
-  /** The last time up to this one. */
+  /** Returns the last time at which the expression runs that is not later than `timeMs`. */
   upTo(timeMs: number): number {
-    // The library compares whole seconds, and leaves the given one out.
+    // Croner compares whole seconds, and does not return the given second itself.
     const nextSecond = Math.floor(timeMs / 1000) * 1000 + 1000;
     return this.#cron.previousRuns(1, new Date(nextSecond))[0]!.getTime();
   }
 }
 
-/** The field as the library has it, which knows no names in ranges and no ranges over the end. */
-function converted(field: string, { min, max, names, special }: Field): string {
+/** Writes a field in the syntax of croner, which knows neither names in ranges nor ranges such as `22-1`. */
+function toCronerField(field: string, { min, max, names, special }: Field): string {
   const parts = field.toUpperCase().split(',');
   const numbered = parts.map((part) =>
     part.replace(/[A-Z]{3}/, numberOf).replace(/(?<=-)[A-Z]{3}/, numberOf),
@@ -68,10 +68,10 @@ function converted(field: string, { min, max, names, special }: Field): string {
     if (first === 'L' && names === DAYS) return String(max);
     if (special?.test(first!)) return first!;
   }
-  return numbered.map((part) => list(part, field, min, max)).join(',');
+  return numbered.map((part) => toCronerRange(part, field, min, max)).join(',');
 }
 
-function list(part: string, field: string, min: number, max: number): string {
+function toCronerRange(part: string, field: string, min: number, max: number): string {
   const match = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/.exec(part);
   if (match === null) throw new Error(`"${field}" cannot be read`);
   const [, from, to, step] = match;

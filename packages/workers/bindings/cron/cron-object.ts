@@ -1,14 +1,14 @@
-// When each cron runs next. The object's alarm runs `scheduled` of the entry point.
+// The object that stores when each cron trigger runs next. Its alarm calls the handler `scheduled` of the entry point.
 //
-// Invariant: of several times that were missed, the last one runs, once. A run that a crash has cut short runs again; one
-// that has failed does not.
+// Invariant: if several times of a cron were missed, the handler runs once, for the last of them. A run that a crash
+// cut short is repeated; a run that failed is not.
 
 import type { EntryHandle } from '@ctx-storage/core/object';
 import { DurableObject } from '@ctx-storage/worker/realm';
 import { outcomeOf } from '../event-outcome.ts';
 import type { CronExpression } from './cron-expression.ts';
 
-/** The crons of the app, by their texts. */
+/** The cron expressions of the app, by their texts, and the entry point whose handler they call. */
 export interface CronTable {
   readonly expressions: ReadonlyMap<string, CronExpression>;
   readonly entry: EntryHandle;
@@ -17,41 +17,44 @@ export interface CronTable {
 type Row = { cron: string; next: number };
 
 export class CronObject extends DurableObject<{ readonly crons: CronTable }> {
-  /** The app may have other crons than at the last start, and the clock may have been wrong then. */
+  /**
+   * Keeps the stored times of crons that the app still has. A stored time later than the next run comes from a wrong
+   * clock.
+   */
   constructor(ctx: DurableObject['ctx'], env: { readonly crons: CronTable }) {
     super(ctx, env);
     ctx.storage.sql.exec(
       'CREATE TABLE IF NOT EXISTS cron(cron TEXT PRIMARY KEY, next INTEGER NOT NULL)',
     );
-    const known = new Map(this.#rows().map(({ cron, next }) => [cron, next]));
+    const storedTimes = new Map(this.#rows().map(({ cron, next }) => [cron, next]));
     this.#sql.exec('DELETE FROM cron');
     for (const [cron, expression] of env.crons.expressions) {
-      const next = expression.after(Date.now());
-      this.#store(cron, Math.min(known.get(cron) ?? next, next));
+      const next = expression.nextAfter(Date.now());
+      this.#store(cron, Math.min(storedTimes.get(cron) ?? next, next));
     }
   }
 
-  /** The host has started. */
+  /** Sets the alarm after the host has started. */
   async wake(): Promise<void> {
-    await this.#schedule();
+    await this.#setAlarmForNext();
   }
 
   async alarm(): Promise<void> {
     const now = Date.now();
     const due = this.#rows().filter(({ next }) => next <= now);
-    await Promise.all(due.map(({ cron }) => this.#run(cron, now)));
-    await this.#schedule();
+    await Promise.all(due.map(({ cron }) => this.#runScheduled(cron, now)));
+    await this.#setAlarmForNext();
   }
 
-  async #run(cron: string, now: number): Promise<void> {
+  async #runScheduled(cron: string, now: number): Promise<void> {
     const { expressions, entry } = this.env.crons;
     const expression = expressions.get(cron)!;
     const scheduledTime = expression.upTo(now);
     await outcomeOf(entry.scheduled({ cron, scheduledTime }));
-    this.#store(cron, expression.after(now));
+    this.#store(cron, expression.nextAfter(now));
   }
 
-  async #schedule(): Promise<void> {
+  async #setAlarmForNext(): Promise<void> {
     const next = Math.min(...this.#rows().map((row) => row.next));
     if (next === Number.POSITIVE_INFINITY) await this.ctx.storage.deleteAlarm();
     else await this.ctx.storage.setAlarm(next);

@@ -1,4 +1,4 @@
-// `cronTriggers()`: when `scheduled` of the default entry point runs.
+// `cronTriggers()` describes the times at which the handler `scheduled` of the default entry point runs.
 
 import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';
@@ -6,11 +6,11 @@ import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { CronExpression } from './cron-expression.ts';
 import { CronObject, type CronTable } from './cron-object.ts';
 
-/** Times in UTC, in Cloudflare's syntax: `crons: cronTriggers(['30 9 * * MON-FRI'])`. */
+/** Runs `scheduled` at times in UTC, in Cloudflare's syntax: `crons: cronTriggers(['30 9 * * MON-FRI'])`. */
 export function cronTriggers(crons: readonly string[]): EnvBinding {
   return {
     [BINDING]: () => {
-      const expressions = new Map(crons.map((cron) => [cron, parsed(cron)]));
+      const expressions = new Map(crons.map((cron) => [cron, parseCron(cron)]));
       return {
         className: 'CronObject',
         class: CronObject,
@@ -23,7 +23,7 @@ export function cronTriggers(crons: readonly string[]): EnvBinding {
   };
 }
 
-function parsed(cron: unknown): CronExpression {
+function parseCron(cron: unknown): CronExpression {
   try {
     return new CronExpression(String(cron));
   } catch (error) {

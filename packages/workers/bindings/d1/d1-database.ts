@@ -1,4 +1,5 @@
-// A D1 database as code in the worker has it, and its sessions. Messages are those of D1 in miniflare.
+// The D1 database that the worker's code calls as `env.DB`, and its sessions. Error messages equal those of D1 in
+// miniflare.
 
 import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import type { D1Answer, D1Migration, D1Object, D1Query, D1Rows } from './d1-object.ts';
@@ -10,10 +11,10 @@ import {
   resultOf,
 } from './d1-statement.ts';
 
-/** Asks the database's object. */
-type Ask = (queries: readonly D1Query[], asksBookmark: boolean) => Promise<D1Answer>;
+/** Runs queries in the object that keeps the database. */
+type RunQueries = (queries: readonly D1Query[], wantsBookmark: boolean) => Promise<D1Answer>;
 
-/** In their order, and the table with the names of the applied ones. */
+/** The migrations in the order in which they apply, and the name of the table that lists the applied ones. */
 interface D1Migrations {
   readonly files: readonly D1Migration[];
   readonly table: string;
@@ -21,37 +22,38 @@ interface D1Migrations {
 
 const CONSTRAINTS: ReadonlySet<string> = new Set(['first-primary', 'first-unconstrained']);
 
-/** Not private members: as on workerd, methods work on a proxy of a database or session, and on an object that inherits from it. */
-const ASK: unique symbol = Symbol('ask');
+// The state is in members with symbols, not in private members, which a Proxy of a database or session, and an object
+// that inherits from it, would not have. On workerd, methods work on both.
+const RUN_QUERIES: unique symbol = Symbol('runQueries');
 const RUNNER: unique symbol = Symbol('runner');
 
 export class D1Database {
-  readonly [ASK]: Ask;
+  readonly [RUN_QUERIES]: RunQueries;
   readonly [RUNNER]: D1Runner;
 
   constructor(objects: DurableObjectNamespace<D1Object>, name: string, migrations: D1Migrations) {
-    const ask = askerOf(objects, name, migrations);
-    this[ASK] = ask;
-    this[RUNNER] = { run: async (queries) => rowsIn(await ask(queries, false)) };
+    const runQueries = queriesAfterMigrations(objects, name, migrations);
+    this[RUN_QUERIES] = runQueries;
+    this[RUNNER] = { run: async (queries) => rowsIn(await runQueries(queries, false)) };
   }
 
   prepare(statement: string): D1PreparedStatement {
     return new D1PreparedStatement(this[RUNNER], statement);
   }
 
-  /** In one transaction. */
+  /** Runs the statements in one transaction. */
   async batch(statements: readonly D1PreparedStatement[]): Promise<D1Result[]> {
     return runAll(this[RUNNER], statements);
   }
 
-  /** Each line is a statement, all in one transaction. */
+  /** Runs each line of the text as a statement, all in one transaction. */
   async exec(text: string): Promise<{ count: number; duration: number }> {
     const lines = text.trim().split('\n');
-    const answer = await this[ASK](
+    const answer = await this[RUN_QUERIES](
       lines.map((sql) => ({ sql, params: [] })),
       false,
     );
-    // D1 names the first line, whichever failed.
+    // D1 names the first line in the message, whichever line failed.
     if ('error' in answer) {
       throw d1Error('D1_EXEC_ERROR', `Error in line 1: ${lines[0]}: ${answer.error}`);
     }
@@ -61,21 +63,21 @@ export class D1Database {
 
   withSession(constraintOrBookmark?: string | null): D1DatabaseSession {
     const given = constraintOrBookmark?.trim() || 'first-unconstrained';
-    return new D1DatabaseSession(this[ASK], CONSTRAINTS.has(given) ? null : given);
+    return new D1DatabaseSession(this[RUN_QUERIES], CONSTRAINTS.has(given) ? null : given);
   }
 
-  /** @deprecated It fails, as for each database since D1's alpha. */
+  /** @deprecated This method always fails, as it does for every database made since D1's alpha. */
   async dump(): Promise<never> {
     throw d1Error('D1_DUMP_ERROR', 'Status + 404', 'Status 404');
   }
 }
 
-/** There is one copy of the data, so each session sees every earlier write. */
+/** A session of a D1 database. There is only one copy of the data, so each session sees every earlier write. */
 export class D1DatabaseSession {
   readonly [RUNNER]: SessionRunner;
 
-  constructor(ask: Ask, bookmark: string | null) {
-    this[RUNNER] = new SessionRunner(ask, bookmark);
+  constructor(runQueries: RunQueries, bookmark: string | null) {
+    this[RUNNER] = new SessionRunner(runQueries, bookmark);
   }
 
   prepare(statement: string): D1PreparedStatement {
@@ -86,7 +88,7 @@ export class D1DatabaseSession {
     return runAll(this[RUNNER], statements);
   }
 
-  /** The latest that this session has been told; null before its first answer. */
+  /** Returns the latest bookmark that an answer brought to this session; null before its first answer. */
   getBookmark(): string | null {
     return this[RUNNER].bookmark;
   }
@@ -94,18 +96,18 @@ export class D1DatabaseSession {
 
 class SessionRunner implements D1Runner {
   bookmark: string | null;
-  readonly #ask: Ask;
+  readonly #runQueries: RunQueries;
 
-  constructor(ask: Ask, bookmark: string | null) {
-    this.#ask = ask;
+  constructor(runQueries: RunQueries, bookmark: string | null) {
+    this.#runQueries = runQueries;
     this.bookmark = bookmark;
   }
 
   async run(queries: readonly D1Query[]): Promise<readonly D1Rows[]> {
-    const answer = await this.#ask(queries, true);
+    const answer = await this.#runQueries(queries, true);
     const rows = rowsIn(answer);
     const { bookmark } = answer as Extract<D1Answer, { bookmark: unknown }>;
-    // Answers of concurrent calls may arrive in another order.
+    // The answers of concurrent calls may arrive out of order, so only a later bookmark replaces the present one.
     if (bookmark !== null && (this.bookmark === null || this.bookmark < bookmark)) {
       this.bookmark = bookmark;
     }
@@ -113,28 +115,28 @@ class SessionRunner implements D1Runner {
   }
 }
 
-function askerOf(
+function queriesAfterMigrations(
   objects: DurableObjectNamespace<D1Object>,
   name: string,
   { files, table }: D1Migrations,
-): Ask {
+): RunQueries {
   const id = objects.idFromName(name);
   const migrate = async () => {
     if (files.length > 0) await objects.get(id).migrate(files, table);
   };
   let migrated: Promise<void> | undefined;
-  return async (queries, asksBookmark) => {
+  return async (queries, wantsBookmark) => {
     if (queries.some(({ sql }) => typeof sql !== 'string')) {
       return { error: 'A statement is text; prepare() was given another value.' };
     }
     migrated ??= migrate().catch((error) => {
-      // The next call tries again.
+      // The next call applies the migrations again.
       migrated = undefined;
       throw error;
     });
     await migrated;
-    // A new stub each time: a stub ends with the instance that it has reached.
-    return objects.get(id).query(queries, asksBookmark);
+    // Each call takes a new stub, because a stub fails for good once the instance that it reached has ended.
+    return objects.get(id).query(queries, wantsBookmark);
   };
 }
 
@@ -146,7 +148,7 @@ async function runAll(
   return (await runner.run(queries)).map(resultOf);
 }
 
-/** @throws Error D1_ERROR */
+/** Returns the results of an answer. @throws Error D1_ERROR if the statements failed */
 function rowsIn(answer: D1Answer): readonly D1Rows[] {
   if ('error' in answer) throw d1Error('D1_ERROR', answer.error);
   return answer.results;

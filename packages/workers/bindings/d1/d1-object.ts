@@ -1,4 +1,4 @@
-// The data of one D1 database: the tables of its storage.
+// The object that keeps the data of one D1 database, in the tables of its storage.
 //
 // Invariant: the statements of a call take effect together or not at all.
 
@@ -6,7 +6,7 @@ import { statementsIn, withoutLastComments } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';
 import { DurableObject } from '@ctx-storage/worker/realm';
 
-/** A number, text, null or bytes. */
+/** A value that a statement can be bound to. */
 export type D1Value = number | string | null | Uint8Array;
 
 export interface D1Query {
@@ -16,31 +16,34 @@ export interface D1Query {
 
 export interface D1Meta {
   readonly served_by: string;
-  /** In milliseconds. */
+  /** The time that the statement took, in milliseconds. */
   readonly duration: number;
   readonly changes: number;
   readonly last_row_id: number;
   readonly changed_db: boolean;
-  /** In bytes. */
+  /** The size of the database after the statement, in bytes. */
   readonly size_after: number;
   readonly rows_read: number;
   readonly rows_written: number;
 }
 
-/** A result; bytes in rows are arrays of numbers. */
+/** The result of one statement. Values that are bytes become arrays of numbers in its rows. */
 export interface D1Rows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
   readonly meta: D1Meta;
 }
 
-/** Failures are values, because an error of another object would have marks of the call. */
+/**
+ * The results of a call, or its failure as a value: an error that an object throws would reach the caller with extra
+ * members.
+ */
 export type D1Answer =
   | { readonly results: readonly D1Rows[]; readonly bookmark: string | null }
   | { readonly error: string };
 
 export interface D1Migration {
-  /** Of its file. */
+  /** The name of the migration's file, which the table of applied migrations lists. */
   readonly name: string;
   readonly sql: string;
 }
@@ -49,7 +52,7 @@ type Counts = { changes: number; lastRowId: number };
 
 const COUNTS = 'SELECT total_changes() AS changes, last_insert_rowid() AS lastRowId';
 
-/** In the form that wrangler makes; `table` is quoted. */
+/** Returns the statement that makes the table of applied migrations as wrangler makes it. `table` is a quoted name. */
 const migrationTable = (table: string) => `
   CREATE TABLE IF NOT EXISTS ${table}(
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -57,23 +60,24 @@ const migrationTable = (table: string) => `
     applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL);`;
 
 export class D1Object extends DurableObject {
-  /** `bookmark` of the answer is null unless it is asked for. */
-  async query(given: readonly D1Query[], asksBookmark: boolean): Promise<D1Answer> {
+  /** Runs the queries in one transaction. The answer has a bookmark only if `wantsBookmark` is true. */
+  async query(given: readonly D1Query[], wantsBookmark: boolean): Promise<D1Answer> {
     const queries = given.filter(({ sql }) => hasStatement(sql));
     if (queries.length === 0) return { error: 'No SQL statements detected.' };
     const { storage } = this.ctx;
     try {
       const results = storage.transactionSync(() => queries.map((query) => this.#run(query)));
-      return { results, bookmark: asksBookmark ? await storage.getCurrentBookmark() : null };
+      return { results, bookmark: wantsBookmark ? await storage.getCurrentBookmark() : null };
     } catch (error) {
-      return { error: factOf(error) };
+      return { error: messageOf(error) };
     }
   }
 
   /**
-   * Applies those that are not applied. Each takes effect with its row in the table `tableName`, or fails with neither.
+   * Applies the migrations that the table `tableName` does not list. Each adds its own row there in the same
+   * transaction.
    *
-   * @throws MIGRATION_FAILED that names the file
+   * @throws MIGRATION_FAILED that names the file; the migrations before it stay applied
    */
   migrate(migrations: readonly D1Migration[], tableName: string): void {
     const table = `"${tableName.replaceAll('"', '""')}"`;
@@ -92,7 +96,7 @@ export class D1Object extends DurableObject {
       } catch (error) {
         throw storageError(
           'MIGRATION_FAILED',
-          `D1: the migration ${name} failed and left no change: ${factOf(error)} Correct the file; no statement runs ` +
+          `D1: the migration ${name} failed and left no change: ${messageOf(error)} Correct the file; no statement runs ` +
             'before all migrations are applied.',
           { cause: error },
         );
@@ -103,9 +107,9 @@ export class D1Object extends DurableObject {
   #run({ sql, params }: D1Query): D1Rows {
     const start = performance.now();
     const sizeBefore = this.#sql.databaseSize;
-    const earlier = ONE_SELECT.test(sql) ? undefined : this.#counts();
+    const earlier = SINGLE_SELECT.test(sql) ? undefined : this.#counts();
     const cursor = this.#sql.exec(sql, ...params);
-    const rows = [...cursor.raw()].map((row) => row.map(plain));
+    const rows = [...cursor.raw()].map((row) => row.map(toJsonValue));
     const { changes, lastRowId } = this.#counts();
     const before = earlier ?? { changes, lastRowId };
     const size_after = this.#sql.databaseSize;
@@ -135,15 +139,17 @@ export class D1Object extends DurableObject {
   }
 }
 
-function factOf(error: unknown): string {
+function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/^exec\(\): /, '');
 }
 
-/** A single statement that changes nothing. */
-const ONE_SELECT = /^\s*select\b[^;]*$/i;
+/** Matches a text that is one SELECT, which changes no counts, so that they need not be read before it. */
+const SINGLE_SELECT = /^\s*select\b[^;]*$/i;
 
-/** Whether more is left than comments that follow white space at the start of a line, which D1 leaves out. */
+/**
+ * Returns whether a text has a statement. Like D1, it ignores only comments that follow white space or a blank line.
+ */
 function hasStatement(sql: string): boolean {
   let isAfterBlank = false;
   return sql.split('\n').some((line) => {
@@ -154,9 +160,9 @@ function hasStatement(sql: string): boolean {
   });
 }
 
-/** As JSON has it. */
-function plain(value: unknown): unknown {
+/** Converts a value of a row to the form that D1 gives it in JSON. */
+function toJsonValue(value: unknown): unknown {
   if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
   if (typeof value !== 'number') return value;
-  return Number.isFinite(value) ? value + 0 : null; // no -0
+  return Number.isFinite(value) ? value + 0 : null; // adding 0 makes 0 of -0
 }

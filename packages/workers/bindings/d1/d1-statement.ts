@@ -1,10 +1,11 @@
-// A prepared statement of D1, with its values. It is not changed by `bind`, and may run again.
+// A prepared statement of D1 with its bound values. `bind` returns a new statement, and each statement may run several
+// times.
 
 import type { D1Meta, D1Query, D1Rows, D1Value } from './d1-object.ts';
 
-/** What a statement belongs to. */
+/** The database or session that runs a prepared statement. */
 export interface D1Runner {
-  /** Parallel to the queries, less those without a statement. @throws Error D1_ERROR */
+  /** Returns one result for each query that has a statement, in their order. @throws Error D1_ERROR if one fails */
   run(queries: readonly D1Query[]): Promise<readonly D1Rows[]>;
 }
 
@@ -18,7 +19,8 @@ export function d1Error(kind: string, fact: string, cause = fact): Error {
   return new Error(`${kind}: ${fact}`, { cause: new Error(cause) });
 }
 
-/** Not a private member: as on workerd, methods work on a proxy of a statement, and on an object that inherits from it. */
+// The runner is in a member with a symbol, not in a private one, which a Proxy of a statement, and an object that
+// inherits from it, would not have. On workerd, methods work on both.
 const RUNNER: unique symbol = Symbol('runner');
 
 export class D1PreparedStatement {
@@ -33,10 +35,14 @@ export class D1PreparedStatement {
   }
 
   bind(...values: unknown[]): D1PreparedStatement {
-    return new D1PreparedStatement(this[RUNNER], this.statement, values.map(convert));
+    return new D1PreparedStatement(this[RUNNER], this.statement, values.map(toBoundValue));
   }
 
-  /** The first row, or its column; null: there is no row. */
+  /**
+   * Returns the first row, or the value of one column of it; null if there is no row.
+   *
+   * @throws Error if the column is missing
+   */
   async first(column?: string): Promise<unknown> {
     const [row] = resultOf(await rowsOf(this)).results;
     if (row === undefined) return null;
@@ -54,7 +60,7 @@ export class D1PreparedStatement {
     return resultOf(await rowsOf(this));
   }
 
-  /** The rows as arrays. */
+  /** Returns the rows as arrays of values, after the names of the columns if `columnNames` is true. */
   async raw(options?: { readonly columnNames?: boolean }): Promise<unknown[]> {
     const { columns, rows } = await rowsOf(this);
     return options?.columnNames ? [columns, ...rows] : [...rows];
@@ -74,14 +80,15 @@ export function resultOf({ columns, rows, meta }: D1Rows): D1Result {
   return { success: true, meta, results };
 }
 
-/** @throws Error D1_TYPE_ERROR */
-function convert(value: unknown): D1Value {
+/** Converts a value that the caller binds. @throws Error D1_TYPE_ERROR if SQLite has no such type */
+function toBoundValue(value: unknown): D1Value {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 1 : 0;
-  // D1 sends values as JSON, which has neither NaN nor infinities, nor -0.
+  // D1 sends values as JSON, which has neither NaN nor infinities nor -0: they become null, null and 0.
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
   if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0));
-  // Each element of a view is a byte, of a larger element the lowest; a DataView has no elements.
+  // Each element of a view becomes one byte, the lowest of a larger element. A DataView has no elements, so it becomes
+  // empty.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
   if (Array.isArray(value) && value.every(isByte)) return Uint8Array.from(value);
   const fact = `Type '${typeof value}' not supported for value '${value}'`;

@@ -1,4 +1,4 @@
-// `d1()`: a D1 database, as `env` has it.
+// `d1()` describes a D1 database that becomes a member of `env`.
 
 import { BINDING, compareMigrations, type EnvBinding } from '@ctx-storage/core/contract';
 import type { DurableObjectNamespace } from '@ctx-storage/core/object';
@@ -6,12 +6,12 @@ import { D1Database } from './d1-database.ts';
 import { type D1Migration, D1Object } from './d1-object.ts';
 
 export interface D1Options {
-  /** Names its data: bindings with the same id share it. @default the name of the binding */
+  /** The name of the data, which bindings with the same id share. @default the name of the binding */
   readonly id?: string;
   /**
-   * Texts by the names of their files, such as `0001_a.sql` or `0001_a/migration.sql`, or by paths as `import.meta.glob`
-   * has them. Those that the table of migrations lacks are applied before the first statement, in the order of the
-   * numbers that their names begin with.
+   * The texts of the migrations by the names of their files, such as `0001_a.sql` or `0001_a/migration.sql`, or by
+   * paths as `import.meta.glob` gives them. Migrations that the table of migrations does not list are applied before
+   * the first statement, in the order of the numbers with which their names begin.
    */
   readonly migrations?: Readonly<Record<string, string>>;
   /** The table that has the names of the applied migrations. @default d1_migrations */
@@ -24,7 +24,7 @@ export function d1({
   migrations = {},
   migrationsTable = 'd1_migrations',
 }: D1Options = {}): EnvBinding {
-  const ordered = { files: inOrder(migrations), table: migrationsTable };
+  const ordered = { files: sortedMigrations(migrations), table: migrationsTable };
   return {
     [BINDING]: (name) => ({
       className: 'D1Object',
@@ -35,13 +35,19 @@ export function d1({
   };
 }
 
-function inOrder(migrations: Readonly<Record<string, string>>): D1Migration[] {
-  const named = Object.entries(migrations).map(([path, sql]) => ({ name: nameIn(path), sql }));
+function sortedMigrations(migrations: Readonly<Record<string, string>>): D1Migration[] {
+  const named = Object.entries(migrations).map(([path, sql]) => ({
+    name: migrationName(path),
+    sql,
+  }));
   return named.sort((a, b) => compareMigrations(a.name, b.name));
 }
 
-/** The last part of a path. Migrations of drizzle-kit are folders with files of one name. */
-function nameIn(path: string): string {
+/**
+ * Returns the name of a migration's file. drizzle-kit names all of them `migration.sql`, so there the folder is part of
+ * it.
+ */
+function migrationName(path: string): string {
   if (!/^\.{0,2}\//.test(path)) return path;
   const names = path.split('/');
   const count = names.length > 2 && names.at(-1) === 'migration.sql' ? 2 : 1;

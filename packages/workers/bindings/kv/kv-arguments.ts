@@ -1,7 +1,7 @@
-// The arguments of a KV namespace: conversions, limits and messages, as Workers KV has them. Of numbers, only undefined
-// counts as absent: null is 0, which most of them may not be.
+// Converts and checks the arguments of a KV namespace, with the limits and error messages of Workers KV. A number
+// counts as absent only if it is undefined: null becomes 0, which is out of range for most numbers.
 
-import { integer } from '../arguments.ts';
+import { convertToInt32 } from '../arguments.ts';
 
 const KEY_BYTES_MAX = 512;
 const VALUE_BYTES_MAX = 25 * 1024 * 1024;
@@ -14,7 +14,7 @@ const TYPES: ReadonlySet<string> = new Set(['text', 'arrayBuffer', 'json', 'stre
 
 type Operation = 'GET' | 'GET_BULK' | 'PUT' | 'DELETE';
 
-/** A type, or options. */
+/** The second argument of `get`: the type of the value, or an object with options. */
 export type KvReadOptions =
   | string
   | { readonly type?: string | null; readonly cacheTtl?: number | null }
@@ -23,9 +23,9 @@ export type KvReadOptions =
 
 export type KvPutOptions =
   | {
-      /** In seconds since the epoch. */
+      /** The time at which the key expires, in seconds since the epoch. */
       readonly expiration?: number | string | null;
-      /** In seconds from now. */
+      /** How long the key lives from now, in seconds. */
       readonly expirationTtl?: number | string | null;
       readonly metadata?: unknown;
     }
@@ -36,16 +36,16 @@ export function kvError(operation: Operation, status: number, fact: string): Err
   return new Error(`KV ${operation} failed: ${status} ${fact}`);
 }
 
-/** The key as text. @throws TypeError, Error */
+/** Returns a key as text. @throws TypeError if it is empty, `.` or `..`; Error if it is longer than 512 bytes */
 export function checkKey(operation: Operation, key: unknown): string {
   const text = String(key);
   if (text === '') throw new TypeError('Key name cannot be empty.');
   if (text === '.' || text === '..') throw new TypeError(`"${text}" is not allowed as a key name.`);
-  return checkKeys(operation, text);
+  return checkPrefix(operation, text);
 }
 
-/** The beginning of keys. @throws Error */
-export function checkKeys(operation: Operation, text: string): string {
+/** Returns a prefix of keys, which may be empty. @throws Error if it is longer than 512 bytes */
+export function checkPrefix(operation: Operation, text: string): string {
   const { length } = new TextEncoder().encode(text);
   if (length <= KEY_BYTES_MAX) return text;
   throw kvError(
@@ -55,7 +55,7 @@ export function checkKeys(operation: Operation, text: string): string {
   );
 }
 
-/** @throws TypeError */
+/** Returns the type in which `get` gives the value. @throws TypeError if there is no such type */
 export function convertType(options: KvReadOptions): string {
   const type = (typeof options === 'string' ? options : options?.type) ?? 'text';
   if (TYPES.has(type)) return type;
@@ -64,11 +64,15 @@ export function convertType(options: KvReadOptions): string {
   );
 }
 
-/** Nothing is cached here, so the time has no effect. @throws Error */
+/**
+ * Checks `cacheTtl`, which has no effect because nothing is cached here.
+ *
+ * @throws Error if it is less than 30 seconds
+ */
 export function checkCacheTtl(operation: Operation, options: KvReadOptions): void {
   const given = typeof options === 'string' ? undefined : options?.cacheTtl;
   if (given === undefined) return;
-  const seconds = integer(given);
+  const seconds = convertToInt32(given);
   if (seconds >= CACHE_SECONDS_MIN) return;
   throw kvError(
     operation,
@@ -77,9 +81,9 @@ export function checkCacheTtl(operation: Operation, options: KvReadOptions): voi
   );
 }
 
-/** How many keys a list has. @throws Error */
+/** Returns how many keys a list has at most. @throws Error if the caller asks for more than 1,000 */
 export function convertLimit(given: unknown): number {
-  const limit = given === undefined || given === null ? 0 : integer(given);
+  const limit = given === undefined || given === null ? 0 : convertToInt32(given);
   if (limit <= 0) return LISTED_MAX;
   if (limit <= LISTED_MAX) return limit;
   throw kvError(
@@ -89,38 +93,42 @@ export function convertLimit(given: unknown): number {
   );
 }
 
-/** When the key expires, in seconds since the epoch; null: never. @throws Error */
+/**
+ * Returns when the key expires, in seconds since the epoch, or null for never.
+ *
+ * @throws Error if that is less than 60 s away
+ */
 export function expirationOf(options: KvPutOptions, nowSeconds: number): number | null {
   const { expiration, expirationTtl } = options ?? {};
   const now = Math.floor(nowSeconds);
   if (expirationTtl !== undefined) {
-    const seconds = integer(expirationTtl);
-    const said = `Invalid expiration_ttl of ${seconds}.`;
+    const seconds = convertToInt32(expirationTtl);
+    const messageStart = `Invalid expiration_ttl of ${seconds}.`;
     if (seconds <= 0) {
-      throw kvError('PUT', 400, `${said} Please specify integer greater than 0.`);
+      throw kvError('PUT', 400, `${messageStart} Please specify integer greater than 0.`);
     }
     if (seconds < EXPIRATION_SECONDS_MIN) {
       const bound = `Expiration TTL must be at least ${EXPIRATION_SECONDS_MIN}.`;
-      throw kvError('PUT', 400, `${said} ${bound}`);
+      throw kvError('PUT', 400, `${messageStart} ${bound}`);
     }
     return now + seconds;
   }
   if (expiration === undefined) return null;
-  const time = integer(expiration);
-  const said = `Invalid expiration of ${time}.`;
+  const time = convertToInt32(expiration);
+  const messageStart = `Invalid expiration of ${time}.`;
   if (time <= now) {
     const bound =
       'Please specify integer greater than the current number of seconds since the UNIX epoch.';
-    throw kvError('PUT', 400, `${said} ${bound}`);
+    throw kvError('PUT', 400, `${messageStart} ${bound}`);
   }
   if (time < now + EXPIRATION_SECONDS_MIN) {
     const bound = `Expiration times must be at least ${EXPIRATION_SECONDS_MIN} seconds in the future.`;
-    throw kvError('PUT', 400, `${said} ${bound}`);
+    throw kvError('PUT', 400, `${messageStart} ${bound}`);
   }
   return time;
 }
 
-/** As JSON; null: there is none. @throws Error, and errors of a `toJSON` */
+/** Returns the metadata as JSON, or null if there is none. @throws Error if it is too long, and errors of a `toJSON` */
 export function metadataOf(options: KvPutOptions): string | null {
   const metadata = options?.metadata;
   const json = metadata === null ? undefined : JSON.stringify(metadata);
@@ -130,7 +138,7 @@ export function metadataOf(options: KvPutOptions): string | null {
   throw kvError('PUT', 413, `Metadata length of ${length} exceeds limit of ${METADATA_BYTES_MAX}.`);
 }
 
-/** The bytes of a value. @throws TypeError, Error */
+/** Returns the bytes of a value. @throws TypeError if it has another type; Error if it is larger than 25 MiB */
 export async function convertValue(value: unknown): Promise<Uint8Array> {
   const bytes = await bytesOf(value);
   if (bytes.length <= VALUE_BYTES_MAX) return bytes;
@@ -144,7 +152,7 @@ async function bytesOf(value: unknown): Promise<Uint8Array> {
     );
   }
   if (typeof value !== 'object' || value === null) return new TextEncoder().encode(String(value));
-  // Copies, because the caller may write to its buffer while the call waits.
+  // The bytes are copied, because the caller may write to its buffer while the call waits.
   if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0));
   if (ArrayBuffer.isView(value)) {
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();

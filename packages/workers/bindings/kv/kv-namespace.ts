@@ -1,11 +1,12 @@
-// A KV namespace as code in the worker has it. Arguments, limits and messages are those of Workers KV.
+// The KV namespace that the worker's code calls as `env.CACHE`. Its limits and error messages equal those of Workers
+// KV.
 
 import type { DurableObjectNamespace, DurableObjectStub } from '@ctx-storage/core/object';
-import { cursorOf, keyOfCursor } from '../arguments.ts';
+import { decodeCursor, encodeCursor } from '../arguments.ts';
 import {
   checkCacheTtl,
   checkKey,
-  checkKeys,
+  checkPrefix,
   convertLimit,
   convertType,
   convertValue,
@@ -17,8 +18,8 @@ import {
 } from './kv-arguments.ts';
 import type { KvObject, StoredValue } from './kv-object.ts';
 
-/** A value with its metadata. */
-interface WithMetadata {
+/** The result of `getWithMetadata` for one key. */
+interface ValueWithMetadata {
   readonly value: unknown;
   readonly metadata: unknown;
   readonly cacheStatus: null;
@@ -33,7 +34,7 @@ interface ListOptions {
 interface ListResult {
   readonly keys: readonly { name: string; expiration?: number; metadata?: unknown }[];
   readonly list_complete: boolean;
-  /** Where the next list begins; absent when this one was complete. */
+  /** The argument with which the next call continues this list; absent if the list is complete. */
   readonly cursor?: string;
   readonly cacheStatus: null;
 }
@@ -47,23 +48,29 @@ export class KvNamespace {
     this.#id = objects.idFromName(name);
   }
 
-  /** The value, by default as text, or null; for an array of keys a Map. */
+  /**
+   * Returns the value, by default as text, or null if there is none. For an array of keys it returns a Map of values.
+   */
   async get(key: unknown, options?: KvReadOptions): Promise<unknown> {
-    if (Array.isArray(key)) return this.#readAll(key, options, ({ value }) => value);
-    return ((await this.getWithMetadata(key, options)) as WithMetadata).value;
+    if (Array.isArray(key)) return this.#readMany(key, options, ({ value }) => value);
+    return ((await this.getWithMetadata(key, options)) as ValueWithMetadata).value;
   }
 
-  /** The same with its metadata, which is null if it has none. */
+  /** Returns the value like `get`, together with its metadata, which is null if it has none. */
   async getWithMetadata(key: unknown, options?: KvReadOptions): Promise<unknown> {
     if (Array.isArray(key)) {
-      return this.#readAll(key, options, ({ value, metadata }) => ({ value, metadata }));
+      return this.#readMany(key, options, ({ value, metadata }) => ({ value, metadata }));
     }
     const type = convertType(options);
     const name = checkKey('GET', key);
     checkCacheTtl('GET', options);
     const [stored] = await this.#stub.read([name]);
     if (!stored) return { value: null, metadata: null, cacheStatus: null };
-    return { value: valueIn(stored, type), metadata: parsed(stored.metadata), cacheStatus: null };
+    return {
+      value: valueIn(stored, type),
+      metadata: parseMetadata(stored.metadata),
+      cacheStatus: null,
+    };
   }
 
   async put(...parameters: [key: unknown, value?: unknown, options?: KvPutOptions]): Promise<void> {
@@ -78,33 +85,33 @@ export class KvNamespace {
     await this.#stub.remove(checkKey('DELETE', key));
   }
 
-  /** Keys in the order of their bytes. */
+  /** Lists keys in the order of their UTF-8 bytes. */
   async list(options?: ListOptions | null): Promise<ListResult> {
     const { cursor, prefix } = options ?? {};
     const limit = convertLimit(options?.limit);
-    const start = checkKeys('GET', String(prefix ?? ''));
-    const after = cursor ? keyOfCursor(String(cursor)) : '';
+    const start = checkPrefix('GET', String(prefix ?? ''));
+    const after = cursor ? decodeCursor(String(cursor)) : '';
     const found = await this.#stub.list(start, after, limit + 1);
     const keys = found.slice(0, limit).map(({ name, expiration, metadata }) => ({
       name,
       ...(expiration !== null && { expiration }),
-      ...(metadata !== null && { metadata: parsed(metadata) }),
+      ...(metadata !== null && { metadata: parseMetadata(metadata) }),
     }));
     if (found.length <= limit) return { keys, list_complete: true, cacheStatus: null };
     const last = keys.at(-1)!.name;
-    return { keys, list_complete: false, cursor: cursorOf(last), cacheStatus: null };
+    return { keys, list_complete: false, cursor: encodeCursor(last), cacheStatus: null };
   }
 
   get [Symbol.toStringTag](): string {
     return 'KvNamespace';
   }
 
-  /** A new one each time: a stub ends with the instance that it has reached. */
+  /** Returns a new stub for each call, because a stub fails for good once the instance that it reached has ended. */
   get #stub() {
     return this.#objects.get(this.#id);
   }
 
-  async #readAll(
+  async #readMany(
     keys: readonly unknown[],
     options: KvReadOptions,
     pick: (found: { readonly value: unknown; readonly metadata: unknown }) => unknown,
@@ -131,13 +138,17 @@ export class KvNamespace {
       names.map((name, i) => {
         const stored = found[i];
         if (!stored) return [name, null];
-        return [name, pick({ value: read(stored), metadata: parsed(stored.metadata) })];
+        return [name, pick({ value: read(stored), metadata: parseMetadata(stored.metadata) })];
       }),
     );
   }
 }
 
-/** @throws SyntaxError for text that is not JSON */
+/**
+ * Returns stored bytes in the type that the caller wants.
+ *
+ * @throws SyntaxError if the type is `json` and the text is not JSON
+ */
 function valueIn({ bytes }: StoredValue, type: string): unknown {
   switch (type) {
     case 'arrayBuffer':
@@ -151,6 +162,6 @@ function valueIn({ bytes }: StoredValue, type: string): unknown {
   }
 }
 
-function parsed(json: string | null): unknown {
+function parseMetadata(json: string | null): unknown {
   return json === null ? null : JSON.parse(json);
 }

@@ -1,25 +1,26 @@
-// The data of one KV namespace. A value is one row, and more rows for each further mebibyte.
+// The object that keeps the data of one KV namespace. The first mebibyte of a value is in its row of `entry`, and each
+// further mebibyte in a row of `part`.
 //
-// Invariant: an expired key is invisible, and its rows are deleted by a later write.
+// Invariant: an expired key is not visible, and the next write deletes its rows.
 
 import { DurableObject } from '@ctx-storage/worker/realm';
 
-/** A value as it is stored. */
+/** A stored value with its metadata. */
 export interface StoredValue {
   readonly bytes: Uint8Array;
-  /** As JSON; null: it has none. */
+  /** The metadata as JSON, or null if the value has none. */
   readonly metadata: string | null;
 }
 
 export interface KvEntry {
   readonly key: string;
   readonly bytes: Uint8Array;
-  /** In seconds since the epoch; null: never. */
+  /** The time at which the key expires, in seconds since the epoch, or null if it never does. */
   readonly expiration: number | null;
   readonly metadata: string | null;
 }
 
-/** A row of a list. */
+/** A key in the result of `list`. */
 export type ListedKey = Pick<KvEntry, 'expiration' | 'metadata'> & { readonly name: string };
 
 type Row = { id: number; bytes: ArrayBuffer; metadata: string | null; parts: number };
@@ -40,7 +41,7 @@ export class KvObject extends DurableObject {
     ctx.storage.sql.exec(SCHEMA);
   }
 
-  /** Parallel to the keys. */
+  /** Returns the values of the keys, in their order, with null for a key that is missing. */
   read(keys: readonly string[]): (StoredValue | null)[] {
     return keys.map((key) => {
       const [row] = this.#sql.exec<Row>(
@@ -48,7 +49,7 @@ export class KvObject extends DurableObject {
         key,
         nowSeconds(),
       );
-      return row === undefined ? null : { bytes: this.#whole(row), metadata: row.metadata };
+      return row === undefined ? null : { bytes: this.#bytesOf(row), metadata: row.metadata };
     });
   }
 
@@ -65,12 +66,12 @@ export class KvObject extends DurableObject {
         metadata,
       )
       .one();
-    for (let at = PART_BYTES; at < bytes.length; at += PART_BYTES) {
+    for (let offset = PART_BYTES; offset < bytes.length; offset += PART_BYTES) {
       this.#sql.exec(
         'INSERT INTO part(entry, number, bytes) VALUES (?, ?, ?)',
         id,
-        at / PART_BYTES,
-        bytes.subarray(at, at + PART_BYTES),
+        offset / PART_BYTES,
+        bytes.subarray(offset, offset + PART_BYTES),
       );
     }
   }
@@ -79,7 +80,7 @@ export class KvObject extends DurableObject {
     this.#remove('key = ?', key);
   }
 
-  /** Up to `limit` keys with the prefix, in order of their bytes, after the key `after`. */
+  /** Returns at most `limit` keys that have the prefix and come after the key `after`, in the order of their bytes. */
   list(prefix: string, after: string, limit: number): ListedKey[] {
     const listed: ListedKey[] = [];
     const rows = this.#sql.exec<ListedKey>(
@@ -96,7 +97,7 @@ export class KvObject extends DurableObject {
     return listed;
   }
 
-  #whole({ id, bytes, parts }: Row): Uint8Array {
+  #bytesOf({ id, bytes, parts }: Row): Uint8Array {
     if (parts === 0) return new Uint8Array(bytes);
     const rows = this.#sql.exec<{ bytes: ArrayBuffer }>(
       'SELECT bytes FROM part WHERE entry = ? ORDER BY number',
@@ -104,10 +105,10 @@ export class KvObject extends DurableObject {
     );
     const all = [bytes, ...rows.toArray().map((part) => part.bytes)];
     const whole = new Uint8Array(all.reduce((sum, { byteLength }) => sum + byteLength, 0));
-    let at = 0;
+    let offset = 0;
     for (const part of all) {
-      whole.set(new Uint8Array(part), at);
-      at += part.byteLength;
+      whole.set(new Uint8Array(part), offset);
+      offset += part.byteLength;
     }
     return whole;
   }

@@ -1,4 +1,4 @@
-// `kv()`: a KV namespace, as `env` has it.
+// `kv()` describes a KV namespace that becomes a member of `env`.
 
 import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
 import type { DurableObjectNamespace } from '@ctx-storage/core/object';
@@ -6,7 +6,7 @@ import { KvNamespace } from './kv-namespace.ts';
 import { KvObject } from './kv-object.ts';
 
 export interface KvOptions {
-  /** Names its data: bindings with the same id share it. @default the name of the binding */
+  /** The name of the data, which bindings with the same id share. @default the name of the binding */
   readonly id?: string;
 }
 

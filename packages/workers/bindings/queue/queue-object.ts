@@ -1,7 +1,7 @@
-// The messages of one queue, and their delivery by its alarm, one batch after the other.
+// The object that stores the messages of one queue. Its alarm delivers them to the consumer, one batch after the other.
 //
-// Invariant: a message is deleted after its consumer has acknowledged it, or after the queue of dead letters has stored
-// it; so a crash delivers it again, and costs it no retry.
+// Invariant: a message is deleted only after its consumer acknowledged it, or after the dead-letter queue stored it. So
+// a crash delivers it again, and does not count as one of its retries.
 
 import type {
   DurableObjectNamespace,
@@ -22,8 +22,8 @@ export interface Consumer {
   readonly deadLetterQueue: string | null;
 }
 
-/** A queue, as a binding describes it. */
-export interface OwnQueue {
+/** One of the app's queues, as its binding describes it. The `env` of each queue's object lists all of them. */
+export interface AppQueue {
   readonly name: string;
   readonly objects: DurableObjectNamespace<QueueObject>;
   readonly consumer?: Consumer;
@@ -39,17 +39,19 @@ type Row = {
   failures: number;
 };
 
-/** What becomes of a delivered message; `delaySeconds`: as the code has said. */
-type Fate = { readonly kind: 'ack' } | { readonly kind: 'retry'; readonly delaySeconds?: number };
+/** The decision about a delivered message; `delaySeconds` is the delay that the consumer's code asked for. */
+type Decision =
+  | { readonly kind: 'ack' }
+  | { readonly kind: 'retry'; readonly delaySeconds?: number };
 
-// Messages are delivered in the order of their times, then of their places.
+// Messages are delivered in the order of `due`, then of `place`.
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS message(
     place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, timestamp INTEGER NOT NULL, due INTEGER NOT NULL,
     type TEXT NOT NULL, body BLOB NOT NULL, attempts INTEGER NOT NULL, failures INTEGER NOT NULL);
   CREATE INDEX IF NOT EXISTS by_due ON message(due, place);`;
 
-const UNREACHED: QueueResult = {
+const HANDLER_NOT_REACHED: QueueResult = {
   outcome: 'exception',
   ackAll: false,
   retryBatch: { retry: false },
@@ -57,13 +59,13 @@ const UNREACHED: QueueResult = {
   retryMessages: [],
 };
 
-export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>>> {
+export class QueueObject extends DurableObject<Readonly<Record<string, AppQueue>>> {
   readonly #consumer: Consumer | undefined;
-  /** The places of the messages that are being delivered. */
+  /** The column `place` of each message that the consumer has now. */
   #delivering: readonly number[] = [];
 
   /** @throws Error for a queue with two consumers */
-  constructor(ctx: DurableObject['ctx'], env: Readonly<Record<string, OwnQueue>>) {
+  constructor(ctx: DurableObject['ctx'], env: Readonly<Record<string, AppQueue>>) {
     super(ctx, env);
     const consumers = Object.entries(env).filter(
       ([, { name, consumer }]) => name === ctx.id.name && consumer !== undefined,
@@ -76,7 +78,7 @@ export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>
     ctx.storage.sql.exec(SCHEMA);
   }
 
-  /** The metrics before. A dead letter that is known is ignored. */
+  /** Stores the messages, except a dead letter that is stored already. Returns the metrics from before the call. */
   async put(messages: readonly SentMessage[]): Promise<QueueMetrics> {
     const now = Date.now();
     const before = this.metrics();
@@ -91,7 +93,7 @@ export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>
         bytes,
       );
     }
-    await this.#schedule();
+    await this.#setAlarmForNextBatch();
     return before;
   }
 
@@ -111,14 +113,14 @@ export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>
     };
   }
 
-  /** The host has started. */
+  /** Sets the alarm after the host has started. */
   async wake(): Promise<void> {
-    await this.#schedule();
+    await this.#setAlarmForNextBatch();
   }
 
   async alarm(): Promise<void> {
     if (this.#consumer !== undefined) await this.#deliver(this.#consumer);
-    await this.#schedule();
+    await this.#setAlarmForNextBatch();
   }
 
   async #deliver(consumer: Consumer): Promise<void> {
@@ -132,14 +134,14 @@ export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>
     if (rows.length === 0) return;
     this.#delivering = rows.map(({ place }) => place);
     try {
-      const result = await this.#send(consumer.entry, rows);
-      await this.#settle(consumer, rows, result);
+      const result = await this.#sendToHandler(consumer.entry, rows);
+      await this.#applyDecisions(consumer, rows, result);
     } finally {
       this.#delivering = [];
     }
   }
 
-  async #send(entry: EntryHandle, rows: readonly Row[]): Promise<QueueResult> {
+  async #sendToHandler(entry: EntryHandle, rows: readonly Row[]): Promise<QueueResult> {
     for (const { place } of rows) {
       this.#sql.exec('UPDATE message SET attempts = attempts + 1 WHERE place = ?', place);
     }
@@ -150,23 +152,27 @@ export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>
       attempts: attempts + 1,
     }));
     const event = entry.queue(this.#name, messages, { metrics: this.metrics() });
-    return (await outcomeOf(event)) ?? UNREACHED;
+    return (await outcomeOf(event)) ?? HANDLER_NOT_REACHED;
   }
 
-  async #settle(consumer: Consumer, rows: readonly Row[], result: QueueResult): Promise<void> {
-    const fateOf = fates(result);
-    const fated = rows.map((row) => ({ row, fate: fateOf(row.id) }));
-    const isLast = ({ failures }: Row) => failures >= consumer.retriesMax;
-    const lost = fated.flatMap(({ row, fate }) =>
-      fate.kind === 'retry' && isLast(row) ? [row] : [],
+  async #applyDecisions(
+    consumer: Consumer,
+    rows: readonly Row[],
+    result: QueueResult,
+  ): Promise<void> {
+    const decisionFor = decisionsOf(result);
+    const decided = rows.map((row) => ({ row, decision: decisionFor(row.id) }));
+    const hasNoRetryLeft = ({ failures }: Row) => failures >= consumer.retriesMax;
+    const exhausted = decided.flatMap(({ row, decision }) =>
+      decision.kind === 'retry' && hasNoRetryLeft(row) ? [row] : [],
     );
-    if (lost.length > 0) await this.#bury(consumer, lost);
-    for (const { row, fate } of fated) {
-      if (fate.kind === 'ack' || isLast(row)) {
+    if (exhausted.length > 0) await this.#moveToDeadLetters(consumer, exhausted);
+    for (const { row, decision } of decided) {
+      if (decision.kind === 'ack' || hasNoRetryLeft(row)) {
         this.#sql.exec('DELETE FROM message WHERE place = ?', row.place);
         continue;
       }
-      const { delaySeconds = consumer.retryDelaySeconds } = fate;
+      const { delaySeconds = consumer.retryDelaySeconds } = decision;
       this.#sql.exec(
         `UPDATE message SET failures = failures + 1, due = ?,
          place = (SELECT max(place) + 1 FROM message) WHERE place = ?`,
@@ -176,8 +182,10 @@ export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>
     }
   }
 
-  /** Messages after their last retry. */
-  async #bury({ deadLetterQueue }: Consumer, rows: readonly Row[]): Promise<void> {
+  /**
+   * Moves messages whose retries are used up to the dead-letter queue, or drops them with a warning if there is none.
+   */
+  async #moveToDeadLetters({ deadLetterQueue }: Consumer, rows: readonly Row[]): Promise<void> {
     if (deadLetterQueue === null) {
       const ids = rows.map(({ id }) => id).join(', ');
       console.warn(`Queue ${this.#name} dropped after their last retry: ${ids}`);
@@ -195,8 +203,8 @@ export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>
     );
   }
 
-  /** A batch is due when it is full, or when its first message has waited. */
-  async #schedule(): Promise<void> {
+  /** Sets the alarm to the time at which a batch is full, or its first message has waited for `timeoutMs`. */
+  async #setAlarmForNextBatch(): Promise<void> {
     if (this.#consumer === undefined || this.#delivering.length > 0) return;
     const { batchMax, timeoutMs } = this.#consumer;
     const { first, full } = this.#sql
@@ -219,13 +227,19 @@ export class QueueObject extends DurableObject<Readonly<Record<string, OwnQueue>
   }
 }
 
-/** Of each message, by its id. What was said of a message counts before what was said of the batch, and an error last. */
-function fates(result: QueueResult): (id: string) => Fate {
+/**
+ * Returns the function that decides about a message by its id. A decision about the message itself counts first, then
+ * one about the whole batch, then whether the handler failed.
+ */
+function decisionsOf(result: QueueResult): (id: string) => Decision {
   const { outcome, ackAll, retryBatch, explicitAcks, retryMessages } = result;
   const acks = new Set(explicitAcks);
   const retries = new Map(retryMessages.map(({ msgId, ...retry }) => [msgId, retry]));
   const { delaySeconds } = retryBatch;
-  const batchRetry: Fate = { kind: 'retry', ...(delaySeconds !== undefined && { delaySeconds }) };
+  const batchRetry: Decision = {
+    kind: 'retry',
+    ...(delaySeconds !== undefined && { delaySeconds }),
+  };
   return (id) => {
     if (acks.has(id)) return { kind: 'ack' };
     const retry = retries.get(id);

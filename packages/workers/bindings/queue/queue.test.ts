@@ -1,4 +1,4 @@
-// Queues whose consumer is the app's code, on a driven clock.
+// Queues whose consumer is the app's code, on a clock that the test moves.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,16 +8,16 @@ import { createObjects as createInProcess } from '../../../../worker/start/entri
 import { createObjects, DurableObject } from '../../../../worker/start/entries/node-objects.ts';
 import { queue } from '../index.ts';
 
-/** Of user code, without types. */
+/** Values of the app's code, which these tests use without types. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 
-/** Called with each batch. */
+/** The consumer's handler, which is called with each batch. */
 type Consume = (batch: Untyped, env: Untyped) => unknown;
 
 const START = Date.UTC(2030, 0, 1);
 
-/** A host whose code is `consume`; `ask` runs code in an event of its default entry point. */
+/** Starts a host whose handler `queue` is `consume`; `ask` runs code in the handler `fetch` of the same entry point. */
 async function hostOf(consume: Consume, bindings: object, options: object = {}) {
   let ask: (env: Untyped) => unknown;
   const fetch = async (_request: Request, env: Untyped) => Response.json((await ask(env)) ?? null);
@@ -35,7 +35,7 @@ async function hostOf(consume: Consume, bindings: object, options: object = {}) 
   };
 }
 
-/** The bodies of each batch, with the attempts. */
+/** Returns a handler that records the body and the attempts of each message, by batch. */
 function recorder() {
   const batches: unknown[][] = [];
   const record = ({ messages }: Untyped) => {
@@ -62,7 +62,7 @@ test('[BQU2] a batch is delivered when it is full, or when its first message has
   await close();
 });
 
-test('[BQU2] the same in a process without files', async () => {
+test('[BQU2] a host without files delivers a batch when its first message has waited', async () => {
   const { batches, record } = recorder();
   const fetch = async (_request: Request, { JOBS }: Untyped) => {
     await JOBS.send('a');
@@ -83,7 +83,7 @@ test('[BQU2] the same in a process without files', async () => {
   await close();
 });
 
-test('[BQU2] delays, and the delays of retries, pass by the clock', async () => {
+test('[BQU2] the delays of messages, of the code’s retries and of the consumer’s retries pass by the clock', async () => {
   const { batches, record } = recorder();
   const consume = (batch: Untyped) => {
     record(batch);
@@ -121,7 +121,7 @@ test('[BQU3] messages outlive the host, and its successor delivers them', async 
   rmSync(directory, { recursive: true });
 });
 
-test('[BQU3] a consumer that is new gets the messages that waited without one', async () => {
+test('[BQU3] a new consumer gets the messages that waited without one', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'queue-'));
   const first = await hostOf(() => {}, { JOBS: queue() }, { directory });
   await first.ask(({ JOBS }) => JOBS.send('a'));
@@ -260,7 +260,7 @@ test('[BQU6] a dead letter that comes again, after a crash, is stored once', asy
   await host.close();
 });
 
-test('[BQU6] without dead letters it is dropped, with a warning', async () => {
+test('[BQU6] without a dead-letter queue, a message is dropped after its last retry, with a warning', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const { ask, clock, close } = await hostOf((batch) => batch.retryAll(), {
     JOBS: queue({ consumer: { maxRetries: 0 } }),
@@ -287,7 +287,7 @@ test('[BQU7] a consumer that sends to its own queue does not wait for itself', a
   await close();
 });
 
-test('[BQU8] the code of an object sends messages', async () => {
+test('[BQU8] the code of an object sends a message to a queue', async () => {
   class Shop extends DurableObject {
     async order() {
       await (this.env as Untyped).JOBS.send('order');
@@ -336,11 +336,4 @@ test.for<[fact: string, bindings: object, message: string]>([
   ],
 ])('[BQU9] a queue with %s fails the start, by its name', async ([, bindings, message]) => {
   await expect(hostOf(() => {}, bindings)).rejects.toThrow(message);
-});
-
-test('[BIND5] objects of a binding’s class have an env of their own, and the app’s have none of it', async () => {
-  const { ask, close } = await hostOf(() => {}, { JOBS: queue({ consumer: {} }) });
-  expect(await ask((env) => Object.keys(env))).toEqual(['JOBS']);
-  expect(await ask(({ JOBS }) => Object.keys(JOBS))).toEqual([]);
-  await close();
 });

@@ -1,14 +1,14 @@
-// `queue()`: a queue, as `env` has it, and its consumer.
+// `queue()` describes a queue that becomes a member of `env`, and the consumer of its messages.
 
 import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import { checkRange } from '../checked-range.ts';
-import { type Consumer, type OwnQueue, QueueObject } from './queue-object.ts';
+import { type AppQueue, type Consumer, QueueObject } from './queue-object.ts';
 import { WorkerQueue } from './worker-queue.ts';
 
 export interface QueueOptions {
-  /** Names its messages: bindings with the same name send to the same queue. @default the name of the binding */
+  /** The name of the queue. Bindings with the same name send to the same queue. @default the name of the binding */
   readonly name?: string;
   /** How long a message without a delay of its own waits, in seconds. @default 0 */
   readonly deliveryDelay?: number;
@@ -26,11 +26,11 @@ export interface QueueConsumer {
   readonly maxBatchTimeout?: number;
   /** How often a message is delivered again, 0 to 100. @default 2 */
   readonly maxRetries?: number;
-  /** How long a retry waits, if the code does not say, in seconds. @default 0 */
+  /** How long a retry waits if the code names no delay, in seconds. @default 0 */
   readonly retryDelay?: number;
   /** The name of the queue that gets messages after their last retry. @default they are dropped */
   readonly deadLetterQueue?: string;
-  /** Without effect: one batch is delivered at a time. */
+  /** This option has no effect, because one batch is delivered at a time. */
   readonly maxConcurrency?: number;
 }
 
@@ -50,22 +50,22 @@ export function queue({ name, deliveryDelay, consumer }: QueueOptions = {}): Env
     [BINDING]: (binding) => {
       checkRange(binding, 'deliveryDelay', deliveryDelay, DELAY_SECONDS);
       const queueName = name ?? binding;
-      const own = consumer && completeConsumer(binding, queueName, consumer);
+      const ownConsumer = consumer && completeConsumer(binding, queueName, consumer);
       const namespace = (objects: DurableObjectNamespace) =>
         objects as DurableObjectNamespace<QueueObject>;
       return {
         className: 'QueueObject',
         class: QueueObject,
         client: (objects) => new WorkerQueue(namespace(objects), queueName, deliveryDelay ?? 0),
-        ...(own && {
+        ...(ownConsumer && {
           entry: consumer.service === undefined ? {} : { service: consumer.service },
           // The consumer may be new, and find messages that wait.
           start: (objects) => namespace(objects).getByName(queueName).wake(),
         }),
-        inside: (objects, entry): OwnQueue => ({
+        inside: (objects, entry): AppQueue => ({
           name: queueName,
           objects: namespace(objects),
-          ...(own && { consumer: { ...own, entry: entry! } }),
+          ...(ownConsumer && { consumer: { ...ownConsumer, entry: entry! } }),
         }),
       };
     },

@@ -1,4 +1,4 @@
-// A message as a producer sends it: conversions, limits and messages, as Workers have them.
+// Converts and checks the messages that a producer sends, with the limits and error messages of Workers.
 
 import { deserialize, serialize } from '@ctx-storage/core/values';
 
@@ -15,9 +15,9 @@ export interface SentMessage {
   readonly contentType: ContentType;
   readonly bytes: Uint8Array;
   readonly delaySeconds: number;
-  /** Of a dead letter, which keeps its own. */
+  /** The id of a dead letter, which keeps the id that it had in its queue. */
   readonly id?: string;
-  /** In milliseconds since the epoch, likewise. */
+  /** The time at which a dead letter was first sent, in milliseconds since the epoch. */
   readonly timestamp?: number;
 }
 
@@ -30,14 +30,18 @@ export interface QueueSendOptions {
 
 export type MessageSendRequest = QueueSendOptions & { readonly body: unknown };
 
-/** @throws TypeError, DataCloneError, Error, and errors of a `toJSON` */
+/**
+ * Converts the arguments of `send`.
+ *
+ * @throws TypeError, DataCloneError or Error if one is not valid, and errors of a `toJSON`
+ */
 export function convertMessage(
   body: unknown,
   options: unknown,
   defaultDelaySeconds: number,
 ): SentMessage {
   const { contentType, delaySeconds } = optionsOf<QueueSendOptions>('send', options);
-  // As in workerd, `send` knows the types in capitals too, and a batch does not.
+  // As in workerd, `send` accepts content types in capitals, and `sendBatch` does not.
   const type = contentType === undefined ? undefined : String(contentType).toLowerCase();
   const bytes = bytesOf(body, type, contentType);
   if (bytes.length > MESSAGE_BYTES_MAX) {
@@ -49,13 +53,13 @@ export function convertMessage(
   return { contentType: (type ?? 'json') as ContentType, bytes, delaySeconds: delay };
 }
 
-/** @throws the same */
+/** Converts the arguments of `sendBatch`. @throws the same errors as `convertMessage` */
 export function convertBatch(
   batch: unknown,
   options: unknown,
   defaultDelaySeconds: number,
 ): SentMessage[] {
-  const requests = eachOf(batch);
+  const requests = requestsIn(batch);
   if (requests.length === 0) throw new TypeError('sendBatch() requires at least one message');
   const { delaySeconds } = optionsOf<QueueSendOptions>('sendBatch', options);
   const delay = convertDelay('sendBatch', delaySeconds, defaultDelaySeconds);
@@ -72,7 +76,7 @@ export function convertBatch(
   return messages;
 }
 
-/** The body as its consumer has it. */
+/** Returns the body that the consumer gets, from the stored bytes and their content type. */
 export function bodyIn(bytes: Uint8Array, type: string): unknown {
   switch (type) {
     case 'text':
@@ -106,7 +110,7 @@ function refuseBatch(fact: string): never {
   throw new Error(`Queue sendBatch failed: ${fact}`);
 }
 
-/** A copy. `given`: the type as it was given, for the message. */
+/** Returns a copy of the body as bytes. `given` is the content type as the caller wrote it, for the error message. */
 function bytesOf(body: unknown, type: string | undefined, given: unknown): Uint8Array {
   if (body === undefined) throw new TypeError('Message body cannot be undefined');
   switch (type) {
@@ -129,15 +133,15 @@ function bytesOf(body: unknown, type: string | undefined, given: unknown): Uint8
   }
 }
 
-function wrongBody(type: string, needed: string, body: unknown): TypeError {
+function wrongBody(type: string, neededType: string, body: unknown): TypeError {
   return new TypeError(
-    `Content Type "${type}" requires a value of type ${needed}, but received: ${typeof body}`,
+    `Content Type "${type}" requires a value of type ${neededType}, but received: ${typeof body}`,
   );
 }
 
-/** As Web IDL converts a `long`. @throws Error */
-function convertDelay(method: string, given: unknown, otherwise: number): number {
-  if (given === undefined) return otherwise;
+/** Converts a delay to whole seconds, as Web IDL converts a `long`. @throws Error if it is out of range */
+function convertDelay(method: string, given: unknown, defaultSeconds: number): number {
+  if (given === undefined) return defaultSeconds;
   const seconds = Math.trunc(Number(given)) || 0;
   if (seconds >= 0 && seconds <= DELAY_SECONDS_MAX) return seconds;
   throw new Error(
@@ -153,7 +157,7 @@ function optionsOf<T extends object>(method: string, options: unknown): Partial<
   );
 }
 
-function eachOf(batch: unknown): MessageSendRequest[] {
+function requestsIn(batch: unknown): MessageSendRequest[] {
   const isList = typeof batch === 'object' && batch !== null && Symbol.iterator in batch;
   const requests = isList ? [...(batch as Iterable<unknown>)] : [undefined];
   if (requests.every((request) => typeof request === 'object' && request !== null)) {

@@ -1,4 +1,4 @@
-// A queue as code in the worker has it: its producer.
+// The queue that the worker's code calls as `env.JOBS` to send messages.
 
 import type {
   DurableObjectNamespace,
@@ -14,7 +14,7 @@ import {
   type SentMessage,
 } from './sent-message.ts';
 
-/** The queue as it was before the message. */
+/** The answer to a producer: the metrics of the queue from before the message. */
 interface QueueSendResponse {
   readonly metadata: { readonly metrics: QueueMetrics };
 }
@@ -30,12 +30,12 @@ export class WorkerQueue {
     this.#delaySeconds = delaySeconds;
   }
 
-  /** Resolves when the message is stored. */
+  /** Sends a message. Resolves once the message is stored. */
   async send(body: unknown, options?: QueueSendOptions | null): Promise<QueueSendResponse> {
     return this.#put([convertMessage(body, options, this.#delaySeconds)]);
   }
 
-  /** All of the messages, or none. */
+  /** Sends several messages, of which either all are stored or none. */
   async sendBatch(
     messages: Iterable<MessageSendRequest>,
     options?: Pick<QueueSendOptions, 'delaySeconds'> | null,
@@ -43,7 +43,7 @@ export class WorkerQueue {
     return this.#put(convertBatch(messages, options, this.#delaySeconds));
   }
 
-  /** The messages that could be delivered, and are not. */
+  /** Counts the messages that are due and not yet delivered. */
   async metrics(): Promise<QueueMetrics> {
     return this.#stub.metrics();
   }
@@ -52,7 +52,7 @@ export class WorkerQueue {
     return 'WorkerQueue';
   }
 
-  /** A new one each time: a stub ends with the instance that it has reached. */
+  /** Returns a new stub for each call, because a stub fails for good once the instance that it reached has ended. */
   get #stub() {
     return this.#objects.get(this.#id);
   }

@@ -1,20 +1,22 @@
-// The bytes of a bucket, as rows of at most 1 MiB. A blob is what one put or one upload of a part has stored.
+// Stores the bytes of a bucket in rows of at most 1 MiB. A blob holds the bytes of one put, or of one part of an
+// upload.
 //
-// Invariant: every row of a part belongs to a blob. A blob without an owner is being written, or is still read after
-// its object was replaced; the start of an instance deletes it, because its writer and readers ended with the last one.
+// Invariant: every row of the table `part` belongs to a blob. A blob without an owner is still being written, or is
+// read although its object was replaced. The next instance deletes it at its start, because writers and readers have
+// ended.
 
 import type { SqlStorage } from '@ctx-storage/core/storage';
 import { type Checksums, Digests } from './digests.ts';
 import { ROW_BYTES } from './put-value.ts';
 import type { ByteRange } from './ranges.ts';
 
-/** Bytes that have been written and belong to nothing. */
+/** A blob whose bytes are written, and which has no owner yet. */
 export interface WrittenBlob {
   readonly id: number;
   readonly digests: Checksums;
 }
 
-/** A part of an upload. */
+/** The number, size and digests of a blob that is one part of an upload. */
 export interface BlobPart {
   readonly number: number;
   readonly size: number;
@@ -24,8 +26,8 @@ export interface BlobPart {
 
 type StoredBlob = BlobPart & { readonly id: number };
 
-/** Bytes of one blob. */
-interface Piece extends ByteRange {
+/** A range of bytes in one blob. */
+interface BlobRange extends ByteRange {
   readonly blob: number;
 }
 
@@ -38,7 +40,7 @@ const SCHEMA = `
 
 export class Blobs {
   readonly #sql: SqlStorage;
-  /** How many readers each blob has. */
+  /** The number of readers of each blob. */
   readonly #readers = new Map<number, number>();
 
   constructor(sql: SqlStorage) {
@@ -47,16 +49,20 @@ export class Blobs {
     this.#delete('owner IS NULL');
   }
 
-  /** Stores the bytes, which belong to nothing yet. @throws TypeError, and the stream's error */
+  /**
+   * Stores the bytes as a blob without an owner.
+   *
+   * @throws TypeError if they are not `size` bytes, and the stream's error
+   */
   async write(
     content: Uint8Array | ReadableStream<Uint8Array>,
     size: number,
-    wanted: Checksums,
+    expectedDigests: Checksums,
   ): Promise<WrittenBlob> {
     const { id } = this.#sql
       .exec<{ id: number }>('INSERT INTO blob(owner) VALUES (NULL) RETURNING id')
       .one();
-    const digests = new Digests(wanted);
+    const digests = new Digests(expectedDigests);
     let number = 0;
     let written = 0;
     const add = (bytes: Uint8Array) => {
@@ -78,15 +84,15 @@ export class Blobs {
     return { id, digests: digests.end() };
   }
 
-  /** From now on the blob belongs to the owner. */
-  give(id: number, owner: string, { number, size, etag, md5 }: BlobPart): void {
+  /** Gives the blob its owner: the version of an object, or the id of an upload. */
+  setOwner(id: number, owner: string, { number, size, etag, md5 }: BlobPart): void {
     this.#sql.exec(
       'UPDATE blob SET owner = ?, number = ?, size = ?, etag = ?, md5 = ? WHERE id = ?',
       ...[owner, number, size, etag, md5, id],
     );
   }
 
-  /** The owner's, by their numbers. */
+  /** Returns the blobs of the owner in the order of their numbers. */
   ownedBy(owner: string): StoredBlob[] {
     return this.#sql
       .exec<StoredBlob>(
@@ -96,11 +102,11 @@ export class Blobs {
       .toArray();
   }
 
-  dropOf(owner: string): void {
+  dropOwnedBy(owner: string): void {
     this.drop(this.ownedBy(owner).map(({ id }) => id));
   }
 
-  /** Deletes the blobs; one that is being read, after its last reader. */
+  /** Deletes the blobs. A blob that is being read is deleted when its last reader ends. */
   drop(ids: readonly number[]): void {
     for (const id of ids) {
       if (this.#readers.has(id)) this.#sql.exec('UPDATE blob SET owner = NULL WHERE id = ?', id);
@@ -108,7 +114,7 @@ export class Blobs {
     }
   }
 
-  /** The owner's bytes in the range, at once. */
+  /** Returns the owner's bytes in the range. */
   read(owner: string, range: ByteRange): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(range.length);
     let at = 0;
@@ -119,11 +125,11 @@ export class Blobs {
     return bytes;
   }
 
-  /** The same as they are asked for, one row a time, even if the blobs are dropped meanwhile. */
+  /** Streams the owner's bytes in the range, reading one row at a time. The stream goes on if the blobs are dropped. */
   stream(owner: string, range: ByteRange): ReadableStream<Uint8Array> {
     const pieces = this.#pieces(owner, range);
     const chunks = this.#chunks(pieces);
-    const end = this.#retain(pieces.map(({ blob }) => blob));
+    const end = this.#addReaders(pieces.map(({ blob }) => blob));
     return new ReadableStream(
       {
         pull: (controller) => {
@@ -140,8 +146,8 @@ export class Blobs {
     );
   }
 
-  #pieces(owner: string, { offset, length }: ByteRange): Piece[] {
-    const pieces: Piece[] = [];
+  #pieces(owner: string, { offset, length }: ByteRange): BlobRange[] {
+    const pieces: BlobRange[] = [];
     let start = 0;
     for (const { id, size } of this.ownedBy(owner)) {
       const from = Math.max(offset, start);
@@ -152,7 +158,7 @@ export class Blobs {
     return pieces;
   }
 
-  *#chunks(pieces: readonly Piece[]): Generator<Uint8Array<ArrayBuffer>, undefined> {
+  *#chunks(pieces: readonly BlobRange[]): Generator<Uint8Array<ArrayBuffer>, undefined> {
     for (const { blob, offset, length } of pieces) {
       const end = offset + length;
       for (let at = offset; at < end; ) {
@@ -171,7 +177,7 @@ export class Blobs {
     }
   }
 
-  #retain(ids: readonly number[]): () => void {
+  #addReaders(ids: readonly number[]): () => void {
     for (const id of ids) this.#readers.set(id, (this.#readers.get(id) ?? 0) + 1);
     return () => {
       for (const id of ids) {
@@ -194,7 +200,7 @@ export class Blobs {
   }
 }
 
-/** Not `for await`, which Safari lacks for streams. */
+/** Calls `take` with each chunk of the stream. It uses a reader, because Safari has no `for await` of streams. */
 async function eachChunk(
   stream: ReadableStream<Uint8Array>,
   take: (chunk: Uint8Array) => void,
@@ -203,7 +209,7 @@ async function eachChunk(
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) take(next.value);
   } catch (error) {
-    await reader.cancel(error).catch(() => {}); // it may be the stream that has failed
+    await reader.cancel(error).catch(() => {}); // cancelling a stream that failed rejects with its error again
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-// When an operation is performed: `onlyIf`, as options or as the headers of a request.
+// The condition `onlyIf`, under which a get or put is performed. It is given as options or as the headers of a request.
 
 export type Etag =
   | { readonly type: 'strong' | 'weak'; readonly value: string }
@@ -7,68 +7,71 @@ export type Etag =
 export interface Condition {
   readonly etagMatches?: readonly Etag[];
   readonly etagDoesNotMatch?: readonly Etag[];
-  /** In milliseconds since the epoch. */
+  /** A time in milliseconds since the epoch, as is `uploadedAfter`. */
   readonly uploadedBefore?: number;
   readonly uploadedAfter?: number;
-  /** True: times are compared by seconds. */
+  /** True if times are compared as whole seconds. */
   readonly secondsGranularity: boolean;
 }
 
-/** The stored object, as far as conditions concern it. */
+/** The members of a stored object that conditions compare. */
 interface Uploaded {
   readonly etag: string;
   readonly uploaded: number;
 }
 
-export function isMet(condition: Condition, stored: Uploaded | undefined): boolean {
+export function isConditionMet(condition: Condition, stored: Uploaded | undefined): boolean {
   const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter } = condition;
   if (stored === undefined) return etagMatches === undefined && uploadedAfter === undefined;
-  const time = (ms: number) => (condition.secondsGranularity ? Math.floor(ms / 1000) : ms);
-  const uploaded = time(stored.uploaded);
-  const matches = etagMatches === undefined || includes(etagMatches, stored.etag, false);
-  const differs = etagDoesNotMatch === undefined || !includes(etagDoesNotMatch, stored.etag, true);
-  const isAfter = uploadedAfter === undefined || time(uploadedAfter) < uploaded;
-  const isBefore = uploadedBefore === undefined || uploaded < time(uploadedBefore);
+  const inComparedUnit = (ms: number) =>
+    condition.secondsGranularity ? Math.floor(ms / 1000) : ms;
+  const uploaded = inComparedUnit(stored.uploaded);
+  const matches = etagMatches === undefined || includesEtag(etagMatches, stored.etag, false);
+  const differs =
+    etagDoesNotMatch === undefined || !includesEtag(etagDoesNotMatch, stored.etag, true);
+  const isAfter = uploadedAfter === undefined || inComparedUnit(uploadedAfter) < uploaded;
+  const isBefore = uploadedBefore === undefined || uploaded < inComparedUnit(uploadedBefore);
   return (
     matches &&
     differs &&
-    // A condition on the ETag that is met has precedence over one on the time.
+    // A condition on the ETag takes precedence over one on the time.
     (isAfter || etagDoesNotMatch !== undefined) &&
     (isBefore || etagMatches !== undefined)
   );
 }
 
-function includes(etags: readonly Etag[], stored: string, isWeak: boolean): boolean {
+function includesEtag(etags: readonly Etag[], stored: string, acceptsWeak: boolean): boolean {
   return etags.some(
-    (etag) => etag.type === 'any' || (etag.value === stored && (isWeak || etag.type === 'strong')),
+    (etag) =>
+      etag.type === 'any' || (etag.value === stored && (acceptsWeak || etag.type === 'strong')),
   );
 }
 
-/** @throws Error */
+/** Reads the condition from headers such as `if-match`. @throws Error if an ETag in them is not valid */
 export function conditionOfHeaders(headers: Headers): Condition {
-  const etags = (name: string): readonly Etag[] | undefined => {
+  const etagsOfHeader = (name: string): readonly Etag[] | undefined => {
     const value = headers.get(name);
     if (value === null) return undefined;
     const found = parseEtags(value);
     if (found.length === 0) throw new Error(`Invalid ETag in ${name} header`);
     return found;
   };
-  const time = (name: string): number | undefined => {
+  const timeOfHeader = (name: string): number | undefined => {
     const value = headers.get(name);
-    // A text that is not a date counts as the epoch.
+    // Text that is not a date counts as the epoch, as in workerd.
     return value === null ? undefined : Date.parse(value) || 0;
   };
-  return defined({
-    etagMatches: etags('if-match'),
-    etagDoesNotMatch: etags('if-none-match'),
-    uploadedAfter: time('if-modified-since'),
-    uploadedBefore: time('if-unmodified-since'),
+  return withoutUndefined({
+    etagMatches: etagsOfHeader('if-match'),
+    etagDoesNotMatch: etagsOfHeader('if-none-match'),
+    uploadedAfter: timeOfHeader('if-modified-since'),
+    uploadedBefore: timeOfHeader('if-unmodified-since'),
     secondsGranularity: true,
   });
 }
 
-/** Without the members that are undefined. */
-export function defined(
+/** Removes the members that are undefined. */
+export function withoutUndefined(
   condition: {
     readonly [Name in keyof Condition]: Condition[Name] | undefined;
   },
@@ -77,7 +80,11 @@ export function defined(
   return Object.fromEntries(entries) as unknown as Condition;
 }
 
-/** Reads up to the first text that is no ETag. @throws Error */
+/**
+ * Returns the ETags at the start of a header, up to the first other text.
+ *
+ * @throws Error if one is not written correctly
+ */
 function parseEtags(header: string): Etag[] {
   const etags: Etag[] = [];
   let rest = header.replace(/^[ \t]+/, '');
@@ -87,16 +94,17 @@ function parseEtags(header: string): Etag[] {
       needsComma = false;
       rest = rest.slice(1);
     } else if (/^[*W"]/.test(rest)) {
-      if (needsComma) throw new Error(`Comma was expected to separate etags. ${missing(rest[0]!)}`);
+      if (needsComma)
+        throw new Error(`Comma was expected to separate etags. ${missingCommaHint(rest[0]!)}`);
       if (rest.startsWith('*')) return [{ type: 'any' }];
-      const isWeak = rest.startsWith('W');
-      if (isWeak && !rest.startsWith('W/"')) {
+      const acceptsWeak = rest.startsWith('W');
+      if (acceptsWeak && !rest.startsWith('W/"')) {
         throw new Error('Weak etags must start with W/ and their value must be quoted');
       }
-      const start = isWeak ? 3 : 1;
+      const start = acceptsWeak ? 3 : 1;
       const end = rest.indexOf('"', start);
       if (end === -1) throw new Error('Unclosed double quote for Etag');
-      etags.push({ type: isWeak ? 'weak' : 'strong', value: rest.slice(start, end) });
+      etags.push({ type: acceptsWeak ? 'weak' : 'strong', value: rest.slice(start, end) });
       rest = rest.slice(end + 1);
       needsComma = true;
     } else break;
@@ -105,11 +113,11 @@ function parseEtags(header: string): Etag[] {
   return etags;
 }
 
-function missing(first: string): string {
+function missingCommaHint(first: string): string {
   if (first === '*') return "Encountered a wildcard character '*' instead.";
-  const [kind, what] = first === 'W' ? ['weak quotation', 'weak'] : ['double quote', 'strong'];
+  const [kind, strength] = first === 'W' ? ['weak quotation', 'weak'] : ['double quote', 'strong'];
   return (
     `Encountered a ${kind} character '${first}' instead. ` +
-    `This would otherwise indicate the start of a new ${what} etag.`
+    `This would otherwise indicate the start of a new ${strength} etag.`
   );
 }

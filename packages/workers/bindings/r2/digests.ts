@@ -1,4 +1,4 @@
-// The digests of an object: MD5 always, and the one that the caller named, which it must equal.
+// Computes the digests of an object while its bytes arrive: always MD5, and the digest that the caller expects.
 
 import { md5, sha1 } from '@noble/hashes/legacy.js';
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
@@ -14,30 +14,30 @@ export const ALGORITHMS = {
 
 export type Algorithm = keyof typeof ALGORITHMS;
 
-/** Hexadecimal, by algorithm. */
+/** Digests as hexadecimal text, by algorithm. */
 export type Checksums = Readonly<Partial<Record<Algorithm, string>>>;
 
-/** Takes the bytes piece by piece. */
+/** Computes several digests of the same bytes, which arrive in pieces. */
 export class Digests {
-  readonly #running: Map<Algorithm, ReturnType<(typeof ALGORITHMS)[Algorithm]['create']>>;
+  readonly #digests: Map<Algorithm, ReturnType<(typeof ALGORITHMS)[Algorithm]['create']>>;
 
-  constructor(wanted: Checksums) {
-    const names = new Set<Algorithm>(['md5', ...(Object.keys(wanted) as Algorithm[])]);
-    this.#running = new Map([...names].map((name) => [name, ALGORITHMS[name].create()]));
+  constructor(expectedDigests: Checksums) {
+    const names = new Set<Algorithm>(['md5', ...(Object.keys(expectedDigests) as Algorithm[])]);
+    this.#digests = new Map([...names].map((name) => [name, ALGORITHMS[name].create()]));
   }
 
   update(bytes: Uint8Array): void {
-    for (const digest of this.#running.values()) digest.update(bytes);
+    for (const digest of this.#digests.values()) digest.update(bytes);
   }
 
   end(): Checksums {
     return Object.fromEntries(
-      [...this.#running].map(([name, digest]) => [name, bytesToHex(digest.digest())]),
+      [...this.#digests].map(([name, digest]) => [name, bytesToHex(digest.digest())]),
     );
   }
 }
 
-/** The ETag of an object of several parts. */
+/** Computes the ETag of an object that was uploaded in parts, from the MD5 digests of the parts. */
 export function etagOfParts(md5OfParts: readonly string[]): string {
   const digest = md5.create();
   for (const part of md5OfParts) digest.update(hexToBytes(part));

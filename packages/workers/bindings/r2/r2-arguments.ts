@@ -1,8 +1,8 @@
-// The arguments of a bucket: conversions, limits and messages, as R2 in workerd has them.
+// Converts and checks the arguments of a bucket, with the limits and error messages of R2 in workerd.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { integer } from '../arguments.ts';
-import { type Condition, conditionOfHeaders, defined, type Etag } from './conditions.ts';
+import { convertToInt32 } from '../arguments.ts';
+import { type Condition, conditionOfHeaders, type Etag, withoutUndefined } from './conditions.ts';
 import { ALGORITHMS, type Algorithm, type Checksums } from './digests.ts';
 import { type Operation, r2Error } from './r2-error.ts';
 import type { WantedRange } from './ranges.ts';
@@ -11,7 +11,7 @@ const KEY_BYTES_MAX = 1024;
 const METADATA_BYTES_MAX = 2048;
 const PART_NUMBER_MAX = 10_000;
 
-const HTTP_FIELDS = {
+const HEADER_OF_FIELD = {
   contentType: 'content-type',
   contentLanguage: 'content-language',
   contentDisposition: 'content-disposition',
@@ -19,15 +19,15 @@ const HTTP_FIELDS = {
   cacheControl: 'cache-control',
 } as const;
 
-const HTTP_NAMES = Object.keys(HTTP_FIELDS) as (keyof typeof HTTP_FIELDS)[];
+const HTTP_FIELD_NAMES = Object.keys(HEADER_OF_FIELD) as (keyof typeof HEADER_OF_FIELD)[];
 
 export type HttpMetadata = {
-  -readonly [Name in keyof typeof HTTP_FIELDS]?: string | undefined;
+  -readonly [Name in keyof typeof HEADER_OF_FIELD]?: string | undefined;
 } & { cacheExpiry?: Date | undefined };
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** A call that lacks an argument, or has one of another type. */
+/** Makes the error of a call that lacks an argument, or has one of the wrong type. */
 export function wrongParameter(method: string, position: number, type: string): TypeError {
   const [owner, name] = method.split('.');
   const call = `Failed to execute '${name}' on '${owner}'`;
@@ -40,20 +40,24 @@ function wrongField(name: string, owner: string, type: string): TypeError {
   );
 }
 
-/** @throws TypeError */
+/** Returns the options of a call, or none. @throws TypeError if the argument is not an object */
 export function optionsOf(method: string, position: number, type: string, given: unknown): Options {
   if (given === undefined || given === null) return {};
   if (typeof given === 'object' || typeof given === 'function') return given as Options;
   throw wrongParameter(method, position, type);
 }
 
-/** @throws Error */
+/** Returns the key. @throws Error if it is longer than 1,024 bytes */
 export function checkObjectKey(operation: Operation, key: string): string {
   if (new TextEncoder().encode(key).length <= KEY_BYTES_MAX) return key;
   throw r2Error(operation, 10020);
 }
 
-/** @throws TypeError, RangeError */
+/**
+ * Reads the option `range` of a get.
+ *
+ * @throws TypeError if its members contradict each other; RangeError if one is no count
+ */
 export function rangeOf({ range }: Options): WantedRange | undefined {
   if (range === undefined || range === null) return undefined;
   if (range instanceof Headers) {
@@ -75,25 +79,27 @@ export function rangeOf({ range }: Options): WantedRange | undefined {
   };
 }
 
-/** @throws RangeError */
-function byteCountOf(given: unknown, what: string, name: string): number {
+/** @throws RangeError if the number is negative or not an integer */
+function byteCountOf(given: unknown, option: string, name: string): number {
   const count = Number(given);
   const shown = Number.isNaN(count) ? 'nan' : count;
   if (!(count >= 0)) {
-    throw new RangeError(`Invalid ${what}. ${name} (${shown}) must be greater than or equal to 0.`);
+    throw new RangeError(
+      `Invalid ${option}. ${name} (${shown}) must be greater than or equal to 0.`,
+    );
   }
   if (Number.isInteger(count)) return count;
   throw new RangeError(`Invalid range. ${name} (${shown}) must be an integer, not floating point.`);
 }
 
-/** @throws TypeError, Error */
+/** Reads the option `onlyIf`. @throws TypeError or Error if a member or header of it is not valid */
 export function conditionOf({ onlyIf }: Options): Condition | undefined {
   if (onlyIf === undefined || onlyIf === null) return undefined;
   if (onlyIf instanceof Headers) return conditionOfHeaders(onlyIf);
   if (typeof onlyIf !== 'object')
     throw wrongField('onlyIf', 'GetOptions', 'Conditional or Headers');
   const options = onlyIf as Options;
-  return defined({
+  return withoutUndefined({
     etagMatches: etagsOf(options, 'etagMatches'),
     etagDoesNotMatch: etagsOf(options, 'etagDoesNotMatch'),
     uploadedBefore: timeOf(options, 'uploadedBefore', 'Conditional')?.getTime(),
@@ -121,7 +127,7 @@ function timeOf(options: Options, name: string, owner: string): Date | undefined
   return time;
 }
 
-/** @throws TypeError */
+/** Reads the option `httpMetadata`. @throws TypeError if its type is wrong */
 export function httpMetadataOf({ httpMetadata: given }: Options): HttpMetadata {
   if (given === undefined || given === null) return {};
   if (typeof given !== 'object') {
@@ -130,7 +136,7 @@ export function httpMetadataOf({ httpMetadata: given }: Options): HttpMetadata {
   if (given instanceof Headers) return httpMetadataOfHeaders(given);
   const options = given as Options;
   const metadata: HttpMetadata = {};
-  for (const name of HTTP_NAMES) {
+  for (const name of HTTP_FIELD_NAMES) {
     if (options[name] !== undefined) metadata[name] = String(options[name]);
   }
   return { ...metadata, cacheExpiry: timeOf(options, 'cacheExpiry', 'HttpMetadata') };
@@ -138,30 +144,31 @@ export function httpMetadataOf({ httpMetadata: given }: Options): HttpMetadata {
 
 function httpMetadataOfHeaders(headers: Headers): HttpMetadata {
   const metadata: HttpMetadata = {};
-  for (const name of HTTP_NAMES) metadata[name] = headers.get(HTTP_FIELDS[name]) ?? undefined;
+  for (const name of HTTP_FIELD_NAMES)
+    metadata[name] = headers.get(HEADER_OF_FIELD[name]) ?? undefined;
   const expires = headers.get('expires');
   return { ...metadata, cacheExpiry: expires === null ? undefined : new Date(expires) };
 }
 
-/** Of the stored JSON. Every member exists, as in workerd. */
+/** Parses stored metadata. As in workerd, every member exists, with undefined for those that were not given. */
 export function parsedHttpMetadata(json: string): HttpMetadata {
   const { cacheExpiry, ...fields } = JSON.parse(json) as Record<string, string>;
   return {
-    ...Object.fromEntries(HTTP_NAMES.map((name) => [name, fields[name]])),
+    ...Object.fromEntries(HTTP_FIELD_NAMES.map((name) => [name, fields[name]])),
     cacheExpiry: cacheExpiry === undefined ? undefined : new Date(cacheExpiry),
   };
 }
 
 export function writeHttpHeaders(metadata: HttpMetadata, headers: Headers): void {
-  for (const name of HTTP_NAMES) {
+  for (const name of HTTP_FIELD_NAMES) {
     const value = metadata[name];
-    if (value !== undefined) headers.set(HTTP_FIELDS[name], value);
+    if (value !== undefined) headers.set(HEADER_OF_FIELD[name], value);
   }
   const { cacheExpiry } = metadata;
   if (cacheExpiry !== undefined) headers.set('expires', cacheExpiry.toUTCString());
 }
 
-/** @throws TypeError */
+/** Reads the option `customMetadata`, whose values become text. @throws TypeError if it is not an object */
 export function customMetadataOf({ customMetadata: given }: Options): Record<string, string> {
   if (given === undefined) return {};
   if (typeof given !== 'object' || given === null)
@@ -169,18 +176,22 @@ export function customMetadataOf({ customMetadata: given }: Options): Record<str
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
 }
 
-/** @throws Error */
+/** @throws Error if names and values are longer than 2,048 bytes together */
 export function checkCustomMetadata(metadata: Record<string, string>): void {
-  const length = Object.entries(metadata).reduce((sum, pair) => sum + lengthOf(...pair), 0);
+  const length = Object.entries(metadata).reduce((sum, pair) => sum + byteCountOfTexts(...pair), 0);
   if (length > METADATA_BYTES_MAX) throw r2Error('put', 10012);
 }
 
-/** As R2 counts: two bytes for each unit of a text that is not Latin-1. */
-function lengthOf(...texts: string[]): number {
+/** Counts the bytes of texts as R2 does: two for each UTF-16 unit of a text that is not Latin-1, else one. */
+function byteCountOfTexts(...texts: string[]): number {
   return texts.reduce((sum, text) => sum + text.length * (/[^\0-ÿ]/.test(text) ? 2 : 1), 0);
 }
 
-/** The digest that the bytes must have, if the caller names one. @throws TypeError */
+/**
+ * Returns the digest that the bytes must have, if the caller gives one.
+ *
+ * @throws TypeError if it is not valid, or for several
+ */
 export function checksumsOf(options: Options): Checksums {
   const given = (Object.keys(ALGORITHMS) as Algorithm[]).filter(
     (name) => options[name] !== undefined,
@@ -211,16 +222,16 @@ function hexOf(algorithm: Algorithm, given: unknown): string {
   return bytesToHex(new Uint8Array(buffer.buffer, buffer.byteOffset, bytes));
 }
 
-/** @throws TypeError */
+/** @throws TypeError if the number of a part is not from 1 to 10,000 */
 export function partNumberOf(given: unknown): number {
-  const number = integer(given);
+  const number = convertToInt32(given);
   if (number >= 1 && number <= PART_NUMBER_MAX) return number;
   throw new TypeError(
     `Part number must be between 1 and ${PART_NUMBER_MAX} (inclusive). Actual value was: ${number}`,
   );
 }
 
-/** A text among the options of a list. @throws TypeError */
+/** Returns an option of `list` that is text. @throws TypeError if it has another type */
 export function listTextOf(options: Options, name: string): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === 'string') return value;

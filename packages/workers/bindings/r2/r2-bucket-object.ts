@@ -1,24 +1,25 @@
-// The data of one R2 bucket: its objects, and the uploads in parts that are under way.
+// The object that keeps the data of one R2 bucket: its stored objects, and the multipart uploads that are not
+// completed.
 //
-// Invariant: an object is visible only as a whole, with the bytes of one put or upload. The owner of its blobs is
-// its version.
+// Invariant: a stored object is visible only as a whole, with the bytes of one put or one upload. The owner of its
+// blobs is its version.
 
 import { DurableObject } from '@ctx-storage/worker/realm';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { type BlobPart, Blobs } from './blobs.ts';
-import { type Condition, isMet } from './conditions.ts';
+import { type Condition, isConditionMet } from './conditions.ts';
 import { ALGORITHMS, type Algorithm, type Checksums } from './digests.ts';
 import { type PutValue, ROW_BYTES } from './put-value.ts';
 import { badDigest, r2Error } from './r2-error.ts';
-import { type ByteRange, rangeIn, type WantedRange } from './ranges.ts';
+import { type ByteRange, resolveRange, type WantedRange } from './ranges.ts';
 import { type PublishedPart, randomId, type UploadMetadata, Uploads } from './uploads.ts';
 
-/** An object as it is stored, without its bytes. */
+/** A stored object without its bytes. */
 export interface BucketEntry extends UploadMetadata {
   readonly version: string;
   readonly size: number;
   readonly etag: string;
-  /** In milliseconds since the epoch. */
+  /** The time of the put, in milliseconds since the epoch. */
   readonly uploaded: number;
   readonly checksums: Checksums;
 }
@@ -36,22 +37,22 @@ export interface GetRequest {
 export interface FoundObject {
   readonly object: BucketEntry;
   readonly range: ByteRange;
-  /** Bytes of one chunk at most, or a stream of them; null: the condition is not met. */
+  /** The bytes if they fit into one row, else a response that streams them; null if the condition is not met. */
   readonly body: Uint8Array<ArrayBuffer> | Response | null;
 }
 
 export interface ListRequest {
   readonly prefix: string;
   readonly delimiter: string;
-  /** The last key before the list. */
+  /** The list begins after this key. */
   readonly after: string | undefined;
   readonly limit: number;
 }
 
-export interface Listed {
+export interface ListedPage {
   readonly objects: readonly BucketEntry[];
   readonly delimitedPrefixes: readonly string[];
-  /** The last key of the list; undefined: it is complete. */
+  /** The last key of the list, after which the next one begins; undefined if the list is complete. */
   readonly last: string | undefined;
 }
 
@@ -80,13 +81,14 @@ export class R2BucketObject extends DurableObject {
     return this.#find(key) ?? null;
   }
 
-  /** @throws Error if the object has no such bytes */
-  get(key: string, { onlyIf, range: wanted }: GetRequest): FoundObject | null {
+  /** @throws Error if the range is outside of the object */
+  get(key: string, { onlyIf, range: wantedRange }: GetRequest): FoundObject | null {
     const object = this.#find(key);
     if (object === undefined) return null;
     const whole = { offset: 0, length: object.size };
-    if (onlyIf !== undefined && !isMet(onlyIf, object)) return { object, range: whole, body: null };
-    const range = rangeIn(wanted, object.size);
+    if (onlyIf !== undefined && !isConditionMet(onlyIf, object))
+      return { object, range: whole, body: null };
+    const range = resolveRange(wantedRange, object.size);
     if (range === undefined) throw r2Error('get', 10039);
     const body =
       range.length <= ROW_BYTES
@@ -95,14 +97,18 @@ export class R2BucketObject extends DurableObject {
     return { object, range, body };
   }
 
-  /** Null: the condition is not met. @throws Error for another digest, and the stream's error */
+  /**
+   * Stores an object. Returns null if the condition is not met.
+   *
+   * @throws Error if a digest differs, and the stream's error
+   */
   async put(request: PutRequest): Promise<BucketEntry | null> {
     const { key, httpMetadata, customMetadata, size, content, onlyIf } = request;
     const { id, digests } = await this.#blobs.write(content, size, request.checksums);
     try {
       return this.ctx.storage.transactionSync(() => {
         checkDigests(request.checksums, digests);
-        if (onlyIf !== undefined && !isMet(onlyIf, this.#find(key))) {
+        if (onlyIf !== undefined && !isConditionMet(onlyIf, this.#find(key))) {
           this.#blobs.drop([id]);
           return null;
         }
@@ -112,7 +118,7 @@ export class R2BucketObject extends DurableObject {
           ...{ checksums: digests, httpMetadata, customMetadata },
         };
         this.#replace(object);
-        this.#blobs.give(id, object.version, { number: 1, size, etag, md5: etag });
+        this.#blobs.setOwner(id, object.version, { number: 1, size, etag, md5: etag });
         return object;
       });
     } catch (error) {
@@ -127,8 +133,10 @@ export class R2BucketObject extends DurableObject {
     });
   }
 
-  /** Keys in the order of their bytes. Those that go on with the delimiter are listed once, up to it. */
-  list({ prefix, delimiter, after, limit }: ListRequest): Listed {
+  /**
+   * Lists keys in the order of their bytes. Keys with the same text up to the delimiter become one delimited prefix.
+   */
+  list({ prefix, delimiter, after, limit }: ListRequest): ListedPage {
     const objects: BucketEntry[] = [];
     const delimitedPrefixes: string[] = [];
     let last: string | undefined;
@@ -145,7 +153,7 @@ export class R2BucketObject extends DurableObject {
         if (objects.length + delimitedPrefixes.length === limit) {
           return { objects, delimitedPrefixes, last };
         }
-        if (group === undefined) objects.push(objectOf(row));
+        if (group === undefined) objects.push(entryOfRow(row));
         else delimitedPrefixes.push(group);
       }
       last = key;
@@ -158,7 +166,7 @@ export class R2BucketObject extends DurableObject {
     return this.#uploads.create(metadata);
   }
 
-  /** The ETag of the part. @throws Error if there is no such upload, and the stream's error */
+  /** Stores a part and returns its ETag. @throws Error if there is no such upload, and the stream's error */
   async uploadPart(
     key: string,
     uploadId: string,
@@ -169,7 +177,7 @@ export class R2BucketObject extends DurableObject {
     const { id, digests } = await this.#blobs.write(content, size, {});
     const part: BlobPart = { number, size, etag: randomId(), md5: digests.md5! };
     try {
-      this.ctx.storage.transactionSync(() => this.#uploads.add(key, uploadId, id, part));
+      this.ctx.storage.transactionSync(() => this.#uploads.addPart(key, uploadId, id, part));
     } catch (error) {
       this.#blobs.drop([id]);
       throw error;
@@ -177,7 +185,7 @@ export class R2BucketObject extends DurableObject {
     return part.etag;
   }
 
-  /** @throws Error for parts that are missing or too small */
+  /** Makes the object of the parts. @throws Error if a part is missing or too small */
   completeUpload(key: string, uploadId: string, parts: readonly PublishedPart[]): BucketEntry {
     this.#uploads.deleteOld();
     return this.ctx.storage.transactionSync(() => {
@@ -186,13 +194,13 @@ export class R2BucketObject extends DurableObject {
       const size = blobs.reduce((sum, blob) => sum + blob.size, 0);
       const object = { version, size, etag, uploaded: Date.now(), checksums: {}, ...metadata };
       this.#replace(object);
-      for (const blob of blobs) this.#blobs.give(blob.id, version, blob);
-      this.#blobs.dropOf(uploadId);
+      for (const blob of blobs) this.#blobs.setOwner(blob.id, version, blob);
+      this.#blobs.dropOwnedBy(uploadId);
       return object;
     });
   }
 
-  /** @throws Error if there was never such an upload */
+  /** Deletes the upload. @throws Error if there was never such an upload */
   abortUpload(key: string, uploadId: string): void {
     this.#uploads.deleteOld();
     this.ctx.storage.transactionSync(() => this.#uploads.abort(key, uploadId));
@@ -200,7 +208,7 @@ export class R2BucketObject extends DurableObject {
 
   #find(key: string): BucketEntry | undefined {
     const [row] = this.ctx.storage.sql.exec<Row>('SELECT * FROM object WHERE key = ?', key);
-    return row && objectOf(row);
+    return row && entryOfRow(row);
   }
 
   #replace({ checksums, ...object }: BucketEntry): void {
@@ -218,17 +226,17 @@ export class R2BucketObject extends DurableObject {
       'DELETE FROM object WHERE key = ? RETURNING version',
       key,
     );
-    if (removed !== undefined) this.#blobs.dropOf(removed.version);
+    if (removed !== undefined) this.#blobs.dropOwnedBy(removed.version);
   }
 }
 
-function objectOf({ checksums, ...row }: Row): BucketEntry {
+function entryOfRow({ checksums, ...row }: Row): BucketEntry {
   return { ...row, checksums: JSON.parse(checksums) as Checksums };
 }
 
-/** @throws Error */
-function checkDigests(wanted: Checksums, actual: Checksums): void {
-  for (const [algorithm, given] of Object.entries(wanted) as [Algorithm, string][]) {
+/** @throws Error if a digest of the bytes differs from the one that the caller gave */
+function checkDigests(expected: Checksums, actual: Checksums): void {
+  for (const [algorithm, given] of Object.entries(expected) as [Algorithm, string][]) {
     const found = actual[algorithm]!;
     if (found !== given) throw badDigest(ALGORITHMS[algorithm].name, given, found);
   }

@@ -1,7 +1,7 @@
-// An R2 bucket as code in the worker has it. Arguments, limits and messages are those of R2.
+// The R2 bucket that the worker's code calls as `env.FILES`. Its limits and error messages equal those of R2.
 
 import type { DurableObjectNamespace } from '@ctx-storage/core/object';
-import { cursorOf, integer, keyOfCursor } from '../arguments.ts';
+import { convertToInt32, decodeCursor, encodeCursor } from '../arguments.ts';
 import { cancelValue, checkedValue, VALUE_TYPE } from './put-value.ts';
 import {
   checkCustomMetadata,
@@ -17,24 +17,24 @@ import {
 } from './r2-arguments.ts';
 import type { BucketEntry, R2BucketObject } from './r2-bucket-object.ts';
 import { r2Error } from './r2-error.ts';
-import { R2MultipartUpload, type ToObject } from './r2-multipart-upload.ts';
+import { R2MultipartUpload, type StubFactory } from './r2-multipart-upload.ts';
 import { GetResult, HeadResult } from './r2-object.ts';
 
 const LISTED_MAX = 1000;
 const LISTED_WITH_METADATA_MAX = 100;
 
-const FIELDS: ReadonlySet<unknown> = new Set(['httpMetadata', 'customMetadata']);
+const INCLUDABLE_FIELDS: ReadonlySet<unknown> = new Set(['httpMetadata', 'customMetadata']);
 
 interface ListResult {
   readonly objects: readonly HeadResult[];
   readonly truncated: boolean;
-  /** Where the next list begins; undefined when this one was complete. */
+  /** The argument with which the next call continues this list; undefined if the list is complete. */
   readonly cursor: string | undefined;
   readonly delimitedPrefixes: readonly string[];
 }
 
 export class R2Bucket {
-  readonly #stub: ToObject;
+  readonly #stub: StubFactory;
 
   constructor(objects: DurableObjectNamespace<R2BucketObject>, name: string) {
     const id = objects.idFromName(name);
@@ -47,7 +47,7 @@ export class R2Bucket {
     return found && new HeadResult(found, { offset: 0, length: found.size });
   }
 
-  /** Without a body if the condition is not met. */
+  /** Returns the object, without its body if the condition is not met, or null if there is none. */
   async get(...given: [key?: unknown, options?: unknown]): Promise<HeadResult | null> {
     const key = keyOf('get', given);
     const options = optionsOf('R2Bucket.get', 2, 'GetOptions', given[1]);
@@ -60,7 +60,7 @@ export class R2Bucket {
     return new GetResult(object, range, response as Response);
   }
 
-  /** Null: the condition is not met. */
+  /** Stores the value. Returns null if the condition is not met. */
   async put(
     ...given: [key?: unknown, value?: unknown, options?: unknown]
   ): Promise<HeadResult | null> {
@@ -90,7 +90,7 @@ export class R2Bucket {
     await this.#stub().delete(keys.map((key) => checkObjectKey('delete', String(key))));
   }
 
-  /** Objects in the order of the bytes of their keys. */
+  /** Lists objects in the order of the bytes of their keys. */
   async list(...given: [options?: unknown]): Promise<ListResult> {
     const options = optionsOf('R2Bucket.list', 1, 'ListOptions', given[0]);
     const include = includedIn(options.include);
@@ -100,19 +100,19 @@ export class R2Bucket {
     const { objects, delimitedPrefixes, last } = await this.#stub().list({
       prefix: listTextOf(options, 'prefix') ?? '',
       delimiter: listTextOf(options, 'delimiter') ?? '',
-      after: cursor === undefined ? startAfter : later(keyOfCursor(cursor), startAfter),
+      after: cursor === undefined ? startAfter : laterKey(decodeCursor(cursor), startAfter),
       limit: include.size > 0 ? Math.min(limit, LISTED_WITH_METADATA_MAX) : limit,
     });
-    const shown = (stored: BucketEntry) =>
+    const withIncludedMetadata = (stored: BucketEntry) =>
       new HeadResult({
         ...stored,
         httpMetadata: include.has('httpMetadata') ? stored.httpMetadata : '{}',
         customMetadata: include.has('customMetadata') ? stored.customMetadata : '{}',
       });
     return {
-      objects: objects.map(shown),
+      objects: objects.map(withIncludedMetadata),
       truncated: last !== undefined,
-      cursor: last === undefined ? undefined : cursorOf(last),
+      cursor: last === undefined ? undefined : encodeCursor(last),
       delimitedPrefixes,
     };
   }
@@ -127,7 +127,7 @@ export class R2Bucket {
     return new R2MultipartUpload(this.#stub, key, await this.#stub().createUpload(metadata));
   }
 
-  /** Whether there is such an upload, its methods tell. */
+  /** Returns a handle of an upload without looking for it: its methods fail if there is no such upload. */
   resumeMultipartUpload(...given: [key?: unknown, uploadId?: unknown]): R2MultipartUpload {
     const key = keyOf('resumeMultipartUpload', given);
     if (given.length > 1) return new R2MultipartUpload(this.#stub, key, String(given[1]));
@@ -139,13 +139,13 @@ export class R2Bucket {
   }
 }
 
-/** @throws TypeError */
+/** Returns the first argument of a call as text. @throws TypeError if it is missing */
 function keyOf(method: string, given: readonly unknown[]): string {
   if (given.length > 0) return String(given[0]);
   throw wrongParameter(`R2Bucket.${method}`, 1, 'string');
 }
 
-/** @throws TypeError */
+/** Returns the metadata of a put as they are stored. @throws TypeError if one has the wrong type */
 function metadataOf(key: string, options: Parameters<typeof httpMetadataOf>[0]) {
   return {
     key,
@@ -154,7 +154,7 @@ function metadataOf(key: string, options: Parameters<typeof httpMetadataOf>[0]) 
   };
 }
 
-/** @throws TypeError, RangeError */
+/** Reads the option `include` of a list. @throws TypeError if it is not an array; RangeError for an unknown field */
 function includedIn(given: unknown): ReadonlySet<unknown> {
   if (given === undefined) return new Set();
   if (!Array.isArray(given)) {
@@ -162,22 +162,22 @@ function includedIn(given: unknown): ReadonlySet<unknown> {
       "Incorrect type for the 'include' field on 'ListOptions': the provided value is not of type 'Array'.",
     );
   }
-  const unknown = given.find((field) => !FIELDS.has(field));
+  const unknown = given.find((field) => !INCLUDABLE_FIELDS.has(field));
   if (unknown === undefined) return new Set(given);
   throw new RangeError(`Unsupported include value ${unknown}`);
 }
 
-/** @throws Error */
+/** Reads the option `limit` of a list. @throws Error if it is not from 1 to 1,000 */
 function limitOf(given: unknown): number {
-  const limit = given === undefined ? -1 : integer(given);
-  if (limit === -1) return LISTED_MAX; // the number that stands for none in R2's protocol
+  const limit = given === undefined ? -1 : convertToInt32(given);
+  if (limit === -1) return LISTED_MAX; // R2's protocol writes -1 for no limit
   if (limit >= 1 && limit <= LISTED_MAX) return limit;
   throw r2Error('list', 10022);
 }
 
-function later(key: string, other: string | undefined): string {
+function laterKey(key: string, other: string | undefined): string {
   return other === undefined || key > other ? key : other;
 }
 
-// The name that programs see, even if a minifier changed it.
+// The class keeps the name that programs see, even if a minifier renames it.
 Object.defineProperty(R2Bucket, 'name', { value: 'R2Bucket' });

@@ -1,4 +1,4 @@
-// Errors of R2: the operation, the message and the code, as miniflare has them.
+// Makes the errors of R2, with the operation, message and code that miniflare gives.
 
 const MESSAGES = {
   10001: 'We encountered an internal error. Please try again.',
@@ -28,7 +28,7 @@ export function r2Error(operation: Operation, code: keyof typeof MESSAGES): Erro
   return new Error(`${operation}: ${MESSAGES[code]} (${code})`);
 }
 
-/** The object has other bytes than the caller said. */
+/** Makes the error of a put whose bytes have another digest than the caller gave. */
 export function badDigest(algorithm: string, given: string, actual: string): Error {
   return new Error(
     `put: The ${algorithm} checksum you specified did not match what we received.\n` +

@@ -1,6 +1,5 @@
-// An upload in parts, as code in the worker has it.
-//
-// Whether there is such an upload, the object tells, once a method is called.
+// The handle of a multipart upload that the worker's code uses. It does not know whether the upload exists: the
+// bucket's object checks this in each call.
 
 import type { DurableObjectStub } from '@ctx-storage/core/object';
 import { cancelValue, checkedValue } from './put-value.ts';
@@ -9,15 +8,15 @@ import type { R2BucketObject } from './r2-bucket-object.ts';
 import { HeadResult } from './r2-object.ts';
 import type { PublishedPart } from './uploads.ts';
 
-/** A new stub each time: a stub ends with the instance that it has reached. */
-export type ToObject = () => DurableObjectStub<R2BucketObject>;
+/** Returns a new stub for each call, because a stub fails for good once the instance that it reached has ended. */
+export type StubFactory = () => DurableObjectStub<R2BucketObject>;
 
 export class R2MultipartUpload {
   readonly uploadId: string;
   readonly key: string;
-  readonly #stub: ToObject;
+  readonly #stub: StubFactory;
 
-  constructor(stub: ToObject, key: string, uploadId: string) {
+  constructor(stub: StubFactory, key: string, uploadId: string) {
     this.#stub = stub;
     this.key = key;
     this.uploadId = uploadId;
@@ -65,5 +64,5 @@ function isPart(given: unknown): given is { partNumber: unknown; etag: unknown }
   return typeof given === 'object' && given !== null && 'partNumber' in given && 'etag' in given;
 }
 
-// The name that programs see, even if a minifier changed it.
+// The class keeps the name that programs see, even if a minifier renames it.
 Object.defineProperty(R2MultipartUpload, 'name', { value: 'R2MultipartUpload' });

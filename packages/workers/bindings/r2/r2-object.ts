@@ -1,4 +1,5 @@
-// An object of a bucket as code has it, with or without its body. The classes have the names of workerd's.
+// The results of `head`, `get` and `put`: an object of a bucket, with or without its body. The classes have the names
+// that they have in workerd.
 
 import { noteLength } from '@ctx-storage/core/contract';
 import { hexToBytes } from '@noble/hashes/utils.js';
@@ -48,7 +49,7 @@ export class HeadResult {
   readonly httpMetadata: HttpMetadata;
   readonly customMetadata: Record<string, string>;
   readonly range: (ByteRange & { readonly suffix: undefined }) | undefined;
-  /** Empty, as in miniflare. */
+  /** The storage class, which is always empty, as in miniflare. */
   readonly storageClass = '';
   readonly ssecKeyMd5 = undefined;
 
@@ -63,7 +64,7 @@ export class HeadResult {
     this.uploaded = new Date(uploaded);
     this.httpMetadata = parsedHttpMetadata(httpMetadata);
     this.customMetadata = JSON.parse(customMetadata) as Record<string, string>;
-    // With the key that workerd gives it.
+    // workerd's range also has the key `suffix`, with undefined.
     this.range = range && { ...range, suffix: undefined };
   }
 
@@ -122,7 +123,7 @@ export class GetResult extends HeadResult {
     return 'GetResult';
   }
 
-  /** @throws TypeError */
+  /** Returns the response if its body is unread. @throws TypeError if the body was used already */
   get #unread(): Response {
     if (!this.#response.bodyUsed) return this.#response;
     throw new TypeError(
@@ -132,6 +133,6 @@ export class GetResult extends HeadResult {
 }
 
 for (const [name, value] of Object.entries({ Checksums, HeadResult, GetResult })) {
-  // The name that programs see, even if a minifier changed it.
+  // The class keeps the name that programs see, even if a minifier renames it.
   Object.defineProperty(value, 'name', { value: name });
 }

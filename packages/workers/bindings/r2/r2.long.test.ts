@@ -1,4 +1,4 @@
-// A bucket with an object that is larger than the memory it may take.
+// The memory that it takes to store and read an object of 300 MiB.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,12 +10,15 @@ import { r2 } from '../index.ts';
 const MEBIBYTE = 1024 * 1024;
 const OBJECT_BYTES = 300 * MEBIBYTE;
 
-/** Gives the bytes in chunks of 64 KiB, as a network does. */
-function streamOf(length: number, note: () => void): ReadableStream {
+/**
+ * Makes a stream of numbered chunks of 64 KiB, the size in which a network delivers them; it calls `noteMemory` before
+ * each.
+ */
+function streamOf(length: number, noteMemory: () => void): ReadableStream {
   let given = 0;
   return new ReadableStream({
     pull(controller) {
-      note();
+      noteMemory();
       controller.enqueue(new Uint8Array(65_536).fill(given / 65_536));
       given += 65_536;
       if (given === length) controller.close();
@@ -26,14 +29,14 @@ function streamOf(length: number, note: () => void): ReadableStream {
 test('[BRT9] a stream of 300 MiB is stored and read with less than 150 MiB more memory', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'r2-'));
   let largest = 0;
-  const note = () => {
+  const noteMemory = () => {
     largest = Math.max(largest, process.memoryUsage.rss());
   };
   // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
   const fetch = async (_request: Request, { FILES }: any) => {
     await FILES.put('small', 'x');
     const before = process.memoryUsage.rss();
-    const { body } = new Response(streamOf(OBJECT_BYTES, note), {
+    const { body } = new Response(streamOf(OBJECT_BYTES, noteMemory), {
       headers: { 'content-length': String(OBJECT_BYTES) },
     });
     await FILES.put('large', body);
@@ -46,7 +49,7 @@ test('[BRT9] a stream of 300 MiB is stored and read with less than 150 MiB more 
       isRight &&= first === byteAt(length);
       length += next.value.length;
       isRight &&= last === byteAt(length - 1);
-      note();
+      noteMemory();
     }
     return Response.json([length, isRight, largest - before]);
   };

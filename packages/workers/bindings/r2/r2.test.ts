@@ -1,4 +1,4 @@
-// Buckets in a host of their own: what outlives it, what a crash leaves, time, history.
+// R2 buckets: restarts and crashes of the host, streams, the clock and the history of their data.
 
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createObjects, DurableObject } from '../../../../worker/start/entries/node-objects.ts';
 import { r2 } from '../index.ts';
 
-/** Of user code, without types. */
+/** Values of the app's code, which these tests use without types. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 
@@ -27,7 +27,9 @@ afterEach(async () => {
   for (const close of opened.splice(0)) await close();
 });
 
-/** `ask` runs the function in an entry point; `rows` counts those of the bucket's tables. */
+/**
+ * Starts a host with a bucket. `ask` runs a function in an entry point; `rows` counts the rows of the bucket's tables.
+ */
 async function hostOf(directory?: string) {
   const asked: ((files: Untyped) => unknown)[] = [];
   const fetch = async (_request: Request, { FILES }: Untyped) =>
@@ -79,7 +81,7 @@ const numbered = (length: number) => new Uint8Array(length).map((_, i) => i % 25
 const isNumbered = (bytes: Uint8Array, length: number) =>
   bytes.length === length && bytes.every((byte, i) => byte === i % 251);
 
-/** A stream of the length, of which the first bytes are there. */
+/** Makes a stream that promises `length` bytes, gives the `first` of them, and never ends. */
 function unfinished(length: number, first: number): ReadableStream {
   const { readable, writable } = new (globalThis as Untyped).FixedLengthStream(length);
   writable
@@ -121,9 +123,9 @@ test('[BRT3] a crash in the middle of a put keeps the old object and leaves no r
   const first = await hostOf(directory);
   await first.ask((files) => files.put('key', 'old'));
   const put = first.ask((files) => files.put('key', unfinished(9_000_000, 4_000_000)));
-  put.catch(() => {}); // it ends with the host
+  put.catch(() => {}); // the put fails when the host closes
   await vi.waitUntil(async () => (await first.rows()).parts! >= 4);
-  // Without the lock of the host that still runs.
+  // The copy has no lock file, because the host that holds the lock still runs.
   cpSync(directory, copy, { recursive: true, filter: (path) => !/host\.[^/]*$/.test(path) });
   const second = await hostOf(copy);
   expect(await second.ask(async (files) => (await files.get('key')).text())).toBe('old');
@@ -142,7 +144,7 @@ test('[BRT3] a reset in the middle of a put fails it, and leaves no row', async 
   expect(await rows()).toMatchObject({ objects: 0, blobs: 0, parts: 0 });
 });
 
-test('[BRT3] a put whose stream fails, or has another length than it told, leaves no row', async () => {
+test('[BRT3] a put whose stream fails, or is shorter than its content-length, leaves no row', async () => {
   const { ask, rows } = await hostOf();
   const told = await ask(async (files) => {
     const { readable, writable } = new (globalThis as Untyped).FixedLengthStream(9_000_000);
@@ -163,7 +165,7 @@ test('[BRT3] a put whose stream fails, or has another length than it told, leave
   expect(await rows()).toEqual({ objects: 0, blobs: 0, parts: 0, uploads: 0 });
 });
 
-test('[BRT4] a body is read to its end though its object was replaced, and its rows go then', async () => {
+test('[BRT4] a body is read to its end although its object was replaced; then its rows are deleted', async () => {
   const { ask, rows } = await hostOf();
   const read = await ask(async (files) => {
     await files.put('key', numbered(3_000_000));
@@ -179,7 +181,7 @@ test('[BRT4] a body is read to its end though its object was replaced, and its r
   await vi.waitUntil(async () => (await rows()).parts === 1);
 });
 
-test('[BRT4] a cancelled body lets go of its rows', async () => {
+test('[BRT4] cancelling the body of a deleted object deletes its rows', async () => {
   const { ask, rows } = await hostOf();
   await ask(async (files) => {
     await files.put('key', new Uint8Array(3_000_000));
@@ -192,7 +194,7 @@ test('[BRT4] a cancelled body lets go of its rows', async () => {
   expect(await rows()).toMatchObject({ objects: 0, blobs: 0 });
 });
 
-test('[BRT5] uploaded is the time of the objects’ clock when the last byte came', async () => {
+test('[BRT5] uploaded is the time of the objects’ clock when the last byte arrived', async () => {
   const { ask, clock, rows } = await hostOf();
   await clock.set(Date.UTC(2026, 0, 1));
   let end = () => {};
@@ -209,7 +211,7 @@ test('[BRT5] uploaded is the time of the objects’ clock when the last byte cam
   expect(await uploaded).toBe('2026-01-01T00:00:05.000Z');
 });
 
-test('[BRT6] abort deletes the parts of an upload, and so do 7 days', async () => {
+test('[BRT6] abort deletes the parts of an upload, and so does the first call after 7 days', async () => {
   const { ask, clock, rows } = await hostOf();
   await clock.set(Date.UTC(2026, 0, 1));
   const begin = async (files: Untyped) => {
@@ -220,20 +222,23 @@ test('[BRT6] abort deletes the parts of an upload, and so do 7 days', async () =
   await ask(async (files) => files.resumeMultipartUpload('key', await begin(files)).abort());
   expect(await rows()).toMatchObject({ blobs: 0, parts: 0 });
   const id = await ask(begin);
+  const uploadPart = (number: number) =>
+    ask((files) =>
+      files
+        .resumeMultipartUpload('key', id)
+        .uploadPart(number, 'v')
+        .catch((error: Error) => error.message),
+    );
   await clock.advance(7 * DAY_MS - 1);
-  expect(await rows()).toMatchObject({ blobs: 1, parts: 2 });
+  expect(await uploadPart(2)).toMatchObject({ partNumber: 2 });
+  expect(await rows()).toMatchObject({ blobs: 2, parts: 3 });
   await clock.advance(1);
-  const told = await ask((files) =>
-    files
-      .resumeMultipartUpload('key', id)
-      .uploadPart(2, 'v')
-      .catch((error: Error) => error.message),
-  );
+  const told = await uploadPart(3);
   expect(told).toBe('uploadPart: The specified multipart upload does not exist. (10024)');
   expect(await rows()).toMatchObject({ blobs: 0, parts: 0, uploads: 0 });
 });
 
-test('[BRT7] the bucket has history: an earlier object can be brought back', async () => {
+test('[BRT7] restoring the bucket’s object to a bookmark brings an earlier object back', async () => {
   const { ask, storage, stub } = await hostOf();
   await ask((files) => files.put('key', 'old'));
   const handle = await storage(stub);
@@ -249,7 +254,7 @@ test('[BRT8] an object’s code reads and writes a bucket', async () => {
   expect(await (env as Untyped).Album.getByName('a').copy('from', 'to')).toBe('text');
 });
 
-test('[BRT1] the body of a request is stored, with and without a length of its own', async () => {
+test('[BRT1] the body of a request is stored if its length is known, else refused', async () => {
   const { worker, close } = await createObjects(
     {},
     {
@@ -281,7 +286,7 @@ test('[BRT1] the body of a request is stored, with and without a length of its o
   ).rejects.toThrow('must have a known length');
 });
 
-test('[BRT1] values of 1 MiB more or less come back as they were', async () => {
+test('[BRT1] values of 0 bytes to 2 MiB come back unchanged, from one row for each mebibyte', async () => {
   const { ask, rows } = await hostOf();
   const mebibyte = 1024 * 1024;
   for (const size of [0, 1, mebibyte - 1, mebibyte, mebibyte + 1, 2 * mebibyte]) {

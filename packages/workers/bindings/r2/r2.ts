@@ -1,4 +1,4 @@
-// `r2()`: an R2 bucket, as `env` has it.
+// `r2()` describes an R2 bucket that becomes a member of `env`.
 
 import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
 import type { DurableObjectNamespace } from '@ctx-storage/core/object';
@@ -6,7 +6,7 @@ import { R2Bucket } from './r2-bucket.ts';
 import { R2BucketObject } from './r2-bucket-object.ts';
 
 export interface R2Options {
-  /** Names its data: bindings with the same id share it. @default the name of the binding */
+  /** The name of the data, which bindings with the same id share. @default the name of the binding */
   readonly id?: string;
 }
 

@@ -1,22 +1,22 @@
-// Which bytes of an object a caller wants, as options or as the header `Range`.
+// The range of bytes of an object that a caller asks for, as options or as the header `Range`.
 
-/** As the caller gives it. */
+/** A range as the caller gives it. */
 export type WantedRange =
   | { readonly offset?: number; readonly length?: number; readonly suffix?: number }
   | { readonly header: string };
 
-/** A part of an object, or all of it. */
+/** A range of bytes that exists in an object. */
 export interface ByteRange {
   readonly offset: number;
   readonly length: number;
 }
 
-/** Undefined: the object has no such bytes. */
-export function rangeIn(wanted: WantedRange | undefined, size: number): ByteRange | undefined {
+/** Returns the wanted bytes of an object of `size` bytes, or undefined if it has none of them. */
+export function resolveRange(wanted: WantedRange | undefined, size: number): ByteRange | undefined {
   const whole = { offset: 0, length: size };
   if (wanted === undefined) return whole;
-  // A header that cannot be satisfied, or names several ranges, is ignored.
-  if ('header' in wanted) return rangeOfHeader(wanted.header, size) ?? whole;
+  // A header is ignored, and the whole object returned, if it cannot be satisfied or names several ranges.
+  if ('header' in wanted) return parseRangeHeader(wanted.header, size) ?? whole;
   const { suffix } = wanted;
   if (suffix === 0) return undefined;
   const start = suffix === undefined ? (wanted.offset ?? 0) : Math.max(0, size - suffix);
@@ -24,7 +24,7 @@ export function rangeIn(wanted: WantedRange | undefined, size: number): ByteRang
   return start > size || length <= 0 ? undefined : { offset: start, length };
 }
 
-function rangeOfHeader(header: string, size: number): ByteRange | undefined {
+function parseRangeHeader(header: string, size: number): ByteRange | undefined {
   const [unit, wanted, ...others] = header.split('=').map((part) => part.trim());
   if (unit!.toLowerCase() !== 'bytes' || wanted === undefined || others.length > 0)
     return undefined;

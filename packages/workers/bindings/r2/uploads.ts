@@ -1,32 +1,32 @@
-// The uploads in parts of a bucket, from their beginning to 7 days later, as R2 keeps them.
+// The multipart uploads of a bucket. As in R2, an upload is deleted 7 days after its beginning.
 //
-// Invariant: the owner of the blobs of an upload is its id. An upload that has ended keeps its row, so that a later call
-// learns that it existed.
+// Invariant: the owner of the blobs of an open upload is its id. An upload that has ended keeps its row, so that a
+// later call gets another error than for an upload that never existed.
 
 import type { SqlStorage } from '@ctx-storage/core/storage';
 import type { BlobPart, Blobs } from './blobs.ts';
 import { etagOfParts } from './digests.ts';
 import { r2Error } from './r2-error.ts';
 
-/** What an object has beside its bytes. */
+/** The key and metadata of an object, which are given when its upload begins. */
 export interface UploadMetadata {
   readonly key: string;
-  /** As JSON; `cacheExpiry` in milliseconds since the epoch. */
+  /** The HTTP metadata as JSON; `cacheExpiry` is a date in it. */
   readonly httpMetadata: string;
-  /** As JSON. */
+  /** The custom metadata as JSON. */
   readonly customMetadata: string;
 }
 
-/** A part as its uploader names it. */
+/** A part as the program names it when it completes the upload. */
 export interface PublishedPart {
   readonly partNumber: number;
   readonly etag: string;
 }
 
-/** What an upload has become. */
-interface Completed {
+/** The metadata, blobs and ETag of the object that a completed upload becomes. */
+interface CompletedUpload {
   readonly metadata: UploadMetadata;
-  /** By their numbers. */
+  /** The blobs in the order of their part numbers. */
   readonly blobs: readonly (BlobPart & { readonly id: number })[];
   readonly etag: string;
 }
@@ -34,7 +34,7 @@ interface Completed {
 type State = 'open' | 'ended';
 
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
-/** Of all parts but the last. */
+/** The smallest size of a part that is not the last. */
 const PART_BYTES_MIN = 5 * 1024 * 1024;
 
 const SCHEMA = `
@@ -53,19 +53,21 @@ export class Uploads {
     sql.exec(SCHEMA);
   }
 
-  /** Ends those that are 7 days old. Not in a transaction of a call that may fail. */
+  /**
+   * Deletes uploads that are 7 days old. It must not run in a transaction of a call that may fail, which would undo it.
+   */
   deleteOld(): void {
     const old = this.#sql.exec<{ id: string }>(
       'SELECT id FROM upload WHERE created <= ?',
       Date.now() - LIFETIME_MS,
     );
     for (const { id } of old.toArray()) {
-      this.#blobs.dropOf(id);
+      this.#blobs.dropOwnedBy(id);
       this.#sql.exec('DELETE FROM upload WHERE id = ?', id);
     }
   }
 
-  /** Its id. */
+  /** Begins an upload and returns its id. */
   create({ key, httpMetadata, customMetadata }: UploadMetadata): string {
     const id = randomId();
     this.#sql.exec(
@@ -76,16 +78,24 @@ export class Uploads {
     return id;
   }
 
-  /** Gives the blob to the upload. @throws Error */
-  add(key: string, id: string, blob: number, part: BlobPart): void {
+  /**
+   * Makes the blob a part of the upload, and drops an earlier part of that number.
+   *
+   * @throws Error if the upload is not open
+   */
+  addPart(key: string, id: string, blob: number, part: BlobPart): void {
     if (this.#find(key, id)?.state !== 'open') throw r2Error('uploadPart', 10024);
-    const before = this.#blobs.ownedBy(id).filter(({ number }) => number === part.number);
-    this.#blobs.drop(before.map((old) => old.id));
-    this.#blobs.give(blob, id, part);
+    const replaced = this.#blobs.ownedBy(id).filter(({ number }) => number === part.number);
+    this.#blobs.drop(replaced.map((old) => old.id));
+    this.#blobs.setOwner(blob, id, part);
   }
 
-  /** Ends the upload, whose blobs keep their owner. @throws Error */
-  complete(key: string, id: string, parts: readonly PublishedPart[]): Completed {
+  /**
+   * Ends the upload; its blobs keep it as their owner.
+   *
+   * @throws Error if the upload is not open, or a part does not fit
+   */
+  complete(key: string, id: string, parts: readonly PublishedPart[]): CompletedUpload {
     const operation = 'completeMultipartUpload';
     const upload = this.#find(key, id);
     if (upload === undefined) throw r2Error(operation, 10001);
@@ -98,7 +108,7 @@ export class Uploads {
       if (blob?.etag !== etag) throw r2Error(operation, 10025);
       return blob;
     });
-    // In the order of the caller; the sizes, in that of the object.
+    // The first check takes the parts in the caller's order, as R2 does; the later ones take them by their numbers.
     if (blobs.slice(0, -1).some(({ size }) => size < PART_BYTES_MIN)) {
       throw r2Error(operation, 10011);
     }
@@ -109,7 +119,7 @@ export class Uploads {
     if (!areEqual || isAnySmall || (last?.size ?? 0) > (first?.size ?? 0)) {
       throw r2Error(operation, 10048);
     }
-    this.#end(id);
+    this.#markEnded(id);
     const { httpMetadata, customMetadata } = upload;
     return {
       metadata: { key, httpMetadata, customMetadata },
@@ -118,12 +128,12 @@ export class Uploads {
     };
   }
 
-  /** Deletes its parts. @throws Error */
+  /** Ends the upload and deletes its parts. @throws Error if it never existed */
   abort(key: string, id: string): void {
     const upload = this.#find(key, id);
     if (upload === undefined) throw r2Error('abortMultipartUpload', 10001);
-    this.#blobs.dropOf(id);
-    this.#end(id);
+    this.#blobs.dropOwnedBy(id);
+    this.#markEnded(id);
   }
 
   #find(key: string, id: string) {
@@ -134,12 +144,12 @@ export class Uploads {
     return row;
   }
 
-  #end(id: string): void {
+  #markEnded(id: string): void {
     this.#sql.exec("UPDATE upload SET state = 'ended' WHERE id = ?", id);
   }
 }
 
-/** As long as R2's. */
+/** Makes an id that is as long as the ids of R2. */
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(128));
   const text = btoa(String.fromCharCode(...bytes));

@@ -1,6 +1,7 @@
-// The counts of one rate limit, by key. Periods begin at whole multiples of their length, as in miniflare.
+// The object that counts the calls of one rate limit, by key. Periods begin at whole multiples of their length since
+// the epoch, as in miniflare.
 //
-// Invariant: a count belongs to one period of the clock, and is deleted by the first call of a later one.
+// Invariant: a count belongs to one period of the clock. The first call in another period deletes it.
 
 import { DurableObject } from '@ctx-storage/worker/realm';
 
@@ -14,7 +15,7 @@ export class RateLimitObject extends DurableObject {
     );
   }
 
-  /** True: the call is within the limit, and counted. `period`: in seconds. */
+  /** Returns true and counts the call if it is within the limit. `period` is in seconds. */
   take(key: string, limit: number, period: number): boolean {
     const { sql } = this.ctx.storage;
     const start = Math.floor(Date.now() / 1000 / period) * period;

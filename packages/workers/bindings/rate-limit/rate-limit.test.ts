@@ -1,4 +1,4 @@
-// Rate limits on a driven clock.
+// Rate limits, on a clock that the test moves.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,13 +7,15 @@ import { expect, test } from 'vitest';
 import { createObjects } from '../../../../worker/start/entries/node-objects.ts';
 import { rateLimit } from '../index.ts';
 
-/** Of user code, without types. */
+/** Values of the app's code, which these tests use without types. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 
 const START = Date.UTC(2030, 0, 1);
 
-/** `take` answers whether a call of the key succeeds. */
+/**
+ * Starts a host with rate limits. `take` calls `limit` with the key, and returns whether the call is within the limit.
+ */
 async function hostOf(bindings: object, options: object = {}) {
   const fetch = async (request: Request, env: Untyped) => {
     const [, binding, key] = new URL(request.url).pathname.split('/');

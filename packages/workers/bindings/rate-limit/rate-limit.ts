@@ -1,4 +1,4 @@
-// `rateLimit()`: a limit of calls per key, as `env` has it.
+// `rateLimit()` describes a limit of calls per key that becomes a member of `env`.
 
 import { BINDING, type EnvBinding } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';
@@ -9,9 +9,9 @@ import { isPeriod, type Period, RateLimiter } from './rate-limiter.ts';
 export interface RateLimitOptions {
   /** How many calls of a key succeed in a period: more than 0. */
   readonly limit: number;
-  /** In seconds. @default 60 */
+  /** The length of a period in seconds. @default 60 */
   readonly period?: Period;
-  /** Names its counts: bindings with the same id share them. @default the name of the binding */
+  /** The name of the counts, which bindings with the same id share. @default the name of the binding */
   readonly id?: string;
 }
 
@@ -19,7 +19,7 @@ export interface RateLimitOptions {
 export function rateLimit({ limit, period = 60, id }: RateLimitOptions): EnvBinding {
   return {
     [BINDING]: (binding) => {
-      check(binding, limit, period);
+      checkOptions(binding, limit, period);
       return {
         className: 'RateLimitObject',
         class: RateLimitObject,
@@ -33,7 +33,7 @@ export function rateLimit({ limit, period = 60, id }: RateLimitOptions): EnvBind
   };
 }
 
-function check(binding: string, limit: unknown, period: unknown): void {
+function checkOptions(binding: string, limit: unknown, period: unknown): void {
   if (!(typeof limit === 'number' && limit > 0)) {
     throw storageError(
       'CLASS_INVALID',

@@ -1,9 +1,10 @@
-// A rate limit as code in the worker has it. Arguments and messages are those of miniflare.
+// The rate limit that the worker's code calls as `env.LIMITER`. Its arguments and error messages equal those of
+// miniflare.
 
 import type { DurableObjectNamespace, DurableObjectStub } from '@ctx-storage/core/object';
 import type { RateLimitObject } from './rate-limit-object.ts';
 
-/** In seconds. */
+/** The length of a period in seconds. */
 export type Period = 10 | 60;
 
 interface Rate {
@@ -28,16 +29,20 @@ export class RateLimiter {
     this.#rate = rate;
   }
 
-  /** Counts one call of the key, if it is within the limit. */
+  /** Returns whether a call of the key is within the limit, and counts it if so. */
   async limit(options: { readonly key?: string }): Promise<{ success: boolean }> {
-    const { key, limit, period } = convert(options, this.#rate);
+    const { key, limit, period } = readOptions(options, this.#rate);
     const success = await this.#objects.get(this.#id).take(key, limit, period);
     return { success };
   }
 }
 
-/** `limit` and `period` may be given by each call, as miniflare allows. @throws Error */
-function convert(options: unknown, rate: Rate): Rate & { readonly key: string } {
+/**
+ * Reads the options of one call, which may have its own `limit` and `period`, as in miniflare.
+ *
+ * @throws Error if one is wrong
+ */
+function readOptions(options: unknown, rate: Rate): Rate & { readonly key: string } {
   check(typeof options === 'object' && options !== null, 'invalid rate limit options');
   const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
   check(unknown.length === 0, `bad rate limit options: [${unknown.join(',')}]`);
