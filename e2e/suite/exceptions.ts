@@ -169,7 +169,7 @@ export const SLOW_EXPRESSIONS: Readonly<Record<string, string>> = {
 export const MADE_EXPRESSIONS: Readonly<Record<string, string>> = {
   "packages/inspector/sql-completion.ts new RegExp(`\\\\b(\\\\w+)\"?\\\\s+(?:AS\\\\s+)?${owner}\\\\b`, 'giu')":
     'the owner is a word of letters and digits; each match begins at the start of a word',
-  'packages/workers/dev/asset-rules.ts new RegExp(`^${source}${escaped(pattern.slice(end))}$`)':
+  'packages/workers/dev/asset-rules.ts new RegExp(`^${source}${escapeRegExp(pattern.slice(end))}$`)':
     'a rule of the project’s own folder, matched with paths that its developer’s browser asks for',
   'packages/testing/playwright/origin-objects.ts new RegExp(`[?&]${FRONT_PARAMETER}(?:&|$)`)':
     'a constant',

@@ -1,6 +1,7 @@
-// What a wrangler file says, as the arguments of `createObjects`.
+// Translates the configuration of a wrangler file into the arguments of `createObjects`, which starts the app.
 //
-// Invariant: a member of `env` that does not exist here fails the start, by its name, unless the user gives one.
+// Invariant: a member of `env` that this package does not have fails the start, with its name, unless the user gives
+// one.
 
 import { resolve } from 'node:path';
 import type { EnvBinding } from '@ctx-storage/core/contract';
@@ -8,14 +9,16 @@ import type { ObjectsConfig } from '@ctx-storage/vite/project';
 import { flagsOf, type MemberCall, readMigrations, WAYS_OUT } from '@ctx-storage/vite/project';
 import type { Assets } from './assets.ts';
 
-/** `ctx-storage/bindings`. */
+/** The functions of the entry `ctx-storage/bindings`, by their names. */
 export type BindingMakers = Readonly<Record<MemberCall['make'], (options: never) => EnvBinding>> & {
   cronTriggers(crons: readonly string[]): EnvBinding;
 };
 
-/** Exports of the bundled code: its main module, and the user's own members of `env`. */
+/** The loaded code of a project. */
 export interface LoadedCode {
+  /** The exports of the main module. */
   readonly main: Readonly<Record<string, unknown>>;
+  /** The members of `env` that the user gives with `--bindings`. */
   readonly given: Readonly<Record<string, unknown>>;
 }
 
@@ -24,14 +27,17 @@ export interface AppArguments {
   readonly options: object;
 }
 
-/** The project's files beside its code. */
-export interface AppSurroundings {
+/** The parts of a project beside its configuration and code. */
+export interface ProjectParts {
   readonly folder: string;
   readonly secrets: NodeJS.Dict<string>;
   readonly assets: Assets | undefined;
 }
 
-/** `env` as the configuration has it, without the user's own members: those are code, which may read `env`. */
+/**
+ * The `env` of the configuration. It lacks the user's own members, because their module may read `env` while it is
+ * loaded.
+ */
 export interface ConfiguredEnv {
   readonly env: object;
   readonly bindings: Readonly<Record<string, string | object>>;
@@ -42,17 +48,22 @@ export interface ConfiguredEnv {
 
 export function configuredEnv(
   config: ObjectsConfig,
-  makers: BindingMakers,
-  { folder, secrets, assets }: AppSurroundings,
+  bindingMakers: BindingMakers,
+  { folder, secrets, assets }: ProjectParts,
 ): ConfiguredEnv {
   const { scriptName, members } = config;
-  const made = Object.entries(members).map(([name, { make, options, migrations: place }]) => {
-    const migrations = place && readMigrations(resolve(folder, place.folder), place.pattern);
-    return [name, makers[make]({ ...options, ...(migrations && { migrations }) } as never)];
-  });
+  const madeBindings = Object.entries(members).map(
+    ([name, { make, options, migrations: place }]) => {
+      const migrations = place && readMigrations(resolve(folder, place.folder), place.pattern);
+      return [
+        name,
+        bindingMakers[make]({ ...options, ...(migrations && { migrations }) } as never),
+      ];
+    },
+  );
   const bindings = {
     ...config.bindings,
-    ...Object.fromEntries(made),
+    ...Object.fromEntries(madeBindings),
     ...(assets !== undefined && config.assets?.binding && { [config.assets.binding]: assets }),
   };
   return {
@@ -64,11 +75,15 @@ export function configuredEnv(
   };
 }
 
-/** @throws Error that names the member or class, and the way out */
+/**
+ * Returns the arguments of `createObjects`.
+ *
+ * @throws Error that names a member or class that is missing, and the way out
+ */
 export function appArguments(
   config: ObjectsConfig,
   { main, given }: LoadedCode,
-  makers: BindingMakers,
+  bindingMakers: BindingMakers,
   configured: ConfiguredEnv,
 ): AppArguments {
   const { compatibilityDate, crons } = config;
@@ -76,9 +91,9 @@ export function appArguments(
   const missing = config.missing.find(({ name }) => !Object.hasOwn(bindings, name));
   if (missing !== undefined) {
     const { name, section } = missing;
-    const way = Object.hasOwn(WAYS_OUT, section) ? `${WAYS_OUT[section]} Or give` : 'Give';
+    const advice = Object.hasOwn(WAYS_OUT, section) ? `${WAYS_OUT[section]} Or give` : 'Give';
     throw new Error(
-      `${name} (section ${section}) does not exist here. ${way} a stand-in: a module whose default ` +
+      `${name} (section ${section}) does not exist here. ${advice} a stand-in: a module whose default ` +
         `export has the member ${name}, as --bindings FILE.`,
     );
   }
@@ -95,7 +110,7 @@ export function appArguments(
       exports: main,
       bindsClassNames: false,
       bindings,
-      ...(crons.length > 0 && { crons: makers.cronTriggers(crons) }),
+      ...(crons.length > 0 && { crons: bindingMakers.cronTriggers(crons) }),
       ...(compatibilityDate !== undefined && { compatibilityDate }),
     },
   };

@@ -1,9 +1,9 @@
-// `_redirects` and `_headers` of a folder of assets: the same requests asked of miniflare and of a folder here.
+// The files `_redirects` and `_headers` of a folder of assets: miniflare and this package answer the same requests.
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { type AssetsAsked, askMiniflare, folderOf } from '../testing/assets-in-miniflare.ts';
+import { type AssetsSettings, askMiniflare, folderOf } from '../testing/assets-in-miniflare.ts';
 import { parseHeaders } from './asset-rules.ts';
 import { Assets, type HtmlHandling, type NotFound } from './assets.ts';
 
@@ -112,10 +112,13 @@ const PATHS = [
 ];
 
 const POSTED = ['/old?q=1', '/kept/a', '/away', '/none'];
-/** Here the worker gets them before the assets do; miniflare refuses them. */
+/**
+ * POSTs of assets, which are asked only if the worker comes first: otherwise the worker gets them here, but miniflare
+ * refuses.
+ */
 const POSTED_TO_ASSETS = ['/inside', '/x.txt', '/dir/y.txt'];
 
-const SHOWN = [
+const COMPARED_HEADERS = [
   ...['location', 'content-type', 'cache-control', 'x-all', 'x-twice', 'x-empty', 'x-splat'],
   ...['x-page', 'x-host', 'x-named', 'x-port', 'x-two', 'x-none', 'x-before'],
 ];
@@ -125,30 +128,32 @@ writeFileSync(join(folder, '_redirects'), REDIRECTS);
 writeFileSync(join(folder, '_headers'), HEADERS);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Miniflare gives every asset a default; the rules of the test replace it, where they reach. */
+/**
+ * The `cache-control` that miniflare gives to every asset, and this package does not. It is left out of the comparison.
+ */
 const DEFAULT_CACHING = 'public, max-age=0, must-revalidate';
 
-async function seen(response: Response): Promise<unknown> {
+async function comparedParts(response: Response): Promise<unknown> {
   const text = await response.text();
-  const headers = SHOWN.map((name) => [name, response.headers.get(name)] as const).filter(
-    ([, value]) => value !== null && value !== DEFAULT_CACHING,
-  );
-  // Of an answer without a file, only the status is told.
+  const headers = COMPARED_HEADERS.map(
+    (name) => [name, response.headers.get(name)] as const,
+  ).filter(([, value]) => value !== null && value !== DEFAULT_CACHING);
+  // If the answer is not a file, its body and content-type are not compared.
   const body = text.startsWith('the file') || text === 'worker' ? text : '';
   const shown = body === '' ? headers.filter(([name]) => name !== 'content-type') : headers;
   return [response.status, Object.fromEntries(shown), body];
 }
 
-interface Asked extends AssetsAsked {
+interface AssetSettings extends AssetsSettings {
   readonly html: HtmlHandling;
   readonly notFound: NotFound;
 }
 
-function inMiniflare(asked: Asked): Promise<unknown[]> {
+function askInMiniflare(asked: AssetSettings): Promise<unknown[]> {
   return askMiniflare(folder, [asked], ([worker]) => askAll(asked, worker!));
 }
 
-async function here(asked: Asked): Promise<unknown[]> {
+async function askHere(asked: AssetSettings): Promise<unknown[]> {
   const { html, notFound, isWorkerFirst } = asked;
   const assets = new Assets(folder, { html, notFound, workerFirst: [], warn: () => {} });
   return askAll(asked, async (path, method) => {
@@ -159,17 +164,18 @@ async function here(asked: Asked): Promise<unknown[]> {
 }
 
 async function askAll(
-  { isWorkerFirst }: Asked,
+  { isWorkerFirst }: AssetSettings,
   ask: (path: string, method: string) => Promise<Response>,
 ) {
   const posted = isWorkerFirst ? [...POSTED, ...POSTED_TO_ASSETS] : POSTED;
   const answers: unknown[] = [];
-  for (const path of PATHS) answers.push([path, await seen(await ask(path, 'GET'))]);
-  for (const path of posted) answers.push(['POST', path, await seen(await ask(path, 'POST'))]);
+  for (const path of PATHS) answers.push([path, await comparedParts(await ask(path, 'GET'))]);
+  for (const path of posted)
+    answers.push(['POST', path, await comparedParts(await ask(path, 'POST'))]);
   return answers;
 }
 
-const ASKED: readonly Asked[] = [
+const ASKED: readonly AssetSettings[] = [
   { html: 'auto-trailing-slash', notFound: 'none', isWorkerFirst: true },
   { html: 'auto-trailing-slash', notFound: 'none', isWorkerFirst: false },
   { html: 'none', notFound: '404-page', isWorkerFirst: true },
@@ -181,13 +187,13 @@ test.for(ASKED)(
   '[DEV10] rules of a folder answer as in miniflare: %o',
   { tags: 'long' },
   async (asked) => {
-    expect(await here(asked)).toEqual(await inMiniflare(asked));
+    expect(await askHere(asked)).toEqual(await askInMiniflare(asked));
   },
 );
 
 test('[DEV10] a line that is not a rule is reported, with its number', async () => {
-  const told: string[] = [];
-  const warn = (problem: string) => void told.push(problem);
+  const reported: string[] = [];
+  const warn = (problem: string) => void reported.push(problem);
   const assets = new Assets(folder, { html: 'none', notFound: 'none', workerFirst: [], warn });
   await assets.fetch('http://here/');
   await assets.fetch('http://here/');
@@ -195,7 +201,7 @@ test('[DEV10] a line that is not a rule is reported, with its number', async () 
     text
       .split('\n')
       .flatMap((line, i) => (wrong.includes(line.trim()) ? [`${file} ${i + 1}`] : []));
-  const found = told.map((problem) => /^(\w+), line (\d+): /.exec(problem)!.slice(1).join(' '));
+  const found = reported.map((problem) => /^(\w+), line (\d+): /.exec(problem)!.slice(1).join(' '));
   const wrongRedirects = [
     ...['/old /x.txt', '/dir/* /index.html', '/few', '/many /a 302 /b', '/code /a 404'],
     ...['/http http://example.com/a', '/proxy https://example.com/a 200', '/two/*/* /x.txt'],
@@ -218,7 +224,7 @@ test('[DEV10] a line that is not a rule is reported, with its number', async () 
   ]);
 });
 
-test('[DEV10] a header that no response may have is reported, and the others stay', () => {
+test('[DEV10] a header that no response may have is reported, and the other headers still apply', () => {
   const { rules, problems } = parseHeaders('/a\n  x-ü: name\n  x-value: ☃\n  x-good: 1\n  ! a b\n');
   expect(problems.map((problem) => /^line (\d+): ./.exec(problem)?.[1])).toEqual(['2', '3', '5']);
   expect(rules.map(({ set, unset }) => [[...set], unset])).toEqual([[[['x-good', '1']], []]]);

@@ -1,37 +1,39 @@
 // The rules in a folder of assets: its files `_redirects` and `_headers`, as Cloudflare reads them
 // (developers.cloudflare.com/workers/static-assets/redirects and …/headers).
 //
-// Invariant: rules apply in the order of their lines. A line that is not a rule is reported, with its number.
-//
-// Does not know where the files are.
+// Invariant: rules apply in the order of their lines. A line that is not a rule is reported with its number. This
+// module reads no files.
 
-/** The rules of a file, and the faults of its other lines. */
+/** The rules of a file, and the problems of the lines that are not rules. */
 export interface Rules<Rule> {
   readonly rules: readonly Rule[];
-  /** In words, each with the number of its line. */
+  /** A sentence for each problem, with the number of its line. */
   readonly problems: readonly string[];
 }
 
 export interface RedirectRule {
   readonly matches: Matcher;
-  /** A path, or an address of another host. */
+  /** The target: a path, or an address of another host. */
   readonly to: string;
-  /** 200: the asset at `to` is the answer. */
+  /** The status of the redirect, or 200 if the asset at `to` is the answer itself. */
   readonly status: number;
 }
 
 export interface HeaderRule {
   readonly matches: Matcher;
-  /** By name, in lower case. */
+  /** The headers to add, by their names in lower case. */
   readonly set: ReadonlyMap<string, string>;
   readonly unset: readonly string[];
 }
 
-/** The texts that `*` and names stand for, by name; undefined: it does not match. */
+/**
+ * Matches an address. Returns the text for each `:name`, and for `*` as `splat`; undefined if the address does not
+ * match.
+ */
 type Matcher = (url: URL) => Values | undefined;
 type Values = Readonly<Record<string, string>>;
 
-/** Cloudflare's limits. */
+// Cloudflare has these limits.
 const LINE_CHARS_MAX = 2000;
 const HEADER_RULES_MAX = 100;
 const DYNAMIC_REDIRECTS_MAX = 100;
@@ -40,10 +42,13 @@ const STATIC_REDIRECTS_MAX = 2000;
 const STATUSES: ReadonlySet<number> = new Set([200, 301, 302, 303, 307, 308]);
 const PATTERN_PARTS = /\*|:[A-Za-z]\w*/g;
 
-/** Lines of `from to status?`. `leadsToFolders`: the address of an index is that of its folder. */
-export function parseRedirects(text: string, leadsToFolders: boolean): Rules<RedirectRule> {
+/**
+ * Reads lines of `from to status?`. `servesFolderAddresses` is true if `/a/index.html` is served at the address of its
+ * folder.
+ */
+export function parseRedirects(text: string, servesFolderAddresses: boolean): Rules<RedirectRule> {
   const rules: RedirectRule[] = [];
-  const known = new Set<string>();
+  const seenPaths = new Set<string>();
   const counts = { static: 0, dynamic: 0 };
   const problems = readLines(text, (line) => {
     const words = line.split(/\s#/)[0]!.trim().split(/\s+/);
@@ -51,7 +56,7 @@ export function parseRedirects(text: string, leadsToFolders: boolean): Rules<Red
     if (from === undefined || to === undefined || more.length > 0) return 'takes: from to status?';
     const path = pathIn(from.startsWith('/') ? from : `/${from}`);
     if (from.startsWith('https://') || path === undefined) return `${from} is no path`;
-    if (known.has(path)) return `${path} has a rule already`;
+    if (seenPaths.has(path)) return `${path} has a rule already`;
     const isDynamic = counts.dynamic > 0 || path.search(PATTERN_PARTS) >= 0;
     const kind = isDynamic ? 'dynamic' : 'static';
     const max = isDynamic ? DYNAMIC_REDIRECTS_MAX : STATIC_REDIRECTS_MAX;
@@ -62,24 +67,24 @@ export function parseRedirects(text: string, leadsToFolders: boolean): Rules<Red
     if (!STATUSES.has(Number(status))) return `${status} is none of ${[...STATUSES].join(', ')}`;
     const isPath = target.startsWith('/');
     if (status === '200' && !isPath) return 'with 200, it leads to a path';
-    const isLoop = path.endsWith('/*') || (path.endsWith('/') && leadsToFolders);
+    const isLoop = path.endsWith('/*') || (path.endsWith('/') && servesFolderAddresses);
     if (isPath && isLoop && /\/index(?:.html)?$/.test(target)) return 'it leads to itself';
     const matches = matcherOf(path);
     if (typeof matches === 'string') return matches;
-    known.add(path);
+    seenPaths.add(path);
     rules.push({ matches, to: target, status: Number(status) });
     return undefined;
   });
   return { rules, problems };
 }
 
-/** Lines of a path, or an https address, with the lines of its headers below it: `name: value` or `! name`. */
+/** Reads lines with a path or an https address, each followed by its headers, one a line: `name: value` or `! name`. */
 export function parseHeaders(text: string): Rules<HeaderRule> {
   const rules: NumberedHeaderRule[] = [];
-  let present: NumberedHeaderRule | 'wrong' | null = null;
+  let currentRule: NumberedHeaderRule | 'wrong' | null = null;
   const problems = readLines(text, (line, number) => {
     if (line.startsWith('/') || /^\S+:\/\//.test(line)) {
-      present = 'wrong';
+      currentRule = 'wrong';
       if (rules.length === HEADER_RULES_MAX) {
         return `there are ${HEADER_RULES_MAX} rules before, the most there may be`;
       }
@@ -87,12 +92,12 @@ export function parseHeaders(text: string): Rules<HeaderRule> {
       if (pattern === undefined) return `${line} is neither a path nor an https address`;
       const matches = matcherOf(pattern);
       if (typeof matches === 'string') return matches;
-      present = { matches, set: new Map(), unset: [], line: number };
-      rules.push(present);
+      currentRule = { matches, set: new Map(), unset: [], line: number };
+      rules.push(currentRule);
       return undefined;
     }
-    if (present === 'wrong') return undefined; // its path was reported
-    return present === null ? 'a path comes before its headers' : addHeader(present, line);
+    if (currentRule === 'wrong') return undefined; // the path above this header was reported already
+    return currentRule === null ? 'a path comes before its headers' : addHeader(currentRule, line);
   });
   const isEmpty = ({ set, unset }: HeaderRule) => set.size + unset.length === 0;
   const empty = rules.filter(isEmpty).map(({ line }) => `line ${line}: no header follows`);
@@ -105,7 +110,7 @@ interface NumberedHeaderRule extends HeaderRule {
   readonly line: number;
 }
 
-/** Adds the header of a line below a path. The problem, if it is not one. */
+/** Adds the header of a line to the rule of the path above it. Returns the problem if the line is not a header. */
 function addHeader({ set, unset }: NumberedHeaderRule, line: string): string | undefined {
   const colon = line.indexOf(':');
   const isUnset = colon === -1 && line.startsWith('! ');
@@ -123,15 +128,18 @@ function addHeader({ set, unset }: NumberedHeaderRule, line: string): string | u
   return undefined;
 }
 
-/** The redirect of an address, or the path of the asset that answers it; undefined: no rule concerns it. */
-export function redirected(
+/**
+ * Returns the redirect of an address, or the path of the asset that answers it; undefined if no rule matches the
+ * address.
+ */
+export function findRedirect(
   rules: readonly RedirectRule[],
   url: URL,
 ): { readonly status: number; readonly location: string } | { readonly path: string } | undefined {
   for (const { matches, to, status } of rules) {
     const values = matches(url);
     if (values === undefined) continue;
-    const filled = fill(to, values).trim();
+    const filled = fillPlaceholders(to, values).trim();
     const isPath = !/^\w+:\/\//.test(filled);
     const target = new URL(isPath ? filled.replaceAll(/\/+/g, '/') : filled, url);
     if (status === 200) return { path: target.pathname };
@@ -142,22 +150,24 @@ export function redirected(
   return undefined;
 }
 
-/** Puts the headers of every rule of the address on the response. Of a name that several rules set, the values add up. */
+/**
+ * Adds the headers of all matching rules to the response. If several rules set the same name, it gets all their values.
+ */
 export function addHeaders(rules: readonly HeaderRule[], url: URL, { headers }: Response): void {
-  const isSet = new Set<string>();
+  const alreadySet = new Set<string>();
   for (const { matches, set, unset } of rules) {
     const values = matches(url);
     if (values === undefined) continue;
     for (const name of unset) headers.delete(name);
     for (const [name, value] of set) {
-      if (isSet.has(name)) headers.append(name, fill(value, values));
-      else headers.set(name, fill(value, values));
-      isSet.add(name);
+      if (alreadySet.has(name)) headers.append(name, fillPlaceholders(value, values));
+      else headers.set(name, fillPlaceholders(value, values));
+      alreadySet.add(name);
     }
   }
 }
 
-/** The problems of the lines that have one. Empty lines and comments, which begin with `#`, have none. */
+/** Calls `read` for each line that is not empty or a comment, and returns the problems that it finds. */
 function readLines(
   text: string,
   read: (line: string, number: number) => string | undefined,
@@ -173,7 +183,7 @@ function readLines(
   return problems;
 }
 
-/** The reason, in words, if the text is not a pattern. */
+/** Returns the matcher of a pattern, or a sentence with the reason why it is not one. */
 function matcherOf(pattern: string): Matcher | string {
   const hostEnd = pattern.startsWith('/') ? 0 : pattern.indexOf('/', 'https://'.length);
   const names: string[] = [];
@@ -184,10 +194,10 @@ function matcherOf(pattern: string): Matcher | string {
     if (names.includes(name)) return `${part} is in it twice`;
     names.push(name);
     const isOfHost = index < hostEnd;
-    source += `${escaped(pattern.slice(end, index))}(${part === '*' ? '.*' : isOfHost ? '[^/.]+' : '[^/]+'})`;
+    source += `${escapeRegExp(pattern.slice(end, index))}(${part === '*' ? '.*' : isOfHost ? '[^/.]+' : '[^/]+'})`;
     end = index + part.length;
   }
-  const expression = new RegExp(`^${source}${escaped(pattern.slice(end))}$`);
+  const expression = new RegExp(`^${source}${escapeRegExp(pattern.slice(end))}$`);
   return ({ hostname, pathname }) => {
     const found = expression.exec(hostEnd > 0 ? `https://${hostname}${pathname}` : pathname);
     return found === null
@@ -196,16 +206,18 @@ function matcherOf(pattern: string): Matcher | string {
   };
 }
 
-function escaped(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replaceAll(/[-/\\^$*+?.()|[\]{}]/g, '\\$&');
 }
 
-/** `:name` becomes its value. */
-function fill(text: string, values: Values): string {
+/** Replaces each `:name` in the text by its value. */
+function fillPlaceholders(text: string, values: Values): string {
   return Object.entries(values).reduce((done, [n, value]) => done.replaceAll(`:${n}`, value), text);
 }
 
-/** A path, or an address of https without a port, as a URL writes it. */
+/**
+ * Returns a path or https address in the spelling of `URL`, or undefined. Without `withSearch`, a port is not allowed.
+ */
 function addressIn(text: string, withSearch = true): string | undefined {
   if (text.startsWith('/')) return pathIn(text, withSearch);
   const host = /^https:\/\/+([^/]+)\/?/.exec(text);

@@ -1,4 +1,4 @@
-// Addresses of assets: the same paths asked of miniflare and of a folder here.
+// The addresses of assets: miniflare and this package answer the same paths.
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,8 +47,8 @@ const HTML: readonly HtmlHandling[] = [
 ];
 const NOT_FOUND: readonly NotFound[] = ['none', '404-page', 'single-page-application'];
 
-/** Status and destination, or content. */
-async function seen(response: {
+/** Returns the parts of an answer that are compared: the status, and the location or the content. */
+async function comparedParts(response: {
   status: number;
   headers: { get(name: string): string | null };
   text(): Promise<string>;
@@ -62,12 +62,12 @@ async function seen(response: {
 }
 
 async function answers(paths: readonly string[], ask: (path: string) => Promise<Response>) {
-  const told: unknown[][] = [];
-  for (const path of paths) told.push([path, ...(await seen(await ask(path)))]);
-  return told;
+  const comparedAnswers: unknown[][] = [];
+  for (const path of paths) comparedAnswers.push([path, ...(await comparedParts(await ask(path)))]);
+  return comparedAnswers;
 }
 
-test('[DEV7] paths of files, by each `html_handling` and `not_found_handling`', async () => {
+test('[DEV7] each `html_handling` and `not_found_handling` answers all paths as miniflare does', async () => {
   const asked = HTML.flatMap((html) =>
     NOT_FOUND.map((notFound) => ({ html, notFound, isWorkerFirst: true, workerFirst: [] })),
   );
@@ -80,7 +80,7 @@ test('[DEV7] paths of files, by each `html_handling` and `not_found_handling`', 
   });
 });
 
-/** `.assetsignore`, and whether pages may be missing. */
+/** Contents of `.assetsignore`, each with the handling of missing pages. */
 const IGNORED: readonly [patterns: string, notFound: NotFound][] = [
   ['', 'none'],
   ['# a comment\r\n*.txt\n!x.txt\n\ndir/\n', '404-page'],
@@ -92,7 +92,7 @@ const IGNORED: readonly [patterns: string, notFound: NotFound][] = [
 ];
 
 test.for(IGNORED)(
-  '[DEV11] files that .assetsignore names are no assets: %j, %s',
+  '[DEV11] files that .assetsignore names are not assets: %j, %s',
   async ([patterns, notFound]) => {
     const ignoring = folderOf([
       ...FILES,
@@ -105,9 +105,15 @@ test.for(IGNORED)(
     writeFileSync(join(ignoring, '.assetsignore'), patterns);
     const html = 'auto-trailing-slash';
     const assets = new Assets(ignoring, { html, notFound, workerFirst: [], warn: () => {} });
-    const own = ['/_headers', '/_redirects', '/.assetsignore', '/dir/_headers', '/dir/deep/a.js'];
+    const ruleFiles = [
+      '/_headers',
+      '/_redirects',
+      '/.assetsignore',
+      '/dir/_headers',
+      '/dir/deep/a.js',
+    ];
     try {
-      const paths = [...PATHS, ...own];
+      const paths = [...PATHS, ...ruleFiles];
       const here = await answers(paths, (path) => assets.fetch(`http://a${path}`));
       const there = await askMiniflare(
         ignoring,
@@ -115,7 +121,7 @@ test.for(IGNORED)(
         ([worker]) => answers(paths, worker!),
       );
       expect(here).toEqual(there);
-      // It is read again when it has changed.
+      // A change of .assetsignore takes effect with the next request.
       writeFileSync(join(ignoring, '.assetsignore'), 'x.txt');
       expect((await assets.fetch('http://a/about')).status).toBe(200);
       expect(await (await assets.fetch('http://a/x.txt')).text()).not.toContain('file x.txt');
@@ -125,20 +131,20 @@ test.for(IGNORED)(
   },
 );
 
-test('[DEV7] patterns of paths that the worker answers first', async () => {
+test('[DEV7] the worker answers the paths of `run_worker_first` before the assets do', async () => {
   const answersFirst = async (workerFirst: string[], path: string) => {
     const assets = new Assets(folder, { html: 'none', notFound: 'none', workerFirst });
     return (await assets.before(new Request(`http://a${path}`))) === undefined;
   };
-  const asked: [patterns: string[], path: string][] = [
+  const matching: [patterns: string[], path: string][] = [
     [['/x.txt'], '/x.txt'],
     [['/x*'], '/x.txt'],
     [['*'], '/x.txt'],
     [['/*/index*html'], '/dir/index.html'],
     [['/d*r/*.html'], '/dir/index.html'],
   ];
-  for (const [patterns, path] of asked) expect(await answersFirst(patterns, path)).toBe(true);
-  const other: [patterns: string[], path: string][] = [
+  for (const [patterns, path] of matching) expect(await answersFirst(patterns, path)).toBe(true);
+  const notMatching: [patterns: string[], path: string][] = [
     [[], '/x.txt'],
     [['/x'], '/x.txt'],
     [['/x.txt*.txt'], '/x.txt'],
@@ -146,5 +152,6 @@ test('[DEV7] patterns of paths that the worker answers first', async () => {
     [['!/x*', '/x.txt'], '/x.txt'],
     [['/dir/*x*x*.html'], '/dir/index.html'],
   ];
-  for (const [patterns, path] of other) expect(await answersFirst(patterns, path)).toBe(false);
+  for (const [patterns, path] of notMatching)
+    expect(await answersFirst(patterns, path)).toBe(false);
 });

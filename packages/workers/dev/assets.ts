@@ -1,7 +1,8 @@
-// The static assets of a project: the files of a folder, as the binding ASSETS and as answers before the worker.
+// Serves the static assets of a project, the files of a folder: through the binding ASSETS, and before the worker is
+// asked.
 //
-// Invariant: no file outside of the folder is read. A page has one address, by the handling of HTML; its other addresses
-// lead there. The rules of the folder are read again for each request, so a change counts at once.
+// Invariant: no file outside of the folder is read. `html_handling` decides at which address a page is, and its other
+// addresses redirect there. The files with rules are read again for each request, so a change takes effect at once.
 
 import { readFile, realpath } from 'node:fs/promises';
 import { extname, join, posix, resolve, sep } from 'node:path';
@@ -9,26 +10,26 @@ import ignore, { type Ignore } from 'ignore';
 import { lookup } from 'mrmime';
 import {
   addHeaders,
+  findRedirect,
   type HeaderRule,
   parseHeaders,
   parseRedirects,
   type RedirectRule,
   type Rules,
-  redirected,
 } from './asset-rules.ts';
 
-/** What a path without a file gets. */
+/** The setting `not_found_handling`: the answer for a path without a file. */
 export type NotFound = 'none' | '404-page' | 'single-page-application';
 
-/** At which address a page is: of `about.html` and `dir/index.html`. */
+/** The setting `html_handling`: the addresses of pages, for example of `about.html` and `dir/index.html`. */
 export type HtmlHandling =
-  /** `/about` and `/dir/`. */
+  /** The pages are at `/about` and `/dir/`. */
   | 'auto-trailing-slash'
-  /** `/about/` and `/dir/`. */
+  /** The pages are at `/about/` and `/dir/`. */
   | 'force-trailing-slash'
-  /** `/about` and `/dir`. */
+  /** The pages are at `/about` and `/dir`. */
   | 'drop-trailing-slash'
-  /** The paths of the files. */
+  /** The pages are at the paths of their files. */
   | 'none';
 
 export interface AssetsOptions {
@@ -52,11 +53,15 @@ export class Assets {
   constructor(folder: string, options: AssetsOptions) {
     const { html, notFound, workerFirst, warn = console.warn } = options;
     const read = (path: string) => this.#read(path);
-    const toFolders = html !== 'none';
-    this.#redirects = new RuleFile('/_redirects', (text) => parseRedirects(text, toFolders), {
-      read,
-      warn,
-    });
+    const servesFolderAddresses = html !== 'none';
+    this.#redirects = new RuleFile(
+      '/_redirects',
+      (text) => parseRedirects(text, servesFolderAddresses),
+      {
+        read,
+        warn,
+      },
+    );
     this.#headers = new RuleFile('/_headers', parseHeaders, { read, warn });
     this.#ignored = new RuleFile('/.assetsignore', parseIgnored, { read, warn });
     this.#folder = resolve(folder);
@@ -71,39 +76,51 @@ export class Assets {
       first.some((matches) => matches(pathname)) && !except.some((matches) => matches(pathname));
   }
 
-  /** As the binding: the file, or the answer for a path without one. */
+  /** Answers a request that the worker makes of the binding: with the file, or with the answer for a missing one. */
   readonly fetch = async (input: Request | string | URL): Promise<Response> => {
     const { url, method } = input instanceof Request ? input : { url: input, method: 'GET' };
     const asked = new URL(url);
     const { address, answer = await this.#asset(address, method, true) } =
       await this.#redirect(asked);
-    return this.#withHeaders(asked, answer ?? notThere());
+    return this.#withHeaders(asked, answer ?? notFoundResponse());
   };
 
-  /** The answer before the worker is asked; undefined: the worker answers. */
+  /** Returns the answer that is given before the worker is asked, or undefined if the worker answers the request. */
   async before({ method, url, headers }: Request): Promise<Response | undefined> {
     const asked = new URL(url);
     if (this.#isWorkerFirst(asked.pathname)) return undefined;
     const isPage = headers.get('sec-fetch-mode') === 'navigate';
     const isPageOfApp = isPage && this.#notFound === 'single-page-application';
     const { address, answer } = await this.#redirect(asked);
-    if (answer === undefined && !READS.has(method)) return undefined;
-    const isChosen = address !== asked; // by a rule
-    const found = answer ?? (await this.#asset(address, method, isChosen || isPageOfApp));
-    if (found === undefined && !isChosen) return undefined;
-    return this.#withHeaders(asked, found ?? notThere());
+    if (answer === undefined && !READ_METHODS.has(method)) return undefined;
+    const isChosenByRule = address !== asked; // a rule of `_redirects` chose another asset
+    const found = answer ?? (await this.#asset(address, method, isChosenByRule || isPageOfApp));
+    if (found === undefined && !isChosenByRule) return undefined;
+    return this.#withHeaders(asked, found ?? notFoundResponse());
   }
 
-  /** The asset at an address, or instead of a missing one; a method that does not read is refused. */
-  async #asset(address: URL, method: string, takesMissing: boolean): Promise<Response | undefined> {
+  /**
+   * Returns the asset at an address, or the answer for a missing one if `answersMissing`. It refuses methods that do
+   * not read.
+   */
+  async #asset(
+    address: URL,
+    method: string,
+    answersMissing: boolean,
+  ): Promise<Response | undefined> {
     const found =
-      (await this.#find(address)) ?? (takesMissing ? await this.#missing(address) : undefined);
-    return found === undefined || READS.has(method) ? found : new Response(null, { status: 405 });
+      (await this.#find(address)) ??
+      (answersMissing ? await this.#answerForMissing(address) : undefined);
+    return found === undefined || READ_METHODS.has(method)
+      ? found
+      : new Response(null, { status: 405 });
   }
 
-  /** By the first rule of the address: the address of the asset that answers it, or the answer itself. */
+  /**
+   * Applies the first matching rule of `_redirects`. Returns the address of the asset to answer with, or the redirect.
+   */
   async #redirect(url: URL): Promise<{ readonly address: URL; readonly answer?: Response }> {
-    const to = redirected(await this.#redirects.rules(), url);
+    const to = findRedirect(await this.#redirects.rules(), url);
     if (to === undefined) return { address: url };
     if ('path' in to) return { address: new URL(to.path + url.search, url) };
     const { status, location } = to;
@@ -115,24 +132,24 @@ export class Assets {
     return response;
   }
 
-  /** The file of an address, or the redirect to the address that the file has; undefined: there is none. */
+  /** Returns the file at an address, or a redirect if the file has another address; undefined if there is no file. */
   async #find({ pathname, search }: URL): Promise<Response | undefined> {
-    const path = decoded(pathname);
-    const found = path === undefined ? undefined : await this.#place(path);
+    const path = decodePath(pathname);
+    const found = path === undefined ? undefined : await this.#locate(path);
     if (found === undefined) return undefined;
-    return redirect(found.address, pathname, search) ?? this.#answer(found.file, 200);
+    return redirectTo(found.address, pathname, search) ?? this.#serveFile(found.file, 200);
   }
 
-  /** The file that a path leads to, and its address. */
-  async #place(path: string): Promise<Place | undefined> {
-    const isThere = async (file: string) => (await this.#content(file)) !== undefined;
+  /** Finds the file that a path means, and the address at which that file is. */
+  async #locate(path: string): Promise<LocatedFile | undefined> {
+    const exists = async (file: string) => (await this.#readAsset(file)) !== undefined;
     const isExact = this.#html === 'none' || !path.endsWith('.html');
-    if (isExact && (await isThere(path))) return { file: path, address: path };
+    if (isExact && (await exists(path))) return { file: path, address: path };
     if (this.#html === 'none') return undefined;
     const [suffix] = /(?:\/index\.html|\/index|\.html|\/)$/.exec(path) ?? [''];
     const stem = path.slice(0, path.length - suffix.length);
     const [flat, folder] = [`${stem}.html`, `${stem}/index.html`];
-    const [hasFlat, hasFolder] = [stem !== '' && (await isThere(flat)), await isThere(folder)];
+    const [hasFlat, hasFolder] = [stem !== '' && (await exists(flat)), await exists(folder)];
     const places = {
       flat: hasFlat && { file: flat, address: this.#addressOfFlat(stem, hasFolder) },
       folder: hasFolder && { file: folder, address: this.#addressOfFolder(stem, hasFlat) },
@@ -153,7 +170,7 @@ export class Assets {
     return hasFlat ? `${stem}/index.html` : stem;
   }
 
-  /** Of two files with the same stem. */
+  /** Decides between `stem/index.html` and `stem.html` for a path that ends with `suffix`. */
   #prefersFolder(suffix: string): boolean {
     if (suffix === '/index.html') return true;
     if (suffix === '.html') return false;
@@ -161,30 +178,30 @@ export class Assets {
     return this.#html !== 'drop-trailing-slash';
   }
 
-  /** The answer for an address without a file. */
-  async #missing({ pathname, search }: URL): Promise<Response | undefined> {
-    const path = decoded(pathname);
+  /** Returns the answer for an address without a file, by `not_found_handling`. */
+  async #answerForMissing({ pathname, search }: URL): Promise<Response | undefined> {
+    const path = decodePath(pathname);
     const page = await this.#missingPage(path ?? '/');
-    return page && ((path && redirect(path, pathname, search)) || page);
+    return page && ((path && redirectTo(path, pathname, search)) || page);
   }
 
   async #missingPage(path: string): Promise<Response | undefined> {
-    if (this.#notFound === 'single-page-application') return this.#answer('/index.html', 200);
+    if (this.#notFound === 'single-page-application') return this.#serveFile('/index.html', 200);
     if (this.#notFound === 'none') return undefined;
-    // The page of the closest folder.
+    // The 404.html of the closest folder above the path is the answer.
     for (let folder = path; folder !== ''; ) {
       folder = folder.slice(0, folder.lastIndexOf('/'));
-      const page = await this.#answer(`${folder}/404.html`, 404);
+      const page = await this.#serveFile(`${folder}/404.html`, 404);
       if (page !== undefined) return page;
     }
     return undefined;
   }
 
-  /** Of an asset. */
-  async #content(path: string): Promise<Uint8Array | undefined> {
+  /** Returns the bytes of an asset, or undefined if there is no such file or `.assetsignore` excludes it. */
+  async #readAsset(path: string): Promise<Uint8Array | undefined> {
     const bytes = await this.#read(path);
     if (bytes === undefined) return undefined;
-    const [ignored = RULE_FILES] = await this.#ignored.rules();
+    const [ignored = DEFAULT_IGNORED] = await this.#ignored.rules();
     return ignored.ignores(posix.normalize(path).slice(1)) ? undefined : bytes;
   }
 
@@ -194,13 +211,13 @@ export class Assets {
       const [folder, real] = await Promise.all([realpath(this.#folder), realpath(file)]);
       return real.startsWith(folder + sep) ? await readFile(real) : undefined;
     } catch (error) {
-      if (NONE.has((error as NodeJS.ErrnoException).code)) return undefined;
+      if (NOT_FOUND_CODES.has((error as NodeJS.ErrnoException).code)) return undefined;
       throw error;
     }
   }
 
-  async #answer(path: string, status: number): Promise<Response | undefined> {
-    const bytes = await this.#content(path);
+  async #serveFile(path: string, status: number): Promise<Response | undefined> {
+    const bytes = await this.#readAsset(path);
     if (bytes === undefined) return undefined;
     const type = lookup(extname(path)) ?? 'application/octet-stream';
     const isText = type.startsWith('text/') || type === 'application/json';
@@ -212,13 +229,13 @@ export class Assets {
   }
 }
 
-/** A file, and the address at which it is. */
-interface Place {
+/** A file, and the address at which it is served. */
+interface LocatedFile {
   readonly file: string;
   readonly address: string;
 }
 
-/** The rules of one file, parsed when its text has changed. */
+/** The rules of one file. They are parsed again only if its text has changed. */
 class RuleFile<Rule> {
   readonly #path: string;
   readonly #parse: (text: string) => Rules<Rule>;
@@ -251,24 +268,24 @@ interface RuleFolder {
   warn(problem: string): void;
 }
 
-/** Methods of requests that an asset answers. */
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+/** The methods of requests that an asset answers. */
+const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** They are no assets, unless `.assetsignore` takes them out again. */
-const OF_RULES = ['/.assetsignore', '/_redirects', '/_headers'];
-const RULE_FILES = ignore().add(OF_RULES);
+/** The files with rules, which are not assets unless `.assetsignore` names them with `!`. */
+const RULE_FILE_NAMES = ['/.assetsignore', '/_redirects', '/_headers'];
+const DEFAULT_IGNORED = ignore().add(RULE_FILE_NAMES);
 
-/** Patterns as in `.gitignore`. */
+/** Parses `.assetsignore`, whose patterns are those of `.gitignore`. */
 function parseIgnored(text: string): Rules<Ignore> {
-  return { rules: [ignore().add([...OF_RULES, ...text.split('\n')])], problems: [] };
+  return { rules: [ignore().add([...RULE_FILE_NAMES, ...text.split('\n')])], problems: [] };
 }
 
-function notThere(): Response {
+function notFoundResponse(): Response {
   return new Response('not found', { status: 404 });
 }
 
-/** There is no such file. */
-const NONE: ReadonlySet<string | undefined> = new Set([
+/** Codes of errors of the file system which mean that there is no such file. */
+const NOT_FOUND_CODES: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
   'ENOTDIR',
   'EISDIR',
@@ -284,7 +301,7 @@ function pathMatcher(pattern: string): PathMatcher {
   return (pathname) => {
     if (!pathname.startsWith(first)) return false;
     let end = first.length;
-    // The earliest place of each leaves most for the others.
+    // Taking the earliest place of each part leaves the most text for the parts after it.
     for (const part of rest) {
       const at = pathname.indexOf(part, end);
       if (at === -1) return false;
@@ -294,15 +311,17 @@ function pathMatcher(pattern: string): PathMatcher {
   };
 }
 
-/** To the path, unless the address has it already. */
-function redirect(path: string, pathname: string, search: string): Response | undefined {
+/** Returns a redirect to the path, or undefined if the address has this path already. */
+function redirectTo(path: string, pathname: string, search: string): Response | undefined {
   const location = encodeURI(path);
   if (location === pathname) return undefined;
   return new Response(null, { status: 307, headers: { location: location + search } });
 }
 
-/** With one slash between names. Undefined: it is no path of a file. */
-function decoded(pathname: string): string | undefined {
+/**
+ * Decodes the path of an address, with one slash between names. Returns undefined if it cannot be the path of a file.
+ */
+function decodePath(pathname: string): string | undefined {
   try {
     const path = decodeURIComponent(pathname).replaceAll(/\/{2,}/g, '/');
     return path.includes('\0') ? undefined : path;

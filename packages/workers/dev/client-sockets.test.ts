@@ -1,4 +1,4 @@
-// Sockets of clients that are lost, break the protocol, or are closed early, at the server of `ctx-storage dev`.
+// WebSockets of clients at the server of `ctx-storage dev`: lost connections, broken frames, closes and handshakes.
 
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -6,10 +6,10 @@ import { WebSocket as Client } from 'ws';
 import { WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
 import { HANDSHAKE, received, type ServedApp, serveApp } from '../testing/served-app.ts';
 
-/** Everything that the worker's sockets hear. */
-const heard: unknown[] = [];
-/** Answers the pending upgrade of `/slow`. */
-let decide: (() => void) | undefined;
+/** The messages, errors and closes that the worker's sockets have got. */
+const workerEvents: unknown[] = [];
+/** Lets the worker answer the pending request for a socket at `/slow`. */
+let answerSlow: (() => void) | undefined;
 
 async function answer(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url);
@@ -18,19 +18,19 @@ async function answer(request: Request): Promise<Response> {
     const headers = { 'www-authenticate': 'Basic', 'set-cookie': 'a=1' };
     return new Response('not you', { status: 401, statusText: 'Go away', headers });
   }
-  if (pathname === '/slow') await new Promise<void>((resolve) => (decide = resolve));
+  if (pathname === '/slow') await new Promise<void>((resolve) => (answerSlow = resolve));
   const [client, socket] = new WebSocketPair();
   socket.accept();
   socket.addEventListener('message', (event) => {
     const { data } = event as MessageEvent<string>;
-    heard.push(data);
+    workerEvents.push(data);
     if (data === 'close') socket.close(4001, 'bye');
     if (data === 'throw') throw new Error('in a listener');
   });
-  socket.addEventListener('error', (event) => heard.push((event as ErrorEvent).message));
+  socket.addEventListener('error', (event) => workerEvents.push((event as ErrorEvent).message));
   socket.addEventListener('close', (event) => {
     const { code, reason, wasClean } = event as CloseEvent;
-    heard.push([code, reason, wasClean]);
+    workerEvents.push([code, reason, wasClean]);
   });
   const protocol = new URL(request.url).searchParams.get('protocol');
   const headers = new Headers({ 'x-of-worker': 'yes' });
@@ -54,13 +54,14 @@ afterAll(async () => {
   await app.close();
 });
 beforeEach(() => {
-  heard.length = 0;
+  workerEvents.length = 0;
   uncaught.length = 0;
 });
 
 const alive = async () => (await fetch(`${app.address}/alive`)).text();
 
-const hears = (...events: unknown[]) => vi.waitFor(() => expect(heard).toEqual(events));
+const expectEvents = (...events: unknown[]) =>
+  vi.waitFor(() => expect(workerEvents).toEqual(events));
 
 test.for<[fault: string, frame: readonly number[]]>([
   ['an unmasked frame', [0x81, 0x01, 0x61]],
@@ -69,23 +70,23 @@ test.for<[fault: string, frame: readonly number[]]>([
   const client = app.send('GET /socket HTTP/1.1', ...HANDSHAKE);
   await once(client, 'data');
   client.write(Uint8Array.from(frame));
-  await hears(LOST);
+  await expectEvents(LOST);
   expect([await alive(), uncaught]).toEqual(['alive', []]);
 });
 
 test('[DEV14] a client that is lost while its upgrade is decided, refused or open ends its socket only', async () => {
   const slow = app.send('GET /slow HTTP/1.1', ...HANDSHAKE);
-  await vi.waitFor(() => expect(decide).toBeDefined());
+  await vi.waitFor(() => expect(answerSlow).toBeDefined());
   slow.resetAndDestroy();
   expect(await alive()).toBe('alive');
-  decide!();
-  await hears(LOST);
+  answerSlow!();
+  await expectEvents(LOST);
   const stranger = app.send('GET / HTTP/1.1\r\nHost: stranger.example', ...HANDSHAKE);
   stranger.resetAndDestroy();
   const open = app.send('GET /socket HTTP/1.1', ...HANDSHAKE);
   await once(open, 'data');
   open.resetAndDestroy();
-  await hears(LOST, LOST);
+  await expectEvents(LOST, LOST);
   expect([await alive(), uncaught]).toEqual(['alive', []]);
 });
 
@@ -97,7 +98,7 @@ test('[DEV14] a page of the inspector that breaks the protocol ends its socket o
   expect([await alive(), uncaught]).toEqual(['alive', []]);
 });
 
-/** A frame of a client, whose mask changes nothing. */
+/** Makes a frame as a client sends it, with a mask of zeros, which leaves the bytes as they are. */
 function frame(opcode: number, ...bytes: readonly number[]): Uint8Array {
   return Uint8Array.of(0x80 | opcode, 0x80 | bytes.length, 0, 0, 0, 0, ...bytes);
 }
@@ -110,7 +111,7 @@ test('[DEV15] messages that arrive after the worker has closed its socket reach 
   expect([...closed]).toEqual([0x88, 5, 0x0f, 0xa1, ...new TextEncoder().encode('bye')]);
   client.write(frame(1, ...new TextEncoder().encode('late')));
   client.write(frame(8, 0x0f, 0xa1));
-  await hears('close', 'late', [4001, '', true]);
+  await expectEvents('close', 'late', [4001, '', true]);
   expect(uncaught).toEqual([]);
 });
 
@@ -128,10 +129,10 @@ test.for<[code: number | undefined, reason: string]>([
   const client = clientOf('/socket');
   await once(client, 'open');
   client.close(code, reason);
-  await hears([code ?? 1005, reason, true]);
+  await expectEvents([code ?? 1005, reason, true]);
 });
 
-test('[DEV16] the subprotocol and headers of a 101, and the whole answer of a refused upgrade, are the worker’s', async () => {
+test('[DEV16] the client gets the worker’s subprotocol and headers, or its whole answer if it refuses the socket', async () => {
   const chosen = clientOf('/socket?protocol=two', ['one', 'two']);
   const [[{ headers }]] = await Promise.all([once(chosen, 'upgrade'), once(chosen, 'open')]);
   expect([headers['x-of-worker'], headers['set-cookie']]).toEqual(['yes', ['a=1', 'b=2']]);
@@ -158,7 +159,7 @@ test('[DEV17] a worker’s listener that throws ends its socket with 1006; the e
       once(client, 'close'),
     ]);
     expect([code, String(error)]).toEqual([1006, 'Error: in a listener']);
-    expect([await alive(), heard]).toEqual([
+    expect([await alive(), workerEvents]).toEqual([
       'alive',
       ['one', 'throw', 'Uncaught Error: in a listener'],
     ]);

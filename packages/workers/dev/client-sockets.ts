@@ -1,14 +1,14 @@
-// The sockets of clients: one end is the worker's or the inspector's, the other is on the network.
+// The WebSockets of clients on the network. The other end belongs to the worker, or to the inspector.
 //
-// Invariant: a client that is lost, or that breaks the protocol, ends its own socket and nothing else. Nothing is sent
-// after a close, in either direction.
+// Invariant: if a client is lost or breaks the protocol, its own socket ends, and nothing else. Nothing is sent after a
+// close, in either direction.
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { SocketEnd } from '@ctx-storage/core/calls';
 import type { WebSocketServer, WebSocket as WireSocket } from 'ws';
 
-/** What a page of the inspector sends, and its end. */
+/** Takes the messages of an inspector's page, and the end of its connection. */
 export interface PageEvents {
   message(bytes: Uint8Array): void;
   closed(): void;
@@ -17,7 +17,7 @@ export interface PageEvents {
 /** Serves the objects to a page of the inspector. */
 export type ServePage = (socket: { send(bytes: Uint8Array): void; close(): void }) => PageEvents;
 
-/** A request for a socket, and its connection. */
+/** A request for a WebSocket, and the connection on which it came. */
 export interface Upgrade {
   readonly incoming: IncomingMessage;
   readonly duplex: Duplex;
@@ -25,8 +25,8 @@ export interface Upgrade {
   readonly head: Buffer;
 }
 
-/** Headers of an answer that the handshake itself sets. */
-const OF_HANDSHAKE: ReadonlySet<string> = new Set([
+/** Headers that the handshake sets itself, so that those of the worker's answer are dropped. */
+const HANDSHAKE_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'sec-websocket-accept',
@@ -35,40 +35,40 @@ const OF_HANDSHAKE: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** The reason of workerd, which sees a lost connection as code 1006. */
-const LOST = 'WebSocket disconnected without sending Close frame.';
+/** The reason that workerd gives to a close with code 1006, which means that the connection was lost. */
+const LOST_REASON = 'WebSocket disconnected without sending Close frame.';
 
 export class ClientSockets {
   readonly #server: WebSocketServer;
-  readonly #answers = new WeakMap<IncomingMessage, Headers>();
+  readonly #answerHeaders = new WeakMap<IncomingMessage, Headers>();
 
   private constructor(server: WebSocketServer) {
     this.#server = server;
     server.on('headers', (lines, incoming) => {
-      for (const [name, value] of this.#answers.get(incoming) ?? []) {
-        if (!OF_HANDSHAKE.has(name)) lines.push(`${name}: ${value}`);
+      for (const [name, value] of this.#answerHeaders.get(incoming) ?? []) {
+        if (!HANDSHAKE_HEADERS.has(name)) lines.push(`${name}: ${value}`);
       }
     });
   }
 
-  /** Undefined: the package ws is not installed. */
+  /** Returns undefined if the package `ws` is not installed. */
   static async load(): Promise<ClientSockets | undefined> {
     try {
       const { WebSocketServer } = await import('ws');
-      // The subprotocol is a header of the worker's answer.
+      // `ws` chooses no subprotocol, because the worker's answer names it in a header.
       return new ClientSockets(
         new WebSocketServer({ noServer: true, handleProtocols: () => false }),
       );
     } catch {
-      return undefined; // a request for a socket says so
+      return undefined; // the error is reported when a client asks for a socket
     }
   }
 
   /** Connects the client with the end of a socket; `headers` are those of the worker's answer. */
   connect(upgrade: Upgrade, end: SocketEnd, headers: Headers): void {
-    this.#answers.set(upgrade.incoming, headers);
-    const isConnected = this.#open(upgrade, (wire) => connect(wire, end));
-    if (!isConnected) end.send(closeOf(1006, ''));
+    this.#answerHeaders.set(upgrade.incoming, headers);
+    const isConnected = this.#open(upgrade, (wire) => forwardEvents(wire, end));
+    if (!isConnected) end.send(closeEvent(1006, ''));
   }
 
   /** Serves the objects to the inspector's page. */
@@ -84,27 +84,27 @@ export class ClientSockets {
     for (const client of this.#server.clients) client.terminate();
   }
 
-  /** False: the client has gone, or its handshake is refused. */
+  /** Makes the handshake. Returns false if the client is gone, or if its handshake is refused. */
   #open({ incoming, duplex, head }: Upgrade, opened: (wire: WireSocket) => void): boolean {
     let isOpen = false;
     this.#server.handleUpgrade(incoming, duplex, head, (wire) => {
       isOpen = true;
-      wire.on('error', closes);
+      wire.on('error', ignoreError);
       opened(wire);
     });
     return isOpen;
   }
 }
 
-/** An error of a connection is followed by its close, which ends its socket. */
-export function closes(): void {}
+/** Handles an error of a connection by doing nothing: the close that follows it ends the socket. */
+export function ignoreError(): void {}
 
-function connect(wire: WireSocket, end: SocketEnd): void {
+function forwardEvents(wire: WireSocket, end: SocketEnd): void {
   wire.on('message', (data: Buffer, isBinary: boolean) => {
     const message = isBinary ? (new Uint8Array(data).buffer as ArrayBuffer) : data.toString();
     end.send({ type: 'message', data: message });
   });
-  wire.on('close', (code: number, reason: Buffer) => end.send(closeOf(code, reason.toString())));
+  wire.on('close', (code: number, reason: Buffer) => end.send(closeEvent(code, reason.toString())));
   end.take((event) => {
     if (event.type === 'message') wire.send(event.data);
     else if (event.code === 1006) wire.terminate();
@@ -112,12 +112,12 @@ function connect(wire: WireSocket, end: SocketEnd): void {
   });
 }
 
-function closeOf(code: number, reason: string) {
+function closeEvent(code: number, reason: string) {
   const wasClean = code !== 1006;
-  return { type: 'close', code, reason: wasClean ? reason : LOST, wasClean } as const;
+  return { type: 'close', code, reason: wasClean ? reason : LOST_REASON, wasClean } as const;
 }
 
-/** Whether ws sends the code in a close frame. */
+/** Returns whether `ws` can send the code in a close frame. */
 function isSendable(code: number): boolean {
   return code >= 3000 || (code <= 1014 && ![1004, 1005, 1006].includes(code));
 }

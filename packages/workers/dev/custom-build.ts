@@ -1,17 +1,20 @@
-// The project's own build: it runs before the worker is bundled, and again after each change of the watched folders.
+// Runs the project's own build command, `build.command`: before the worker is bundled, and after each change of the
+// watched folders.
 //
-// Invariant: one runs at a time, and a change during it is followed by another. A failure is told, and does not end the
-// server.
+// Invariant: one build runs at a time. A change during a build starts another one after it. A failed build is printed,
+// and does not end the server.
 
 import { spawn } from 'node:child_process';
-import { existsSync, watch } from 'node:fs';
+import { existsSync, watch as watchFolder } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import type { ProjectBuild } from '@ctx-storage/vite/project';
 
-/** Of this machine: the code that `dev` runs sees other variables. */
-const ENV = { ...process.env };
+/**
+ * The variables of this machine, which builds get. They are copied because `dev` replaces `process.env` for the worker.
+ */
+const MACHINE_ENV = { ...process.env };
 
-/** Editors write a file in several steps. */
+/** How long the folders must be unchanged before a build starts, because editors write a file in several steps. */
 const SETTLE_MS = 50;
 
 export class CustomBuild {
@@ -20,14 +23,14 @@ export class CustomBuild {
   readonly #print: (line: string) => void;
   #running: Promise<void> = Promise.resolve();
 
-  /** `project`: the folder of the wrangler file. */
+  /** `project` is the folder of the wrangler file. */
   constructor(build: ProjectBuild, project: string, print: (line: string) => void) {
     this.#build = build;
     this.#project = project;
     this.#print = print;
   }
 
-  /** Runs the command once. @throws Error with its output, if it fails */
+  /** Runs the command once. @throws Error with the output of the command if it fails */
   run(): Promise<void> {
     const { command, folder } = this.#build;
     this.#running = this.#running
@@ -36,8 +39,11 @@ export class CustomBuild {
     return this.#running;
   }
 
-  /** Runs it after each change; the result ends that. A folder that is missing is told. */
-  follow(): () => void {
+  /**
+   * Runs the command after each change, until the returned function is called. It prints the watched folders that are
+   * missing.
+   */
+  watch(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const changed = () => {
       clearTimeout(timer);
@@ -47,7 +53,7 @@ export class CustomBuild {
     };
     const watchers = this.#build.watched.flatMap((name) => {
       const folder = resolve(this.#project, name);
-      if (existsSync(folder)) return watch(folder, { recursive: true }, changed);
+      if (existsSync(folder)) return watchFolder(folder, { recursive: true }, changed);
       this.#print(`build.watch_dir ${name} is missing: no change there runs the build.\n`);
       return [];
     });
@@ -58,11 +64,11 @@ export class CustomBuild {
   }
 }
 
-/** Programs of the project's packages are found, as in a script of npm. */
+/** Runs a command in a shell that finds the programs of the project's packages, as a script of npm does. */
 function runShell(command: string, folder: string, project: string): Promise<void> {
-  const path = [join(project, 'node_modules/.bin'), ENV.PATH].join(delimiter);
+  const path = [join(project, 'node_modules/.bin'), MACHINE_ENV.PATH].join(delimiter);
   return new Promise((done, failed) => {
-    const child = spawn(command, { cwd: folder, shell: true, env: { ...ENV, PATH: path } });
+    const child = spawn(command, { cwd: folder, shell: true, env: { ...MACHINE_ENV, PATH: path } });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {

@@ -1,8 +1,8 @@
-// Runs a project's worker on this machine, by its wrangler file: bundles it, serves it, keeps its data in a folder, and
-// starts it again after each change of its code.
+// Runs the worker of a wrangler file on this machine: it bundles and serves the worker, keeps its data in a folder, and
+// starts the worker again after each change of its code.
 //
-// Invariant: one app holds the folder at a time. After a change that cannot be built or started, requests get the reason
-// until the next change.
+// Invariant: only one app has the folder of the data open at a time. If changed code cannot be built or started,
+// requests are answered with the reason until the next change.
 
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -20,12 +20,12 @@ import {
   secretsIn,
 } from '@ctx-storage/vite/project';
 import {
-  type AppSurroundings,
   appArguments,
   type BindingMakers,
   type ConfiguredEnv,
   configuredEnv,
   type LoadedCode,
+  type ProjectParts,
 } from './app-options.ts';
 import { Assets } from './assets.ts';
 import { type Built, bundleCode, mistake } from './bundle-code.ts';
@@ -33,26 +33,29 @@ import { CustomBuild } from './custom-build.ts';
 import { type DevServer, type RunningApp, serveHttp } from './http-server.ts';
 import { replaceProcessEnv } from './process-env.ts';
 
-/** How long requests, and work that they wait for, may go on when the server is stopped. */
+/** How long requests and their `waitUntil` may go on after the server is stopped. */
 const CLOSE_MS = 5000;
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 
-/** Code that is loaded for longer is reported. */
+/** If loading the code takes longer than this, a message is printed. */
 const LOAD_REPORT_SECONDS = 10;
 
 /** The parts of this package that host an app in Node. */
 export interface DevHost {
   readonly makers: BindingMakers;
-  /** The address for Node of a module of this package. */
+  /** Returns the address from which Node imports a module of this package. */
   readonly addressOf: (specifier: string) => string;
-  /** Where this package's scripts are. */
+  /** The folder of this package's scripts, among which is the inspector's. */
   readonly scripts: string;
-  /** Replaces globals for code that uses them while it is loaded; the result ends that. */
+  /**
+   * Gives Node the globals of workerd, for code that uses them while it is loaded. The returned function takes them
+   * back.
+   */
   holdGlobals(): () => void;
-  /** Shows `env` to code that reads it while it is loaded. */
+  /** Sets the `env` that code sees which reads it from `cloudflare:workers` while it is loaded. */
   provideEnv(env: object, names: Omit<ConfiguredEnv, 'env'>): void;
-  /** Adds to it. */
+  /** Adds the user's own members to that `env`. */
   provideMore(given: LoadedCode['given']): void;
   start(classes: object, options: object): Promise<RunningApp>;
 }
@@ -60,25 +63,29 @@ export interface DevHost {
 export interface DevOptions {
   /** The wrangler file. @default the one in the current folder */
   readonly config?: string | undefined;
-  /** @default CLOUDFLARE_ENV; without it, the top of the file */
+  /** The environment of the wrangler file. @default CLOUDFLARE_ENV, or no environment */
   readonly environment?: string | undefined;
-  /** @default that of the wrangler file, or 8787 */
+  /** @default the port in the wrangler file, or 8787 */
   readonly port?: number | undefined;
-  /** @default that of the wrangler file, or 127.0.0.1 */
+  /** @default the address in the wrangler file, or 127.0.0.1 */
   readonly host?: string | undefined;
-  /** The folder of the data. */
+  /** The folder in which the data are kept. */
   readonly persist: string;
   /** The module with the user's own members of `env`. */
   readonly bindings?: string | undefined;
   readonly print: (line: string) => void;
 }
 
-/** Resolves when the first build has started, or has failed. @throws Error that names the mistake */
+/**
+ * Starts the server. Resolves once the first build runs or has failed.
+ *
+ * @throws Error that names a mistake in the project
+ */
 export async function dev(
   options: DevOptions,
   loadHost: () => Promise<DevHost>,
 ): Promise<DevServer> {
-  const path = configOf(options.config);
+  const path = findConfig(options.config);
   const text = readFileSync(path, 'utf8');
   const environment = environmentOf(options.environment, variablesOf(options));
   const config = parseWranglerConfig(text, path, 'all', environment);
@@ -91,14 +98,14 @@ export async function dev(
   const main = isOnlyAssets ? config.main : mainOf(config, path, 'write one that exports nothing.');
   const releaseGlobals = host.holdGlobals();
   const build = config.build && new CustomBuild(config.build, folder, options.print);
-  await build?.run(); // it may make the folder of the assets
+  await build?.run(); // runs first, because it may make the folder of the assets
   const assets = assetsOf(config, path);
   const app = new App(options, config, { folder, main, assets }, host);
-  const endBuild = build?.follow();
-  const endBundling = await app.follow();
-  const end = async () => {
-    endBuild?.();
-    await endBundling();
+  const stopWatchingBuild = build?.watch();
+  const stopBundling = await app.bundleAndWatch();
+  const stopAll = async () => {
+    stopWatchingBuild?.();
+    await stopBundling();
     releaseGlobals();
   };
   try {
@@ -117,12 +124,12 @@ export async function dev(
       ...server,
       async close() {
         await server.close();
-        await end();
+        await stopAll();
         await app.close();
       },
     };
   } catch (error) {
-    await end();
+    await stopAll();
     await app.close();
     throw error;
   }
@@ -136,7 +143,7 @@ function migrationHints({ members }: ObjectsConfig, folder: string): string[] {
   });
 }
 
-function configOf(given: string | undefined): string {
+function findConfig(given: string | undefined): string {
   const names = given === undefined ? CONFIG_NAMES : [given];
   const found = names.find((name) => existsSync(name));
   if (found !== undefined) return resolve(found);
@@ -147,9 +154,9 @@ function configOf(given: string | undefined): string {
   );
 }
 
-/** The project, as its wrangler file says. */
-interface Project extends Pick<AppSurroundings, 'folder' | 'assets'> {
-  /** Undefined: assets are all that there is. */
+/** The folder, main module and assets of the project. */
+interface Project extends Pick<ProjectParts, 'folder' | 'assets'> {
+  /** The path of the main module, or undefined if the project has only assets. */
   readonly main: string | undefined;
 }
 
@@ -158,15 +165,15 @@ class App {
   readonly #config: ObjectsConfig;
   readonly #project: Project;
   readonly #host: DevHost;
-  /** The latest code was built and loaded. */
-  #isBuilt = false;
+  /** True once the latest code was built and loaded. */
+  #isLoaded = false;
   #isFirst = true;
-  /** The app that runs, or the reason why none does. Each start waits for the end of the one before. */
+  /** The running app, or the reason why none runs. Each start waits until the app before it has ended. */
   #running: Promise<RunningApp> = Promise.reject(new Error('Nothing has started.'));
   readonly #printed = new Set<string>();
   #restoreProcessEnv = () => {};
-  /** Ends the wait for the latest code, which may never be loaded. */
-  #waiting = new AbortController();
+  /** Stops waiting for the latest code, whose loading may never end. */
+  #loading = new AbortController();
 
   constructor(options: DevOptions, config: ObjectsConfig, project: Project, host: DevHost) {
     this.#options = options;
@@ -176,7 +183,7 @@ class App {
     this.#running.catch(() => {});
   }
 
-  /** The app of the latest code. @throws the reason why none runs */
+  /** Returns the app of the latest code once it runs. @throws the reason why none runs */
   async running(): Promise<RunningApp> {
     const asked = this.#running;
     const [result] = await Promise.allSettled([asked]);
@@ -185,26 +192,26 @@ class App {
     return result.value;
   }
 
-  /** @throws Error that no change of the code can mend, such as a folder that another process holds */
+  /** @throws Error that no change of the code can correct, such as a folder of data that another process has open */
   async mustHaveStarted(): Promise<void> {
-    if (this.#isBuilt) await this.#running;
+    if (this.#isLoaded) await this.#running;
   }
 
   async close(): Promise<void> {
-    this.#waiting.abort();
+    this.#loading.abort();
     const running = await this.#running.catch(() => undefined);
     await running?.close();
     this.#restoreProcessEnv();
   }
 
-  /** Bundles and starts, now and after each change; the result ends that. */
-  async follow(): Promise<() => Promise<void>> {
+  /** Bundles and starts the code now and after each change, until the returned function is called. */
+  async bundleAndWatch(): Promise<() => Promise<void>> {
     const { bindings, persist } = this.#options;
     let first = () => {};
     const hasBuilt = new Promise<void>((resolve) => {
       first = resolve;
     });
-    const end = await bundleCode(
+    const stopAll = await bundleCode(
       {
         main: this.#project.main && resolve(this.#project.folder, this.#project.main),
         given: bindings && resolve(bindings),
@@ -217,7 +224,7 @@ class App {
       (built) => void this.#replace(built).then(first),
     );
     await hasBuilt;
-    return end;
+    return stopAll;
   }
 
   async #replace(built: Built): Promise<void> {
@@ -225,35 +232,38 @@ class App {
     const before = this.#running;
     const isFirst = this.#isFirst;
     this.#isFirst = false;
-    this.#isBuilt = false;
-    this.#waiting.abort();
-    const { signal } = (this.#waiting = new AbortController());
+    this.#isLoaded = false;
+    this.#loading.abort();
+    const { signal } = (this.#loading = new AbortController());
     this.#running = (async () => {
-      // First: code that fails while it is loaded must not keep the folder.
-      const living = await before.catch(() => undefined);
-      await living?.close();
+      // The app before is closed first, so that the folder of the data is free even if the new code fails to load.
+      const previous = await before.catch(() => undefined);
+      await previous?.close();
       if (built.kind === 'failure') throw mistake(built.message);
-      // Variables of this machine choose the files of the secrets, again for each build.
+      // The variables of this machine decide which files with secrets are read, so they are put back for each build.
       this.#restoreProcessEnv();
       const secrets = this.#secrets();
-      const env = configuredEnv(this.#config, this.#host.makers, { ...this.#project, secrets });
+      const env = configuredEnv(this.#config, this.#host.makers, {
+        ...this.#project,
+        secrets,
+      });
       this.#host.provideEnv(env.env, env);
       this.#showProcessEnv(env);
-      const code = await this.#loaded(built.load, signal);
-      this.#isBuilt = true;
+      const code = await this.#load(built.load, signal);
+      this.#isLoaded = true;
       return this.#start(code, env);
     })();
     await this.#running.then(
       () => print('Ready.\n'),
       (error: Error) => {
-        // `mustHaveStarted` throws it, which ends the program.
-        const isFatal = isFirst && this.#isBuilt;
+        // `mustHaveStarted` throws an error of the first start. It ends the program, which prints it.
+        const isFatal = isFirst && this.#isLoaded;
         if (!signal.aborted && !isFatal) print(`${error.message}\n`);
       },
     );
   }
 
-  /** Each problem with them is printed once. */
+  /** Reads the secrets of the project. It prints each problem with them only once. */
   #secrets(): NodeJS.Dict<string> {
     const { environment, print } = this.#options;
     const { folder } = this.#project;
@@ -273,17 +283,15 @@ class App {
     this.#restoreProcessEnv = replaceProcessEnv(hasValues ? processEnvOf(env) : {});
   }
 
-  async #loaded(
-    load: (Built & { kind: 'code' })['load'],
-    signal: AbortSignal,
-  ): Promise<LoadedCode> {
-    const ended = () => mistake('The code changed while it was loaded, or the server has ended.');
-    if (signal.aborted) throw ended();
+  async #load(load: (Built & { kind: 'code' })['load'], signal: AbortSignal): Promise<LoadedCode> {
+    const abandonedError = () =>
+      mistake('The code changed while it was loaded, or the server has ended.');
+    if (signal.aborted) throw abandonedError();
     const report =
       `${this.#config.main} is still being loaded after ${LOAD_REPORT_SECONDS} s, so a top-level await has not ended. ` +
       'Requests wait for its end, or for the next change of the code.\n';
     const timer = setTimeout(() => this.#options.print(report), LOAD_REPORT_SECONDS * 1000);
-    const abandoned = once(signal, 'abort').then(() => Promise.reject(ended()));
+    const abandoned = once(signal, 'abort').then(() => Promise.reject(abandonedError()));
     return Promise.race([load(this.#host.provideMore), abandoned]).finally(() =>
       clearTimeout(timer),
     );
@@ -291,15 +299,15 @@ class App {
 
   #start(code: LoadedCode, env: ConfiguredEnv): Promise<RunningApp> {
     const { assets, main } = this.#project;
-    const whole =
+    const withMain =
       main === undefined ? { ...code, main: { default: { fetch: assets!.fetch } } } : code;
-    const { classes, options } = appArguments(this.#config, whole, this.#host.makers, env);
+    const { classes, options } = appArguments(this.#config, withMain, this.#host.makers, env);
     const directory = join(resolve(this.#options.persist), 'objects');
     return this.#host.start(classes, { ...options, directory });
   }
 }
 
-/** @throws Error that names the folder, if there is none */
+/** Returns the assets of the configuration. @throws Error that names their folder if it is missing */
 function assetsOf({ assets }: ObjectsConfig, path: string): Assets | undefined {
   if (assets?.directory === undefined) return undefined;
   const { directory, run_worker_first: first } = assets;
@@ -316,12 +324,12 @@ function assetsOf({ assets }: ObjectsConfig, path: string): Assets | undefined {
   });
 }
 
-/** Like wrangler, reads the `.env` files of the current folder. */
+/** Returns the variables of this process and of the `.env` files in the current folder, which wrangler reads, too. */
 function variablesOf({ environment }: DevOptions): NodeJS.Dict<string> {
   return processVariables(process.cwd(), environment);
 }
 
-/** Relative names are files beside the configuration. */
+/** Resolves the relative names of `alias`, which are files beside the wrangler file. */
 function aliasIn(folder: string, alias: ObjectsConfig['alias']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(alias).map(([name, other]) => [

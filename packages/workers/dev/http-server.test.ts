@@ -1,4 +1,4 @@
-// Requests and answers at the server of `ctx-storage dev`, as workerd has them.
+// Requests and answers of the server of `ctx-storage dev`, which behaves as workerd does.
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -12,11 +12,11 @@ import { HANDSHAKE, received, type ServedApp, serveApp } from '../testing/served
 const LONG = 'x'.repeat(20_000);
 
 let app: ServedApp;
-/** Answers with a compressed body, or tells which request it got. */
-let upstream: Server;
+/** A server that the worker fetches from. It answers with a compressed body, or describes the request that it got. */
+let upstreamServer: Server;
 let origin: string;
 beforeAll(async () => {
-  upstream = createServer(async (incoming, outgoing) => {
+  upstreamServer = createServer(async (incoming, outgoing) => {
     if (incoming.url === '/packed') {
       const packed = gzipSync('unpacked');
       const length = packed.length;
@@ -28,13 +28,13 @@ beforeAll(async () => {
     const { host, te = 'none', 'keep-alive': alive = 'none' } = incoming.headers;
     outgoing.end(`${incoming.method} ${host} ${body}, te ${te}, keep-alive ${alive}`);
   });
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => upstreamServer.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(upstreamServer.address() as AddressInfo).port}`;
   app = await serveApp({ fetch: answer });
 });
 afterAll(async () => {
   await app.close();
-  upstream.close();
+  upstreamServer.close();
 });
 
 const textStream = (...chunks: unknown[]) =>
@@ -84,15 +84,15 @@ async function answer(request: Request): Promise<Response> {
   }
 }
 
-/** The answer to the lines of a request, which ends its connection. */
+/** Sends the lines of a request and returns its answer; the connection is closed after it. */
 async function ask(first: string, ...lines: string[]) {
   const text = await received(app.send(first, 'Connection: close', ...lines));
   const [head, ...rest] = text.split('\r\n\r\n') as [string, ...string[]];
   return { head: head.toLowerCase(), body: Buffer.from(rest.join('\r\n\r\n'), 'latin1') };
 }
 
-/** The content of chunks. */
-function joined(body: Buffer): Buffer {
+/** Joins the chunks of a body with the transfer encoding `chunked`. */
+function joinChunks(body: Buffer): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
     const end = body.indexOf('\r\n', at);
@@ -109,10 +109,10 @@ test.for(['/upstream', '/packed'])(
     const text = path === '/upstream' ? 'unpacked' : 'packed';
     const plain = await ask(`GET ${path} HTTP/1.1`);
     expect(plain.head).toContain('content-encoding: gzip');
-    expect(gunzipSync(joined(plain.body)).toString()).toBe(text);
+    expect(gunzipSync(joinChunks(plain.body)).toString()).toBe(text);
     const brotli = await ask(`GET ${path} HTTP/1.1`, 'Accept-Encoding: gzip;q=0, br');
     expect(brotli.head).toContain('content-encoding: br');
-    expect(brotliDecompressSync(joined(brotli.body)).toString()).toBe(text);
+    expect(brotliDecompressSync(joinChunks(brotli.body)).toString()).toBe(text);
     const none = await ask(`GET ${path} HTTP/1.1`, 'Accept-Encoding: identity');
     expect(none.head).not.toContain('content-encoding');
     expect(none.body.toString()).toContain(text);
@@ -216,11 +216,11 @@ test('[DEV25] Response.error() is a 500 that says so; chunks of text are sent as
 test('[DEV31] pages of other origins cannot frame the inspector', async () => {
   const { headers } = await fetch(`${app.address}/__ctx-storage`);
   expect(headers.get('content-security-policy')).toBe("frame-ancestors 'self'");
-  // What the worker answers is its own affair.
+  // The answers of the worker get no such header.
   expect((await fetch(`${app.address}/x`)).headers.has('content-security-policy')).toBe(false);
 });
 
-test('[DEV32] a server for every host gives its inspector only to names that no stranger can own', async () => {
+test('[DEV32] a server for every host connects the inspector only under names that no stranger can own', async () => {
   const open = await serveApp({ fetch: answer }, {}, 5000, '0.0.0.0');
   const port = Number(new URL(open.address).port);
   const statusFor = async (host: string) => {
@@ -240,7 +240,7 @@ test('[DEV32] a server for every host gives its inspector only to names that no 
   await open.close();
 });
 
-/** A server whose scheduled handler fails for the cron `bad`; `events` are all that it got. */
+/** Starts a server whose handler `scheduled` fails for the cron `bad`; `events` lists the events that it got. */
 async function serveCrons(host?: string) {
   const events: (string | number)[][] = [];
   const scheduled = (controller: { cron: string; scheduledTime: number; noRetry(): void }) => {
@@ -253,7 +253,7 @@ async function serveCrons(host?: string) {
   return { served, events, port: Number(new URL(served.address).port) };
 }
 
-/** The status of the answer to a GET that sends exactly these headers. */
+/** Sends a GET with exactly these headers and returns the status of the answer. */
 async function statusOf(port: number, path: string, headers: Record<string, string>) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const socket = connect(port, '127.0.0.1');
@@ -295,12 +295,12 @@ test('[DEV35] a page of another origin cannot run a scheduled event; curl, the a
   const host = `localhost:${port}`;
   const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
   const refused = [
-    // An image, a link, a form and a frame of another site, or of another port of this machine.
+    // These come from images, links, forms and frames of another site, or of another port of this machine.
     { host, ...browser, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
     { host, ...browser, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
     { host, ...browser, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' },
     { host, ...browser, origin: 'http://stranger.example' },
-    // To these addresses, a browser sends nothing that names the page.
+    // To these addresses, a browser sends no header that names the page.
     { host: `192.168.0.7:${port}`, ...browser },
     { host: `stranger.example:${port}`, ...browser },
     { host: `127.0.0.1.stranger.example:${port}`, ...browser },
@@ -314,7 +314,7 @@ test('[DEV35] a page of another origin cannot run a scheduled event; curl, the a
     { host: `192.168.0.7:${port}`, 'user-agent': 'curl/8.5.0' },
     { host, ...browser, 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' },
     { host, ...browser, 'sec-fetch-site': 'same-origin' },
-    // The client of a test may have the name of a browser.
+    // A program, such as a test's client, may send the user-agent of a browser.
     { host: `127.0.0.1:${port}`, ...browser },
     { host, ...browser, origin: `http://${host}` },
   ];
@@ -322,7 +322,7 @@ test('[DEV35] a page of another origin cannot run a scheduled event; curl, the a
     expect([headers, await statusOf(port, path, headers)]).toEqual([headers, 200]);
   }
   expect(events).toHaveLength(allowed.length);
-  // Other paths are the worker's.
+  // Requests of all other paths reach the worker.
   expect(await statusOf(port, '/x', refused[0]!)).toBe(200);
   await served.close();
 });
@@ -339,7 +339,7 @@ test('[DEV36] names under .localhost reach the server, and names that only conta
   await served.close();
 });
 
-test('[DEV26] a server that ends lets requests and waitUntil go on, for as long as it is told', async () => {
+test('[DEV26] a closing server lets requests and waitUntil end, but waits no longer than closeMs', async () => {
   const ended: string[] = [];
   let begun = 0;
   const handlers = (delayMs: number) => ({

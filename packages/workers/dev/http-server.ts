@@ -1,5 +1,5 @@
-// The HTTP server in front of a worker's entry point: requests, streams of bodies, requests for sockets, and scheduled
-// events.
+// The HTTP server of `ctx-storage dev`. It passes requests, bodies, WebSockets and scheduled events to the worker, and
+// serves the assets and the inspector.
 
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,33 +11,33 @@ import { socketParts } from '@ctx-storage/core/calls';
 import type { EntryHandle } from '@ctx-storage/core/object';
 import { inspectorHtml } from '@ctx-storage/vite/project';
 import type { Assets } from './assets.ts';
-import { ClientSockets, closes, type ServePage, type Upgrade } from './client-sockets.ts';
+import { ClientSockets, ignoreError, type ServePage, type Upgrade } from './client-sockets.ts';
 import { requestOf, urlOf } from './incoming-request.ts';
-import { write } from './outgoing-response.ts';
+import { writeWorkerResponse } from './outgoing-response.ts';
 
-/** Where the inspector's page is, and its socket. */
-const INSPECTOR = '/__ctx-storage';
+/** The path of the inspector's page and of its WebSocket. */
+const INSPECTOR_PATH = '/__ctx-storage';
 const INSPECTOR_SCRIPT = 'dev-inspector.js';
 
-/** As versions of wrangler have it. */
-const SCHEDULED: ReadonlySet<string> = new Set([
+/** The paths that run a scheduled event in the versions of wrangler. */
+const SCHEDULED_PATHS: ReadonlySet<string> = new Set([
   '/cdn-cgi/handler/scheduled',
   '/cdn-cgi/local/scheduled',
 ]);
 
-/** How often a server that ends looks whether work goes on, in milliseconds. */
-const LOOK_MS = 20;
+/** How often a closing server checks whether work is still under way. */
+const IDLE_CHECK_MS = 20;
 
 export interface DevServer {
   readonly address: string;
-  /** Takes no more requests. Requests and work of the app that go on may end, within `closeMs`. */
+  /** Accepts no more requests, and waits up to `closeMs` for the requests and events that are under way. */
   close(): Promise<void>;
 }
 
 /** A running app. */
 export interface RunningApp {
   readonly worker: EntryHandle;
-  /** False while an event goes on, or anything that it waits for, such as `waitUntil`. */
+  /** False while an event, or its `waitUntil`, is under way. */
   readonly isIdle: boolean;
   readonly servePage: ServePage;
   close(): Promise<void>;
@@ -46,39 +46,39 @@ export interface RunningApp {
 export interface ServerOptions {
   readonly port: number;
   readonly host: string;
-  /** How long work under way may go on when the server ends. */
+  /** How long a closing server waits for work that is under way. */
   readonly closeMs: number;
-  /** The app that runs now; it waits for one that starts. @throws the reason why none runs */
+  /** Returns the running app, and waits for one that is starting. @throws the reason why none runs */
   readonly app: () => Promise<RunningApp>;
-  /** Reports an error of the worker that its caller gets as a 500, or as a broken connection. */
+  /** Reports an error of the worker; the caller gets a 500, or a broken connection. */
   readonly report: (error: unknown) => void;
-  /** Where this package's scripts are. */
+  /** The folder of this package's scripts, among which is the inspector's. */
   readonly scripts: string;
-  /** They answer before the worker; undefined: it answers everything. */
+  /** The assets that answer before the worker, or undefined if the worker answers everything. */
   readonly assets: Assets | undefined;
 }
 
-/** @throws Error of the system, such as EADDRINUSE */
+/** Starts the server. @throws Error of the system, such as EADDRINUSE */
 export async function serveHttp(options: ServerOptions): Promise<DevServer> {
   const { port, host, app, closeMs } = options;
   const sockets = await ClientSockets.load();
-  const refusalOf = refusals(host);
-  const underWay = new Set<ServerResponse>();
+  const refusalOf = refusalFor(host);
+  const pendingResponses = new Set<ServerResponse>();
   const server = createServer((incoming, outgoing) => {
     const response = refusalOf(incoming) ?? answer(incoming, options);
-    underWay.add(outgoing);
-    outgoing.once('close', () => underWay.delete(outgoing));
+    pendingResponses.add(outgoing);
+    outgoing.once('close', () => pendingResponses.delete(outgoing));
     void send(response, () => outgoing, options);
   });
   server.on('upgrade', (incoming, duplex, head) => {
-    duplex.on('error', closes);
-    const asked = { incoming, duplex, head };
+    duplex.on('error', ignoreError);
+    const request = { incoming, duplex, head };
     if (incoming.headers.upgrade?.toLowerCase() !== 'websocket') {
-      parseAgain(server, asked);
+      parseAgain(server, request);
       return;
     }
-    const response = refusalOf(incoming) ?? upgrade(asked, sockets, options);
-    void send(response, () => responseOn(asked), options);
+    const response = refusalOf(incoming) ?? upgrade(request, sockets, options);
+    void send(response, () => responseOn(request), options);
   });
   server.listen(port, host);
   await once(server, 'listening');
@@ -89,25 +89,25 @@ export async function serveHttp(options: ServerOptions): Promise<DevServer> {
       server.close();
       server.closeIdleConnections();
       sockets?.close();
-      // Code that is still being loaded has no work under way, and may never run.
+      // If the code is still being loaded, there is no app to wait for, and it may never run.
       const running = await Promise.race([app().catch(() => undefined), setTimeout(0)]);
-      const isDone = () => underWay.size === 0 && running?.isIdle !== false;
-      const late = AbortSignal.timeout(closeMs);
-      while (!isDone() && !late.aborted) await setTimeout(LOOK_MS);
+      const isDone = () => pendingResponses.size === 0 && running?.isIdle !== false;
+      const deadline = AbortSignal.timeout(closeMs);
+      while (!isDone() && !deadline.aborted) await setTimeout(IDLE_CHECK_MS);
       server.closeAllConnections();
     },
   };
 }
 
-/** Answers requests that do not reach the worker: to no address, or to a host that is not this one. */
-function refusals(host: string): (incoming: IncomingMessage) => Promise<Response> | undefined {
-  const isOfEveryName = host === '0.0.0.0' || host === '::';
+/** Returns a function that refuses requests whose address is not valid, or whose host is not this server. */
+function refusalFor(host: string): (incoming: IncomingMessage) => Promise<Response> | undefined {
+  const listensOnEveryName = host === '0.0.0.0' || host === '::';
   const names = new Set(['localhost', '127.0.0.1', '[::1]', host]);
   const refusal = async (status: number, text: string) => new Response(text, { status });
   return (incoming) => {
-    // A stranger's name that leads here (DNS rebinding) would let its pages read the answers.
-    const name = nameOf(incoming.headers.host ?? '');
-    if (!isOfEveryName && !names.has(name) && !isLocalhost(name))
+    // If a stranger's name resolved to this machine (DNS rebinding), the stranger's pages could read the answers.
+    const name = hostName(incoming.headers.host ?? '');
+    if (!listensOnEveryName && !names.has(name) && !isLocalhost(name))
       return refusal(403, 'The name of this host is not allowed; start with --host.\n');
     if (urlOf(incoming) === null) return refusal(400, 'The address of the request is no URL.\n');
     return undefined;
@@ -115,8 +115,8 @@ function refusals(host: string): (incoming: IncomingMessage) => Promise<Response
 }
 
 /**
- * Node takes each request with an `Upgrade` out of its parser. A request for another protocol is plain: it is parsed
- * again, without this header.
+ * Answers a request for a protocol other than WebSocket as a plain request. Node took it out of its parser because of
+ * the header `Upgrade`, so the server parses it again without this header.
  */
 function parseAgain(server: Server, { incoming, duplex, head }: Upgrade): void {
   const { method, url, httpVersion, rawHeaders } = incoming;
@@ -130,21 +130,21 @@ function parseAgain(server: Server, { incoming, duplex, head }: Upgrade): void {
   server.emit('connection', duplex);
 }
 
-/** Sends the answer, also of an error. A socket is connected already. */
+/** Sends the answer once it is there, or the error in its place. For a connected socket, there is nothing to send. */
 async function send(
   answering: Promise<Response | 'connected'>,
   connection: () => ServerResponse,
   { report }: ServerOptions,
 ): Promise<void> {
-  const response = await answering.catch(failure);
+  const response = await answering.catch(errorResponse);
   if (response === 'connected') return;
   const outgoing = connection();
   try {
-    await write(response, outgoing);
+    await writeWorkerResponse(response, outgoing);
   } catch (error) {
     report(error);
     if (outgoing.headersSent) outgoing.destroy();
-    else await write(failure(error), outgoing);
+    else await writeWorkerResponse(errorResponse(error), outgoing);
   }
 }
 
@@ -156,19 +156,19 @@ async function answer(incoming: IncomingMessage, options: ServerOptions): Promis
   }
   const request = requestOf(incoming);
   const { pathname, searchParams } = new URL(request.url);
-  if (SCHEDULED.has(pathname)) {
-    if (!isOfNoOtherPage(incoming)) return new Response(OTHER_PAGE, { status: 403 });
-    return scheduled((await app()).worker, searchParams);
+  if (SCHEDULED_PATHS.has(pathname)) {
+    if (!isNotFromOtherOrigin(incoming)) return new Response(OTHER_ORIGIN_TEXT, { status: 403 });
+    return runScheduled((await app()).worker, searchParams);
   }
   const file = inspectorFile(pathname, scripts) ?? (await assets?.before(request));
   return file ?? fetchFrom(options, request);
 }
 
-const OTHER_PAGE =
+const OTHER_ORIGIN_TEXT =
   'A page of another origin may not run a scheduled event. Use curl, or a page of this server.\n';
 
-/** Runs the event of the parameters `cron` and `time`, in milliseconds. */
-async function scheduled(worker: EntryHandle, parameters: URLSearchParams): Promise<Response> {
+/** Runs the scheduled event of the parameters `cron` and `time`, which is in milliseconds since the epoch. */
+async function runScheduled(worker: EntryHandle, parameters: URLSearchParams): Promise<Response> {
   const [cron, time] = [parameters.get('cron'), parameters.get('time')];
   if (time && Number.isNaN(Number.parseInt(time, 10))) {
     return new Response(`time is "${time}"; give milliseconds since 1970.\n`, { status: 400 });
@@ -184,21 +184,21 @@ async function scheduled(worker: EntryHandle, parameters: URLSearchParams): Prom
 }
 
 /**
- * A browser says of each request to this machine which page made it, and no page can hide that. To an address elsewhere it
- * says nothing, so there a browser is refused.
+ * Returns whether the request was not made by a page of another origin. A browser names the page in each request to
+ * this machine. In requests to other addresses it does not, so that requests of browsers to those are refused.
  */
-function isOfNoOtherPage({ headers }: IncomingMessage): boolean {
+function isNotFromOtherOrigin({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin' || site === 'none';
   const { host = '', origin, 'user-agent': program = '' } = headers;
   if (origin !== undefined && origin !== `http://${host}`) return false;
-  const name = nameOf(host);
+  const name = hostName(host);
   return isLocalhost(name) || isLoopback(name) || !program.startsWith('Mozilla/');
 }
 
 /**
- * The worker's answer. If new code replaces the app before it, a request without a body is made again, as wrangler does;
- * any other may have had its effect, and is the caller's to repeat.
+ * Returns the worker's answer. If new code replaces the app before that, a GET or HEAD is made again, as wrangler does.
+ * Any other request may have had its effect, so that only the caller can decide to repeat it.
  */
 async function fetchFrom(options: ServerOptions, request: Request): Promise<Response> {
   const { app, report } = options;
@@ -216,15 +216,18 @@ async function fetchFrom(options: ServerOptions, request: Request): Promise<Resp
   }
 }
 
-/** The inspector's answer for a path; undefined if it is no path of it. `folder`: of this package's scripts. */
+/**
+ * Returns the page or a script of the inspector, or undefined for other paths. `folder` is that of this package's
+ * scripts.
+ */
 function inspectorFile(pathname: string, folder: string): Response | undefined {
   const answer = (body: string, type: string, others?: Record<string, string>) =>
     new Response(body, {
       headers: { 'content-type': type, 'cache-control': 'no-store', ...others },
     });
-  if (pathname === INSPECTOR) {
-    const html = inspectorHtml(`${INSPECTOR}/${INSPECTOR_SCRIPT}`);
-    // A stranger's page that frames it could lead clicks to its buttons.
+  if (pathname === INSPECTOR_PATH) {
+    const html = inspectorHtml(`${INSPECTOR_PATH}/${INSPECTOR_SCRIPT}`);
+    // A stranger's page that shows the inspector in a frame could make the user click its buttons.
     const policy = { 'content-security-policy': "frame-ancestors 'self'" };
     return answer(html, 'text/html; charset=utf-8', policy);
   }
@@ -233,27 +236,27 @@ function inspectorFile(pathname: string, folder: string): Response | undefined {
   return answer(readFileSync(join(folder, name), 'utf8'), 'text/javascript');
 }
 
-/** Connects a socket, or gives the answer that refuses it. */
+/** Connects the WebSocket, or returns the answer that refuses it. */
 async function upgrade(
-  asked: Upgrade,
+  request: Upgrade,
   sockets: ClientSockets | undefined,
   options: ServerOptions,
 ): Promise<Response | 'connected'> {
-  const { incoming } = asked;
+  const { incoming } = request;
   if (sockets === undefined) throw new Error('WebSockets need the package ws: npm install -D ws');
-  if (urlOf(incoming)?.pathname === INSPECTOR) {
-    if (!isOfOwnPage(incoming, options.host)) return new Response(null, { status: 403 });
-    sockets.inspect(asked, (await options.app()).servePage);
+  if (urlOf(incoming)?.pathname === INSPECTOR_PATH) {
+    if (!isFromOwnPage(incoming, options.host)) return new Response(null, { status: 403 });
+    sockets.inspect(request, (await options.app()).servePage);
     return 'connected';
   }
   const response = await fetchFrom(options, requestOf(incoming));
   const { end } = socketParts((response as { webSocket?: unknown }).webSocket) ?? {};
   if (end === undefined) return response;
-  sockets.connect(asked, end, response.headers);
+  sockets.connect(request, end, response.headers);
   return 'connected';
 }
 
-/** Answers on a connection that was to become a socket, and ends it. */
+/** Makes an answer on a connection that asked for a WebSocket. The connection ends after it. */
 function responseOn({ incoming, duplex }: Upgrade): ServerResponse {
   const outgoing = new ServerResponse(incoming);
   outgoing.shouldKeepAlive = false;
@@ -262,22 +265,23 @@ function responseOn({ incoming, duplex }: Upgrade): ServerResponse {
 }
 
 /**
- * Any page may open a socket to this machine, and would read and change what the objects store. So would one whose own
- * name leads here (DNS rebinding), where the server answers to every name.
+ * Returns whether the request comes from a page of this server. Any page can open a WebSocket to this machine, and
+ * could then read and change the data of the objects. So could a page whose own name resolves to this machine (DNS
+ * rebinding).
  */
-function isOfOwnPage({ headers }: IncomingMessage, listening: string): boolean {
+function isFromOwnPage({ headers }: IncomingMessage, listening: string): boolean {
   const { host = '', origin } = headers;
-  const name = nameOf(host);
-  return origin === `http://${host}` && (name === listening || isNoStrangers(name));
+  const name = hostName(host);
+  return origin === `http://${host}` && (name === listening || cannotBelongToStranger(name));
 }
 
-/** An address, or a name that no stranger can own. */
-function isNoStrangers(name: string): boolean {
+/** Returns whether the name is an IP address, or a name that no stranger can register. */
+function cannotBelongToStranger(name: string): boolean {
   if (name.startsWith('[') || isIP(name) !== 0 || !name.includes('.')) return true;
   return name.endsWith('.localhost') || name.endsWith('.local');
 }
 
-/** No other machine can have this name. */
+/** Returns whether the name always means this machine. */
 function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
@@ -286,12 +290,12 @@ function isLoopback(name: string): boolean {
   return name === '[::1]' || (isIP(name) === 4 && name.startsWith('127.'));
 }
 
-/** Of a header `Host`, without the port. */
-function nameOf(host: string): string {
+/** Returns the name in a header `Host`, without the port. */
+function hostName(host: string): string {
   return host.replace(/:\d+$/, '');
 }
 
-function failure(error: unknown): Response {
+function errorResponse(error: unknown): Response {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return new Response(text, { status: 500 });
 }

@@ -1,9 +1,9 @@
-// The request of a client, as the worker has it.
+// Makes the `Request` that the worker gets from the HTTP request of a client.
 
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** `request.cf`, which programs read without a check: the place is that of miniflare without a network. */
+/** The value of `request.cf`, which programs read without a check. It equals that of miniflare without a network. */
 const CF = {
   asn: 395_747,
   asOrganization: '',
@@ -24,7 +24,11 @@ const CF = {
   tlsVersion: 'TLSv1.3',
 };
 
-/** Its address is valid. @throws TypeError for what Node has no Request of: an address with a password */
+/**
+ * Converts a request whose address is valid.
+ *
+ * @throws TypeError if Node cannot make it, as for an address with a password
+ */
 export function requestOf(incoming: IncomingMessage): Request {
   const { method = 'GET', headers } = incoming;
   const pairs = Object.entries(headers).flatMap(([name, value]) =>
@@ -33,20 +37,20 @@ export function requestOf(incoming: IncomingMessage): Request {
   const request = new Request(urlOf(incoming)!, {
     method,
     headers: pairs,
-    redirect: 'manual', // the caller follows
+    redirect: 'manual', // the client follows redirects itself
     ...(hasBody(incoming) && { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' }),
   });
   return Object.defineProperty(request, 'cf', { value: CF, enumerable: true });
 }
 
-/** The whole address, or null if it is not valid; a path may begin with two slashes. */
+/** Returns the whole address of a request, whose path may begin with two slashes, or null if it is not valid. */
 export function urlOf({ url = '/', headers }: IncomingMessage): URL | null {
   const origin = `http://${headers.host ?? 'localhost'}`;
   const address = url.startsWith('/') ? origin + url : url;
   return URL.canParse(address, origin) ? new URL(address, origin) : null;
 }
 
-/** GET and HEAD have none in Node. */
+/** Returns whether the request has a body. In Node, a `Request` with the method GET or HEAD cannot have one. */
 function hasBody({ method, headers }: IncomingMessage): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;

@@ -1,4 +1,4 @@
-// The host of `ctx-storage dev`: a project's app in this process, and pages that look into it.
+// The host of `ctx-storage dev`: it runs a project's app in this process, and serves its objects to the inspector.
 
 import type { EntryHandle } from '@ctx-storage/core/object';
 import { installHtmlRewriter } from '@ctx-storage/html-rewriter';
@@ -11,19 +11,21 @@ export { provideEnv, provideMore } from '@ctx-storage/worker/realm';
 /** A running app. */
 interface RunningApp {
   readonly worker: EntryHandle;
-  /** False while an event goes on, or anything that it waits for. */
+  /** False while an event, or its `waitUntil`, is under way. */
   readonly isIdle: boolean;
   servePage(socket: PageSocket): SocketEvents;
   close(): Promise<void>;
 }
 
-/** Replaces globals for code that uses them while it is loaded; the result ends that. */
+/**
+ * Gives Node the globals of workerd, for code that uses them while it is loaded. The returned function takes them back.
+ */
 export function holdGlobals(): () => void {
   wholeRealm.extend(installHtmlRewriter);
   return wholeRealm.hold();
 }
 
-/** @throws as `createObjects` */
+/** Starts an app. @throws the errors of `createObjects` */
 export async function startApp(classes: object, options: NodeOptions): Promise<RunningApp> {
   const objects = await createObjects(classes as never, options);
   const pages = new SocketPages(objects);

@@ -1,4 +1,4 @@
-// The answer of a worker, as it is sent: with the content encoding that its headers name, and a length that fits its body.
+// Sends the answer of a worker, in the content encoding that its headers name, and with the length that its body has.
 
 import type { ServerResponse } from 'node:http';
 import { type Duplex, Readable } from 'node:stream';
@@ -8,7 +8,7 @@ import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import { bodyOfResponse, isEncoded } from '@ctx-storage/core/calls';
 import { notedLength } from '@ctx-storage/core/contract';
 
-/** The encodings that workerd decodes and encodes. Each chunk is sent at once. */
+/** Makes the compressors of the encodings that workerd knows. They send each chunk at once. */
 const ENCODERS = {
   gzip: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
   br: () => createBrotliCompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
@@ -16,8 +16,8 @@ const ENCODERS = {
 
 type Encoding = keyof typeof ENCODERS;
 
-/** Headers of the connection, which are Node's, and of the body. */
-const OWN: ReadonlySet<string> = new Set([
+/** Headers of the worker that are not copied: Node sets those of the connection, and this module those of the body. */
+const NOT_COPIED_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-encoding',
   'content-length',
@@ -26,25 +26,28 @@ const OWN: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ]);
 
-/** The caller has gone. */
-const GONE: ReadonlySet<unknown> = new Set([
+/** Codes of errors which mean that the client is gone. */
+const CLIENT_GONE_CODES: ReadonlySet<unknown> = new Set([
   'ECONNRESET',
   'EPIPE',
   'ERR_STREAM_PREMATURE_CLOSE',
   'ERR_STREAM_DESTROYED',
 ]);
 
-/** @throws the error of the body, after which the connection is broken if anything was sent */
-export async function write(response: Response, outgoing: ServerResponse): Promise<void> {
+/** Sends the answer. @throws the error of the body; if a part was sent already, the caller must break the connection */
+export async function writeWorkerResponse(
+  response: Response,
+  outgoing: ServerResponse,
+): Promise<void> {
   if (response.status === 0) {
     throw new TypeError('The worker answered with an error response, such as Response.error().');
   }
   const { method, headers } = outgoing.req;
   const content = response.body === null ? null : bodyOfResponse(response)!.content;
-  const told = response.headers.get('content-encoding');
-  const isPlain = content !== null && isEncoding(told) && !isEncoded(response);
-  const encoding = isPlain ? accepted(told, headers['accept-encoding']) : undefined;
-  writeHead(response, outgoing, encoding === undefined ? told : encoding);
+  const workerValue = response.headers.get('content-encoding');
+  const isPlain = content !== null && isEncoding(workerValue) && !isEncoded(response);
+  const encoding = isPlain ? acceptedEncoding(workerValue, headers['accept-encoding']) : undefined;
+  writeHead(response, outgoing, encoding === undefined ? workerValue : encoding);
   if (method === 'HEAD') {
     if (content instanceof ReadableStream) await content.cancel();
     outgoing.end();
@@ -67,7 +70,7 @@ async function send(
         : Readable.from([content]);
     const stages = encoder === undefined ? [source, outgoing] : [source, encoder, outgoing];
     await pipeline(stages).catch((error: NodeJS.ErrnoException) => {
-      if (!GONE.has(error.code)) throw error;
+      if (!CLIENT_GONE_CODES.has(error.code)) throw error;
     });
   } else {
     outgoing.end(content ?? undefined);
@@ -81,16 +84,18 @@ function writeHead(
 ): void {
   outgoing.statusCode = status;
   if (statusText) outgoing.statusMessage = statusText;
-  for (const [name, value] of headers) if (!OWN.has(name)) outgoing.setHeader(name, value);
+  for (const [name, value] of headers)
+    if (!NOT_COPIED_HEADERS.has(name)) outgoing.setHeader(name, value);
   const cookies = headers.getSetCookie();
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
   if (encoding !== null) outgoing.setHeader('content-encoding', encoding);
-  const told = headers.get('content-length');
-  const isOfOther = outgoing.req.method === 'HEAD' || status === 304; // the length of a body that is not sent
-  if (isOfOther && told !== null) outgoing.setHeader('content-length', told);
+  const workerValue = headers.get('content-length');
+  // The worker gives the length of a body that these answers do not send.
+  const isWithoutBody = outgoing.req.method === 'HEAD' || status === 304;
+  if (isWithoutBody && workerValue !== null) outgoing.setHeader('content-length', workerValue);
 }
 
-/** Undefined: nothing tells for sure. */
+/** Returns the length of the body, or undefined if it is not known for certain. */
 function bytesIn(
   { headers }: Response,
   content: ReadableStream | Uint8Array | null,
@@ -103,15 +108,20 @@ function isEncoding(name: string | null): name is Encoding {
   return name !== null && Object.hasOwn(ENCODERS, name);
 }
 
-/** The encoding that the caller accepts: the worker's, else another; null: none. */
-function accepted(told: Encoding, header: string | string[] | undefined): Encoding | null {
-  if (header === undefined) return told;
+/**
+ * Returns the encoding to send: the worker's if the client accepts it, else another one, or null if it accepts none.
+ */
+function acceptedEncoding(
+  workerValue: Encoding,
+  header: string | string[] | undefined,
+): Encoding | null {
+  if (header === undefined) return workerValue;
   const names = String(header)
     .toLowerCase()
     .split(',')
     .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
     .map((part) => part.replace(/;.*/s, '').trim());
   const isAccepted = (name: Encoding) => names.includes(name) || names.includes('*');
-  if (isAccepted(told)) return told;
+  if (isAccepted(workerValue)) return workerValue;
   return (Object.keys(ENCODERS) as Encoding[]).find(isAccepted) ?? null;
 }

@@ -1,7 +1,7 @@
-// `process.env` of the code that `dev` runs: the variables and secrets of the project, as on workerd, and nothing of this
-// machine.
+// Replaces `process.env` for the code that `dev` runs. As on workerd, it has the variables and secrets of the project,
+// and no variables of this machine.
 
-/** Replaces the variables of the process; the result brings them back. */
+/** Replaces `process.env`. The returned function restores it. */
 export function replaceProcessEnv(values: Readonly<Record<string, string>>): () => void {
   const before = process.env;
   process.env = new Proxy(

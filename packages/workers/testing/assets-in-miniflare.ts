@@ -1,19 +1,19 @@
-// For tests: a folder of assets, and miniflare that serves it.
+// Makes folders of assets for tests, and serves them with miniflare.
 
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Miniflare, type MiniflareOptions } from 'miniflare';
 
-export interface AssetsAsked {
-  /** `html_handling` and `not_found_handling`. */
+export interface AssetsSettings {
+  /** The setting `html_handling`; `notFound` is `not_found_handling`. */
   readonly html: string;
   readonly notFound: string;
-  /** True: its worker asks the binding. False: assets answer before the worker, which answers "worker". */
+  /** If true, the worker asks the binding ASSETS. If false, assets answer before the worker, which answers "worker". */
   readonly isWorkerFirst: boolean;
 }
 
-/** A new folder with these files; each tells its name. */
+/** Makes a folder with these files. The content of each is its name. */
 export function folderOf(files: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'assets-'));
   for (const file of files) {
@@ -23,16 +23,16 @@ export function folderOf(files: readonly string[]): string {
   return folder;
 }
 
-/** Asks a worker, and follows no redirect. */
+/** Sends a request to a worker, and returns redirects instead of following them. */
 export type AskWorker = (path: string, method?: string) => Promise<Response>;
 
 /**
- * One process has a worker of the folder for each of `asked`, because its start takes seconds. Routes pass by the assets,
- * so of several, each asks the binding.
+ * Starts miniflare with one worker of the folder for each element of `asked`, because a start takes seconds. Requests
+ * by routes do not reach assets, so in a list of several, each must have `isWorkerFirst`.
  */
 export async function askMiniflare<T>(
   directory: string,
-  asked: readonly AssetsAsked[],
+  asked: readonly AssetsSettings[],
   ask: (workers: readonly AskWorker[]) => Promise<T>,
 ): Promise<T> {
   const miniflare = new Miniflare({
@@ -45,7 +45,7 @@ export async function askMiniflare<T>(
         async (path, method = 'GET') => {
           const init = { method, redirect: 'manual' } as const;
           return (await miniflare.dispatchFetch(
-            `http://${hostOf(`w${place}`)}${path}`,
+            `http://${hostNameOf(`w${place}`)}${path}`,
             init,
           )) as never;
         },
@@ -56,12 +56,16 @@ export async function askMiniflare<T>(
   }
 }
 
-const hostOf = (name: string) => `${name}.localhost`;
+const hostNameOf = (name: string) => `${name}.localhost`;
 
-function workerOf(directory: string, { html, notFound, isWorkerFirst }: AssetsAsked, name: string) {
+function workerOf(
+  directory: string,
+  { html, notFound, isWorkerFirst }: AssetsSettings,
+  name: string,
+) {
   return {
     name,
-    ...(isWorkerFirst && { routes: [`${hostOf(name)}/*`] }),
+    ...(isWorkerFirst && { routes: [`${hostNameOf(name)}/*`] }),
     modules: true,
     script: isWorkerFirst
       ? 'export default { fetch: (request, env) => env.ASSETS.fetch(request) }'

@@ -1,4 +1,4 @@
-// For tests: the server of `ctx-storage dev` in front of an app of this process, and clients that keep to no protocol.
+// Starts the server of `ctx-storage dev` for tests, with an app in this process, and sends it requests of any form.
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -7,14 +7,14 @@ import { startApp } from '../dev/node-dev-host.ts';
 
 export interface ServedApp {
   readonly address: string;
-  /** Errors of the worker. */
+  /** The errors of the worker that the server has reported. */
   readonly reported: readonly unknown[];
-  /** A connection on which these lines of a request were sent. */
+  /** Opens a connection and sends these lines of a request on it. */
   send(...lines: string[]): Socket;
   close(): Promise<void>;
 }
 
-/** The handlers of a worker, and the classes of its objects. */
+/** Starts a server for a worker with these handlers and classes of objects. */
 export async function serveApp(
   handlers: object,
   classes: object = {},
@@ -38,7 +38,7 @@ export async function serveApp(
     reported,
     send(first, ...lines) {
       const socket = connect(Number(port), hostname);
-      // A test that resets the connection hears of it, too.
+      // A connection that the test resets itself has an error event, which must have a listener.
       socket.on('error', () => {});
       socket.write([first, `Host: ${authority}`, ...lines, '', ''].join('\r\n'));
       return socket;
@@ -50,7 +50,7 @@ export async function serveApp(
   };
 }
 
-/** Lines of a request for a WebSocket, after its first. */
+/** The lines of a request for a WebSocket that follow its first line. */
 export const HANDSHAKE = [
   'Connection: Upgrade',
   'Upgrade: websocket',
@@ -58,7 +58,7 @@ export const HANDSHAKE = [
   'Sec-WebSocket-Version: 13',
 ];
 
-/** All that arrives, as bytes. */
+/** Waits until the connection closes, and returns all bytes that arrived, as Latin-1 text. */
 export async function received(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => {
