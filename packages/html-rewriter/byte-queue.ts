@@ -1,8 +1,8 @@
-// The bytes of a stream from the first that is still needed, by their positions in the stream.
+// Holds the bytes of a stream that are still needed. They are found by their positions in the whole stream.
 //
-// Invariant: adding and dropping take time in proportion to the bytes, however small the chunks are.
+// Invariant: adding and dropping take time in proportion to the number of bytes, even if each chunk is one byte.
 
-/** A part of the stream. */
+/** A range of positions in the stream; `end` is the position after its last byte. */
 export interface Range {
   readonly start: number;
   readonly end: number;
@@ -10,12 +10,12 @@ export interface Range {
 
 export class ByteQueue {
   #bytes = new Uint8Array(1024);
-  /** The bytes that are there, for searches. */
-  #present = this.#bytes.subarray(0, 0);
-  /** The position in the stream of the first byte of the array. */
-  #base = 0;
-  /** Bytes before it are dropped. */
-  #start = 0;
+  /** A view of the array that ends with the last byte of the stream, so that searches stop there. */
+  #searchable = this.#bytes.subarray(0, 0);
+  /** The position in the stream of the array's first byte. */
+  #arrayStart = 0;
+  /** The position of the first byte that is still needed. */
+  #firstNeeded = 0;
   #end = 0;
 
   /** The position after the last byte. */
@@ -24,53 +24,54 @@ export class ByteQueue {
   }
 
   get byteCount(): number {
-    return this.#end - this.#start;
+    return this.#end - this.#firstNeeded;
   }
 
   add(chunk: Uint8Array): void {
     this.#makeRoom(chunk.byteLength);
-    this.#bytes.set(chunk, this.#end - this.#base);
+    this.#bytes.set(chunk, this.#end - this.#arrayStart);
     this.#end += chunk.byteLength;
-    this.#present = this.#bytes.subarray(0, this.#end - this.#base);
+    this.#searchable = this.#bytes.subarray(0, this.#end - this.#arrayStart);
   }
 
   dropBefore(position: number): void {
-    this.#start = position;
+    this.#firstNeeded = position;
   }
 
   byteAt(position: number): number {
-    return this.#bytes[position - this.#base]!;
+    return this.#bytes[position - this.#arrayStart]!;
   }
 
-  /** The position of the next such byte; `end` if there is none. */
+  /** Returns the position of the next byte with this value, or `end` if there is none. */
   find(byte: number, from: number): number {
-    const index = this.#present.indexOf(byte, from - this.#base);
-    return index < 0 ? this.#end : index + this.#base;
+    const index = this.#searchable.indexOf(byte, from - this.#arrayStart);
+    return index < 0 ? this.#end : index + this.#arrayStart;
   }
 
-  /** A view, which holds until bytes are added. */
+  /** Returns the bytes of a range without a copy. The view is valid until bytes are added. */
   view({ start, end }: Range): Uint8Array<ArrayBuffer> {
-    return this.#bytes.subarray(start - this.#base, end - this.#base);
+    return this.#bytes.subarray(start - this.#arrayStart, end - this.#arrayStart);
   }
 
-  /** A copy. */
+  /** Returns a copy of the bytes of a range. */
   slice({ start, end }: Range): Uint8Array<ArrayBuffer> {
-    return this.#bytes.slice(start - this.#base, end - this.#base);
+    return this.#bytes.slice(start - this.#arrayStart, end - this.#arrayStart);
   }
 
   #makeRoom(byteCount: number): void {
-    if (this.#end - this.#base + byteCount <= this.#bytes.byteLength) return;
-    const kept = this.view({ start: this.#start, end: this.#end });
-    // Room for as many bytes again as are moved: each byte is moved a bounded number of times.
-    const needed = 2 * kept.byteLength + byteCount;
-    const bytes = needed > this.#bytes.byteLength ? new Uint8Array(needed + 1024) : this.#bytes;
-    bytes.set(kept);
+    if (this.#end - this.#arrayStart + byteCount <= this.#bytes.byteLength) return;
+    const needed = this.view({ start: this.#firstNeeded, end: this.#end });
+    // The new array has room for as many bytes again as are moved, so each byte is moved only a few times.
+    const newLength = 2 * needed.byteLength + byteCount;
+    const bytes =
+      newLength > this.#bytes.byteLength ? new Uint8Array(newLength + 1024) : this.#bytes;
+    bytes.set(needed);
     this.#bytes = bytes;
-    this.#base = this.#start;
+    this.#arrayStart = this.#firstNeeded;
   }
 }
 
-/** The bytes as characters, one each: how names and values are compared. */
+/** Returns a text with one character for each byte. Names and values are compared in this form. */
 export function byteText(bytes: Uint8Array): string {
   let text = '';
   for (let start = 0; start < bytes.byteLength; start += 4096) {
@@ -79,7 +80,7 @@ export function byteText(bytes: Uint8Array): string {
   return text;
 }
 
-/** With the letters of ASCII in lower case, and no others. */
+/** Returns the text with its ASCII letters in lower case. Other letters stay as they are. */
 export function lowerCased(text: string): string {
   return /[A-Z]/.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text;
 }

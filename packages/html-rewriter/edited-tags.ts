@@ -1,6 +1,7 @@
-// A tag while handlers change it, and the bytes it becomes.
+// The start tags and end tags that handlers change, and the bytes that are written for them.
 //
-// Invariant: a tag whose name and attributes nobody changed keeps its bytes; an attribute that was not set keeps its own.
+// Invariant: a tag is written with its original bytes unless a handler changed its name or attributes. In a changed
+// tag, each attribute that no handler set keeps its original bytes.
 
 import { type ByteQueue, byteText, lowerCased, type Range } from './byte-queue.ts';
 import type { Charset } from './charset.ts';
@@ -10,16 +11,16 @@ import type { EndTagToken, StartTagToken } from './tokenizer.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 interface Attribute {
-  /** As it was written. */
+  /** The name as the document spells it. */
   readonly name: Bytes;
-  /** Characters are bytes, in lower case. */
+  /** The name for comparisons: one character for each byte, in lower case. */
   readonly key: string;
   value: Bytes;
-  /** All of it, until it is set. */
+  /** The original bytes of name and value, or undefined once a handler has set the attribute. */
   raw: Bytes | undefined;
 }
 
-/** The attributes of a tag, in their order. A name may come twice: the first is read and set. */
+/** The attributes of a tag in their order. If a name occurs twice, handlers read and set the first attribute. */
 class Attributes {
   readonly #all = new Set<Attribute>();
   readonly #byKey = new Map<string, Attribute[]>();
@@ -34,24 +35,24 @@ class Attributes {
 
   add(attribute: Attribute): void {
     this.#all.add(attribute);
-    const same = this.#byKey.get(attribute.key);
-    if (same === undefined) this.#byKey.set(attribute.key, [attribute]);
-    else same.push(attribute);
+    const sameName = this.#byKey.get(attribute.key);
+    if (sameName === undefined) this.#byKey.set(attribute.key, [attribute]);
+    else sameName.push(attribute);
   }
 
   find(key: string): Attribute | undefined {
     return this.#byKey.get(key)?.[0];
   }
 
-  /** False: there is none. */
+  /** Removes all attributes of the name. Returns false if there is none. */
   remove(key: string): boolean {
     for (const attribute of this.#byKey.get(key) ?? []) this.#all.delete(attribute);
     return this.#byKey.delete(key);
   }
 }
 
-/** Runs when the element's end tag comes. */
-export interface EndTagWork {
+/** The changes that are made to the element's end tag once it arrives. */
+export interface EndTagChanges {
   readonly name: string | undefined;
   readonly mutations: Mutations | undefined;
   readonly handler: ((tag: unknown) => unknown) | undefined;
@@ -62,7 +63,7 @@ export class EditedStartTag {
   readonly token: StartTagToken;
   readonly hasContent: boolean;
   readonly charset: Charset;
-  /** How often attributes were changed: iterators do not outlive it. */
+  /** The number of changes of attributes. An iterator throws if it has changed since the iterator was made. */
   changeCount = 0;
   removesContent = false;
   endTagHandler: ((tag: unknown) => unknown) | undefined;
@@ -87,7 +88,7 @@ export class EditedStartTag {
     return lowerCased(this.charset.decode(this.#name));
   }
 
-  /** @throws TypeError */
+  /** @throws TypeError if the name is not valid for a tag */
   rename(name: string): void {
     checkTagName(name);
     this.#name = this.charset.encode(name);
@@ -97,7 +98,7 @@ export class EditedStartTag {
 
   get attributes(): readonly (readonly [name: string, value: string])[] {
     const { charset } = this;
-    return [...this.#list()].map(({ name, value }) => [
+    return [...this.#attributeList()].map(({ name, value }) => [
       lowerCased(charset.decode(name)),
       charset.decode(value),
     ]);
@@ -108,14 +109,19 @@ export class EditedStartTag {
     return found && this.charset.decode(found.value);
   }
 
-  /** @throws TypeError */
+  /** @throws TypeError if the name is not valid for an attribute */
   setAttribute(name: string, value: string): void {
     checkAttributeName(name);
     const encoded = this.charset.encode(value);
     const found = this.#find(name);
     if (found === undefined) {
-      const written = this.charset.encode(lowerCased(name));
-      this.#list().add({ name: written, key: byteText(written), value: encoded, raw: undefined });
+      const encodedName = this.charset.encode(lowerCased(name));
+      this.#attributeList().add({
+        name: encodedName,
+        key: byteText(encodedName),
+        value: encoded,
+        raw: undefined,
+      });
     } else {
       found.value = encoded;
       found.raw = undefined;
@@ -125,7 +131,7 @@ export class EditedStartTag {
   }
 
   removeAttribute(name: string): void {
-    if (this.#list().remove(this.#keyOf(name))) this.#isChanged = true;
+    if (this.#attributeList().remove(this.#keyOf(name))) this.#isChanged = true;
     this.changeCount++;
   }
 
@@ -134,7 +140,7 @@ export class EditedStartTag {
   }
 
   after(content: readonly Content[]): void {
-    (this.hasContent ? this.#end() : this.mutations).after.unshift(...content);
+    (this.hasContent ? this.#endTagMutations() : this.mutations).after.unshift(...content);
   }
 
   prepend(content: readonly Content[]): void {
@@ -146,7 +152,7 @@ export class EditedStartTag {
   append(content: readonly Content[]): void {
     if (!this.hasContent) return;
     this.#isSelfClosing = false;
-    this.#end().before.push(...content);
+    this.#endTagMutations().before.push(...content);
   }
 
   setInnerContent(content: readonly Content[]): void {
@@ -157,20 +163,20 @@ export class EditedStartTag {
 
   replaceBy(content: readonly Content[]): void {
     this.mutations.replaceBy(content);
-    this.#removeAll();
+    this.#removeWithContent();
   }
 
   remove(): void {
     this.mutations.isRemoved = true;
-    this.#removeAll();
+    this.#removeWithContent();
   }
 
   removeTags(): void {
     this.mutations.isRemoved = true;
-    if (this.hasContent) this.#end().isRemoved = true;
+    if (this.hasContent) this.#endTagMutations().isRemoved = true;
   }
 
-  get endTagWork(): EndTagWork | undefined {
+  get endTagChanges(): EndTagChanges | undefined {
     const name = this.#endName;
     const mutations = this.#endMutations;
     const handler = this.endTagHandler;
@@ -185,27 +191,27 @@ export class EditedStartTag {
       return;
     }
     const { charset } = this;
-    const ascii = (text: string) => write(charset.encode(text));
-    ascii('<');
+    const writeText = (text: string) => write(charset.encode(text));
+    writeText('<');
     write(this.#name.slice());
-    const attributes = this.#list();
+    const attributes = this.#attributeList();
     for (const { name, value, raw } of attributes) {
-      ascii(' ');
+      writeText(' ');
       write((raw ?? name).slice());
       if (raw === undefined) {
-        ascii('="');
-        write(withoutQuotes(value));
-        ascii('"');
+        writeText('="');
+        write(escapeQuotes(value));
+        writeText('"');
       }
     }
-    if (this.#isSelfClosing) ascii(attributes.size > 0 ? ' />' : '/>');
-    else ascii('>');
+    if (this.#isSelfClosing) writeText(attributes.size > 0 ? ' />' : '/>');
+    else writeText('>');
   }
 
-  #removeAll(): void {
+  #removeWithContent(): void {
     if (!this.hasContent) return;
     this.#removeContent();
-    this.#end().isRemoved = true;
+    this.#endTagMutations().isRemoved = true;
   }
 
   #removeContent(): void {
@@ -214,7 +220,7 @@ export class EditedStartTag {
     this.removesContent = true;
   }
 
-  #end(): Mutations {
+  #endTagMutations(): Mutations {
     this.#endMutations ??= new Mutations();
     return this.#endMutations;
   }
@@ -224,10 +230,10 @@ export class EditedStartTag {
   }
 
   #find(name: string): Attribute | undefined {
-    return this.#list().find(this.#keyOf(name));
+    return this.#attributeList().find(this.#keyOf(name));
   }
 
-  #list(): Attributes {
+  #attributeList(): Attributes {
     if (this.#attributes !== undefined) return this.#attributes;
     const view = (range: Range) => this.#queue.view(range);
     this.#attributes = new Attributes();
@@ -266,36 +272,38 @@ export class EditedEndTag {
   }
 }
 
-/** @throws TypeError */
+/** @throws TypeError if the name is empty, does not begin with a letter, or has a character that ends a name */
 function checkTagName(name: string): void {
-  if (name === '') throw refused("Tag name can't be empty.");
+  if (name === '') throw parserError("Tag name can't be empty.");
   if (!/^[a-z]/i.test(name)) {
-    throw refused('The first character of the tag name should be an ASCII alphabetical character.');
+    throw parserError(
+      'The first character of the tag name should be an ASCII alphabetical character.',
+    );
   }
   const [forbidden] = /[ \n\r\t\f/>]/.exec(name) ?? [];
   if (forbidden !== undefined) {
-    throw refused(`\`${forbidden}\` character is forbidden in the tag name`);
+    throw parserError(`\`${forbidden}\` character is forbidden in the tag name`);
   }
 }
 
-/** @throws TypeError */
+/** @throws TypeError if the name is empty, or has a character that ends a name */
 function checkAttributeName(name: string): void {
-  if (name === '') throw refused("Attribute name can't be empty.");
+  if (name === '') throw parserError("Attribute name can't be empty.");
   const [forbidden] = /[ \n\r\t\f/>=]/.exec(name) ?? [];
   if (forbidden !== undefined) {
-    throw refused(`\`${forbidden}\` character is forbidden in the attribute name`);
+    throw parserError(`\`${forbidden}\` character is forbidden in the attribute name`);
   }
 }
 
-function refused(fact: string): TypeError {
+function parserError(fact: string): TypeError {
   return new TypeError(`Parser error: ${fact}`);
 }
 
 const DOUBLE_QUOTE = 0x22;
 const ESCAPED_QUOTE = new TextEncoder().encode('&quot;');
 
-/** The bytes of a value between double quotes. */
-function withoutQuotes(value: Bytes): Bytes {
+/** Escapes the double quotes in a value, which is written between double quotes. */
+function escapeQuotes(value: Bytes): Bytes {
   if (!value.includes(DOUBLE_QUOTE)) return value.slice();
   return new Uint8Array(
     [...value].flatMap((byte) => (byte === DOUBLE_QUOTE ? [...ESCAPED_QUOTE] : [byte])),

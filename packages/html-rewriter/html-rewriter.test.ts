@@ -1,4 +1,4 @@
-// `HTMLRewriter` as object code has it: a global, whose handlers belong to the object.
+// `HTMLRewriter` in the code of objects and entry points: it is a global, and its handlers run as events of its caller.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { createObjects, DurableObject } from '../entries/node.ts';
@@ -7,7 +7,9 @@ import type { HTMLRewriter } from './html-rewriter.ts';
 const START_MS = Date.UTC(2030, 0, 1);
 const scope = globalThis as { HTMLRewriter?: typeof HTMLRewriter };
 
-/** Free code would see the system's time. */
+/**
+ * Writes `Date.now()` in its handlers. Code that does not run as an event of the object would read the system's time.
+ */
 class Page extends DurableObject {
   fetch(): Response {
     const { kv } = this.ctx.storage;
@@ -104,7 +106,7 @@ describe('handlers', () => {
 });
 
 describe('the class', () => {
-  test('[HTML8] is a global while a host runs in Node, and no value', async () => {
+  test('[HTML8] is a global while a host runs in Node, and cannot be stored', async () => {
     expect(scope.HTMLRewriter).toBeUndefined();
     const { page, close } = await start();
     await expect(page.store()).rejects.toMatchObject({ name: 'DataCloneError' });

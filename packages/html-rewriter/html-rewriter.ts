@@ -1,7 +1,7 @@
-// `HTMLRewriter`: workerd's class that changes HTML while it streams.
+// `HTMLRewriter`, the class of workerd that changes HTML while it streams.
 //
-// Nothing of the platform parses a stream of HTML, so this is code of its own; a page loads it only if its objects'
-// code names the class. Invariant: a handler runs as code of the object that called `transform`.
+// Neither browsers nor Node can parse a stream of HTML, so this package has its own parser. A page loads it only if the
+// code of its objects names the class. Invariant: a handler runs as an event of the object that called `transform`.
 
 import { bindToStores, currentContext, replaceGlobal } from '@ctx-storage/core/calls';
 import type {
@@ -38,7 +38,7 @@ export class HTMLRewriter implements Rewriter {
     const parsed = parseSelector(stringOf(given, { method: 'on', type: 'HTMLRewriter' }));
     const [, handlers] = given;
     checkHandlers(handlers, 'on', 2, type);
-    const bound = boundHandlers(handlers, ['element', 'comments', 'text'], type);
+    const bound = bindHandlers(handlers, ['element', 'comments', 'text'], type);
     this.#handlers.push({ selector: parsed, ...bound });
     return this;
   }
@@ -46,12 +46,16 @@ export class HTMLRewriter implements Rewriter {
   onDocument(...[handlers]: [handlers: DocumentContentHandlers]): this {
     const type = 'DocumentContentHandlers';
     checkHandlers(handlers, 'onDocument', 1, type);
-    const bound = boundHandlers(handlers, ['doctype', 'comments', 'text', 'end'], type);
+    const bound = bindHandlers(handlers, ['doctype', 'comments', 'text', 'end'], type);
     this.#handlers.push({ selector: null, ...bound });
     return this;
   }
 
-  /** The response with the changed body, which is read at once, as far as the result is. @throws TypeError */
+  /**
+   * Returns the response with a changed body. The original body is read as fast as the changed one.
+   *
+   * @throws TypeError
+   */
   transform(...[response]: [response: Response]): Response {
     if (!(response instanceof Response)) throw wrongArgument('transform', 1, 'Response');
     const { body } = response;
@@ -62,12 +66,12 @@ export class HTMLRewriter implements Rewriter {
     const charset = new Charset(charsetOf(response.headers));
     const channel = new ByteChannel();
     const writer = channel.writable.getWriter();
-    const sink = { write: (bytes: Uint8Array) => writer.write(bytes), run: runner() };
+    const sink = { write: (bytes: Uint8Array) => writer.write(bytes), run: handlerRunner() };
     const rewriting = new Rewriting([...this.#handlers], charset, sink);
-    void pump(body.getReader(), rewriting, writer);
+    void rewriteBody(body.getReader(), rewriting, writer);
     const { status, statusText } = response;
     const headers = new Headers(response.headers);
-    headers.delete('content-length'); // it counts the bytes before they were changed
+    headers.delete('content-length'); // the length of the changed body is not known
     return new Response(channel.readable, { status, statusText, headers });
   }
 
@@ -78,25 +82,25 @@ export class HTMLRewriter implements Rewriter {
 
 refuseToClone(HTMLRewriter);
 
-/** Puts the class into the scope; the result undoes it. */
+/** Sets the global `HTMLRewriter` of the scope. The returned function restores the scope. */
 export function installHtmlRewriter(scope: object): () => void {
   return replaceGlobal(scope, 'HTMLRewriter', HTMLRewriter);
 }
 
-/** For code of this thread from now on, before a host runs. */
+/** Sets the global `HTMLRewriter` for the rest of the thread's life, for code that is loaded before a host runs. */
 export function provideHtmlRewriter(): void {
   if (!('HTMLRewriter' in globalThis)) installHtmlRewriter(globalThis);
 }
 
-/** Calls handlers as events of the object that calls this, with the stores that it has. */
-function runner(): (handler: () => unknown) => unknown {
+/** Returns a function that calls handlers as events of the present object, with its stores of `AsyncLocalStorage`. */
+function handlerRunner(): (handler: () => unknown) => unknown {
   const enter = currentContext()?.entrance();
   const call = bindToStores((handler: () => unknown) => handler());
   return (handler) => (enter === undefined ? call(handler) : enter(() => call(handler)));
 }
 
-/** Never rejects: the reader of the result gets the error, the body its end. */
-async function pump(
+/** Passes the whole body through the rewriter. It never rejects: an error reaches the reader of the result. */
+async function rewriteBody(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   rewriting: Rewriting,
   writer: WritableStreamDefaultWriter,
@@ -110,7 +114,7 @@ async function pump(
     await rewriting.end();
     await writer.close();
   } catch (error) {
-    // Both may have ended already, which is why this failed.
+    // One of the two streams has failed or was cancelled, so the other is ended with the same error.
     await Promise.allSettled([writer.abort(error), reader.cancel(error)]);
   }
 }
@@ -126,7 +130,7 @@ function checkHandlers(given: unknown, method: string, position: number, type: s
   if (!isObject && given !== null) throw wrongArgument(method, position, type);
 }
 
-function boundHandlers<Name extends string>(
+function bindHandlers<Name extends string>(
   given: object | null,
   names: readonly Name[],
   type: string,

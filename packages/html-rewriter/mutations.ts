@@ -1,6 +1,6 @@
-// The content that handlers put around a token, and in its place.
+// The content that handlers put before, after and in place of a token, and the arguments with which they give it.
 
-/** Given by a handler: text, or a stream that is read when its place is written. */
+/** Content from a handler: text, or a stream that is read when its place in the document is written. */
 export type Content = { readonly isHtml: boolean } & (
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'stream'; readonly stream: ReadableStream }
@@ -18,14 +18,18 @@ export class Mutations {
   }
 }
 
-/** A call of a handler, as messages name it. */
-interface Call {
+/** The method that a handler calls, and its class, as error messages name them. */
+interface MethodCall {
   readonly method: string;
   readonly type: string;
 }
 
-/** A string, which the arguments have at the position, from 1. @throws TypeError */
-export function stringOf(given: readonly unknown[], { method, type }: Call, position = 1): string {
+/** Returns the argument at a position, counted from 1, as text. @throws TypeError if it is missing */
+export function stringOf(
+  given: readonly unknown[],
+  { method, type }: MethodCall,
+  position = 1,
+): string {
   if (given.length < position) {
     throw new TypeError(
       `Failed to execute '${method}' on '${type}': parameter ${position} is not of type 'string'.`,
@@ -34,10 +38,14 @@ export function stringOf(given: readonly unknown[], { method, type }: Call, posi
   return String(given[position - 1]);
 }
 
-/** The content and options that are given; none for a response without a body. @throws TypeError */
-export function givenContent(given: readonly unknown[], call: Call): Content[] {
+/**
+ * Returns the content of a call, or none for a response without a body.
+ *
+ * @throws TypeError if an argument is not valid
+ */
+export function givenContent(given: readonly unknown[], call: MethodCall): Content[] {
   const [content, options] = given;
-  const isHtml = isHtmlIn(options, call);
+  const isHtml = readHtmlOption(options, call);
   const stream = content instanceof Response ? content.body : content;
   if (stream === null && content !== null) return [];
   if (stream instanceof ReadableStream) return [{ kind: 'stream', stream, isHtml }];
@@ -45,8 +53,8 @@ export function givenContent(given: readonly unknown[], call: Call): Content[] {
   return [{ kind: 'text', text: String(content), isHtml }];
 }
 
-/** For tokens that take no streams. @throws TypeError */
-export function givenText(given: readonly unknown[], call: Call): Content[] {
+/** Returns the content of a call of a token that takes only text. @throws TypeError if the content is a stream */
+export function givenText(given: readonly unknown[], call: MethodCall): Content[] {
   const [content] = given;
   if (content instanceof ReadableStream || content instanceof Response) {
     throw new TypeError(
@@ -57,7 +65,7 @@ export function givenText(given: readonly unknown[], call: Call): Content[] {
   return givenContent(given, call);
 }
 
-function isHtmlIn(options: unknown, { method, type }: Call): boolean {
+function readHtmlOption(options: unknown, { method, type }: MethodCall): boolean {
   if (options === undefined || options === null) return false;
   if (typeof options !== 'object') {
     throw new TypeError(
@@ -67,7 +75,7 @@ function isHtmlIn(options: unknown, { method, type }: Call): boolean {
   return Boolean((options as { readonly html?: unknown }).html);
 }
 
-function wrongContent({ method, type }: Call): TypeError {
+function wrongContent({ method, type }: MethodCall): TypeError {
   return new TypeError(
     `Failed to execute '${method}' on '${type}': parameter 1 is not of type 'string or ReadableStream or Response'.`,
   );

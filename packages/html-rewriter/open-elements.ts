@@ -1,7 +1,8 @@
-// The elements that are open while a document is read, and which selectors a start tag meets.
+// Tracks the elements that are open while a document is read, and finds the selectors that match a start tag.
 //
-// Invariant: a start tag takes time in proportion to the selectors, whatever is open. The end tag of an
-// element closes the elements left open inside of it; an end tag without an element closes nothing.
+// Invariant: matching a start tag takes time in proportion to the selectors, however many elements are open. An end tag
+// closes its element and the elements inside of it that are still open; without an open element of its name, it closes
+// nothing.
 
 import { lowerCased } from './byte-queue.ts';
 import type { Charset } from './charset.ts';
@@ -9,54 +10,58 @@ import { OPEN_ELEMENTS_MAX, tooManyOpen } from './open-names.ts';
 import type { AttributeCondition, Selector, SelectorCondition } from './selector.ts';
 import { HTML, type TagNamespace, VOID_ELEMENTS } from './tag-context.ts';
 
-/** A start tag, as conditions see it; texts have one character for each byte. */
+/** The parts of a start tag that selectors test. Its texts have one character for each byte. */
 export interface Candidate {
-  /** In lower case. */
+  /** The name of the element in lower case. */
   readonly tagName: string;
   readonly namespace: TagNamespace;
   readonly isSelfClosing: boolean;
-  /** The value; names are in lower case. */
+  /** Returns the value of an attribute, whose name is given in lower case. */
   attribute(name: string): string | undefined;
 }
 
 type Test = (candidate: Candidate, childNumber: number, typeNumber: number) => boolean;
 
-/** One compound of a selector. */
-interface Step {
+/** One compound of a selector, such as `b.c` in `a > b.c`, with the tests that an element must pass. */
+interface CompoundStep {
   readonly tests: readonly Test[];
-  /** The step that the parent, or an element around it, has met; undefined for the first compound. */
+  /**
+   * The step that the parent, or for `descendant` any element around, must have matched; undefined for the first
+   * compound.
+   */
   readonly after?: { readonly step: number; readonly combinator: 'child' | 'descendant' };
-  /** Of the last compound: whose selector it is. */
-  readonly handlers?: number;
+  /** The number of the selector that matches once this step matches; undefined unless it is the last compound. */
+  readonly selectorNumber?: number;
 }
 
 export interface OpenElement<Data> {
   readonly tagName: string;
   readonly data: Data;
-  /** The steps that the element has met, and the steps met by it or an element around it. */
-  readonly met: ReadonlySet<number> | undefined;
-  readonly metAround: ReadonlySet<number> | undefined;
+  /** The steps that the element matches. */
+  readonly matchedSteps: ReadonlySet<number> | undefined;
+  /** The steps that the element, or an element around it, matches. */
+  readonly matchedAround: ReadonlySet<number> | undefined;
   childCount: number;
   childCountByName: Map<string, number> | undefined;
 }
 
-/** HTML has less than 200 names. */
+/** The most names of children that are counted at a time. HTML itself has less than 200 names of elements. */
 const COUNTED_NAMES_MAX = 65_536;
 
-/** The meaning of a start tag. */
+/** The selectors that match a start tag, and whether its element has content. */
 export interface Match {
-  /** The numbers of the selectors that it meets. */
+  /** The numbers of the selectors that match. */
   readonly matched: readonly number[];
   readonly hasContent: boolean;
 }
 
 export class OpenElements<Data> {
-  readonly #steps: Step[] = [];
+  readonly #steps: CompoundStep[] = [];
   readonly #countsNames: boolean;
   readonly #open: OpenElement<Data>[] = [];
-  /** How many elements of a name are open: an end tag without one must not search. */
+  /** The number of open elements of each name, so that an end tag without an open element needs no search. */
   readonly #openByName = new Map<string, number>();
-  /** How many names of children are counted. */
+  /** The number of names in all maps `childCountByName` together. */
   #nameCount = 0;
   readonly #root = {
     childCount: 0,
@@ -64,49 +69,63 @@ export class OpenElements<Data> {
   };
 
   constructor(selectors: readonly Selector[], charset: Charset) {
-    for (const [handlers, selector] of selectors.entries()) this.#add(selector, handlers, charset);
+    for (const [selectorNumber, selector] of selectors.entries())
+      this.#add(selector, selectorNumber, charset);
     this.#countsNames = selectors.some((selector) =>
       selector.flat().some(({ conditions }) => conditions.some(countsName)),
     );
   }
 
-  #add(selector: Selector, handlers: number, charset: Charset): void {
+  #add(selector: Selector, selectorNumber: number, charset: Charset): void {
     for (const compounds of selector) {
       for (const [i, { conditions, combinator }] of compounds.entries()) {
         this.#steps.push({
-          tests: conditions.map((condition) => testOf(condition, charset)),
+          tests: conditions.map((condition) => makeTest(condition, charset)),
           ...(combinator && { after: { step: this.#steps.length - 1, combinator } }),
-          ...(i === compounds.length - 1 && { handlers }),
+          ...(i === compounds.length - 1 && { selectorNumber }),
         });
       }
     }
   }
 
-  /** Enters an element, unless it has no content; `dataOf` makes what is kept while it is open. @throws TypeError */
+  /**
+   * Matches a start tag, and opens its element if it has content. `dataOf` makes the data that `leave` returns for it.
+   *
+   * @throws TypeError if too many elements are open, or too many names are counted
+   */
   enter(candidate: Candidate, dataOf: (match: Match) => Data): Match {
     const { tagName, namespace, isSelfClosing } = candidate;
     const parent = this.#open.at(-1);
     const counts = parent ?? this.#root;
     const childNumber = ++counts.childCount;
     const typeNumber = this.#countsNames ? this.#countName(counts, tagName) : 0;
-    const met = this.#metBy(candidate, parent, childNumber, typeNumber);
+    const matchedSteps = this.#matchSteps(candidate, parent, childNumber, typeNumber);
     const matched = new Set<number>();
-    for (const step of met ?? []) {
-      const { handlers } = this.#steps[step]!;
-      if (handlers !== undefined) matched.add(handlers);
+    for (const step of matchedSteps ?? []) {
+      const { selectorNumber } = this.#steps[step]!;
+      if (selectorNumber !== undefined) matched.add(selectorNumber);
     }
     const hasContent = namespace === HTML ? !VOID_ELEMENTS.has(tagName) : !isSelfClosing;
     const match = { matched: [...matched], hasContent };
     if (!hasContent) return match;
     if (this.#open.length === OPEN_ELEMENTS_MAX) throw tooManyOpen();
-    const metAround = union(parent?.metAround, met);
+    const matchedAround = sharedUnion(parent?.matchedAround, matchedSteps);
     const data = dataOf(match);
-    this.#open.push({ tagName, data, met, metAround, childCount: 0, childCountByName: undefined });
+    this.#open.push({
+      tagName,
+      data,
+      matchedSteps,
+      matchedAround,
+      childCount: 0,
+      childCountByName: undefined,
+    });
     this.#openByName.set(tagName, (this.#openByName.get(tagName) ?? 0) + 1);
     return match;
   }
 
-  /** Closes the element of the name, and those inside of it; the innermost comes first. */
+  /**
+   * Closes the innermost element of the name and the elements inside of it. Returns their data, the innermost first.
+   */
   leave(tagName: string): Data[] {
     const closed: Data[] = [];
     if (!this.#openByName.has(tagName)) return closed;
@@ -114,14 +133,14 @@ export class OpenElements<Data> {
       const element = this.#open.pop()!;
       this.#nameCount -= element.childCountByName?.size ?? 0;
       closed.push(element.data);
-      const left = this.#openByName.get(element.tagName)! - 1;
-      if (left === 0) this.#openByName.delete(element.tagName);
-      else this.#openByName.set(element.tagName, left);
+      const remaining = this.#openByName.get(element.tagName)! - 1;
+      if (remaining === 0) this.#openByName.delete(element.tagName);
+      else this.#openByName.set(element.tagName, remaining);
       if (element.tagName === tagName) return closed;
     }
   }
 
-  /** @throws TypeError */
+  /** Counts a child and returns its number among the children of its name. @throws TypeError for too many names */
   #countName(
     counts: { childCountByName: Map<string, number> | undefined },
     tagName: string,
@@ -138,45 +157,48 @@ export class OpenElements<Data> {
     return count;
   }
 
-  #metBy(
+  #matchSteps(
     candidate: Candidate,
     parent: OpenElement<Data> | undefined,
     childNumber: number,
     typeNumber: number,
   ): ReadonlySet<number> | undefined {
-    let met: Set<number> | undefined;
+    let matchedSteps: Set<number> | undefined;
     for (const [number, { tests, after }] of this.#steps.entries()) {
       if (after !== undefined) {
-        const outer = after.combinator === 'child' ? parent?.met : parent?.metAround;
+        const outer = after.combinator === 'child' ? parent?.matchedSteps : parent?.matchedAround;
         if (!outer?.has(after.step)) continue;
       }
       if (!tests.every((test) => test(candidate, childNumber, typeNumber))) continue;
-      met ??= new Set();
-      met.add(number);
+      matchedSteps ??= new Set();
+      matchedSteps.add(number);
     }
-    return met;
+    return matchedSteps;
   }
 }
 
-/** The first set, if it has all: elements that meet nothing new share it. */
-function union(
-  all: ReadonlySet<number> | undefined,
-  some: ReadonlySet<number> | undefined,
+/**
+ * Returns the union of two sets. It is the first set itself if that has all members, so that many elements share one
+ * set.
+ */
+function sharedUnion(
+  first: ReadonlySet<number> | undefined,
+  second: ReadonlySet<number> | undefined,
 ): ReadonlySet<number> | undefined {
-  if (all === undefined || some === undefined) return all ?? some;
-  return [...some].every((step) => all.has(step)) ? all : new Set([...all, ...some]);
+  if (first === undefined || second === undefined) return first ?? second;
+  return [...second].every((step) => first.has(step)) ? first : new Set([...first, ...second]);
 }
 
 function countsName(condition: SelectorCondition): boolean {
   return condition.kind === 'nth' && condition.of === 'name';
 }
 
-function testOf(condition: SelectorCondition, charset: Charset): Test {
-  const test = positiveTestOf(condition, charset);
-  return condition.isNegated ? (...given) => !test(...given) : test;
+function makeTest(condition: SelectorCondition, charset: Charset): Test {
+  const test = makePositiveTest(condition, charset);
+  return condition.isNegated ? (...args) => !test(...args) : test;
 }
 
-function positiveTestOf(condition: SelectorCondition, charset: Charset): Test {
+function makePositiveTest(condition: SelectorCondition, charset: Charset): Test {
   switch (condition.kind) {
     case 'any':
       return () => true;
@@ -192,10 +214,10 @@ function positiveTestOf(condition: SelectorCondition, charset: Charset): Test {
     }
     case 'class': {
       const value = charset.byteTextOf(condition.value);
-      return (candidate) => words(candidate.attribute('class') ?? '').includes(value);
+      return (candidate) => splitWords(candidate.attribute('class') ?? '').includes(value);
     }
     case 'attribute':
-      return attributeTest(condition, charset);
+      return makeAttributeTest(condition, charset);
     case 'nth': {
       const { of, step, offset } = condition;
       return (_, childNumber, typeNumber) =>
@@ -204,32 +226,32 @@ function positiveTestOf(condition: SelectorCondition, charset: Charset): Test {
   }
 }
 
-/** Whether the distance is a multiple of the step, in its direction. */
+/** Returns whether the distance is `n * step` for an `n` of 0 or more. */
 function isNth(distance: number, step: number): boolean {
   if (step === 0) return distance === 0;
   return distance % step === 0 && distance / step >= 0;
 }
 
-const words = (value: string) => value.split(/[ \t\n\r\f]/);
+const splitWords = (value: string) => value.split(/[ \t\n\r\f]/);
 
-function attributeTest({ name, test }: AttributeCondition, charset: Charset): Test {
+function makeAttributeTest({ name, test }: AttributeCondition, charset: Charset): Test {
   const key = charset.byteTextOf(name);
   if (test === undefined) return (candidate) => candidate.attribute(key) !== undefined;
   const { operator, ignoresCase } = test;
   const expected = charset.byteTextOf(test.value);
-  // CSS: these match nothing if the value is empty.
+  // In CSS, these operators match nothing if the value is empty.
   if (expected === '' && operator !== '=' && operator !== '|=') return () => false;
   return (candidate) => {
     const value = candidate.attribute(key);
     if (value === undefined) return false;
-    const isFolded = ignoresCase === 'in HTML' ? candidate.namespace === HTML : ignoresCase;
-    return isFolded
-      ? holds(operator, lowerCased(value), lowerCased(expected))
-      : holds(operator, value, expected);
+    const ignoresThisCase = ignoresCase === 'in HTML' ? candidate.namespace === HTML : ignoresCase;
+    return ignoresThisCase
+      ? compareValue(operator, lowerCased(value), lowerCased(expected))
+      : compareValue(operator, value, expected);
   };
 }
 
-function holds(
+function compareValue(
   operator: NonNullable<AttributeCondition['test']>['operator'],
   value: string,
   expected: string,
@@ -238,7 +260,7 @@ function holds(
     case '=':
       return value === expected;
     case '~=':
-      return words(value).includes(expected);
+      return splitWords(value).includes(expected);
     case '^=':
       return value.startsWith(expected);
     case '$=':

@@ -1,8 +1,12 @@
-// Elements that are open one in the other, by their names.
+// The names of the elements that are open, one inside the other.
 //
-// Invariant: an end tag takes the same time, whatever is open, beside that of the elements it closes.
+// Invariant: the time that an end tag takes depends only on the number of elements that it closes, not on how many are
+// open.
 
-/** A page of real elements is far below it; it bounds what hostile bytes can take. As in workerd. */
+/**
+ * The most elements that may be open, as in workerd. Real pages have far less; it bounds the memory of hostile
+ * documents.
+ */
 export const OPEN_ELEMENTS_MAX = 16_384;
 
 export function tooManyOpen(): TypeError {
@@ -12,7 +16,10 @@ export function tooManyOpen(): TypeError {
   );
 }
 
-/** "Special" in the HTML standard: open, they protect the elements around them from end tags that are not special. */
+/**
+ * The elements that the HTML standard calls special. An open one keeps end tags that are not special from closing
+ * elements around it.
+ */
 const SPECIAL: ReadonlySet<string> = new Set(
   (
     'address applet article aside blockquote body button caption center colgroup dd details dir div dl dt fieldset ' +
@@ -24,7 +31,7 @@ const SPECIAL: ReadonlySet<string> = new Set(
 
 export class OpenNames {
   readonly #names: string[] = [];
-  /** Where each name is, the innermost last. */
+  /** The places of each name in `#names`, the innermost last. */
   readonly #places = new Map<string, number[]>();
   readonly #specialPlaces: number[] = [];
 
@@ -32,7 +39,7 @@ export class OpenNames {
     return this.#names.length;
   }
 
-  /** @throws TypeError */
+  /** @throws TypeError if too many elements are open */
   open(name: string): void {
     const place = this.#names.length;
     if (place === OPEN_ELEMENTS_MAX) throw tooManyOpen();
@@ -43,7 +50,7 @@ export class OpenNames {
     if (SPECIAL.has(name)) this.#specialPlaces.push(place);
   }
 
-  /** Closes the innermost element of the name, and those inside of it. */
+  /** Closes the innermost element of the name and the elements inside of it. */
   close(name: string): void {
     const place = this.#places.get(name)?.at(-1);
     if (place === undefined) return;

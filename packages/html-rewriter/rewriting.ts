@@ -1,12 +1,13 @@
-// One document on its way through a rewriter: finds the handlers of each token, calls them in order, and writes the
-// token that they leave.
+// Rewrites one document: it finds the handlers of each token, calls them in order, and writes the token as they changed
+// it.
 //
-// Invariants: a byte that no handler saw is written as it came; a handler runs after the one before it has settled. The
-// memory is bounded: an incomplete token has at most `HELD_BYTES_MAX` bytes, and open elements have a number.
+// Invariants: bytes that no handler saw are written unchanged. A handler runs only after the handler before it has
+// settled. The memory is bounded: an incomplete token has at most `HELD_BYTES_MAX` bytes, and the number of open
+// elements is limited.
 
 import { ByteQueue, byteText, lowerCased, type Range } from './byte-queue.ts';
 import type { Charset } from './charset.ts';
-import { EditedEndTag, EditedStartTag, type EndTagWork } from './edited-tags.ts';
+import { EditedEndTag, EditedStartTag, type EndTagChanges } from './edited-tags.ts';
 import { type Content, Mutations } from './mutations.ts';
 import { type Candidate, OpenElements } from './open-elements.ts';
 import type { Selector } from './selector.ts';
@@ -19,6 +20,7 @@ import {
   type StartTagToken,
 } from './tokenizer.ts';
 import {
+  CONSTRUCTOR_KEY,
   Comment,
   Doctype,
   DocumentEnd,
@@ -26,11 +28,10 @@ import {
   Element,
   EndTag,
   type HandlerCall,
-  OF_REWRITER,
   Text,
 } from './tokens.ts';
 
-/** A handler, bound to the object that has it. */
+/** A handler, bound to the object whose member it is. */
 export type Handler = (token: never) => unknown;
 
 export type RewriterHandlers =
@@ -50,31 +51,32 @@ export type RewriterHandlers =
 
 type Bytes = Uint8Array<ArrayBuffer>;
 type TokenClass<State> = new (
-  ...given: [internal: typeof OF_REWRITER, call: HandlerCall, state: State]
+  ...given: [internal: typeof CONSTRUCTOR_KEY, call: HandlerCall, state: State]
 ) => unknown;
 
-/** As in workerd. */
+/** The most bytes that an incomplete token may have, as in workerd. */
 const HELD_BYTES_MAX = 3 * 1024 * 1024;
-/** Output is passed on in pieces of about this size. */
+/** Output is written once about this many bytes are collected. */
 const OUTPUT_BYTES = 65_536;
 
-/** Handlers of comments or text, with the number of open elements that each is for. */
+/** A handler of comments or text. It is called while at least one open element matches its selector. */
 interface Listener {
   readonly handler: Handler;
+  /** The number of open elements that match, or 1 for a handler of the whole document. */
   userCount: number;
 }
 
 interface OpenData {
   readonly listeners: readonly Listener[];
   removesContent: boolean;
-  atEnd: EndTagWork | undefined;
+  endTagChanges: EndTagChanges | undefined;
 }
 
-/** Where the document goes. */
+/** Takes the rewritten document, and calls the handlers. */
 export interface RewritingSink {
-  /** Settles when more may be written. */
+  /** Writes output. Settles once more may be written. */
   write(bytes: Bytes): Promise<void>;
-  /** Calls a handler in the context of the code that made the rewriter's response. */
+  /** Calls a handler in the context of the code that called `transform`. */
   run(handler: () => unknown): unknown;
 }
 
@@ -85,52 +87,56 @@ export class Rewriting {
   readonly #tokenizer: HtmlTokenizer;
   readonly #open: OpenElements<OpenData> | undefined;
   readonly #elementHandlers: readonly (Handler | undefined)[];
-  /** By selector: the listeners inside of its elements. */
-  readonly #inside: readonly (readonly Listener[])[];
+  /** The listeners of each selector, by its number. */
+  readonly #listenersOfSelector: readonly (readonly Listener[])[];
   readonly #commentListeners: readonly Listener[];
   readonly #textListeners: readonly Listener[];
   readonly #doctypeHandlers: readonly Handler[];
   readonly #endHandlers: readonly Handler[];
-  /** How many elements are open whose content is removed. */
+  /** The number of open elements whose content is removed. */
   #removedCount = 0;
   #decoder: TextDecoder | undefined;
   #output: Bytes[] = [];
   #outputBytes = 0;
-  /** Bytes that pass as they are, and are not in `#output` yet. */
-  #passing: Range = { start: 0, end: 0 };
+  /** The bytes that pass unchanged and are not in `#output` yet. */
+  #passingRange: Range = { start: 0, end: 0 };
 
   constructor(all: readonly RewriterHandlers[], charset: Charset, sink: RewritingSink) {
     this.#sink = sink;
     this.#charset = charset;
     this.#tokenizer = new HtmlTokenizer(this.#queue, new TagContext());
-    const ofElements = all.filter((handlers) => handlers.selector !== null);
-    const ofDocument = all.filter((handlers) => handlers.selector === null);
-    if (ofElements.length > 0) {
+    const elementHandlers = all.filter((handlers) => handlers.selector !== null);
+    const documentHandlers = all.filter((handlers) => handlers.selector === null);
+    if (elementHandlers.length > 0) {
       this.#open = new OpenElements(
-        ofElements.map(({ selector }) => selector),
+        elementHandlers.map(({ selector }) => selector),
         charset,
       );
     }
-    this.#elementHandlers = ofElements.map(({ element }) => element);
+    this.#elementHandlers = elementHandlers.map(({ element }) => element);
     const listener = (handler: Handler | undefined, userCount: number): Listener[] =>
       handler === undefined ? [] : [{ handler, userCount }];
-    const comments = ofElements.map((handlers) => listener(handlers.comments, 0));
-    const text = ofElements.map((handlers) => listener(handlers.text, 0));
-    this.#inside = ofElements.map((_, i) => [...comments[i]!, ...text[i]!]);
-    // Handlers of the document come after those of elements.
+    const comments = elementHandlers.map((handlers) => listener(handlers.comments, 0));
+    const text = elementHandlers.map((handlers) => listener(handlers.text, 0));
+    this.#listenersOfSelector = elementHandlers.map((_, i) => [...comments[i]!, ...text[i]!]);
+    // Handlers of the document are called after those of elements.
     this.#commentListeners = [
       ...comments.flat(),
-      ...ofDocument.flatMap((handlers) => listener(handlers.comments, 1)),
+      ...documentHandlers.flatMap((handlers) => listener(handlers.comments, 1)),
     ];
     this.#textListeners = [
       ...text.flat(),
-      ...ofDocument.flatMap((handlers) => listener(handlers.text, 1)),
+      ...documentHandlers.flatMap((handlers) => listener(handlers.text, 1)),
     ];
-    this.#doctypeHandlers = ofDocument.flatMap(({ doctype }) => doctype ?? []);
-    this.#endHandlers = ofDocument.flatMap(({ end }) => end ?? []).reverse();
+    this.#doctypeHandlers = documentHandlers.flatMap(({ doctype }) => doctype ?? []);
+    this.#endHandlers = documentHandlers.flatMap(({ end }) => end ?? []).reverse();
   }
 
-  /** Settles when everything that is complete has been written. @throws the error of a handler; TypeError */
+  /**
+   * Rewrites the tokens that the chunk completes, and writes them.
+   *
+   * @throws the error of a handler; TypeError at a limit
+   */
   async write(chunk: Uint8Array): Promise<void> {
     const queue = this.#queue;
     if (queue.byteCount > 0 && queue.byteCount + chunk.byteLength > HELD_BYTES_MAX) {
@@ -140,13 +146,13 @@ export class Rewriting {
       );
     }
     queue.add(chunk);
-    await this.#takeAll();
+    await this.#handleTokens();
   }
 
-  /** @throws as `write` */
+  /** Rewrites the rest of the document. @throws the errors of `write` */
   async end(): Promise<void> {
     this.#tokenizer.end();
-    await this.#takeAll();
+    await this.#handleTokens();
     await this.#endText();
     const appended = new Mutations();
     await this.#call(this.#endHandlers, DocumentEnd, appended);
@@ -154,51 +160,51 @@ export class Rewriting {
     await this.#flush();
   }
 
-  async #takeAll(): Promise<void> {
+  async #handleTokens(): Promise<void> {
     for (;;) {
       const token = this.#tokenizer.next();
       if (token === undefined) break;
-      const work = this.#take(token);
+      const work = this.#handle(token);
       if (work !== undefined) await work;
     }
-    this.#settlePassing();
+    this.#putPassing();
     this.#queue.dropBefore(this.#tokenizer.consumed);
     await this.#flush();
   }
 
-  /** Undefined if there is nothing to wait for. */
-  #take(token: HtmlToken): Promise<void> | undefined {
+  /** Handles one token. Returns undefined if there is nothing to wait for. */
+  #handle(token: HtmlToken): Promise<void> | undefined {
     if (token.kind === 'text') {
-      if (isHeard(this.#textListeners)) return this.#takeText(token);
+      if (hasActive(this.#textListeners)) return this.#handleText(token);
       return this.#pass(token);
     }
-    if (this.#decoder !== undefined) return this.#takeAfterText(token);
+    if (this.#decoder !== undefined) return this.#handleAfterText(token);
     switch (token.kind) {
       case 'start tag':
-        return this.#takeStartTag(token);
+        return this.#handleStartTag(token);
       case 'end tag':
-        return this.#takeEndTag(token);
+        return this.#handleEndTag(token);
       case 'comment':
-        if (isHeard(this.#commentListeners)) return this.#takeComment(token);
+        if (hasActive(this.#commentListeners)) return this.#handleComment(token);
         break;
       case 'doctype':
-        if (this.#doctypeHandlers.length > 0) return this.#takeDoctype(token);
+        if (this.#doctypeHandlers.length > 0) return this.#handleDoctype(token);
     }
     return this.#pass(token);
   }
 
-  async #takeAfterText(token: HtmlToken): Promise<void> {
+  async #handleAfterText(token: HtmlToken): Promise<void> {
     await this.#endText();
-    await this.#take(token);
+    await this.#handle(token);
   }
 
-  #takeStartTag(token: StartTagToken): Promise<void> | undefined {
+  #handleStartTag(token: StartTagToken): Promise<void> | undefined {
     if (this.#open === undefined) return this.#pass(token);
     let data: OpenData | undefined;
     const { matched, hasContent } = this.#open.enter(this.#candidate(token), ({ matched }) => {
-      const listeners = matched.flatMap((number) => this.#inside[number]!);
+      const listeners = matched.flatMap((number) => this.#listenersOfSelector[number]!);
       for (const listener of listeners) listener.userCount++;
-      data = { listeners, removesContent: false, atEnd: undefined };
+      data = { listeners, removesContent: false, endTagChanges: undefined };
       return data;
     });
     const handlers = matched.flatMap((number) => this.#elementHandlers[number] ?? []);
@@ -217,26 +223,26 @@ export class Rewriting {
     await this.#call(handlers, Element, tag);
     await this.#putChanged(tag.mutations, () => tag.write((bytes) => this.#put(bytes)));
     if (data === undefined) return;
-    data.atEnd = tag.endTagWork;
+    data.endTagChanges = tag.endTagChanges;
     data.removesContent = tag.removesContent;
     if (tag.removesContent) this.#removedCount++;
   }
 
-  #takeEndTag(token: EndTagToken): Promise<void> | undefined {
+  #handleEndTag(token: EndTagToken): Promise<void> | undefined {
     const closed = this.#open?.leave(token.tagName) ?? [];
-    const works: EndTagWork[] = [];
-    for (const { listeners, removesContent, atEnd } of closed) {
+    const allChanges: EndTagChanges[] = [];
+    for (const { listeners, removesContent, endTagChanges } of closed) {
       for (const listener of listeners) listener.userCount--;
       if (removesContent) this.#removedCount--;
-      if (atEnd !== undefined) works.push(atEnd);
+      if (endTagChanges !== undefined) allChanges.push(endTagChanges);
     }
-    return works.length === 0 ? this.#pass(token) : this.#changeEndTag(token, works);
+    return allChanges.length === 0 ? this.#pass(token) : this.#changeEndTag(token, allChanges);
   }
 
-  async #changeEndTag(token: EndTagToken, works: readonly EndTagWork[]): Promise<void> {
+  async #changeEndTag(token: EndTagToken, allChanges: readonly EndTagChanges[]): Promise<void> {
     const tag = new EditedEndTag(token, this.#queue, this.#charset);
-    // As in workerd, the tag has the content put around its own element, not around elements left open inside of it.
-    for (const { name, mutations, handler } of works) {
+    // If the tag closes several elements, only the content of the outermost is put around it, as in workerd.
+    for (const { name, mutations, handler } of allChanges) {
       if (name !== undefined) tag.name = name;
       if (mutations !== undefined) tag.mutations = mutations;
       if (handler !== undefined) await this.#call([handler], EndTag, tag);
@@ -244,17 +250,17 @@ export class Rewriting {
     await this.#putChanged(tag.mutations, () => tag.write((bytes) => this.#put(bytes)));
   }
 
-  async #takeComment(token: Range & { readonly text: Range }): Promise<void> {
+  async #handleComment(token: Range & { readonly text: Range }): Promise<void> {
     const text = this.#charset.decode(this.#queue.view(token.text));
     const comment = { text, isChanged: false, mutations: new Mutations() };
-    await this.#call(heard(this.#commentListeners), Comment, comment);
+    await this.#call(activeHandlers(this.#commentListeners), Comment, comment);
     await this.#putChanged(comment.mutations, () => {
       if (comment.isChanged) this.#put(this.#charset.encode(`<!--${comment.text}-->`));
       else this.#put(this.#queue.slice(token));
     });
   }
 
-  async #takeDoctype(token: DoctypeToken): Promise<void> {
+  async #handleDoctype(token: DoctypeToken): Promise<void> {
     const text = (range: Range | undefined) =>
       range === undefined ? null : this.#charset.decode(this.#queue.view(range));
     const name = text(token.name);
@@ -266,13 +272,13 @@ export class Rewriting {
     this.#pass(token);
   }
 
-  async #takeText(token: Range): Promise<void> {
+  async #handleText(token: Range): Promise<void> {
     this.#decoder ??= this.#charset.decoder();
     const text = this.#decoder.decode(this.#queue.view(token), { stream: true });
     if (text !== '') await this.#changeText(text, false);
   }
 
-  /** The last chunk of a text node, if handlers have seen its text. */
+  /** Gives handlers the last chunk of a text, if they have seen the text before it. */
   async #endText(): Promise<void> {
     if (this.#decoder === undefined) return;
     const text = this.#decoder.decode();
@@ -282,7 +288,7 @@ export class Rewriting {
 
   async #changeText(text: string, isLast: boolean): Promise<void> {
     const chunk: EditedText = { text, isLast, mutations: new Mutations() };
-    await this.#call(heard(this.#textListeners), Text, chunk);
+    await this.#call(activeHandlers(this.#textListeners), Text, chunk);
     await this.#putChanged(chunk.mutations, () => this.#put(this.#charset.encode(text)));
   }
 
@@ -291,10 +297,10 @@ export class Rewriting {
     Token: TokenClass<State>,
     state: State,
   ): Promise<void> {
-    this.#settlePassing();
+    this.#putPassing();
     for (const handler of handlers) {
       const call: HandlerCall = { isOver: false };
-      const token = new Token(OF_REWRITER, call, state) as never;
+      const token = new Token(CONSTRUCTOR_KEY, call, state) as never;
       try {
         const result = this.#sink.run(() => handler(token));
         if (isThenable(result)) await Promise.all([this.#flush(), result]);
@@ -321,14 +327,14 @@ export class Rewriting {
 
   #pass({ start, end }: Range): undefined {
     if (this.#removedCount > 0) return;
-    if (this.#passing.end !== start) this.#settlePassing();
-    const from = this.#passing.end === start ? this.#passing.start : start;
-    this.#passing = { start: from, end };
+    if (this.#passingRange.end !== start) this.#putPassing();
+    const from = this.#passingRange.end === start ? this.#passingRange.start : start;
+    this.#passingRange = { start: from, end };
   }
 
-  #settlePassing(): void {
-    const { start, end } = this.#passing;
-    this.#passing = { start: end, end };
+  #putPassing(): void {
+    const { start, end } = this.#passingRange;
+    this.#passingRange = { start: end, end };
     if (end > start) this.#put(this.#queue.slice({ start, end }));
   }
 
@@ -339,7 +345,7 @@ export class Rewriting {
   }
 
   async #putChanged(mutations: Mutations, putSelf: () => void): Promise<void> {
-    this.#settlePassing();
+    this.#putPassing();
     if (this.#removedCount > 0) return;
     await this.#putAll(mutations.before);
     if (mutations.isRemoved) await this.#putAll(mutations.replacement);
@@ -356,7 +362,7 @@ export class Rewriting {
   }
 
   #putText(text: string, isHtml: boolean): void {
-    this.#put(this.#charset.encode(isHtml ? text : escaped(text)));
+    this.#put(this.#charset.encode(isHtml ? text : escapeText(text)));
   }
 
   async #putStream(stream: ReadableStream, isHtml: boolean): Promise<void> {
@@ -390,11 +396,11 @@ export class Rewriting {
   }
 }
 
-function isHeard(listeners: readonly Listener[]): boolean {
+function hasActive(listeners: readonly Listener[]): boolean {
   return listeners.some(({ userCount }) => userCount > 0);
 }
 
-function heard(listeners: readonly Listener[]): Handler[] {
+function activeHandlers(listeners: readonly Listener[]): Handler[] {
   return listeners.filter(({ userCount }) => userCount > 0).map(({ handler }) => handler);
 }
 
@@ -402,6 +408,6 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

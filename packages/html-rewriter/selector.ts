@@ -1,15 +1,19 @@
-// Selectors of elements: their text, as CSS reads it, as conditions that a start tag can answer.
+// Parses CSS selectors into conditions that can be tested on a start tag.
 //
-// Invariant: the same selectors as in workerd are refused, with its words, and taken, even without closing brackets.
+// Invariant: the same selectors are accepted and refused as in workerd, with the same error messages. Like there,
+// closing brackets at the end may be missing.
 
 /** A condition on one element. */
 export type SelectorCondition = { readonly isNegated: boolean } & (
   | { readonly kind: 'any' | 'never' }
-  /** In lower case. */
+  /** The element has this name, which is in lower case. */
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'id' | 'class'; readonly value: string }
   | AttributeCondition
-  /** The element is number `step * n + offset`, for any n from 0, of its parent's children, or of those with its name. */
+  /**
+   * The element is child number `step * n + offset`, with an `n` of 0 or more. `name` counts only children of its own
+   * name.
+   */
   | {
       readonly kind: 'nth';
       readonly of: 'children' | 'name';
@@ -20,36 +24,38 @@ export type SelectorCondition = { readonly isNegated: boolean } & (
 
 export interface AttributeCondition {
   readonly kind: 'attribute';
-  /** In lower case. */
+  /** The name of the attribute in lower case. */
   readonly name: string;
   readonly test?: {
     readonly operator: '=' | '~=' | '^=' | '$=' | '*=' | '|=';
     readonly value: string;
-    /** `in HTML`: for elements of HTML only. */
+    /** True if letters in any case match; `in HTML` if they do for elements of HTML, and not for SVG and MathML. */
     readonly ignoresCase: boolean | 'in HTML';
   };
 }
 
-/** The conditions on the element itself come last. */
+/**
+ * The conditions on one element, such as `b.c` in `a > b.c`. The last compound of a selector is the matched element.
+ */
 export interface Compound {
   readonly conditions: readonly SelectorCondition[];
-  /** How the element before it holds the element; the first has none. */
+  /** How the element is inside the element of the compound before it; undefined for the first compound. */
   readonly combinator?: 'child' | 'descendant';
 }
 
-/** The selectors of a list. */
+/** A list of selectors, of which an element must match one. */
 export type Selector = readonly (readonly Compound[])[];
 
-/** @throws TypeError, with workerd's words */
+/** @throws TypeError with the message of workerd, if the selector is wrong or not supported */
 export function parseSelector(text: string): Selector {
   const parser = new SelectorParser(text);
-  const selectors = parser.list(false);
+  const selectors = parser.parseList(false);
   parser.checkEnd();
   return selectors;
 }
 
 /** Attributes whose values HTML compares without case (HTML standard, "case-sensitivity of selectors"). */
-const WITHOUT_CASE: ReadonlySet<string> = new Set(
+const CASELESS_ATTRIBUTES: ReadonlySet<string> = new Set(
   (
     'accept accept-charset align alink axis bgcolor charset checked clear codetype color compact declare defer dir ' +
     'direction disabled enctype face frame hreflang http-equiv lang language link media method multiple nohref ' +
@@ -62,53 +68,56 @@ const IDENTIFIER_START = /[a-z_\u0080-\u{10ffff}]/iu;
 const IDENTIFIER = /[a-z0-9_\-\u0080-\u{10ffff}]/iu;
 const SPACE = /[ \t\n\r\f]/;
 const SPACES = /[ \t\n\r\f]+/;
-const PSEUDO = 'Unsupported pseudo-class or pseudo-element in selector.';
+const UNSUPPORTED_PSEUDO = 'Unsupported pseudo-class or pseudo-element in selector.';
 
 class SelectorParser {
   readonly #text: string;
-  #at = 0;
-  /** The first thing that CSS has and workerd has not; mistakes are reported before it. */
+  #position = 0;
+  /**
+   * The message about the first part that CSS has and workerd lacks. Other mistakes in the selector are reported before
+   * it.
+   */
   #unsupported: string | undefined;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** @throws TypeError */
+  /** @throws TypeError if text is left, or if a part is not supported */
   checkEnd(): void {
-    if (this.#peek() !== '') throw refused('Unexpected token in selector.');
-    if (this.#unsupported !== undefined) throw refused(this.#unsupported);
+    if (this.#peek() !== '') throw parserError('Unexpected token in selector.');
+    if (this.#unsupported !== undefined) throw parserError(this.#unsupported);
   }
 
-  list(isNegated: boolean): Compound[][] {
-    const selectors = [this.#selector(isNegated)];
-    while (this.#takes(',')) selectors.push(this.#selector(isNegated));
+  parseList(isNegated: boolean): Compound[][] {
+    const selectors = [this.#parseSelector(isNegated)];
+    while (this.#accept(',')) selectors.push(this.#parseSelector(isNegated));
     return selectors;
   }
 
-  #selector(isNegated: boolean): Compound[] {
+  #parseSelector(isNegated: boolean): Compound[] {
     this.#skipSpace();
     const compounds: Compound[] = [];
     let combinator: Compound['combinator'];
     for (;;) {
-      const conditions = this.#compound(isNegated);
+      const conditions = this.#parseCompound(isNegated);
       if (conditions.length === 0) {
-        throw refused(
+        throw parserError(
           compounds.length === 0 ? 'The selector is empty.' : 'Dangling combinator in selector.',
         );
       }
       compounds.push({ conditions, ...(combinator && { combinator }) });
-      const next = this.#combinator();
+      const next = this.#parseCombinator();
       if (next === undefined) return compounds;
       combinator = next;
     }
   }
 
-  #combinator(): Compound['combinator'] {
+  #parseCombinator(): Compound['combinator'] {
     const hasSpace = this.#skipSpace();
     const next = this.#peek();
     if (next === '>' || next === '+' || next === '~') {
-      this.#at++;
+      this.#position++;
       this.#skipSpace();
       if (next !== '>') this.#unsupported ??= `Unsupported combinator \`${next}\` in selector.`;
       return 'child';
@@ -116,262 +125,271 @@ class SelectorParser {
     return hasSpace && next !== '' && next !== ',' && next !== ')' ? 'descendant' : undefined;
   }
 
-  #compound(isNegated: boolean): SelectorCondition[] {
+  #parseCompound(isNegated: boolean): SelectorCondition[] {
     const conditions: SelectorCondition[] = [];
-    const named = this.#name();
+    const named = this.#parseName();
     if (named !== undefined) conditions.push({ ...named, isNegated });
     for (;;) {
-      const found = this.#simple(isNegated);
+      const found = this.#parseSimple(isNegated);
       if (found === undefined) return conditions;
       conditions.push(...found);
     }
   }
 
-  /** The name of the element, with a namespace or without. */
-  #name():
+  /** Parses the name of the element, with or without a namespace. */
+  #parseName():
     | { readonly kind: 'any' | 'never' }
     | { readonly kind: 'name'; name: string }
     | undefined {
-    const first = this.#takes('*') ? '*' : this.#identifier();
-    if (!this.#takes('|')) return first === undefined ? undefined : nameCondition(first);
+    const first = this.#accept('*') ? '*' : this.#parseIdentifier();
+    if (!this.#accept('|')) return first === undefined ? undefined : nameCondition(first);
     if (first !== undefined && first !== '*') {
-      throw refused('Selectors with explicit namespaces are not supported.');
+      throw parserError('Selectors with explicit namespaces are not supported.');
     }
-    const name = this.#takes('*') ? '*' : this.#identifier();
-    if (name === undefined) throw refused('Unexpected token in selector.');
+    const name = this.#accept('*') ? '*' : this.#parseIdentifier();
+    if (name === undefined) throw parserError('Unexpected token in selector.');
     return first === '*' ? nameCondition(name) : { kind: 'never' };
   }
 
-  #simple(isNegated: boolean): SelectorCondition[] | undefined {
+  #parseSimple(isNegated: boolean): SelectorCondition[] | undefined {
     switch (this.#peek()) {
       case '#': {
-        this.#at++;
-        const value = this.#identifier();
+        this.#position++;
+        const value = this.#parseIdentifier();
         if (value !== undefined) return [{ kind: 'id', value, isNegated }];
-        this.#at--;
+        this.#position--;
         return undefined;
       }
       case '.': {
-        if (/\d/.test(this.#text[this.#at + 1] ?? '')) return undefined; // a number
-        this.#at++;
-        const value = this.#identifier();
+        if (/\d/.test(this.#text[this.#position + 1] ?? '')) return undefined; // the dot begins a number, not a class
+        this.#position++;
+        const value = this.#parseIdentifier();
         if (value !== undefined) return [{ kind: 'class', value, isNegated }];
-        if (this.#text[this.#at] === undefined) throw unexpectedEnd();
-        throw refused('Invalid or unescaped class name in selector.');
+        if (this.#text[this.#position] === undefined) throw unexpectedEnd();
+        throw parserError('Invalid or unescaped class name in selector.');
       }
       case '[':
-        this.#at++;
-        return [{ ...this.#attribute(), isNegated }];
+        this.#position++;
+        return [{ ...this.#parseAttribute(), isNegated }];
       case ':':
-        this.#at++;
-        return this.#pseudoClass(isNegated);
+        this.#position++;
+        return this.#parsePseudoClass(isNegated);
       default:
         return undefined;
     }
   }
 
-  #attribute(): AttributeCondition {
-    const name = this.#attributeName();
+  #parseAttribute(): AttributeCondition {
+    const name = this.#parseAttributeName();
     this.#skipSpace();
-    if (this.#closes(']')) return { kind: 'attribute', name };
-    const operator = this.#operator();
+    if (this.#acceptClosing(']')) return { kind: 'attribute', name };
+    const operator = this.#parseOperator();
     this.#skipSpace();
-    const value = this.#value();
+    const value = this.#parseValue();
     this.#skipSpace();
-    const ignoresCase = this.#caseFlag() ?? (WITHOUT_CASE.has(name) ? 'in HTML' : false);
+    const ignoresCase =
+      this.#parseCaseFlag() ?? (CASELESS_ATTRIBUTES.has(name) ? 'in HTML' : false);
     this.#skipSpace();
-    if (!this.#closes(']')) throw refused('Unexpected token in selector.');
+    if (!this.#acceptClosing(']')) throw parserError('Unexpected token in selector.');
     return { kind: 'attribute', name, test: { operator, value, ignoresCase } };
   }
 
-  #attributeName(): string {
+  #parseAttributeName(): string {
     this.#skipSpace();
-    const isAny = this.#takes('*');
-    const prefix = isAny ? undefined : this.#identifier();
-    const hasNamespace = this.#peek() === '|' && this.#text[this.#at + 1] !== '=';
-    if (hasNamespace && this.#takes('|')) {
+    const isAny = this.#accept('*');
+    const prefix = isAny ? undefined : this.#parseIdentifier();
+    const hasNamespace = this.#peek() === '|' && this.#text[this.#position + 1] !== '=';
+    if (hasNamespace && this.#accept('|')) {
       if (isAny || prefix !== undefined) {
-        throw refused('Selectors with explicit namespaces are not supported.');
+        throw parserError('Selectors with explicit namespaces are not supported.');
       }
-      const name = this.#identifier();
-      if (name === undefined) throw refused(UNEXPECTED_IN_ATTRIBUTE);
+      const name = this.#parseIdentifier();
+      if (name === undefined) throw parserError(UNEXPECTED_IN_ATTRIBUTE);
       return name.toLowerCase();
     }
     if (prefix !== undefined) return prefix.toLowerCase();
     if (this.#peek() === '' || this.#peek() === ']') throw unexpectedEnd();
-    throw refused('Missing attribute name in attribute selector.');
+    throw parserError('Missing attribute name in attribute selector.');
   }
 
-  #operator(): NonNullable<AttributeCondition['test']>['operator'] {
-    if (this.#takes('=')) return '=';
-    const operator = this.#text.slice(this.#at, this.#at + 2);
-    if (!/^[~^$*|]=$/.test(operator)) throw refused(UNEXPECTED_IN_ATTRIBUTE);
-    this.#at += 2;
+  #parseOperator(): NonNullable<AttributeCondition['test']>['operator'] {
+    if (this.#accept('=')) return '=';
+    const operator = this.#text.slice(this.#position, this.#position + 2);
+    if (!/^[~^$*|]=$/.test(operator)) throw parserError(UNEXPECTED_IN_ATTRIBUTE);
+    this.#position += 2;
     return operator as '~=';
   }
 
-  #value(): string {
-    const value = this.#string() ?? this.#identifier();
+  #parseValue(): string {
+    const value = this.#parseString() ?? this.#parseIdentifier();
     if (value !== undefined) return value;
     if (this.#peek() === '' || this.#peek() === ']') throw unexpectedEnd();
-    throw refused(UNEXPECTED_IN_ATTRIBUTE);
+    throw parserError(UNEXPECTED_IN_ATTRIBUTE);
   }
 
-  /** True: without case. */
-  #caseFlag(): boolean | undefined {
-    const flag = this.#identifier()?.toLowerCase();
+  /** Parses the flag after a value. Returns true if letters in any case match, and undefined without a flag. */
+  #parseCaseFlag(): boolean | undefined {
+    const flag = this.#parseIdentifier()?.toLowerCase();
     if (flag === undefined) return undefined;
-    if (flag !== 'i' && flag !== 's') throw refused('Unexpected token in selector.');
+    if (flag !== 'i' && flag !== 's') throw parserError('Unexpected token in selector.');
     return flag === 'i';
   }
 
-  #pseudoClass(isNegated: boolean): SelectorCondition[] {
-    const name = this.#identifier()?.toLowerCase();
+  #parsePseudoClass(isNegated: boolean): SelectorCondition[] {
+    const name = this.#parseIdentifier()?.toLowerCase();
     if (name === undefined) {
-      throw this.#text[this.#at] === undefined ? unexpectedEnd() : refused(PSEUDO);
+      throw this.#text[this.#position] === undefined
+        ? unexpectedEnd()
+        : parserError(UNSUPPORTED_PSEUDO);
     }
     const of = name.endsWith('-of-type') ? 'name' : 'children';
-    if (this.#text[this.#at] !== '(') {
+    if (this.#text[this.#position] !== '(') {
       if (name !== 'first-child' && name !== 'first-of-type') {
-        throw refused(PSEUDO);
+        throw parserError(UNSUPPORTED_PSEUDO);
       }
       return [{ kind: 'nth', of, step: 0, offset: 1, isNegated }];
     }
-    this.#at++;
+    this.#position++;
     if (name === 'nth-child' || name === 'nth-of-type') {
-      return [{ kind: 'nth', of, ...this.#nth(), isNegated }];
+      return [{ kind: 'nth', of, ...this.#parseNth(), isNegated }];
     }
-    if (name !== 'not') throw refused(PSEUDO);
-    const selectors = this.list(!isNegated);
+    if (name !== 'not') throw parserError(UNSUPPORTED_PSEUDO);
+    const selectors = this.parseList(!isNegated);
     this.#skipSpace();
-    if (!this.#closes(')')) throw refused('Unexpected token in selector.');
-    if (selectors.some((compounds) => compounds.length > 1)) this.#unsupported ??= PSEUDO;
-    // As in workerd: of several conditions in one `:not()`, an element must meet none.
+    if (!this.#acceptClosing(')')) throw parserError('Unexpected token in selector.');
+    if (selectors.some((compounds) => compounds.length > 1))
+      this.#unsupported ??= UNSUPPORTED_PSEUDO;
+    // As in workerd, an element must fail each of several conditions in one `:not()`.
     return selectors.flatMap((compounds) => compounds[0]!.conditions);
   }
 
-  /** CSS's An+B. */
-  #nth(): { readonly step: number; readonly offset: number } {
-    const end = this.#text.indexOf(')', this.#at);
-    const text = this.#text.slice(this.#at, end < 0 ? undefined : end);
-    this.#at = end < 0 ? this.#text.length : end + 1;
+  /** Parses the formula of `:nth-child()`, such as `2n + 1`. */
+  #parseNth(): { readonly step: number; readonly offset: number } {
+    const end = this.#text.indexOf(')', this.#position);
+    const text = this.#text.slice(this.#position, end < 0 ? undefined : end);
+    this.#position = end < 0 ? this.#text.length : end + 1;
     const formula = text.split(SPACES).filter(Boolean).join(' ').toLowerCase();
     if (formula === 'even') return { step: 2, offset: 0 };
     if (formula === 'odd') return { step: 2, offset: 1 };
     if (/^[+-]?\d+$/.test(formula)) return { step: 0, offset: Number(formula) };
     const parts = /^([+-]?\d*)n(?: ?([+-]) ?(\d+))?$/.exec(formula);
     if (parts === null) {
-      const isCut = formula === '' || /^[+-]?\d*n ?[+-]$/.test(formula);
-      throw isCut ? unexpectedEnd() : refused('Unexpected token in selector.');
+      const isIncomplete = formula === '' || /^[+-]?\d*n ?[+-]$/.test(formula);
+      throw isIncomplete ? unexpectedEnd() : parserError('Unexpected token in selector.');
     }
     const [, factor, sign = '+', rest = '0'] = parts;
     const step = /\d/.test(factor!) ? Number(factor) : Number(`${factor}1`);
     return { step, offset: Number(sign + rest) };
   }
 
-  /** Undefined, and nothing is taken, if there is none here. */
-  #identifier(): string | undefined {
+  /** Parses an identifier. Returns undefined, and stays at its place, if there is none. */
+  #parseIdentifier(): string | undefined {
     this.#skipComments();
-    const start = this.#at;
+    const start = this.#position;
     let name = '';
-    if (this.#text.startsWith('--', this.#at)) {
+    if (this.#text.startsWith('--', this.#position)) {
       name = '--';
-      this.#at += 2;
+      this.#position += 2;
     } else {
-      if (this.#takes('-')) name = '-';
-      const first = this.#characterOf(IDENTIFIER_START);
+      if (this.#accept('-')) name = '-';
+      const first = this.#parseCharacter(IDENTIFIER_START);
       if (first === undefined) {
-        this.#at = start;
+        this.#position = start;
         return undefined;
       }
       name += first;
     }
-    for (let next = this.#characterOf(IDENTIFIER); next; next = this.#characterOf(IDENTIFIER)) {
+    for (
+      let next = this.#parseCharacter(IDENTIFIER);
+      next;
+      next = this.#parseCharacter(IDENTIFIER)
+    ) {
       name += next;
     }
     return name;
   }
 
-  /** A character of the kind, or any that is escaped. */
-  #characterOf(kind: RegExp): string | undefined {
-    const code = this.#text.codePointAt(this.#at);
+  /** Parses one character of the kind, or any character that is escaped. */
+  #parseCharacter(kind: RegExp): string | undefined {
+    const code = this.#text.codePointAt(this.#position);
     if (code === undefined) return undefined;
     const character = String.fromCodePoint(code);
-    if (character === '\\' && this.#text[this.#at + 1] !== '\n') return this.#escaped();
+    if (character === '\\' && this.#text[this.#position + 1] !== '\n') return this.#parseEscape();
     if (!kind.test(character)) return undefined;
-    this.#at += character.length;
+    this.#position += character.length;
     return character;
   }
 
-  #escaped(): string {
-    const [digits] = /^[0-9a-f]{1,6}/i.exec(this.#text.slice(this.#at + 1, this.#at + 7)) ?? [];
-    this.#at++;
+  #parseEscape(): string {
+    const [digits] =
+      /^[0-9a-f]{1,6}/i.exec(this.#text.slice(this.#position + 1, this.#position + 7)) ?? [];
+    this.#position++;
     if (digits !== undefined) {
-      this.#at += digits.length;
-      if (SPACE.test(this.#text[this.#at] ?? '')) this.#at++;
+      this.#position += digits.length;
+      if (SPACE.test(this.#text[this.#position] ?? '')) this.#position++;
       const code = Number.parseInt(digits, 16);
       const isCharacter = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
       return isCharacter ? String.fromCodePoint(code) : '\ufffd';
     }
-    const code = this.#text.codePointAt(this.#at);
+    const code = this.#text.codePointAt(this.#position);
     if (code === undefined) return '\ufffd';
     const character = String.fromCodePoint(code);
-    this.#at += character.length;
+    this.#position += character.length;
     return character;
   }
 
-  #string(): string | undefined {
+  #parseString(): string | undefined {
     const quote = this.#peek();
     if (quote !== '"' && quote !== "'") return undefined;
-    this.#at++;
+    this.#position++;
     let value = '';
     for (;;) {
-      const next = this.#text[this.#at];
-      if (next === '\n') throw refused(UNEXPECTED_IN_ATTRIBUTE);
+      const next = this.#text[this.#position];
+      if (next === '\n') throw parserError(UNEXPECTED_IN_ATTRIBUTE);
       if (next === undefined || next === quote) {
-        this.#at++;
+        this.#position++;
         return value;
       }
-      if (next === '\\' && this.#text[this.#at + 1] === '\n') this.#at += 2;
-      else if (next === '\\') value += this.#escaped();
+      if (next === '\\' && this.#text[this.#position + 1] === '\n') this.#position += 2;
+      else if (next === '\\') value += this.#parseEscape();
       else {
         value += next;
-        this.#at++;
+        this.#position++;
       }
     }
   }
 
-  /** The end of the text closes everything. */
-  #closes(bracket: string): boolean {
-    return this.#takes(bracket) || this.#peek() === '';
+  /** Accepts a closing bracket. The end of the selector closes everything, so it counts as one. */
+  #acceptClosing(bracket: string): boolean {
+    return this.#accept(bracket) || this.#peek() === '';
   }
 
-  #takes(character: string): boolean {
+  #accept(character: string): boolean {
     if (this.#peek() !== character) return false;
-    this.#at++;
+    this.#position++;
     return true;
   }
 
-  /** '' at the end. */
+  /** Returns the next character after comments, or '' at the end. */
   #peek(): string {
     this.#skipComments();
-    return this.#text[this.#at] ?? '';
+    return this.#text[this.#position] ?? '';
   }
 
-  /** True if there was space. */
+  /** Skips white space. Returns true if there was any. */
   #skipSpace(): boolean {
     let hasSpace = false;
     while (SPACE.test(this.#peek())) {
       hasSpace = true;
-      this.#at++;
+      this.#position++;
     }
     return hasSpace;
   }
 
   #skipComments(): void {
-    while (this.#text.startsWith('/*', this.#at)) {
-      const end = this.#text.indexOf('*/', this.#at + 2);
-      this.#at = end < 0 ? this.#text.length : end + 2;
+    while (this.#text.startsWith('/*', this.#position)) {
+      const end = this.#text.indexOf('*/', this.#position + 2);
+      this.#position = end < 0 ? this.#text.length : end + 2;
     }
   }
 }
@@ -385,9 +403,9 @@ function nameCondition(
 }
 
 function unexpectedEnd(): TypeError {
-  return refused('Unexpected end of selector.');
+  return parserError('Unexpected end of selector.');
 }
 
-function refused(fact: string): TypeError {
+function parserError(fact: string): TypeError {
   return new TypeError(`Parser error: ${fact}`);
 }

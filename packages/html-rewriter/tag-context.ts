@@ -1,8 +1,8 @@
-// The meaning of the tags so far for the bytes that follow: which elements hold only text, which lie in SVG or MathML, and
-// where it cannot be known.
+// Decides from the tags so far how the bytes after them are read: whether an element holds only text, and whether it is
+// in SVG or MathML.
 //
-// HTML's tree of elements decides that. A stream is not made into a tree, so this follows the tags alone, as workerd
-// does: where that could be wrong, and a script could hide, it refuses the document.
+// A browser decides this with the tree of elements. A stream has no tree, so this follows the tags alone, as workerd
+// does. Where the result could differ from a browser's, so that a script could stay hidden, it refuses the document.
 
 import { OPEN_ELEMENTS_MAX, OpenNames, tooManyOpen } from './open-names.ts';
 
@@ -12,14 +12,14 @@ const MATH_ML = 'http://www.w3.org/1998/Math/MathML';
 
 export type TagNamespace = typeof HTML | typeof SVG | typeof MATH_ML;
 
-/** How the content of an element is read. */
+/** The ways in which the content of an element is read, by the states of the HTML standard's tokenizer. */
 export type TextKind = 'data' | 'rcdata' | 'rawtext' | 'script' | 'plaintext';
 
-/** The parts of a start tag that matter here; names are in lower case. */
+/** The parts of a start tag that decide this. Names are in lower case. */
 export interface OpeningTag {
   readonly tagName: string;
   readonly isSelfClosing: boolean;
-  /** The value of the attribute in lower case. */
+  /** Returns the value of an attribute, in lower case. */
   attribute(name: string): string | undefined;
 }
 
@@ -36,7 +36,7 @@ const TEXT_KINDS: ReadonlyMap<string, TextKind> = new Map([
   ['noscript', 'rawtext'],
 ]);
 
-/** HTML elements that end SVG or MathML (HTML standard, "in foreign content"). */
+/** The elements of HTML whose start tag ends SVG or MathML (HTML standard, "in foreign content"). */
 const ENDS_FOREIGN: ReadonlySet<string> = new Set(
   (
     'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta ' +
@@ -44,76 +44,80 @@ const ENDS_FOREIGN: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Elements of HTML without content, as workerd has them. */
+/** The elements of HTML that workerd treats as without content. */
 export const VOID_ELEMENTS: ReadonlySet<string> = new Set(
   'area base basefont bgsound br col embed hr img input keygen link meta param source track wbr'.split(
     ' ',
   ),
 );
 
-/** Elements of SVG and MathML whose content is HTML. */
-const HOLDS_HTML: Readonly<Partial<Record<TagNamespace, ReadonlySet<string>>>> = {
+/** The elements of SVG and MathML whose content is HTML. */
+const HTML_INTEGRATION_POINTS: Readonly<Partial<Record<TagNamespace, ReadonlySet<string>>>> = {
   [SVG]: new Set(['desc', 'title', 'foreignobject']),
   [MATH_ML]: new Set(['mi', 'mo', 'mn', 'ms', 'mtext']),
 };
 
-/** Where a tag of text may be ignored by HTML's rules, which then read its content as HTML. */
-type Doubt =
+/** The open element inside of which a browser may ignore a tag such as `<style>`, and read its content as HTML. */
+type Ambiguity =
   | { readonly in: 'nothing' | 'select' | 'frameset' }
   | { readonly in: 'template in select'; readonly depth: number };
 
-const NO_DOUBT: Doubt = { in: 'nothing' };
+const NOT_AMBIGUOUS: Ambiguity = { in: 'nothing' };
 
-/** Elements of SVG or MathML, or of HTML inside of these. */
+/** An element of SVG or MathML with its content, or an element of those whose content is HTML. */
 interface Scope {
   readonly namespace: TagNamespace;
-  /** The element that holds the HTML; only its end tag, with nothing open inside of it, ends the scope. */
+  /** The element whose content is HTML. Its end tag ends the scope if no element inside of it is open. */
   readonly holder?: string;
-  /** The elements of HTML that are open in it. */
-  readonly inside: OpenNames;
+  /** The elements of HTML that are open in this scope. */
+  readonly openInside: OpenNames;
 }
 
 export class TagContext {
-  /** The document is not among them. */
+  /** The open scopes, the innermost last. It is empty while the document itself is read. */
   readonly #scopes: Scope[] = [];
-  #doubt: Doubt = NO_DOUBT;
+  #ambiguity: Ambiguity = NOT_AMBIGUOUS;
 
   get allowsCdata(): boolean {
     return this.#namespace !== HTML;
   }
 
-  /** The namespace of the element, and how its content is read. @throws TypeError */
+  /**
+   * Returns the namespace of the element, and how its content is read.
+   *
+   * @throws TypeError if a browser could read it otherwise
+   */
   startTag(tag: OpeningTag): { readonly namespace: TagNamespace; readonly textKind: TextKind } {
     const { tagName } = tag;
-    this.#doubt = doubtAfter(this.#doubt, tagName);
-    const around = this.#namespace;
-    if (tagName === 'svg') this.#enter(SVG);
-    else if (tagName === 'math') this.#enter(MATH_ML);
-    else if (around === HTML) return this.#startHtml(tagName);
+    this.#ambiguity = ambiguityAfter(this.#ambiguity, tagName);
+    const outerNamespace = this.#namespace;
+    if (tagName === 'svg') this.#openScope(SVG);
+    else if (tagName === 'math') this.#openScope(MATH_ML);
+    else if (outerNamespace === HTML) return this.#startHtml(tagName);
     else if (endsForeign(tag)) {
-      this.#leaveForeign();
+      this.#closeForeignScopes();
       return this.#startHtml(tagName);
-    } else if (this.#holdsHtml(tag)) {
-      this.#enter(HTML, tagName);
-      return { namespace: around, textKind: 'data' };
+    } else if (this.#hasHtmlContent(tag)) {
+      this.#openScope(HTML, tagName);
+      return { namespace: outerNamespace, textKind: 'data' };
     }
     return { namespace: this.#namespace, textKind: 'data' };
   }
 
   endTag(tagName: string): void {
-    const doubt = this.#doubt;
-    if (doubt.in === 'select' && tagName === 'select') this.#doubt = NO_DOUBT;
-    if (doubt.in === 'template in select' && tagName === 'template') {
-      const depth = doubt.depth - 1;
-      this.#doubt = depth === 0 ? { in: 'select' } : { ...doubt, depth };
+    const ambiguity = this.#ambiguity;
+    if (ambiguity.in === 'select' && tagName === 'select') this.#ambiguity = NOT_AMBIGUOUS;
+    if (ambiguity.in === 'template in select' && tagName === 'template') {
+      const depth = ambiguity.depth - 1;
+      this.#ambiguity = depth === 0 ? { in: 'select' } : { ...ambiguity, depth };
     }
     const scope = this.#scopes.at(-1);
     if (scope === undefined) return;
     if (scope.namespace === HTML) {
-      if (scope.inside.count === 0 && tagName === scope.holder) this.#scopes.pop();
-      else scope.inside.close(tagName);
+      if (scope.openInside.count === 0 && tagName === scope.holder) this.#scopes.pop();
+      else scope.openInside.close(tagName);
     } else if (tagName === (scope.namespace === SVG ? 'svg' : 'math')) this.#scopes.pop();
-    else if (tagName === 'p' || tagName === 'br') this.#leaveForeign();
+    else if (tagName === 'p' || tagName === 'br') this.#closeForeignScopes();
   }
 
   get #namespace(): TagNamespace {
@@ -121,27 +125,27 @@ export class TagContext {
   }
 
   #startHtml(tagName: string): { readonly namespace: TagNamespace; readonly textKind: TextKind } {
-    if (!VOID_ELEMENTS.has(tagName)) this.#scopes.at(-1)?.inside.open(tagName);
+    if (!VOID_ELEMENTS.has(tagName)) this.#scopes.at(-1)?.openInside.open(tagName);
     return { namespace: HTML, textKind: TEXT_KINDS.get(tagName) ?? 'data' };
   }
 
-  /** @throws TypeError */
-  #enter(namespace: TagNamespace, holder?: string): void {
+  /** @throws TypeError if too many scopes are open */
+  #openScope(namespace: TagNamespace, holder?: string): void {
     if (this.#scopes.length === OPEN_ELEMENTS_MAX) throw tooManyOpen();
     this.#scopes.push({
       namespace,
-      inside: new OpenNames(),
+      openInside: new OpenNames(),
       ...(holder !== undefined && { holder }),
     });
   }
 
-  #leaveForeign(): void {
+  #closeForeignScopes(): void {
     while (this.#namespace !== HTML) this.#scopes.pop();
   }
 
-  #holdsHtml({ tagName, isSelfClosing, attribute }: OpeningTag): boolean {
+  #hasHtmlContent({ tagName, isSelfClosing, attribute }: OpeningTag): boolean {
     if (isSelfClosing) return false;
-    if (HOLDS_HTML[this.#namespace]!.has(tagName)) return true;
+    if (HTML_INTEGRATION_POINTS[this.#namespace]!.has(tagName)) return true;
     if (this.#namespace !== MATH_ML || tagName !== 'annotation-xml') return false;
     return ['text/html', 'application/xhtml+xml'].includes(attribute('encoding') ?? '');
   }
@@ -154,28 +158,32 @@ function endsForeign({ tagName, attribute }: OpeningTag): boolean {
   );
 }
 
-/** @throws TypeError */
-function doubtAfter(doubt: Doubt, tagName: string): Doubt {
-  switch (doubt.in) {
+/** Returns the ambiguity after a start tag. @throws TypeError if the tag may be ignored by a browser */
+function ambiguityAfter(ambiguity: Ambiguity, tagName: string): Ambiguity {
+  switch (ambiguity.in) {
     case 'nothing':
-      return tagName === 'select' || tagName === 'frameset' ? { in: tagName } : doubt;
+      return tagName === 'select' || tagName === 'frameset' ? { in: tagName } : ambiguity;
     case 'select':
-      if (['select', 'textarea', 'input', 'keygen'].includes(tagName)) return NO_DOUBT;
+      if (['select', 'textarea', 'input', 'keygen'].includes(tagName)) return NOT_AMBIGUOUS;
       if (tagName === 'template') return { in: 'template in select', depth: 1 };
-      return allow(doubt, tagName, 'script');
+      return checkNotIgnored(ambiguity, tagName, 'script');
     case 'template in select':
-      if (tagName === 'template') return { ...doubt, depth: doubt.depth + 1 };
-      return allow(doubt, tagName);
+      if (tagName === 'template') return { ...ambiguity, depth: ambiguity.depth + 1 };
+      return checkNotIgnored(ambiguity, tagName);
     case 'frameset':
-      return allow(doubt, tagName, 'noframes');
+      return checkNotIgnored(ambiguity, tagName, 'noframes');
   }
 }
 
-/** @throws TypeError */
-function allow(doubt: Doubt, tagName: string, allowed?: string): Doubt {
-  if (tagName === allowed || !TEXT_KINDS.has(tagName)) return doubt;
+/**
+ * Returns the ambiguity unchanged if the tag cannot be ignored, or is `allowed`.
+ *
+ * @throws TypeError if it may be ignored
+ */
+function checkNotIgnored(ambiguity: Ambiguity, tagName: string, allowed?: string): Ambiguity {
+  if (tagName === allowed || !TEXT_KINDS.has(tagName)) return ambiguity;
   throw new TypeError(
-    `Parser error: <${tagName}> inside of <${doubt.in === 'frameset' ? 'frameset' : 'select'}>: a browser may ignore ` +
+    `Parser error: <${tagName}> inside of <${ambiguity.in === 'frameset' ? 'frameset' : 'select'}>: a browser may ignore ` +
       'the tag and read its content as HTML, which a stream cannot tell. Move the element out of it.',
   );
 }

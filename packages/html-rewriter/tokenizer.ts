@@ -1,9 +1,10 @@
-// HTML's tokens in a stream of bytes: the tokenizer of the HTML standard, as far as it decides where tokens begin and end.
+// Splits a stream of bytes into the tokens of HTML. It follows the tokenizer of the HTML standard as far as that
+// decides where tokens begin and end.
 //
-// Invariants: the tokens of a stream, one after the other, are its bytes. The time is in proportion to the bytes,
-// however small the chunks are. Text is never kept; an incomplete token of another kind is. It reads bytes, not
-// characters: in every encoding that is allowed, the bytes of HTML's syntax are those of ASCII. Does not know
-// which elements are open: `TagContext` does.
+// Invariants: the tokens of a stream, joined in their order, have all of its bytes. The time is in proportion to the
+// number of bytes, even if each chunk is one byte. Text is passed on at once; an incomplete token of another kind is
+// held. The tokenizer reads bytes, because in every encoding that is allowed, HTML's syntax has the bytes of ASCII.
+// Only `TagContext` knows which elements are open.
 
 import { type ByteQueue, byteText, lowerCased, type Range } from './byte-queue.ts';
 import type { TagContext, TagNamespace, TextKind } from './tag-context.ts';
@@ -11,14 +12,14 @@ import type { TagContext, TagNamespace, TextKind } from './tag-context.ts';
 export interface AttributeRange {
   readonly name: Range;
   readonly value: Range;
-  /** From the name to the closing quote of the value. */
+  /** The whole attribute, from its name to the closing quote of its value. */
   readonly raw: Range;
 }
 
 export interface StartTagToken extends Range {
   readonly kind: 'start tag';
   readonly name: Range;
-  /** One character for each byte, in lower case. */
+  /** The name in lower case, with one character for each byte. */
   readonly tagName: string;
   readonly namespace: TagNamespace;
   readonly attributes: readonly AttributeRange[];
@@ -38,14 +39,14 @@ export interface DoctypeToken extends Range {
   readonly systemId?: Range;
 }
 
-/** Ranges hold until bytes are added to the queue. */
+/** A token. Its ranges are valid until bytes are added to the queue. */
 export type HtmlToken =
   | (Range & { readonly kind: 'text' })
   | StartTagToken
   | EndTagToken
   | (Range & { readonly kind: 'comment'; readonly text: Range })
   | DoctypeToken
-  /** Bytes that no handler sees; they end the text before them. */
+  /** Other syntax, such as `]]>`, which no handler sees. It ends the text before it. */
   | (Range & { readonly kind: 'other' });
 
 const LESS = 0x3c;
@@ -59,43 +60,46 @@ const DOUBLE_QUOTE = 0x22;
 const SINGLE_QUOTE = 0x27;
 const BRACKET = 0x5d;
 
-const NOWHERE: Range = { start: 0, end: 0 };
+const EMPTY_RANGE: Range = { start: 0, end: 0 };
 
-/** Handles the byte at the position: moves on, or changes the state. */
+/** A state of the tokenizer. It handles the byte at the present position: it moves on, or changes the state. */
 type State = (byte: number) => void;
 
 export class HtmlTokenizer {
   readonly #queue: ByteQueue;
   readonly #context: TagContext;
-  #at = 0;
+  #position = 0;
   #tokenStart = 0;
   #token: HtmlToken | undefined;
   #isEnded = false;
-  /** A word has begun at the end of the bytes. */
+  /** True if the bytes end inside of a word such as `DOCTYPE`, so that more bytes are needed to recognise it. */
   #isWaiting = false;
 
   readonly #data: State = () => this.#textUpTo(LESS, this.#tagOpen);
   #state: State = this.#data;
-  /** The state of the text that the markup interrupts. */
+  /** The state in which text goes on after the present markup. */
   #textState: State = this.#data;
-  /** The kind of token that the bytes are, if none follow. */
-  #reading: 'text' | 'tag' | 'comment' | 'doctype' = 'text';
+  /** The kind of token that the bytes become if the stream ends here. */
+  #tokenKindAtEnd: 'text' | 'tag' | 'comment' | 'doctype' = 'text';
 
-  // The tag, comment or doctype that is being read.
+  // These fields describe the tag, comment or doctype that is being read.
   #isEndTag = false;
   #partStart = 0;
-  #name = NOWHERE;
+  #name = EMPTY_RANGE;
   #attributes: AttributeRange[] = [];
-  #attributeName = NOWHERE;
+  #attributeName = EMPTY_RANGE;
   #quote = 0;
-  /** How many bytes at the end of a comment may be a part of its closing sequence: `-`, `--` or `--!`. */
+  /** The number of bytes at the end of a comment that may begin its closing sequence: `-`, `--` or `--!`. */
   #closing = 0;
   #doctype: { name?: Range; publicId?: Range; systemId?: Range } = {};
-  #idName: 'publicId' | 'systemId' = 'publicId';
+  #doctypeIdName: 'publicId' | 'systemId' = 'publicId';
 
-  /** The name of the last start tag: raw text ends with its end tag. */
+  /** The name of the last start tag, whose end tag ends raw text. */
   #lastStartTag = '';
-  /** 0: a script; 1: in a comment of it; 2: in a script in that comment (HTML standard, "script data escaped"). */
+  /**
+   * 0 in a script, 1 in a comment of the script, 2 in a `<script>` in that comment (HTML standard, "script data
+   * escaped").
+   */
   #scriptDepth: 0 | 1 | 2 = 0;
   #dashCount = 0;
 
@@ -104,24 +108,28 @@ export class HtmlTokenizer {
     this.#context = context;
   }
 
-  /** The first byte that belongs to no token yet. */
+  /** The position of the first byte that is not part of a returned token. */
   get consumed(): number {
     return this.#tokenStart;
   }
 
-  /** No bytes follow. */
+  /** Tells the tokenizer that no bytes follow. */
   end(): void {
     this.#isEnded = true;
   }
 
-  /** The next token; undefined until more bytes are there. @throws TypeError if the document is ambiguous */
+  /**
+   * Returns the next token, or undefined if more bytes are needed.
+   *
+   * @throws TypeError if a browser could read a tag otherwise
+   */
   next(): HtmlToken | undefined {
     const queue = this.#queue;
     const { end } = queue;
     this.#token = undefined;
     this.#isWaiting = false;
-    while (this.#at < end && !this.#isWaiting) {
-      this.#state(queue.byteAt(this.#at));
+    while (this.#position < end && !this.#isWaiting) {
+      this.#state(queue.byteAt(this.#position));
       if (this.#token !== undefined) return this.#token;
     }
     if (this.#isEnded) this.#finish();
@@ -129,11 +137,11 @@ export class HtmlTokenizer {
     return this.#token;
   }
 
-  /** The token that ends with the stream. */
+  /** Makes the last token, which the end of the stream completes. */
   #finish(): void {
     if (this.#tokenStart === this.#queue.end) return;
-    this.#at = this.#queue.end;
-    switch (this.#reading) {
+    this.#position = this.#queue.end;
+    switch (this.#tokenKindAtEnd) {
       case 'text':
         this.#emitText();
         break;
@@ -141,24 +149,29 @@ export class HtmlTokenizer {
         this.#emit({ kind: 'other' });
         break;
       case 'comment':
-        this.#emitComment(this.#at - this.#closing);
+        this.#emitComment(this.#position - this.#closing);
         break;
       case 'doctype':
-        if (this.#state === this.#doctypeName) this.#doctype.name = this.#part();
-        if (this.#state === this.#doctypeId) this.#doctype[this.#idName] = this.#part();
+        if (this.#state === this.#doctypeName) this.#doctype.name = this.#rangeFromPartStart();
+        if (this.#state === this.#doctypeId)
+          this.#doctype[this.#doctypeIdName] = this.#rangeFromPartStart();
         this.#emitDoctype();
     }
   }
 
-  /** The bytes from the last token to here. */
+  /** Makes a token of the bytes since the last one. */
   #emit<Token extends { readonly kind: HtmlToken['kind'] }>(token: Token): void {
-    this.#token = { ...token, start: this.#tokenStart, end: this.#at } as unknown as HtmlToken;
-    this.#tokenStart = this.#at;
-    this.#reading = 'text';
+    this.#token = {
+      ...token,
+      start: this.#tokenStart,
+      end: this.#position,
+    } as unknown as HtmlToken;
+    this.#tokenStart = this.#position;
+    this.#tokenKindAtEnd = 'text';
   }
 
   #emitText(): void {
-    if (this.#at > this.#tokenStart) this.#emit({ kind: 'text' });
+    if (this.#position > this.#tokenStart) this.#emit({ kind: 'text' });
   }
 
   #emitComment(textEnd: number): void {
@@ -171,29 +184,31 @@ export class HtmlTokenizer {
     this.#state = this.#textState;
   }
 
-  #part(): Range {
-    return { start: this.#partStart, end: this.#at };
+  #rangeFromPartStart(): Range {
+    return { start: this.#partStart, end: this.#position };
   }
 
-  /** Moves to the state; `as`: the kind of token that has begun. */
+  /** Moves to the state in which a token of the kind `as` begins. */
   #begin(state: State, as: 'tag' | 'comment' | 'doctype'): void {
     this.#state = state;
-    this.#reading = as;
+    this.#tokenKindAtEnd = as;
   }
 
   #step(state: State = this.#state): void {
-    this.#at++;
+    this.#position++;
     this.#state = state;
   }
 
-  /** Whether the word is here, in any case of its letters or `exactly`; undefined while that depends on bytes that follow. */
-  #isAt(word: string, how?: 'exactly'): boolean | undefined {
+  /**
+   * Returns whether the word is next, in any case unless `exactly`, or undefined if that depends on bytes that follow.
+   */
+  #matchesWord(word: string, how?: 'exactly'): boolean | undefined {
     for (let i = 0; i < word.length; i++) {
-      if (this.#at + i === this.#queue.end) {
+      if (this.#position + i === this.#queue.end) {
         this.#isWaiting = !this.#isEnded;
         return this.#isEnded ? false : undefined;
       }
-      const byte = this.#queue.byteAt(this.#at + i);
+      const byte = this.#queue.byteAt(this.#position + i);
       const isUpper = how !== 'exactly' && isLetter(byte);
       if ((isUpper ? byte & ~0x20 : byte) !== word.charCodeAt(i)) return false;
     }
@@ -202,56 +217,59 @@ export class HtmlTokenizer {
 
   // Text
 
-  /** Passes text; at the byte, markup may begin. */
+  /** Skips text up to the byte at which markup may begin, and changes to the state there. */
   #textUpTo(byte: number, state: State): void {
-    this.#at = this.#queue.find(byte, this.#at);
-    if (this.#at === this.#queue.end) return;
+    this.#position = this.#queue.find(byte, this.#position);
+    if (this.#position === this.#queue.end) return;
     this.#emitText();
     this.#state = state;
-    if (state !== this.#cdataEnd) this.#at++;
+    if (state !== this.#cdataEnd) this.#position++;
   }
 
-  /** The bytes so far are text, a chunk of its own as in workerd. */
-  #noMarkup(): void {
+  /**
+   * Makes a text token of the bytes, which turned out not to be markup. In workerd, too, they are a chunk of their own.
+   */
+  #continueAsText(): void {
     this.#emitText();
     this.#state = this.#textState;
   }
 
   readonly #plaintext: State = () => {
-    this.#at = this.#queue.end;
+    this.#position = this.#queue.end;
   };
 
   readonly #cdata: State = () => this.#textUpTo(BRACKET, this.#cdataEnd);
 
   readonly #cdataEnd: State = () => {
-    const isEnd = this.#isAt(']]>');
+    const isEnd = this.#matchesWord(']]>');
     if (isEnd === undefined) return;
     if (isEnd) {
-      this.#at += 3;
+      this.#position += 3;
       this.#textState = this.#data;
       this.#state = this.#data;
       this.#emit({ kind: 'other' });
     } else this.#step(this.#cdata);
   };
 
-  /** Of elements that hold text only. */
+  /** The state of the content of elements that hold only text, such as `<style>`. */
   readonly #rawText: State = () => this.#textUpTo(LESS, this.#rawLess);
 
   readonly #rawLess: State = (byte) => {
     if (byte === SLASH) this.#step(this.#rawEndTagOpen);
-    else this.#noMarkup();
+    else this.#continueAsText();
   };
 
   readonly #rawEndTagOpen: State = (byte) => {
-    if (!isLetter(byte)) return this.#noMarkup();
-    this.#partStart = this.#at;
+    if (!isLetter(byte)) return this.#continueAsText();
+    this.#partStart = this.#position;
     this.#state = this.#rawEndTagName;
   };
 
   readonly #rawEndTagName: State = (byte) => {
     if (isLetter(byte)) return this.#step();
     const isEnd = isSpace(byte) || byte === SLASH || byte === GREATER;
-    if (!isEnd || this.#nameOf(this.#part()) !== this.#lastStartTag) return this.#noMarkup();
+    if (!isEnd || this.#nameOf(this.#rangeFromPartStart()) !== this.#lastStartTag)
+      return this.#continueAsText();
     this.#isEndTag = true;
     this.#begin(this.#tagName, 'tag');
   };
@@ -268,10 +286,10 @@ export class HtmlTokenizer {
   };
 
   readonly #scriptLess: State = (byte) => {
-    this.#partStart = this.#at;
+    this.#partStart = this.#position;
     if (this.#scriptDepth === 0 && byte === BANG) this.#step(this.#scriptBang);
     else if (this.#scriptDepth === 1 && isLetter(byte)) this.#state = this.#scriptName;
-    else if (byte !== SLASH) this.#noMarkup();
+    else if (byte !== SLASH) this.#continueAsText();
     else if (this.#scriptDepth < 2) this.#step(this.#rawEndTagOpen);
     else {
       this.#partStart++;
@@ -280,23 +298,23 @@ export class HtmlTokenizer {
   };
 
   readonly #scriptBang: State = () => {
-    const isComment = this.#isAt('--');
+    const isComment = this.#matchesWord('--');
     if (isComment === undefined) return;
     if (isComment) {
       this.#scriptDepth = 1;
       this.#dashCount = 2;
-      this.#at += 2;
+      this.#position += 2;
     }
     this.#state = this.#script;
   };
 
-  /** `<script` or `</script` within a comment. */
+  /** The state after `<` or `</` in a comment of a script, where the name `script` begins or ends an inner script. */
   readonly #scriptName: State = (byte) => {
     if (isLetter(byte)) return this.#step();
     const isEnd = isSpace(byte) || byte === SLASH || byte === GREATER;
-    if (isEnd && this.#nameOf(this.#part()) === 'script') {
+    if (isEnd && this.#nameOf(this.#rangeFromPartStart()) === 'script') {
       this.#scriptDepth = this.#scriptDepth === 1 ? 2 : 1;
-      this.#at++;
+      this.#position++;
     }
     this.#state = this.#script;
   };
@@ -307,10 +325,10 @@ export class HtmlTokenizer {
     if (isLetter(byte)) this.#beginTag(false);
     else if (byte === SLASH) this.#step(this.#endTagOpen);
     else if (byte === BANG) {
-      this.#at++;
+      this.#position++;
       this.#beginComment(this.#declaration);
     } else if (byte === QUESTION) this.#beginComment(this.#bogusComment);
-    else this.#noMarkup();
+    else this.#continueAsText();
   };
 
   readonly #endTagOpen: State = (byte) => {
@@ -323,13 +341,13 @@ export class HtmlTokenizer {
 
   #beginTag(isEndTag: boolean): void {
     this.#isEndTag = isEndTag;
-    this.#partStart = this.#at;
+    this.#partStart = this.#position;
     this.#begin(this.#tagName, 'tag');
   }
 
   readonly #tagName: State = (byte) => {
     if (!isSpace(byte) && byte !== SLASH && byte !== GREATER) return this.#step();
-    this.#name = this.#part();
+    this.#name = this.#rangeFromPartStart();
     this.#attributes = [];
     this.#state = this.#beforeAttributeName;
   };
@@ -339,7 +357,7 @@ export class HtmlTokenizer {
     else if (byte === SLASH) this.#step(this.#selfClosing);
     else if (isSpace(byte)) this.#step();
     else {
-      this.#partStart = this.#at;
+      this.#partStart = this.#position;
       this.#step(this.#attributeNameState);
     }
   };
@@ -352,43 +370,45 @@ export class HtmlTokenizer {
   readonly #attributeNameState: State = (byte) => {
     const isEnd = byte === EQUALS || byte === SLASH || byte === GREATER || isSpace(byte);
     if (!isEnd) return this.#step();
-    this.#attributeName = this.#part();
+    this.#attributeName = this.#rangeFromPartStart();
     this.#state = this.#afterAttributeName;
   };
 
   readonly #afterAttributeName: State = (byte) => {
     if (isSpace(byte)) this.#step();
     else if (byte === EQUALS) this.#step(this.#beforeAttributeValue);
-    else this.#endAttribute(NOWHERE, this.#attributeName.end);
+    else this.#endAttribute(EMPTY_RANGE, this.#attributeName.end);
   };
 
   readonly #beforeAttributeValue: State = (byte) => {
     if (isSpace(byte)) return this.#step();
     if (byte === GREATER) {
-      this.#endAttribute(NOWHERE, this.#attributeName.end);
+      this.#endAttribute(EMPTY_RANGE, this.#attributeName.end);
       this.#emitTag(false);
-      // As in workerd, the content of an element without the last value is read as HTML, whatever it is.
+      // As in workerd, the content is read as HTML, even that of a `<script>`, if the value of the last attribute is
+      // missing.
       this.#textState = this.#data;
       this.#state = this.#data;
       return;
     }
     const isQuoted = byte === DOUBLE_QUOTE || byte === SINGLE_QUOTE;
     if (isQuoted) this.#quote = byte;
-    if (isQuoted) this.#at++;
-    this.#partStart = this.#at;
+    if (isQuoted) this.#position++;
+    this.#partStart = this.#position;
     this.#state = isQuoted ? this.#quotedValue : this.#plainValue;
   };
 
   readonly #quotedValue: State = () => {
-    this.#at = this.#queue.find(this.#quote, this.#at);
-    if (this.#at === this.#queue.end) return;
-    const value = this.#part();
-    this.#at++;
-    this.#endAttribute(value, this.#at);
+    this.#position = this.#queue.find(this.#quote, this.#position);
+    if (this.#position === this.#queue.end) return;
+    const value = this.#rangeFromPartStart();
+    this.#position++;
+    this.#endAttribute(value, this.#position);
   };
 
   readonly #plainValue: State = (byte) => {
-    if (isSpace(byte) || byte === GREATER) this.#endAttribute(this.#part(), this.#at);
+    if (isSpace(byte) || byte === GREATER)
+      this.#endAttribute(this.#rangeFromPartStart(), this.#position);
     else this.#step();
   };
 
@@ -402,12 +422,12 @@ export class HtmlTokenizer {
     return lowerCased(byteText(this.#queue.view(range)));
   }
 
-  /** @throws TypeError */
+  /** @throws TypeError if a browser could ignore the tag */
   #emitTag(isSelfClosing: boolean): void {
     const name = this.#name;
     const tagName = this.#nameOf(name);
     const attributes = this.#attributes;
-    this.#at++;
+    this.#position++;
     if (this.#isEndTag) {
       this.#context.endTag(tagName);
       this.#textState = this.#data;
@@ -446,18 +466,18 @@ export class HtmlTokenizer {
   // Comments and declarations
 
   readonly #declaration: State = () => {
-    const isComment = this.#isAt('--');
-    const isDoctype = this.#isAt('DOCTYPE');
-    const isCdata = this.#context.allowsCdata && this.#isAt('[CDATA[', 'exactly');
+    const isComment = this.#matchesWord('--');
+    const isDoctype = this.#matchesWord('DOCTYPE');
+    const isCdata = this.#context.allowsCdata && this.#matchesWord('[CDATA[', 'exactly');
     if (isComment) {
-      this.#at += 2;
+      this.#position += 2;
       this.#beginComment(this.#comment);
     } else if (isDoctype) {
-      this.#at += 7;
+      this.#position += 7;
       this.#doctype = {};
       this.#begin(this.#beforeDoctypeName, 'doctype');
     } else if (isCdata) {
-      this.#at += 7;
+      this.#position += 7;
       this.#textState = this.#cdata;
       this.#state = this.#cdata;
       this.#emit({ kind: 'other' });
@@ -465,36 +485,36 @@ export class HtmlTokenizer {
   };
 
   #beginComment(state: State): void {
-    this.#partStart = this.#at;
+    this.#partStart = this.#position;
     this.#closing = 0;
     this.#begin(state, 'comment');
   }
 
   readonly #bogusComment: State = () => {
-    this.#at = this.#queue.find(GREATER, this.#at);
-    if (this.#at < this.#queue.end) this.#endComment(this.#at);
+    this.#position = this.#queue.find(GREATER, this.#position);
+    if (this.#position < this.#queue.end) this.#endComment(this.#position);
   };
 
   readonly #comment: State = (byte) => {
     const closing = this.#closing;
     if (byte === GREATER) {
-      // `<!-->` and `<!--->` are comments too.
-      const isAbrupt = this.#at - this.#partStart === closing && closing < 2;
-      if (closing >= 2 || isAbrupt) return this.#endComment(this.#at - closing);
+      // `<!-->` and `<!--->` are complete comments, too.
+      const isAbrupt = this.#position - this.#partStart === closing && closing < 2;
+      if (closing >= 2 || isAbrupt) return this.#endComment(this.#position - closing);
       this.#closing = 0;
     } else if (byte === DASH) this.#closing = closing === 3 ? 1 : Math.min(closing + 1, 2);
     else this.#closing = byte === BANG && closing === 2 ? 3 : 0;
-    this.#at++;
-    if (this.#closing === 0) this.#at = this.#queue.find(DASH, this.#at);
+    this.#position++;
+    if (this.#closing === 0) this.#position = this.#queue.find(DASH, this.#position);
   };
 
   #endComment(textEnd: number): void {
-    this.#at++;
+    this.#position++;
     this.#emitComment(textEnd);
   }
 
   #endDoctype(): void {
-    this.#at++;
+    this.#position++;
     this.#emitDoctype();
   }
 
@@ -502,26 +522,26 @@ export class HtmlTokenizer {
     if (isSpace(byte)) this.#step();
     else if (byte === GREATER) this.#endDoctype();
     else {
-      this.#partStart = this.#at;
+      this.#partStart = this.#position;
       this.#step(this.#doctypeName);
     }
   };
 
   readonly #doctypeName: State = (byte) => {
     if (!isSpace(byte) && byte !== GREATER) return this.#step();
-    this.#doctype.name = this.#part();
+    this.#doctype.name = this.#rangeFromPartStart();
     this.#state = this.#afterDoctypeName;
   };
 
   readonly #afterDoctypeName: State = (byte) => {
     if (isSpace(byte)) return this.#step();
     if (byte === GREATER) return this.#endDoctype();
-    const isPublic = this.#isAt('PUBLIC');
-    const isSystem = this.#isAt('SYSTEM');
+    const isPublic = this.#matchesWord('PUBLIC');
+    const isSystem = this.#matchesWord('SYSTEM');
     if (this.#isWaiting) return;
     if (!isPublic && !isSystem) return this.#step(this.#bogusDoctype);
-    this.#at += 6;
-    this.#idName = isPublic ? 'publicId' : 'systemId';
+    this.#position += 6;
+    this.#doctypeIdName = isPublic ? 'publicId' : 'systemId';
     this.#state = this.#beforeDoctypeId;
   };
 
@@ -531,24 +551,24 @@ export class HtmlTokenizer {
     else if (byte === DOUBLE_QUOTE || byte === SINGLE_QUOTE) {
       this.#quote = byte;
       this.#step(this.#doctypeId);
-      this.#partStart = this.#at;
+      this.#partStart = this.#position;
     } else this.#step(this.#bogusDoctype);
   };
 
   readonly #doctypeId: State = (byte) => {
     if (byte !== this.#quote && byte !== GREATER) return this.#step();
-    this.#doctype[this.#idName] = this.#part();
+    this.#doctype[this.#doctypeIdName] = this.#rangeFromPartStart();
     if (byte === GREATER) this.#endDoctype();
-    else if (this.#idName === 'systemId') this.#step(this.#bogusDoctype);
+    else if (this.#doctypeIdName === 'systemId') this.#step(this.#bogusDoctype);
     else {
-      this.#idName = 'systemId';
+      this.#doctypeIdName = 'systemId';
       this.#step(this.#beforeDoctypeId);
     }
   };
 
   readonly #bogusDoctype: State = () => {
-    this.#at = this.#queue.find(GREATER, this.#at);
-    if (this.#at < this.#queue.end) this.#endDoctype();
+    this.#position = this.#queue.find(GREATER, this.#position);
+    if (this.#position < this.#queue.end) this.#endDoctype();
   };
 }
 

@@ -1,6 +1,7 @@
-// The classes of workerd's content tokens, which handlers get.
+// The classes of the content tokens that handlers get, such as `Element` and `Text`. They are those of workerd.
 //
-// Invariant: a token works while its handler runs, and the promise of the handler; afterwards every member throws.
+// Invariant: a token is valid until its handler returns and the handler's promise settles. Afterwards every member
+// throws.
 
 import type * as contract from '@ctx-storage/core/contract';
 import type { ContentOptions, HtmlContent } from '@ctx-storage/core/contract';
@@ -9,25 +10,25 @@ import type { EditedEndTag, EditedStartTag } from './edited-tags.ts';
 import { givenContent, givenText, type Mutations, stringOf } from './mutations.ts';
 import type { TagNamespace } from './tag-context.ts';
 
-/** One call of a handler. */
+/** One call of a handler. Its tokens are valid until `isOver`. */
 export interface HandlerCall {
   isOver: boolean;
 }
 
-/** Passed by this package alone. */
-export const OF_REWRITER = Symbol();
-type Internal = typeof OF_REWRITER;
+/** The first argument of the constructors. Programs cannot make tokens, because they do not have this symbol. */
+export const CONSTRUCTOR_KEY = Symbol();
+type ConstructorKey = typeof CONSTRUCTOR_KEY;
 
 class Token<State> {
   readonly #call: HandlerCall;
   readonly #state: State;
 
-  constructor(...given: [Internal, HandlerCall, State]) {
-    if (given[0] !== OF_REWRITER) throw new TypeError('Illegal constructor');
+  constructor(...given: [ConstructorKey, HandlerCall, State]) {
+    if (given[0] !== CONSTRUCTOR_KEY) throw new TypeError('Illegal constructor');
     [, this.#call, this.#state] = given;
   }
 
-  /** @throws TypeError */
+  /** @throws TypeError if the handler's call is over */
   protected static stateOf<State>(token: Token<State>): State {
     if (!token.#call.isOver) return token.#state;
     throw new TypeError(
@@ -36,7 +37,7 @@ class Token<State> {
     );
   }
 
-  /** The calls of the same handler. */
+  /** Returns the call of the handler to which a token belongs. */
   protected static callOf(token: Token<unknown>): HandlerCall {
     return token.#call;
   }
@@ -61,61 +62,61 @@ export class Element extends Token<EditedStartTag> implements contract.Element {
 
   get attributes(): IterableIterator<[name: string, value: string]> {
     const tag = Token.stateOf(this);
-    return new AttributesIterator(OF_REWRITER, Token.callOf(this), {
+    return new AttributesIterator(CONSTRUCTOR_KEY, Token.callOf(this), {
       tag,
       changeCount: tag.changeCount,
-      rest: tag.attributes.values(),
+      remaining: tag.attributes.values(),
     }) as never;
   }
 
   getAttribute(...given: [name: string]): string | null {
     const tag = Token.stateOf(this);
-    return tag.attribute(stringOf(given, call('getAttribute'))) ?? null;
+    return tag.attribute(stringOf(given, methodCall('getAttribute'))) ?? null;
   }
 
   hasAttribute(...given: [name: string]): boolean {
     const tag = Token.stateOf(this);
-    return tag.attribute(stringOf(given, call('hasAttribute'))) !== undefined;
+    return tag.attribute(stringOf(given, methodCall('hasAttribute'))) !== undefined;
   }
 
   setAttribute(...given: [name: string, value: string]): this {
-    const key = stringOf(given, call('setAttribute'));
-    Token.stateOf(this).setAttribute(key, stringOf(given, call('setAttribute'), 2));
+    const key = stringOf(given, methodCall('setAttribute'));
+    Token.stateOf(this).setAttribute(key, stringOf(given, methodCall('setAttribute'), 2));
     return this;
   }
 
   removeAttribute(...given: [name: string]): this {
-    Token.stateOf(this).removeAttribute(stringOf(given, call('removeAttribute')));
+    Token.stateOf(this).removeAttribute(stringOf(given, methodCall('removeAttribute')));
     return this;
   }
 
   before(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).before(givenContent(given, call('before')));
+    Token.stateOf(this).before(givenContent(given, methodCall('before')));
     return this;
   }
 
   after(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).after(givenContent(given, call('after')));
+    Token.stateOf(this).after(givenContent(given, methodCall('after')));
     return this;
   }
 
   prepend(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).prepend(givenContent(given, call('prepend')));
+    Token.stateOf(this).prepend(givenContent(given, methodCall('prepend')));
     return this;
   }
 
   append(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).append(givenContent(given, call('append')));
+    Token.stateOf(this).append(givenContent(given, methodCall('append')));
     return this;
   }
 
   replace(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).replaceBy(givenContent(given, call('replace')));
+    Token.stateOf(this).replaceBy(givenContent(given, methodCall('replace')));
     return this;
   }
 
   setInnerContent(...given: [content: HtmlContent, options?: ContentOptions]): this {
-    Token.stateOf(this).setInnerContent(givenContent(given, call('setInnerContent')));
+    Token.stateOf(this).setInnerContent(givenContent(given, methodCall('setInnerContent')));
     return this;
   }
 
@@ -129,7 +130,7 @@ export class Element extends Token<EditedStartTag> implements contract.Element {
     return this;
   }
 
-  /** The last handler that is set is called, if the end tag comes; a void element has none. */
+  /** Sets the handler of the end tag, in place of an earlier one. @throws TypeError if the element has no end tag */
   onEndTag(...[handler]: [handler: (tag: contract.EndTag) => void | Promise<void>]): void {
     const tag = Token.stateOf(this);
     if (typeof handler !== 'function') {
@@ -146,26 +147,26 @@ export class Element extends Token<EditedStartTag> implements contract.Element {
   }
 }
 
-function call(method: string, type = 'Element') {
+function methodCall(method: string, type = 'Element') {
   return { method, type };
 }
 
 interface Iteration {
   readonly tag: EditedStartTag;
   readonly changeCount: number;
-  readonly rest: Iterator<readonly [string, string]>;
+  readonly remaining: Iterator<readonly [string, string]>;
 }
 
 class AttributesIterator extends Token<Iteration> {
   next(): { done: boolean; value?: [string, string] } {
-    const { tag, changeCount, rest } = Token.stateOf(this);
+    const { tag, changeCount, remaining } = Token.stateOf(this);
     if (tag.changeCount !== changeCount) {
       throw new Error(
         'The attributes of this element have been modified during iteration. You must create a new iterator after ' +
           'modifying attributes.',
       );
     }
-    const { done, value } = rest.next();
+    const { done, value } = remaining.next();
     return done ? { done: true } : { done: false, value: [value[0], value[1]] };
   }
 
@@ -178,7 +179,8 @@ class AttributesIterator extends Token<Iteration> {
   }
 }
 
-/** The iterators of the language have methods, as `toArray` where the engine has it; this one has them too. */
+// The iterator inherits from the prototype of JavaScript's iterators, and so has the methods of the engine, such as
+// `toArray`.
 Object.setPrototypeOf(
   AttributesIterator.prototype,
   Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())),
@@ -195,13 +197,13 @@ export class EndTag extends Token<EditedEndTag> implements contract.EndTag {
 
   before(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.before.push(...givenContent(given, call('before', 'EndTag')));
+    mutations.before.push(...givenContent(given, methodCall('before', 'EndTag')));
     return this;
   }
 
   after(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.after.unshift(...givenContent(given, call('after', 'EndTag')));
+    mutations.after.unshift(...givenContent(given, methodCall('after', 'EndTag')));
     return this;
   }
 
@@ -215,7 +217,7 @@ export class EndTag extends Token<EditedEndTag> implements contract.EndTag {
   }
 }
 
-/** A comment while handlers change it. */
+/** The state of a comment that handlers change. */
 export interface EditedComment {
   text: string;
   isChanged: boolean;
@@ -245,19 +247,19 @@ export class Comment extends Token<EditedComment> implements contract.Comment {
 
   before(...given: [content: string, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.before.push(...givenText(given, call('before', 'Comment')));
+    mutations.before.push(...givenText(given, methodCall('before', 'Comment')));
     return this;
   }
 
   after(...given: [content: string, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.after.unshift(...givenText(given, call('after', 'Comment')));
+    mutations.after.unshift(...givenText(given, methodCall('after', 'Comment')));
     return this;
   }
 
   replace(...given: [content: string, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.replaceBy(givenText(given, call('replace', 'Comment')));
+    mutations.replaceBy(givenText(given, methodCall('replace', 'Comment')));
     return this;
   }
 
@@ -271,7 +273,7 @@ export class Comment extends Token<EditedComment> implements contract.Comment {
   }
 }
 
-/** A chunk of text while handlers change it. */
+/** The state of a chunk of text that handlers change. */
 export interface EditedText {
   readonly text: string;
   readonly isLast: boolean;
@@ -283,7 +285,7 @@ export class Text extends Token<EditedText> implements contract.Text {
     return Token.stateOf(this).text;
   }
 
-  /** True for the chunk that ends the text; it may be empty. */
+  /** True for the last chunk of a text, which may be empty. */
   get lastInTextNode(): boolean {
     return Token.stateOf(this).isLast;
   }
@@ -294,19 +296,19 @@ export class Text extends Token<EditedText> implements contract.Text {
 
   before(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.before.push(...givenContent(given, call('before', 'Text')));
+    mutations.before.push(...givenContent(given, methodCall('before', 'Text')));
     return this;
   }
 
   after(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.after.unshift(...givenContent(given, call('after', 'Text')));
+    mutations.after.unshift(...givenContent(given, methodCall('after', 'Text')));
     return this;
   }
 
   replace(...given: [content: HtmlContent, options?: ContentOptions]): this {
     const { mutations } = Token.stateOf(this);
-    mutations.replaceBy(givenContent(given, call('replace', 'Text')));
+    mutations.replaceBy(givenContent(given, methodCall('replace', 'Text')));
     return this;
   }
 
@@ -320,7 +322,7 @@ export class Text extends Token<EditedText> implements contract.Text {
   }
 }
 
-/** The parts of a doctype. */
+/** The state of a doctype. A part that the document lacks is null. */
 export interface DoctypeParts {
   readonly name: string | null;
   readonly publicId: string | null;
@@ -348,7 +350,7 @@ export class Doctype extends Token<DoctypeParts> implements contract.Doctype {
 export class DocumentEnd extends Token<Mutations> implements contract.DocumentEnd {
   append(...given: [content: string, options?: ContentOptions]): this {
     const { before } = Token.stateOf(this);
-    before.push(...givenText(given, call('append', 'DocumentEnd')));
+    before.push(...givenText(given, methodCall('append', 'DocumentEnd')));
     return this;
   }
 
