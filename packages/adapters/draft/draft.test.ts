@@ -1,4 +1,4 @@
-// A text field over a store whose commits are told late, and skip some.
+// Drafts of a text field over a store that reports its commits late, and does not report some of them.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -10,37 +10,37 @@ afterEach(() => void vi.useRealTimers());
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** A stored text, whose commits are told some time later, each after the one before. */
+/** A stored text. It reports its commits some time later, in their order. */
 class Store {
   text = '';
   readonly history = new Set<string>(['']);
-  tell: (text: string) => void = () => {};
-  #told = '';
+  report: (text: string) => void = () => {};
+  #reported = '';
   #skipped: string | null = null;
-  #lastTellingMs = 0;
+  #lastReportMs = 0;
 
-  commit(text: string, tellAfterMs: number): void {
+  commit(text: string, reportAfterMs: number): void {
     this.text = text;
     this.history.add(text);
-    const atMs = Math.max(Date.now() + tellAfterMs, this.#lastTellingMs);
-    this.#lastTellingMs = atMs;
-    setTimeout(() => this.#arrived(text, text === this.text || atMs % 3 > 0), atMs - Date.now());
+    const atMs = Math.max(Date.now() + reportAfterMs, this.#lastReportMs);
+    this.#lastReportMs = atMs;
+    setTimeout(() => this.#reach(text, text === this.text || atMs % 3 > 0), atMs - Date.now());
   }
 
-  /** A text is told, as by a live read, if it differs from the last one. */
-  #arrived(text: string, isTold: boolean): void {
-    if (!isTold) {
+  /** Reports a text like a live read, which reports only texts that differ from the last one. */
+  #reach(text: string, isReported: boolean): void {
+    if (!isReported) {
       this.#skipped = text;
       return;
     }
-    if (text === this.#told && this.#skipped !== null) this.tell(this.#skipped);
+    if (text === this.#reported && this.#skipped !== null) this.report(this.#skipped);
     this.#skipped = null;
-    this.#told = text;
-    this.tell(text);
+    this.#reported = text;
+    this.report(text);
   }
 }
 
-/** Types the letters into the text, one in 30 ms. */
+/** Types the letters into the text, one each 30 ms. */
 async function type(typed: TextDraft, letters: string): Promise<void> {
   for (const letter of letters) {
     typed.setText(typed.getState().text + letter);
@@ -61,7 +61,7 @@ describe('what is typed', () => {
       store.commit(text, 200);
     };
     const typed = draft('', save, { delayMs: 0 });
-    store.tell = typed.setValue;
+    store.report = typed.setValue;
     const sentence = 'The quick brown fox jumps over the lazy dog';
     for (const [index, letter] of [...sentence].entries()) {
       typed.setText(textOf(typed) + letter);
@@ -180,14 +180,14 @@ describe('a failed save', () => {
     expect(stateOf(typed)).toBe('saved');
   });
 
-  test('[DRAFT3] without an error has one all the same', async () => {
+  test('[DRAFT3] that was rejected without an error gets an error', async () => {
     const typed = draft('', () => Promise.reject());
     typed.setText('a');
     await typed.flush();
     expect(typed.getState()).toMatchObject({ state: 'saving', error: expect.any(Error) });
   });
 
-  test('[DRAFT3] whose text is stored all the same, as the echo tells, is forgotten', async () => {
+  test('[DRAFT3] is forgotten once its text is reported as stored, before or after the failure', async () => {
     for (const tellsBefore of [true, false]) {
       const typed = draft('', async (text) => {
         if (tellsBefore) typed.setValue(text);
@@ -269,7 +269,7 @@ describe('what others store', () => {
     }
   });
 
-  test('[DRAFT5] theirs is stored again where a save was on its way when it came', async () => {
+  test('[DRAFT5] theirs is stored again if a save was under way when it was reported', async () => {
     const save = vi.fn(async () => wait(100));
     const typed = draft('', save, { delayMs: 0 });
     typed.setText('a');
@@ -287,7 +287,7 @@ describe('what others store', () => {
     expect(stateOf(typed)).toBe('saved');
   });
 
-  test('[DRAFT4] the same text that others store is no conflict, and ends one', async () => {
+  test('[DRAFT4] a stored text that equals the draft is not a conflict, and ends one', async () => {
     const save = vi.fn(async () => {});
     const typed = draft('a', save);
     typed.setText('ab');
@@ -302,7 +302,7 @@ describe('what others store', () => {
     expect(save).not.toHaveBeenCalled();
   });
 
-  test('[DRAFT6] an older own text that stays the stored one, as after an undo, is shown after 5 seconds', async () => {
+  test('[DRAFT6] an older own text is shown if it is the stored text for 5 seconds, as after an undo', async () => {
     const typed = draft('', async () => {}, { delayMs: 0 });
     for (const text of ['a', 'ab']) {
       typed.setText(text);
@@ -334,7 +334,7 @@ describe('the page', () => {
     expect(states).toEqual(['saved', 'saving']);
   });
 
-  test('[DRAFT7] leaving a field, hiding and leaving the page save at once; a leaving page does not wait for a save', async () => {
+  test('[DRAFT7] leaving a field, hiding and leaving the page save at once; leaving the page does not wait for a running save', async () => {
     const page = new EventTarget();
     const document = new EventTarget();
     vi.stubGlobal('window', page);
@@ -363,7 +363,7 @@ describe('the page', () => {
       expect(stateOf(typed)).toBe('saving');
       await pass(1);
       expect(stateOf(typed)).toBe('saved');
-      // The earlier of two saves fails, and the last one has the text.
+      // The earlier of two saves fails, but the later one saves the whole text.
       typed.setText('fails');
       document.dispatchEvent(new Event('focusout'));
       typed.setText('last');
@@ -434,35 +434,35 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** How one save goes: how long until it is stored, answered and told, and whether its answer or all of it fails. */
-const fate = fc.record({
+/** The course of one save: the times until it is stored, answered and reported, and whether it or its answer fails. */
+const saveCourse = fc.record({
   storeMs: fc.nat(100),
   answerMs: fc.nat(100),
   tellMs: fc.nat(500),
   end: fc.constantFrom('good', 'good', 'good', 'refused', 'lost'),
 });
 
-test('[DRAFT1] whatever is typed, stored by others, told late and refused: no letter is lost, and all ends saved', async () => {
+test('[DRAFT1] in random runs of typing, foreign changes and failing saves, no letter is lost, and the text ends saved', async () => {
   const runs = fc.asyncProperty(
     fc.array(step, { minLength: 1, maxLength: 40 }),
-    fc.infiniteStream(fate),
+    fc.infiniteStream(saveCourse),
     fc.boolean(),
     fc.constantFrom(0, 30, 300),
-    async (steps, fates, compares, delayMs) => {
+    async (steps, courses, compares, delayMs) => {
       vi.clearAllTimers();
       const store = new Store();
-      let isQuiet = false;
+      let savesSucceed = false;
       const save = async (text: string, base: string) => {
-        const { storeMs, answerMs, tellMs, end } = fates.next().value;
+        const { storeMs, answerMs, tellMs, end } = courses.next().value;
         await wait(storeMs);
-        if (end === 'refused' && !isQuiet) throw new Error('refused');
+        if (end === 'refused' && !savesSucceed) throw new Error('refused');
         if (compares && store.text !== base && store.text !== text) throw new Error('another text');
         store.commit(text, tellMs);
         await wait(answerMs);
-        if (end === 'lost' && !isQuiet) throw new Error('lost');
+        if (end === 'lost' && !savesSucceed) throw new Error('lost');
       };
       const typed = draft('', save, { delayMs });
-      store.tell = typed.setValue;
+      store.report = typed.setValue;
       let [last, keys] = [typed.getState(), 0];
       let isOwn = false;
       typed.subscribe((state) => {
@@ -487,7 +487,7 @@ test('[DRAFT1] whatever is typed, stored by others, told late and refused: no le
         } else if (now.do === 'undo') store.commit(before, 50);
         else act(() => typed.resolve(now.do as 'mine'));
       }
-      isQuiet = true;
+      savesSucceed = true;
       for (let tries = 0; tries < 4; tries++) {
         await pass(12_000);
         act(() => typed.resolve('mine'));

@@ -1,6 +1,7 @@
-// `ctx-storage/draft`: the text of a field that is bound to a stored text, and saved while it is typed.
+// The entry `ctx-storage/draft`: the text of a field that is bound to a stored text, and is saved while the user types.
 //
-// It has no code of the page's entry, and knows of no storage: it is told the stored text, and given a function that saves.
+// It contains no code of the page's entry, and reads no storage: the app gives it the stored text, and a function that
+// saves.
 
 import type { DraftOptions, SaveText, TextDraft } from '@ctx-storage/core/contract';
 import { FieldDraft } from './field-draft.ts';

@@ -1,11 +1,13 @@
-// The text of one field, the stored text that it is bound to, and the saves that are on their way.
+// The text of one field, the stored text to which it is bound, and the saves that are under way.
 //
-// Stored texts are told in the order of their commits, some are skipped, and each may be told late. So a text that was
-// sent and not told of yet is taken for the echo of its own save, and any other one for somebody else's. If a text is
-// saved, and the one before it stored again before anything was told, this is not noticed.
+// The app reports stored texts in the order of their commits, perhaps late, and may skip some. A reported text that
+// equals a sent one, which was not reported yet, is taken for the echo of that save. Any other text is taken for
+// somebody else's. If a text is saved, and the text before it is stored again before anything is reported, this goes
+// unnoticed.
 //
 // Invariants: the text is replaced only while all its letters are saved, or by `resolve('theirs')`. One save runs at a
-// time, but for the last one of a page that is going. A text is saved by the function that was there when it was typed.
+// time, except that the last one of a page that is left does not wait. A text is saved by the function that was set
+// when it was typed.
 
 import type { DraftOptions, DraftState, SaveText, TextDraft } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';
@@ -15,17 +17,17 @@ const DELAY_DEFAULT_MS = 300;
 /** The longest wait of a timer, in milliseconds. */
 const DELAY_MAX_MS = 2 ** 31 - 1;
 
-/** At the latest so long after the first unsaved letter a text is saved, while somebody types without a pause. */
+/** The longest time after the first unsaved letter until the text is saved, if the user types without a pause. */
 const UNSAVED_MAX_MS = 5000;
 
 /**
- * So long the echo of the newest save is waited for while that of an older one is the last stored text that was told.
- * After that it is taken for a change: an undo, for example, can store an older text again.
+ * How long the draft waits for the echo of the newest save while the last reported text is the echo of an older save.
+ * After that, the reported text is taken for a change: an undo, for example, stores an older text again.
  */
 const ECHO_WAIT_MS = 5000;
 
 export class FieldDraft implements TextDraft {
-  /** Saves the letters that are typed from now on. */
+  /** The function that saves letters that are typed from now on. */
   save: SaveText;
 
   readonly #name: string;
@@ -33,31 +35,31 @@ export class FieldDraft implements TextDraft {
   readonly #listeners = new Set<{ readonly call: (state: DraftState) => void }>();
   #state: DraftState;
 
-  /** The last stored text that was told. */
-  #value: string;
-  /** The stored text that the user's text was made from. */
-  #base: string;
-  /** Texts whose save has begun and that were not told since, oldest first. */
-  #sent: string[] = [];
-  /** The last told text is the echo of a save, and not of the newest one. */
-  #isBehind = false;
+  /** The last stored text that the app reported. */
+  #reportedValue: string;
+  /** The stored text from which the user's text was made. */
+  #baseText: string;
+  /** The texts whose save has begun and which were not reported since, the oldest first. */
+  #unreportedTexts: string[] = [];
+  /** True if the last reported text is the echo of a save that is not the newest. */
+  #isOlderEcho = false;
   #echoTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** The function that saves the text of now. */
+  /** The function that saves the present text. */
   #saveOfText: SaveText;
-  /** Letters were typed that no save has taken yet. */
+  /** True if letters were typed for which no save has begun. */
   #isUnsaved = false;
   #unsavedSinceMs = 0;
   #saveTimer: ReturnType<typeof setTimeout> | undefined;
-  #inFlight = 0;
-  /** The saves that run one after the other. */
-  #running: Promise<void> | null = null;
-  /** After the save that runs, the next one starts without a delay. */
-  #isDue = false;
-  /** Saves were on their way when `theirs` was told: which of the texts is stored last is not known. */
+  #runningSaves = 0;
+  /** Settles when the saves that run one after the other have ended; null if none runs. */
+  #saveLoop: Promise<void> | null = null;
+  /** True if another save starts without a delay after the running one. */
+  #saveAgain = false;
+  /** True if saves were under way when `theirs` was reported, so that it is not known which text is stored last. */
   #isTheirsUncertain = false;
 
-  /** `name` is the function that the user called. @throws StorageError INVALID_ARGUMENT */
+  /** `name` is the function that the user called, for messages. @throws StorageError INVALID_ARGUMENT */
   constructor(
     name: string,
     value: string,
@@ -65,7 +67,7 @@ export class FieldDraft implements TextDraft {
     { delayMs = DELAY_DEFAULT_MS }: DraftOptions = {},
   ) {
     this.#name = name;
-    this.#mustBeText('value', value);
+    this.#checkText('value', value);
     if (typeof save !== 'function') throw this.#invalid('save is a function, which stores a text');
     if (!(typeof delayMs === 'number' && delayMs >= 0 && delayMs <= DELAY_MAX_MS)) {
       throw this.#invalid(`delayMs is a number from 0 to ${DELAY_MAX_MS}, not ${String(delayMs)}`);
@@ -73,9 +75,9 @@ export class FieldDraft implements TextDraft {
     this.save = save;
     this.#saveOfText = save;
     this.#delayMs = delayMs;
-    this.#value = value;
-    this.#base = value;
-    this.#state = saved(value);
+    this.#reportedValue = value;
+    this.#baseText = value;
+    this.#state = savedState(value);
   }
 
   readonly getState = (): DraftState => this.#state;
@@ -84,7 +86,7 @@ export class FieldDraft implements TextDraft {
     const entry = { call: listener };
     this.#listeners.add(entry);
     if (this.#listeners.size === 1) this.#watchPage(true);
-    guarded(() => listener(this.#state));
+    callListener(() => listener(this.#state));
     return () => {
       if (!this.#listeners.delete(entry) || this.#listeners.size > 0) return;
       this.#watchPage(false);
@@ -93,33 +95,33 @@ export class FieldDraft implements TextDraft {
   };
 
   readonly setText = (text: string): void => {
-    this.#mustBeText('text', text);
+    this.#checkText('text', text);
     if (text === this.#state.text) return;
     this.#saveOfText = this.save;
     if (!this.#isUnsaved) this.#unsavedSinceMs = Date.now();
     this.#isUnsaved = true;
     if (this.#state.state === 'conflict') {
-      this.#become({ ...this.#state, text });
+      this.#setState({ ...this.#state, text });
       return;
     }
-    this.#become(saving(text, this.#state.error));
+    this.#setState(savingState(text, this.#state.error));
     const latestMs = this.#unsavedSinceMs + UNSAVED_MAX_MS - Date.now();
     this.#saveAfter(Math.min(this.#delayMs, Math.max(latestMs, 0)));
   };
 
   readonly setValue = (value: string): void => {
-    this.#mustBeText('value', value);
-    if (value === this.#value) return;
-    this.#value = value;
-    const echo = this.#sent.indexOf(value);
-    this.#sent.splice(0, echo + 1);
-    this.#isBehind = echo >= 0 && this.#sent.length > 0;
-    // After a failed save, which may have been stored all the same, only the told text is known.
-    const isKnown = !this.#isBehind || this.#state.error !== undefined;
-    if (echo >= 0 && isKnown) this.#base = value;
+    this.#checkText('value', value);
+    if (value === this.#reportedValue) return;
+    this.#reportedValue = value;
+    const echo = this.#unreportedTexts.indexOf(value);
+    this.#unreportedTexts.splice(0, echo + 1);
+    this.#isOlderEcho = echo >= 0 && this.#unreportedTexts.length > 0;
+    // A failed save may have been stored or not, so after one only the reported text is known to be stored.
+    const isBaseKnown = !this.#isOlderEcho || this.#state.error !== undefined;
+    if (echo >= 0 && isBaseKnown) this.#baseText = value;
     if (echo >= 0 && this.#state.state === 'conflict') this.#isTheirsUncertain = true;
-    else if (value === this.#state.text) this.#agree();
-    else if (echo < 0) this.#takeForeign(value);
+    else if (value === this.#state.text) this.#acceptEqualText();
+    else if (echo < 0) this.#acceptForeignText(value);
     this.#awaitEcho();
   };
 
@@ -129,43 +131,43 @@ export class FieldDraft implements TextDraft {
     }
     if (this.#state.state !== 'conflict') return;
     const { text, theirs } = this.#state;
-    this.#base = this.#value;
+    this.#baseText = this.#reportedValue;
     this.#isUnsaved = choice === 'mine' || this.#isTheirsUncertain;
-    this.#become(saving(choice === 'mine' ? text : theirs));
+    this.#setState(savingState(choice === 'mine' ? text : theirs));
     this.#startSaving();
-    this.#becomeSaved();
+    this.#markSavedIfDone();
   };
 
   readonly flush = (): Promise<void> => {
     this.#startSaving();
-    return this.#running ?? Promise.resolve();
+    return this.#saveLoop ?? Promise.resolve();
   };
 
-  /** The stored text is the one of the user. */
-  #agree(): void {
-    this.#base = this.#value;
-    if (this.#inFlight === 0 && this.#sent.length === 0) {
+  /** Handles a reported text that equals the user's text. */
+  #acceptEqualText(): void {
+    this.#baseText = this.#reportedValue;
+    if (this.#runningSaves === 0 && this.#unreportedTexts.length === 0) {
       clearTimeout(this.#saveTimer);
       this.#isUnsaved = false;
-      this.#become(saved(this.#value));
+      this.#setState(savedState(this.#reportedValue));
     } else if (this.#state.state === 'conflict') {
-      // A save that is on its way may store another text after this one.
+      // A save that is under way may store another text after this one, so the user's text is saved again.
       this.#isUnsaved = true;
-      this.#become(saving(this.#value));
+      this.#setState(savingState(this.#reportedValue));
       this.#startSaving();
     }
   }
 
-  #takeForeign(value: string): void {
+  #acceptForeignText(value: string): void {
     if (this.#state.state === 'saved') {
-      this.#sent = [];
-      this.#base = value;
-      this.#become(saved(value));
+      this.#unreportedTexts = [];
+      this.#baseText = value;
+      this.#setState(savedState(value));
       return;
     }
     clearTimeout(this.#saveTimer);
-    this.#isTheirsUncertain = this.#sent.length > 0;
-    this.#become({ text: this.#state.text, state: 'conflict', error: undefined, theirs: value });
+    this.#isTheirsUncertain = this.#unreportedTexts.length > 0;
+    this.#setState({ text: this.#state.text, state: 'conflict', error: undefined, theirs: value });
   }
 
   #saveAfter(delayMs: number): void {
@@ -176,94 +178,98 @@ export class FieldDraft implements TextDraft {
   #startSaving(): void {
     clearTimeout(this.#saveTimer);
     if (!this.#isUnsaved || this.#state.state === 'conflict') return;
-    this.#isDue = true;
-    this.#running ??= this.#saveAll();
+    this.#saveAgain = true;
+    this.#saveLoop ??= this.#saveAll();
   }
 
   async #saveAll(): Promise<void> {
-    while (this.#isDue && this.#isUnsaved && this.#state.state !== 'conflict') {
-      this.#isDue = false;
+    while (this.#saveAgain && this.#isUnsaved && this.#state.state !== 'conflict') {
+      this.#saveAgain = false;
       await this.#saveOnce();
     }
-    this.#running = null;
+    this.#saveLoop = null;
   }
 
-  /** Calls the save before it returns. */
+  /**
+   * Saves the text once. It calls the user's function before it returns, because a page that is left runs nothing
+   * later.
+   */
   async #saveOnce(): Promise<void> {
     const { text } = this.#state;
     const save = this.#saveOfText;
-    // Beside a save that runs, this one finds the text of that one.
-    const base = this.#inFlight > 0 ? (this.#sent.at(-1) ?? this.#base) : this.#base;
+    // If another save runs, this one will find that save's text stored.
+    const base =
+      this.#runningSaves > 0 ? (this.#unreportedTexts.at(-1) ?? this.#baseText) : this.#baseText;
     this.#isUnsaved = false;
-    this.#sent.push(text);
-    this.#inFlight += 1;
+    this.#unreportedTexts.push(text);
+    this.#runningSaves += 1;
     let failure: { readonly error: unknown } | null = null;
     try {
-      await this.#promiseOf(save(text, base));
+      await this.#checkPromise(save(text, base));
     } catch (error) {
       failure = { error: error ?? new Error('The save was rejected without an error.') };
     }
-    this.#inFlight -= 1;
-    if (failure === null) this.#wasSaved(text, base);
-    else this.#wasNotSaved(failure.error);
+    this.#runningSaves -= 1;
+    if (failure === null) this.#onSaved(text, base);
+    else this.#onSaveFailed(failure.error);
     this.#awaitEcho();
   }
 
-  #wasSaved(text: string, base: string): void {
+  #onSaved(text: string, base: string): void {
     if (this.#state.state === 'conflict') return;
-    // Otherwise another stored text has come since.
-    if (this.#base === base) this.#base = text;
-    this.#become(saving(this.#state.text));
-    this.#becomeSaved();
+    // If the base has changed, another stored text was reported during the save.
+    if (this.#baseText === base) this.#baseText = text;
+    this.#setState(savingState(this.#state.text));
+    this.#markSavedIfDone();
   }
 
-  #wasNotSaved(error: unknown): void {
+  #onSaveFailed(error: unknown): void {
     if (this.#state.state === 'conflict') return;
-    // The save beside it has the text of now.
-    if (this.#inFlight > 0 && !this.#isUnsaved) return;
-    // It was told before its save failed: only the answer was lost.
-    if (this.#value === this.#state.text && this.#sent.length === 0) {
-      this.#agree();
+    // Another save, which still runs, has the present text.
+    if (this.#runningSaves > 0 && !this.#isUnsaved) return;
+    // The text was reported as stored before its save failed, so only the answer was lost.
+    if (this.#reportedValue === this.#state.text && this.#unreportedTexts.length === 0) {
+      this.#acceptEqualText();
       return;
     }
     this.#isUnsaved = true;
-    this.#become(saving(this.#state.text, error));
+    this.#setState(savingState(this.#state.text, error));
   }
 
-  /** Says so, if all letters are saved. */
-  #becomeSaved(): void {
-    if (!this.#isUnsaved && this.#inFlight === 0) this.#become(saved(this.#state.text));
+  /** Changes the state to `savedState` if all letters are saved. */
+  #markSavedIfDone(): void {
+    if (!this.#isUnsaved && this.#runningSaves === 0) this.#setState(savedState(this.#state.text));
   }
 
   #awaitEcho(): void {
     clearTimeout(this.#echoTimer);
-    if (!this.#isBehind || this.#inFlight > 0) return;
+    if (!this.#isOlderEcho || this.#runningSaves > 0) return;
     this.#echoTimer = setTimeout(() => {
-      // Letters that wait will be saved, and their save begins this again.
+      // Letters that wait will be saved, and that save starts this timer again.
       if (this.#state.state !== 'saved' && this.#state.error === undefined) return;
-      this.#isBehind = false;
-      this.#sent = [];
-      this.#takeForeign(this.#value);
+      this.#isOlderEcho = false;
+      this.#unreportedTexts = [];
+      this.#acceptForeignText(this.#reportedValue);
     }, ECHO_WAIT_MS);
   }
 
-  #watchPage(isOn: boolean): void {
+  #watchPage(isWatched: boolean): void {
     if (typeof document === 'undefined' || typeof window === 'undefined') return;
-    const change = isOn ? 'addEventListener' : 'removeEventListener';
+    const change = isWatched ? 'addEventListener' : 'removeEventListener';
     window[change]('pagehide', this.#onPageHide);
-    document[change]('visibilitychange', this.#onPause);
-    document[change]('focusout', this.#onPause);
+    document[change]('visibilitychange', this.#saveAtPause);
+    document[change]('focusout', this.#saveAtPause);
   }
 
-  readonly #onPause = (): void => this.#startSaving();
+  readonly #saveAtPause = (): void => this.#startSaving();
 
-  /** Nothing runs after this event, so the last letters do not wait for the save before theirs. */
+  /** Saves without waiting for a running save, because nothing runs after this event. */
   readonly #onPageHide = (): void => {
     this.#startSaving();
     if (this.#isUnsaved && this.#state.state !== 'conflict') void this.#saveOnce();
   };
 
-  #become(state: DraftState): void {
+  #setState(state: DraftState): void {
     const last = this.#state;
     const isSame =
       last.text === state.text &&
@@ -272,21 +278,25 @@ export class FieldDraft implements TextDraft {
       last.theirs === state.theirs;
     if (isSame) return;
     this.#state = state;
-    for (const { call } of [...this.#listeners]) guarded(() => call(state));
+    for (const { call } of [...this.#listeners]) callListener(() => call(state));
   }
 
-  /** The cursor of `exec` is no promise, and would be taken for a text that is stored. */
-  #promiseOf(result: PromiseLike<unknown> | undefined): PromiseLike<unknown> {
+  /**
+   * Returns the promise of a save.
+   *
+   * @throws INVALID_ARGUMENT for another result, such as a cursor of `exec`, which has not run yet
+   */
+  #checkPromise(result: PromiseLike<unknown> | undefined): PromiseLike<unknown> {
     if (typeof result?.then === 'function') return result;
     throw this.#invalid(
       'save must return a promise, which resolves when the text is stored, such as storage.sql.exec(…).ready',
     );
   }
 
-  #mustBeText(what: string, text: unknown): void {
+  #checkText(argument: string, text: unknown): void {
     if (typeof text === 'string') return;
     throw this.#invalid(
-      `the ${what} is a string, not ${text === null ? 'null' : typeof text}. Before the row is read, give ''`,
+      `the ${argument} is a string, not ${text === null ? 'null' : typeof text}. Before the row is read, give ''`,
     );
   }
 
@@ -295,16 +305,16 @@ export class FieldDraft implements TextDraft {
   }
 }
 
-function saved(text: string): DraftState {
+function savedState(text: string): DraftState {
   return { text, state: 'saved', error: undefined, theirs: undefined };
 }
 
-function saving(text: string, error?: unknown): DraftState {
+function savingState(text: string, error?: unknown): DraftState {
   return { text, state: 'saving', error, theirs: undefined };
 }
 
-/** Errors of a listener are reported, and other listeners are called all the same. */
-function guarded(call: () => void): void {
+/** Calls a listener. An error of it becomes an unhandled rejection, so that the other listeners are still called. */
+function callListener(call: () => void): void {
   try {
     call();
   } catch (error) {

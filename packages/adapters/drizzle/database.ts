@@ -1,14 +1,14 @@
-// Drizzle on the storage of a page: its `sqlite-proxy` driver, with transactions of the storage.
+// Drizzle on the storage of a page. It uses Drizzle's driver `sqlite-proxy`, and the transactions of the storage.
 //
-// Invariant: a transaction of Drizzle is one of `storage.transaction`. Queries made with the database itself wait until
-// it has ended, in the order of their calls; only those made with `tx` belong to it.
+// Invariant: each transaction of Drizzle is one `storage.transaction`. Only queries that are made with `tx` belong to
+// it; queries that are made with the database wait until it has ended, in the order of their calls.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import type { DrizzleConfig } from 'drizzle-orm';
 import { drizzle as drizzleBy, type SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy';
 
-/** A database of Drizzle, and its storage. */
+/** A database of Drizzle with the storage on which it runs. */
 export type StorageDatabase<
   Schema extends Record<string, unknown>,
   Storage extends StorageHandle,
@@ -36,33 +36,33 @@ export function drizzle<
     return method === 'get' ? (rows[0] as Rows) : rows;
   };
 
-  let last: Promise<unknown> = Promise.resolve();
-  /** Runs the work as a transaction, after earlier ones and before later queries. */
-  const alone = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = last.then(() => storage.transaction(work));
-    last = result.catch(() => {}); // the caller receives the error
+  let lastTransaction: Promise<unknown> = Promise.resolve();
+  /** Runs the work in a transaction, after earlier transactions and before later queries. */
+  const inTransaction = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = lastTransaction.then(() => storage.transaction(work));
+    lastTransaction = result.catch(() => {}); // the caller gets the error of the transaction
     return result;
   };
 
   const db = drizzleBy(
     async (sql, params, method) => {
-      await last;
+      await lastTransaction;
       return { rows: await run({ sql, params, method }) };
     },
-    // All leave in one message.
+    // All statements leave in one message, because none waits for another.
     (statements) =>
-      alone(() => Promise.all(statements.map(async (each) => ({ rows: await run(each) })))),
+      inTransaction(() => Promise.all(statements.map(async (each) => ({ rows: await run(each) })))),
     config,
   );
   db.transaction = (closure, options) =>
-    alone(() => {
+    inTransaction(() => {
       const scope = transactionScope(run, config);
       return scope.db.transaction((tx) => scope.run(() => closure(tx)), options);
     });
   return Object.assign(db, { $client: storage });
 }
 
-/** A database for one transaction of the storage, which is open. */
+/** Makes the database `tx` of one open transaction of the storage. */
 function transactionScope<Schema extends Record<string, unknown>>(
   run: (statement: Statement) => Promise<Rows>,
   config: DrizzleConfig<Schema>,
@@ -70,10 +70,11 @@ function transactionScope<Schema extends Record<string, unknown>>(
   let state: 'begins' | 'open' | 'ended' = 'begins';
   const db = drizzleBy(async (sql, params, method) => {
     if (state === 'open') {
-      if (/^savepoint\b/i.test(sql)) throw nested();
+      if (/^savepoint\b/i.test(sql)) throw nestingError();
       return { rows: await run({ sql, params, method }) };
     }
-    // Drizzle's statements around the closure: the storage begins, commits and rolls back.
+    // Drizzle sends these statements around the closure. They have no effect, because the storage begins and ends the
+    // transaction.
     if (/^(begin|commit|rollback)\b/.test(sql)) return { rows: [] };
     throw storageError(
       'TRANSACTION_ENDED',
@@ -93,7 +94,7 @@ function transactionScope<Schema extends Record<string, unknown>>(
   };
 }
 
-function nested(): Error {
+function nestingError(): Error {
   return storageError(
     'TRANSACTION_NESTING',
     'transaction: a handle has no transactions in transactions; do the work of the inner one in the outer closure.',

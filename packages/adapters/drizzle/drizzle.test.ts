@@ -1,6 +1,6 @@
 /// <reference types="vite/types/importMeta.d.ts" />
-// Drizzle on a handle and in a class of this process; a browser and workerd are in e2e/specs/libraries.spec.ts, pages
-// in e2e/specs/recipes.spec.ts.
+// Drizzle on a handle and in a class, in this process. e2e/specs/libraries.spec.ts tests it in a browser and on
+// workerd, and e2e/specs/recipes.spec.ts in pages.
 
 import { drizzle as drizzleInClass } from 'drizzle-orm/durable-sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -48,14 +48,14 @@ test('[DRIZZLE3] in a class, migrations are those of the folder, and `durable-sq
   });
 });
 
-/** A folder with migrations of these texts. */
+/** Makes the files of a migration folder of drizzle-kit, with these texts by their names. */
 function folderOf(texts: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.keys(texts).map((tag, idx) => ({ idx, tag }));
   const files = Object.entries(texts).map(([tag, text]) => [`/out/${tag}.sql`, text] as const);
   return { ...Object.fromEntries(files), '/out/meta/_journal.json': JSON.stringify({ entries }) };
 }
 
-test('[DRIZZLE3] the journal has the order, and a folder without its files is refused', async () => {
+test('[DRIZZLE3] the journal decides the order, and a folder whose files are missing is refused', async () => {
   const db = drizzle(await handleOf('journal'));
   const texts = { '0001_b': 'CREATE TABLE one(x)', '0000_a': 'ALTER TABLE one RENAME TO two' };
   expect(await migrate(db, folderOf(texts))).toEqual(['0001_b', '0000_a']);
@@ -83,7 +83,7 @@ test('[DRIZZLE5] without a journal, each folder of drizzle-kit 1 is a migration,
     './drizzle/20260102000000_two/migration.sql':
       'ALTER TABLE one RENAME TO two;--> statement-breakpoint\nINSERT INTO two VALUES (1)',
     './drizzle/20260102000000_two/snapshot.json': '{}',
-    // Drizzle reads the folders of its folder only.
+    // Drizzle does not read folders inside of a migration's folder.
     './drizzle/20260102000000_two/old/migration.sql': 'no statement',
     ...Object.fromEntries(Object.entries(first).map(([path, text]) => [`./${path}`, text])),
   };
@@ -103,7 +103,7 @@ test('[DRIZZLE5] without a journal, each folder of drizzle-kit 1 is a migration,
   ]);
 });
 
-const again = (table: string) => `PRAGMA foreign_keys=OFF;--> statement-breakpoint
+const recreateTable = (table: string) => `PRAGMA foreign_keys=OFF;--> statement-breakpoint
 CREATE TABLE \`__new_${table}\` (\`id\` integer PRIMARY KEY, \`more\` text);--> statement-breakpoint
 INSERT INTO \`__new_${table}\`("id") SELECT "id" FROM \`${table}\`;--> statement-breakpoint
 DROP TABLE \`${table}\`;--> statement-breakpoint
@@ -117,7 +117,11 @@ test.each(['CASCADE', 'SET NULL', 'NO ACTION'])(
     const db = drizzle(storage);
     const first = `CREATE TABLE parent(id integer PRIMARY KEY); CREATE TABLE alone(id integer PRIMARY KEY);
       CREATE TABLE child(id integer PRIMARY KEY, of integer REFERENCES parent(id) ON DELETE ${action})`;
-    const folder = folderOf({ first, alone: again('alone'), parent: again('parent') });
+    const folder = folderOf({
+      first,
+      alone: recreateTable('alone'),
+      parent: recreateTable('parent'),
+    });
     await migrate(db, folderOf({ first }));
     await storage.batch([['INSERT INTO parent VALUES (1)'], ['INSERT INTO alone VALUES (2)']]);
     await storage.sql.exec('INSERT INTO child VALUES (3, 1)').ready;

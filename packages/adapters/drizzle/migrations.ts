@@ -1,10 +1,10 @@
-// The migrations of drizzle-kit's folder as migrations of this package.
+// Translates the files of drizzle-kit's folder into migrations of `ctx-storage/migrate`.
 //
-// Invariant: names and order are those of the folder's journal; drizzle-kit 1 makes no journal, but a folder
-// for each migration, whose name has the order.
+// Invariant: the migrations have the names and the order of the folder's journal. drizzle-kit 1 writes no journal, but
+// a folder for each migration; there, the names of the folders decide the order.
 //
-// drizzle-kit turns foreign keys off to make a table again, and SQLite ignores that in a transaction: dropping the old
-// table would delete or change the rows that refer to it. Such a migration is refused.
+// To change a table, drizzle-kit turns foreign keys off and makes the table again. SQLite ignores that in a
+// transaction, so dropping the old table would delete or change the rows that refer to it. Such a migration is refused.
 
 import { storageError } from '@ctx-storage/core/errors';
 import {
@@ -29,8 +29,8 @@ const BREAKPOINT = '--> statement-breakpoint';
  * Makes the migrations of drizzle-kit's folder that the object has not had, with the rules of `migrate` of
  * `ctx-storage/migrate`. Resolves to the names of the migrations that this call made.
  *
- * @throws StorageError `INVALID_ARGUMENT` if there are no migrations, or a file of the journal is missing; as `migrate` of
- *   `ctx-storage/migrate`
+ * @throws StorageError `INVALID_ARGUMENT` if there are no migrations, or a file of the journal is missing; as `migrate`
+ *   of `ctx-storage/migrate`
  */
 export async function migrate(db: MigratableDatabase, files: MigrationFiles): Promise<string[]> {
   return migrateBy(db.$client, migrationsOf(files));
@@ -38,20 +38,23 @@ export async function migrate(db: MigratableDatabase, files: MigrationFiles): Pr
 
 function migrationsOf(files: MigrationFiles): Migration<MigratableStorage>[] {
   const journal = Object.keys(files).find((each) => each.endsWith(JOURNAL));
-  const inFolders = textsInFolders(files);
-  if (journal !== undefined && inFolders.size > 0) {
+  const folderTexts = textsInFolders(files);
+  if (journal !== undefined && folderTexts.size > 0) {
     throw invalid(`the files have ${journal}, and folders of drizzle-kit 1; run drizzle-kit up`);
   }
-  const texts = journal === undefined ? inFolders : textsOfJournal(files, journal);
+  const texts = journal === undefined ? folderTexts : textsOfJournal(files, journal);
   if (texts.size === 0 && journal === undefined) {
     throw invalid(`the files have neither ${JOURNAL} nor folders with a migration.sql`);
   }
-  return [...texts].map(([name, text]) => ({ name, up: (storage) => perform(storage, text) }));
+  return [...texts].map(([name, text]) => ({
+    name,
+    up: (storage) => runStatements(storage, text),
+  }));
 }
 
 function textsOfJournal(files: MigrationFiles, path: string): Map<string, string> {
   const folder = path.slice(0, -JOURNAL.length);
-  const named = tagsIn(files[path]!, path).map((name): [string, string] => {
+  const named = parseJournal(files[path]!, path).map((name): [string, string] => {
     const text = files[`${folder}${name}.sql`];
     if (text === undefined)
       throw invalid(`${folder}${name}.sql is missing, which the journal names`);
@@ -60,7 +63,13 @@ function textsOfJournal(files: MigrationFiles, path: string): Map<string, string
   return new Map(named);
 }
 
-/** By the names of the folders, which begin with a time. Folders in other folders are not read, as by drizzle-kit. */
+/**
+
+ * Returns the texts of the folders' migrations, sorted by the folders' names, which begin with a time. Like drizzle-kit, it
+
+ * does not read folders inside of them.
+
+ */
 function textsInFolders(files: MigrationFiles): Map<string, string> {
   const found = Object.entries(files).flatMap(([path, text]) => {
     const { folder, name } = MIGRATION.exec(path)?.groups ?? {};
@@ -74,11 +83,11 @@ function textsInFolders(files: MigrationFiles): Map<string, string> {
       `${first!.folder} and ${other.folder} both have migrations; give the files of one folder`,
     );
   }
-  const ofFolder = found.filter(({ folder }) => folder === first!.folder);
-  return new Map(ofFolder.map(({ name, text }) => [name, text]));
+  const inThisFolder = found.filter(({ folder }) => folder === first!.folder);
+  return new Map(inThisFolder.map(({ name, text }) => [name, text]));
 }
 
-function tagsIn(journal: string, path: string): string[] {
+function parseJournal(journal: string, path: string): string[] {
   try {
     const { entries } = JSON.parse(journal) as { entries: { tag: string }[] };
     return entries.map(({ tag }) => tag);
@@ -87,31 +96,31 @@ function tagsIn(journal: string, path: string): string[] {
   }
 }
 
-async function perform(storage: MigratableStorage, text: string): Promise<void> {
-  if (/\bPRAGMA\s+foreign_keys\s*=\s*OFF\b/i.test(text)) await mustKeepRows(storage, text);
+async function runStatements(storage: MigratableStorage, text: string): Promise<void> {
+  if (/\bPRAGMA\s+foreign_keys\s*=\s*OFF\b/i.test(text)) await checkRowsStay(storage, text);
   for (const statement of text.split(BREAKPOINT)) {
     if (hasCode(statement)) await storage.sql.exec(statement).toArray();
   }
 }
 
-/** False for comments alone, which are not a statement. */
+/** Returns whether the text has a statement, and not only comments. */
 function hasCode(text: string): boolean {
   return text.split('\n').some((line) => !/^(--|$)/.test(line.trim()));
 }
 
-/** Rows that refer to others, and change when those are deleted. */
-const REFERRING = `
+/** Lists the foreign keys whose rows change when the row to which they refer is deleted. */
+const FOREIGN_KEYS_WITH_ACTION = `
   SELECT child.name AS child, key."table" AS parent, key.on_delete AS action
   FROM sqlite_master AS child, pragma_foreign_key_list(child.name) AS key
   WHERE child.type = 'table' AND key.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')`;
 
-async function mustKeepRows(storage: MigratableStorage, text: string): Promise<void> {
+async function checkRowsStay(storage: MigratableStorage, text: string): Promise<void> {
   const drops = text.matchAll(/\bDROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:[`"[]([^`"\]]+)|(\w+))/gi);
   const dropped = new Set([...drops].map(([, quoted, bare]) => (quoted ?? bare!).toLowerCase()));
-  const references = await storage.sql.exec(REFERRING).toArray();
+  const references = await storage.sql.exec(FOREIGN_KEYS_WITH_ACTION).toArray();
   for (const { child, parent, action } of references as readonly Record<string, string>[]) {
-    const isOwn = child!.toLowerCase() === parent!.toLowerCase();
-    if (isOwn || !dropped.has(parent!.toLowerCase())) continue;
+    const isSelfReference = child!.toLowerCase() === parent!.toLowerCase();
+    if (isSelfReference || !dropped.has(parent!.toLowerCase())) continue;
     const name = child!.replaceAll('"', '""');
     const rows = await storage.sql.exec(`SELECT 1 FROM "${name}" LIMIT 1`).toArray();
     if (rows.length === 0) continue;

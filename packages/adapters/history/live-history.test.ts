@@ -1,6 +1,6 @@
-// The list of a history that follows, on handles of this process; pages are in e2e/specs/history.spec.ts.
+// Live histories of handles in this process. e2e/specs/history.spec.ts tests them in pages.
 
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { StorageCommit } from '../../../src/shared/contract/storage.ts';
 import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
 import { liveHistory } from './live-history.ts';
@@ -19,7 +19,7 @@ afterAll(() => objects.close());
 
 const handleOf = (name: string) => objects.storage(objects.env.Box.getByName(name));
 
-/** Makers of the commits, the newest first. */
+/** Returns who made each commit: the method, the label or the kind. The newest comes first. */
 const kindsOf = (commits: readonly StorageCommit[] | undefined) =>
   commits?.map(({ by }) => by?.method ?? by?.label ?? by?.kind);
 
@@ -44,7 +44,7 @@ test('[HIST12] a live history has the newest commits, again after each commit, a
   stop();
 });
 
-test('[HIST12] a commit that the list does not show changes nothing', async () => {
+test('[HIST12] a commit that is not in the list does not change the state, and calls no listener', async () => {
   const storage = await handleOf('same');
   await storage.put('key', 1);
   const [{ time }] = (await storage.history()) as [StorageCommit];
@@ -58,8 +58,42 @@ test('[HIST12] a commit that the list does not show changes nothing', async () =
   await expect.poll(() => history.mock.calls.length).toBeGreaterThan(readings);
   await Promise.all(history.mock.results.map(({ value }) => value));
   expect(live.getState()).toBe(state);
-  expect(listener).toHaveBeenCalledTimes(2); // at once, and with the first result
+  expect(listener).toHaveBeenCalledTimes(2); // once when it subscribes, and once for the first result
   stop();
+});
+
+test('[HIST12] one reading runs at a time; commits during it are followed by one that shows the last', async () => {
+  const storage = await handleOf('busy');
+  const read = storage.history.bind(storage);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let running = 0;
+  let most = 0;
+  vi.spyOn(storage, 'history').mockImplementation(async (options) => {
+    running += 1;
+    most = Math.max(most, running);
+    const commits = await read(options);
+    await held;
+    running -= 1;
+    return commits;
+  });
+  const live = liveHistory(storage, { limit: 1 });
+  onTestFinished(live.subscribe(() => {}));
+  const value = storage.live<number>({ key: 'key' });
+  onTestFinished(value.subscribe(() => {}));
+  onTestFinished(release);
+  await expect.poll(() => running).toBe(1);
+  for (let i = 0; i < 5; i++) {
+    await storage.put('key', i);
+    await expect.poll(() => value.getSnapshot()).toBe(i); // so the notice of the commit has arrived
+  }
+  expect(live.getSnapshot()).toBeUndefined();
+  release();
+  const [last] = await read({ limit: 1 });
+  await expect.poll(() => live.getSnapshot()?.[0]?.bookmark).toBe(last!.bookmark);
+  expect(most).toBe(1);
 });
 
 test('[HIST12] live histories of the same options on one handle are the same read', async () => {
@@ -90,7 +124,7 @@ test('[HIST12] errors of `history` are reported; it ends with its handle, and co
   stopWrong();
 
   const live = liveHistory(storage);
-  live.subscribe(() => {}); // no `onError`: the end of a closed handle is not an unhandled rejection
+  live.subscribe(() => {}); // without `onError`, closing the handle must not cause an unhandled rejection
   await expect.poll(() => live.getState().status).toBe('ready');
   await storage.abort();
   await expect

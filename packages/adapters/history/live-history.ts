@@ -1,14 +1,14 @@
-// `ctx-storage/history`: the commits of an object as a live value, for a list that follows.
+// The entry `ctx-storage/history`: the commits of an object as a live value, for a list that stays up to date.
 //
-// It has no code of the page's entry, and uses only the interface of that entry's handles.
+// It contains no code of the page's entry, and uses only the interface of that entry's handles.
 //
-// Invariant: commits of one bookmark are the same, so lists of the same bookmarks are the same list.
+// Invariant: a bookmark names one commit, so lists with the same bookmarks are equal, and need not be reported again.
 
 import { isStorageError } from '@ctx-storage/core/errors';
 import { type LiveSource, LiveValue, mustBeHandle, readAfterCommits } from '@ctx-storage/core/live';
 import type { HistoryOptions, Live, StorageCommit, StorageHandle } from '@ctx-storage/core/storage';
 
-/** After a reading, that of later commits waits so long: other tabs may commit often. */
+/** The pause between two readings of the history, because other tabs may commit often. */
 const PAUSE_MS = 100;
 
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -26,7 +26,7 @@ export function liveHistory(
 ): Live<StorageCommit[]> {
   mustBeHandle('liveHistory', storage);
   const { from, to, before, limit } = options;
-  const { owner } = storage.sql.live('SELECT 1').identity; // nothing is read
+  const { owner } = storage.sql.live('SELECT 1').identity; // a live value that nobody subscribes to reads nothing
   const key = `history ${JSON.stringify([Number(from), Number(to), before, limit])}`;
   let last: StorageCommit[] = [];
   return new LiveValue(
@@ -39,7 +39,10 @@ export function liveHistory(
   );
 }
 
-/** `take` gets the commits of each result. */
+/**
+ * Reads the history after each commit. `take` gets the commits; the sink gets only their bookmarks, which tell lists
+ * apart.
+ */
 function sourceOf(
   storage: StorageHandle,
   options: HistoryOptions,
@@ -53,7 +56,7 @@ function sourceOf(
       sink.result(new TextEncoder().encode(names));
     };
     const report = (error: unknown) => {
-      // It could not be reached twice: the handle is closed.
+      // The code means that the handle is closed, so no later reading can succeed.
       if (isStorageError(error) && error.code === 'CONNECTION_CLOSED') sink.ended(error);
       else sink.failed(error);
     };

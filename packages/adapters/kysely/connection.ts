@@ -1,16 +1,16 @@
-// The connection that Kysely uses for one query, or for one transaction from its beginning to its end.
+// The connection that Kysely uses for one query, or for one transaction from begin to end.
 //
-// Invariant: `whenFree` settles once, when Kysely gives the connection back or, before that, when the storage has ended
-// the transaction. The connection then refuses everything, since its statements would no longer be part of a transaction.
+// Invariant: `whenFree` settles when Kysely releases the connection, or earlier, when the storage ends its transaction.
+// After the latter, the connection refuses every statement, because it would no longer be part of a transaction.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 
-/** The members that the dialect needs; `ctx.storage` has them, here and on workerd, and so have all handles. */
+/** The members of a storage that the dialect uses. All handles have them, and `ctx.storage` here and on workerd. */
 export interface QueryableStorage {
   readonly sql: { exec(query: string, ...bindings: unknown[]): Cursor };
   transaction<T>(closure: (txn: { rollback(): void }) => Promise<T>): Promise<T>;
-  /** Of handles only. */
+  /** Runs statements together; only handles have it. */
   batch?(statements: Iterable<Statement>): Promise<readonly { readonly rows: Rows }[]>;
 }
 
@@ -18,85 +18,85 @@ type Statement = readonly [query: string, ...bindings: unknown[]];
 type Rows = readonly object[];
 type Cursor = (Iterable<object> | AsyncIterable<object>) & {
   toArray(): Rows | Promise<Rows>;
-  /** Of handles only. */
+  /** Frees the cursor; only cursors of handles have it. */
   close?(): Promise<void>;
 };
 
-/** A transaction of the storage that is held open. The first one has no name, inner ones that of a savepoint. */
-interface Level {
+/** An open transaction of the storage. An inner one has the name of its savepoint; the outermost has none. */
+interface OpenTransaction {
   readonly name: string | null;
   readonly txn: { rollback(): void };
-  /** Lets its closure return. */
+  /** Lets the closure of the transaction return, which commits it. */
   readonly end: () => void;
   readonly done: Promise<void>;
 }
 
-const COUNTS = 'SELECT changes() AS changed, CAST(last_insert_rowid() AS TEXT) AS id';
+const SELECT_COUNTS = 'SELECT changes() AS changed, CAST(last_insert_rowid() AS TEXT) AS id';
 
 export class StorageConnection implements DatabaseConnection {
   readonly whenFree: Promise<void>;
   readonly #storage: QueryableStorage;
   /** The open transactions, the outermost first. */
-  #levels: Level[] = [];
-  /** Why its transaction has ended before Kysely ended it. */
+  #openTransactions: OpenTransaction[] = [];
+  /** The reason why the storage ended the transaction before Kysely did. */
   #failure: { readonly error: unknown } | undefined;
-  #free = () => {};
+  #markFree = () => {};
 
   constructor(storage: QueryableStorage) {
     this.#storage = storage;
     this.whenFree = new Promise((resolve) => {
-      this.#free = resolve;
+      this.#markFree = resolve;
     });
   }
 
-  /** Kysely needs it no longer. */
+  /** Frees the connection once Kysely no longer needs it. */
   release(): void {
-    this.#free();
+    this.#markFree();
   }
 
-  /** Begins a transaction, or one in it. @throws the storage's error */
+  /** Begins a transaction, or an inner one with the name of a savepoint. @throws the error of the storage */
   async begin(name: string | null): Promise<void> {
-    this.#mustBeAlive();
+    this.#checkNotEnded();
     let done!: Promise<void>;
-    const opened = new Promise<Pick<Level, 'txn' | 'end'>>((resolve, reject) => {
+    const opened = new Promise<Pick<OpenTransaction, 'txn' | 'end'>>((resolve, reject) => {
       done = this.#storage.transaction(
         (txn) => new Promise<void>((end) => resolve({ txn, end: () => end() })),
       );
-      // Before it is open, this is why; later, its commit reports it.
+      // A failure before the transaction is open rejects `begin`; a later one is reported by its commit.
       done.catch(reject);
     });
     const { txn, end } = await opened;
-    this.#levels.push({ name, txn, end, done });
-    if (name === null) done.catch((error) => this.#fail(error));
+    this.#openTransactions.push({ name, txn, end, done });
+    if (name === null) done.catch((error) => this.#onEndedByStorage(error));
   }
 
-  /** Ends the transaction of this depth, and those inside it, the innermost first. */
+  /** Ends the transaction of this depth and the transactions inside of it, the innermost first. */
   async end(depth: number, how: 'commit' | 'rollback'): Promise<void> {
-    if (how === 'commit') this.#mustBeAlive();
-    while (this.#levels.length > depth) {
-      const { txn, end, done } = this.#levels.pop()!;
+    if (how === 'commit') this.#checkNotEnded();
+    while (this.#openTransactions.length > depth) {
+      const { txn, end, done } = this.#openTransactions.pop()!;
       if (how === 'rollback') txn.rollback();
       end();
-      // A transaction that failed is undone, as a rollback wants it; the query that met the failure reports it.
+      // A transaction that failed is rolled back already, and its error was reported by the query that failed.
       await (how === 'rollback' ? done.catch(() => {}) : done);
     }
   }
 
-  /** @throws TRANSACTION_ENDED */
+  /** Returns the depth of a savepoint's transaction. @throws TRANSACTION_ENDED if there is no such savepoint */
   depthOf(savepoint: string): number {
-    const depth = this.#levels.findLastIndex(({ name }) => name === savepoint);
+    const depth = this.#openTransactions.findLastIndex(({ name }) => name === savepoint);
     if (depth !== -1) return depth;
     throw storageError('TRANSACTION_ENDED', `There is no savepoint "${savepoint}" any more.`);
   }
 
   async executeQuery<Row>(compiled: CompiledQuery): Promise<QueryResult<Row>> {
-    this.#mustBeAlive();
+    this.#checkNotEnded();
     const { sql, parameters } = compiled;
-    const change = changeOf(compiled);
+    const change = changeKind(compiled);
     if (change === null) {
       return { rows: (await this.#storage.sql.exec(sql, ...parameters).toArray()) as Row[] };
     }
-    const [rows, [counts]] = await this.#both([sql, ...parameters], [COUNTS]);
+    const [rows, [counts]] = await this.#runTogether([sql, ...parameters], [SELECT_COUNTS]);
     const { changed, id } = counts as { changed: number; id: string };
     return {
       rows: rows as Row[],
@@ -106,7 +106,7 @@ export class StorageConnection implements DatabaseConnection {
   }
 
   async *streamQuery<Row>({ sql, parameters }: CompiledQuery): AsyncGenerator<QueryResult<Row>> {
-    this.#mustBeAlive();
+    this.#checkNotEnded();
     const cursor = this.#storage.sql.exec(sql, ...parameters);
     try {
       for await (const row of cursor) yield { rows: [row as Row] };
@@ -115,21 +115,22 @@ export class StorageConnection implements DatabaseConnection {
     }
   }
 
-  /** The storage has ended the transaction: its time was over, or its worker or handle has ended. */
-  #fail(error: unknown): void {
+  /** Handles a transaction that the storage ended: it took too long, or its worker or handle has ended. */
+  #onEndedByStorage(error: unknown): void {
     this.#failure = { error };
-    for (const { end } of this.#levels) end();
-    this.#levels = [];
-    // Until its closure has returned, every call of a handle belongs to the transaction.
-    setTimeout(() => this.#free());
+    for (const { end } of this.#openTransactions) end();
+    this.#openTransactions = [];
+    // The connection is freed in a later task: until the closure has returned, every call of the handle belongs to the
+    // transaction.
+    setTimeout(() => this.#markFree());
   }
 
-  #mustBeAlive(): void {
+  #checkNotEnded(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** Runs both, so that nothing comes between them. */
-  async #both(first: Statement, second: Statement): Promise<readonly [Rows, Rows]> {
+  /** Runs two statements so that no other statement runs between them. */
+  async #runTogether(first: Statement, second: Statement): Promise<readonly [Rows, Rows]> {
     if (this.#storage.batch === undefined) {
       const { sql } = this.#storage;
       return Promise.all([sql.exec(...first).toArray(), sql.exec(...second).toArray()]);
@@ -138,15 +139,15 @@ export class StorageConnection implements DatabaseConnection {
       const [one, two] = await this.#storage.batch([first, second]);
       return [one!.rows, two!.rows];
     } catch (error) {
-      // The caller knows of no batch.
+      // The caller did not call `batch`, so the message must not name it.
       if (error instanceof Error) error.message = error.message.replace('batch: statement 0: ', '');
       throw error;
     }
   }
 }
 
-/** Whether it is a statement whose rows SQLite counts. */
-function changeOf({ query: { kind }, sql }: CompiledQuery): 'insert' | 'other' | null {
+/** Returns the kind of a statement whose changed rows SQLite counts, or null for other statements. */
+function changeKind({ query: { kind }, sql }: CompiledQuery): 'insert' | 'other' | null {
   if (kind === 'InsertQueryNode') return 'insert';
   if (kind === 'UpdateQueryNode' || kind === 'DeleteQueryNode') return 'other';
   if (kind !== 'RawNode') return null;

@@ -1,5 +1,5 @@
-// Kysely on a handle and in a class of this process; a browser and workerd run the same program in
-// e2e/specs/libraries.spec.ts, and pages in e2e/specs/recipes.spec.ts.
+// Kysely on a handle and in a class, in this process. e2e/specs/libraries.spec.ts runs the same program in a browser
+// and on workerd, and e2e/specs/recipes.spec.ts in pages.
 
 import { Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -68,7 +68,7 @@ test('[KYSELY1] introspection shows the program’s tables beside keys and an al
   ]);
 });
 
-test('[KYSELY1] a stream that is left frees its cursor', async () => {
+test('[KYSELY1] breaking out of a stream frees its cursor', async () => {
   const { storage, db } = await handleOf('left');
   const rows = Array.from({ length: 300 }, (_, id) => [id, `${id}`]);
   await storage.sql.execMany('INSERT INTO note VALUES (?, ?)', rows);
@@ -78,7 +78,7 @@ test('[KYSELY1] a stream that is left frees its cursor', async () => {
   expect(await cursor.next()).toEqual({ done: true, value: undefined });
 });
 
-test('[KYSELY2] a transaction whose handle is closed is undone, and says so', async () => {
+test('[KYSELY2] a transaction whose handle is closed is rolled back, and its commit is CONNECTION_CLOSED', async () => {
   const { storage, db } = await handleOf('closed');
   const trx = await db.startTransaction().execute();
   await trx.insertInto('note').values({ id: 1, body: 'undone' }).execute();
@@ -89,7 +89,7 @@ test('[KYSELY2] a transaction whose handle is closed is undone, and says so', as
   expect(await other.sql.exec('SELECT * FROM note').toArray()).toEqual([]);
 });
 
-/** A storage that ends its first transaction when it is told to, as one whose time is over. */
+/** Makes a storage whose transactions end with an error when the test calls `end`, as one that takes too long. */
 function endingStorage() {
   let end!: (error: Error) => void;
   const ended = new Promise<never>((_, reject) => {
@@ -113,7 +113,7 @@ function endingStorage() {
   return { db, events, end };
 }
 
-test('[KYSELY2] queries go on when the storage ends a transaction in which nothing more happens', async () => {
+test('[KYSELY2] waiting queries run once the storage ends an idle transaction, whose later queries fail', async () => {
   const { db, events, end } = endingStorage();
   const trx = await db.startTransaction().execute();
   const waiting = sql`SELECT 1`.execute(db);
@@ -127,7 +127,7 @@ test('[KYSELY2] queries go on when the storage ends a transaction in which nothi
   expect(events.slice(2)).toEqual(['SELECT 3']);
 });
 
-test('[KYSELY2] a transaction whose closure waits for a query of the same Kysely is refused, and the query answers', async () => {
+test('[KYSELY2] a transaction whose closure waits for a query of the same Kysely fails at its limit; the query then runs', async () => {
   const { db, events, end } = endingStorage();
   const transaction = db.transaction().execute(() => sql`SELECT 1`.execute(db));
   const refused = expect(transaction).rejects.toThrow('30 s');

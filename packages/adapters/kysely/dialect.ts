@@ -1,9 +1,9 @@
-// `ctx-storage/kysely`: Kysely's SQLite dialect on an object's storage, of a page or `ctx.storage`.
+// The entry `ctx-storage/kysely`: a dialect of Kysely for the storage of an object, on a page or as `ctx.storage`.
 //
-// Invariant: a transaction of Kysely is one of `storage.transaction`, which is open from the begin to the commit or
-// rollback. One query or transaction has a connection at a time; the others wait, in order.
+// Invariant: each transaction of Kysely is one `storage.transaction`, which stays open from begin to commit or
+// rollback. Only one query or transaction has a connection at a time; the others wait in order.
 //
-// Uses nothing but SQL, `transaction` and, where there is one, `batch`.
+// It uses only SQL, `transaction` and, if the storage has it, `batch`.
 
 import { storageError } from '@ctx-storage/core/errors';
 import {
@@ -30,28 +30,31 @@ export function storageDialect(storage: QueryableStorage): Dialect {
   return {
     createAdapter: () => new StorageAdapter(),
     createDriver: () => new StorageDriver(storage),
-    createIntrospector: (db) => new SqliteIntrospector(withoutOwnTables(db)),
+    createIntrospector: (db) => new SqliteIntrospector(withoutStorageTables(db)),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
 }
 
 /**
- * Introspection reads the columns of each table that it finds, which is refused for those of the storage: keys and the
- * alarm are in such tables. So it finds the program's alone, here and on workerd.
+ * Returns a Kysely for introspection that finds only the program's tables. Introspection reads the columns of each
+ * table, and the storage refuses that for its own tables, which hold the keys and the alarm.
  */
-function withoutOwnTables(db: Kysely<Schemas>): Kysely<unknown> {
-  const programs = db.with('sqlite_master', (creator) =>
+function withoutStorageTables(db: Kysely<Schemas>): Kysely<unknown> {
+  const programTables = db.with('sqlite_master', (creator) =>
     creator.selectFrom('main.sqlite_schema').selectAll().where(sql<boolean>`name NOT GLOB '_cf_*'`),
   );
-  // Of a Kysely, introspection builds queries only.
-  return programs as unknown as Kysely<unknown>;
+  // Introspection uses only the query builder, which this object has.
+  return programTables as unknown as Kysely<unknown>;
 }
 
 interface Schemas {
   'main.sqlite_schema': { name: string };
 }
 
-/** Kysely's own mutex waits for Kysely to end a transaction; the storage may end it first, so the driver has one. */
+/**
+ * Turns off Kysely's own mutex, which waits until Kysely ends a transaction. The driver's waits also end if the storage
+ * does.
+ */
 class StorageAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
@@ -60,8 +63,8 @@ class StorageAdapter extends SqliteAdapter {
 
 class StorageDriver implements Driver {
   readonly #storage: QueryableStorage;
-  /** Settles when every connection so far is free. */
-  #last: Promise<void> = Promise.resolve();
+  /** Settles when every connection that was acquired so far is free. */
+  #allFree: Promise<void> = Promise.resolve();
 
   constructor(storage: QueryableStorage) {
     this.#storage = storage;
@@ -71,8 +74,8 @@ class StorageDriver implements Driver {
 
   async acquireConnection(): Promise<StorageConnection> {
     const connection = new StorageConnection(this.#storage);
-    const before = this.#last;
-    this.#last = before.then(() => connection.whenFree);
+    const before = this.#allFree;
+    this.#allFree = before.then(() => connection.whenFree);
     await before;
     return connection;
   }
@@ -102,7 +105,7 @@ class StorageDriver implements Driver {
 
   async rollbackToSavepoint(connection: StorageConnection, name: string): Promise<void> {
     await connection.end(connection.depthOf(name), 'rollback');
-    await connection.begin(name); // it can be rolled back to again
+    await connection.begin(name); // in SQL, a savepoint stays after a rollback to it
   }
 
   async releaseSavepoint(connection: StorageConnection, name: string): Promise<void> {

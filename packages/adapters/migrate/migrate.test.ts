@@ -1,4 +1,4 @@
-// The same program on objects in Node and on workerd; pages are in e2e/specs/migrate.spec.ts.
+// Runs the same migrations on objects in Node and on workerd. e2e/specs/migrate.spec.ts tests them in pages.
 
 import { build } from 'esbuild';
 import { Log, LogLevel, Miniflare } from 'miniflare';
@@ -9,7 +9,7 @@ import { type Migration, migrate } from './migrate.ts';
 type Steps = readonly Migration<DurableObjectLike>[];
 type DurableObjectLike = Database['storage'];
 
-/** Programs by name, so that both engines run the same. */
+/** The source of the programs that both engines run. */
 const PROGRAMS = `
   export const NOTES = { name: 'notes', up: 'CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT); INSERT INTO note(body) VALUES (1), (2)' };
   export const TAGS = {
@@ -65,7 +65,7 @@ const PROGRAMS = `
     results.push(await state(storage));
     return JSON.parse(JSON.stringify(results));
   }
-  /** Builds of one app, in the order in which an object meets them. */
+  /** Runs the migrations of several builds of one app, in the order in which an object meets them. */
   export async function deploy(storage, migrate) {
     const [one, two, three] = [table('one'), table('two'), table('three', { breaking: 3 })];
     const four = table('four', { breaking: true });
@@ -77,7 +77,7 @@ const PROGRAMS = `
     results.push(storage.sql.exec('SELECT name, needs FROM ctx_migration ORDER BY position').raw().toArray());
     return JSON.parse(JSON.stringify(results));
   }
-  /** An object whose table is of an early checkout. */
+  /** Runs migrations on an object whose table lacks the column \`needs\`, which early checkouts did not have. */
   export async function early(storage, migrate) {
     storage.sql.exec("CREATE TABLE ctx_migration(position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE); INSERT INTO ctx_migration VALUES (0, 'one')");
     return [
@@ -136,7 +136,7 @@ describe('migrate', () => {
   });
   afterAll(() => objects.close());
 
-  test('[APP1] each migration is made once, in order, whole or not at all; others are an error', async () => {
+  test('[APP1] each migration is applied once, in order, whole or not at all; wrong lists are an error', async () => {
     const results = (await objects.env.Database.getByName('a').run('run')) as unknown[];
     expect(results).toEqual([
       ['notes'],
@@ -216,7 +216,7 @@ describe('migrate', () => {
     ]);
   });
 
-  test('[APP1] an object of an early checkout gets the mark when it is needed', async () => {
+  test('[APP1] a table without the column for breaking migrations gets it with the first of them', async () => {
     expect(await objects.env.Database.getByName('early').run('early')).toEqual([
       ['two'],
       ['three'],
@@ -230,7 +230,7 @@ describe('migrate', () => {
     ]);
   });
 
-  test('[APP1] workerd answers the same', async () => {
+  test('[APP1] workerd gives the same results', async () => {
     const source = `
       import { DurableObject } from 'cloudflare:workers';
       import { migrate } from './migrate.ts';
@@ -272,7 +272,7 @@ describe('migrate', () => {
     }
   });
 
-  test('[APP1] callers at the same time make each migration once between them', async () => {
+  test('[APP1] of callers at the same time, one applies each migration', async () => {
     const stub = objects.env.Database.getByName('b');
     const made = await Promise.all(['x', 'y', 'z'].map((name) => stub.migrateBy(name, 5)));
     expect(made.flat().sort()).toEqual(['0', '1', '2', '3', '4']);

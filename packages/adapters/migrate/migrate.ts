@@ -1,13 +1,13 @@
-// `ctx-storage/migrate`: brings an object's tables to the shape that the program expects.
+// The entry `ctx-storage/migrate`: applies migrations, which bring an object's tables to the shape that the program
+// expects.
 //
-// The same code for `ctx.storage` in a worker, here and on workerd, and for the storage of a page: it
-// awaits results that are a promise on one side and a value on the other. It uses nothing but SQL and
-// `transaction`, so it runs wherever those two exist.
-// A build that is rolled back, or an old tab, meets an object with more migrations than it knows. It
-// continues, unless the record of one of them says that older builds must not.
+// The code runs on `ctx.storage` here and on workerd, where results are values, and on the storage of a page, where
+// they are promises: it awaits them all. It uses only SQL and `transaction`. An old tab, or a build that was rolled
+// back, can meet an object with more migrations than it knows. It continues, unless the table of migrations says of one
+// of them that older builds must not.
 //
-// Keeps true: a migration and the note that it was made are one transaction, so each is made once,
-// whoever else opens the object at the same time.
+// Invariant: a migration and its row in the table are one transaction. So each migration is applied once, even if
+// several tabs open the object at the same time.
 
 import { storageError } from '@ctx-storage/core/errors';
 
@@ -21,7 +21,7 @@ export interface MigratableStorage {
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** One change of the tables. */
+/** A migration: one change of the tables, which is applied to each object once. */
 export interface Migration<Storage extends MigratableStorage> {
   /** Names it for ever: a migration of this name is made once for each object. */
   readonly name: string;
@@ -37,10 +37,10 @@ export interface Migration<Storage extends MigratableStorage> {
   readonly breaking?: boolean | number | string;
 }
 
-/** A migration that the object has had. */
-interface Made {
+/** A migration that is applied, as the table of migrations lists it. */
+interface AppliedMigration {
   readonly name: string;
-  /** The build that is needed since then, '' for one without a name; undefined if older builds continue. */
+  /** The first build that can use the object since then, '' if it has no name; undefined if older builds can, too. */
   readonly needs: string | undefined;
 }
 
@@ -67,25 +67,25 @@ export async function migrate<Storage extends MigratableStorage>(
   storage: Storage,
   migrations: readonly Migration<Storage>[],
 ): Promise<string[]> {
-  mustBeMigrations(migrations);
-  const made: string[] = [];
-  let position = mustBeMade(await allMade(storage), migrations);
+  checkMigrations(migrations);
+  const applied: string[] = [];
+  let position = checkApplied(await readApplied(storage), migrations);
   while (position < migrations.length) {
     const next = migrations[position]!;
-    const isMade = await storage.transaction(async () => {
-      const before = mustBeMade(await allMade(storage), migrations);
-      if (before > position) return false; // by another tab, meanwhile
-      await perform(storage, next);
-      await record(storage, position, next);
+    const isApplied = await storage.transaction(async () => {
+      const before = checkApplied(await readApplied(storage), migrations);
+      if (before > position) return false; // another tab has applied it meanwhile
+      await runMigration(storage, next);
+      await insertRow(storage, position, next);
       return true;
     });
-    if (isMade) made.push(next.name);
+    if (isApplied) applied.push(next.name);
     position++;
   }
-  return made;
+  return applied;
 }
 
-async function perform<Storage extends MigratableStorage>(
+async function runMigration<Storage extends MigratableStorage>(
   storage: Storage,
   { name, up }: Migration<Storage>,
 ): Promise<void> {
@@ -103,8 +103,8 @@ async function perform<Storage extends MigratableStorage>(
   }
 }
 
-/** Notes that a migration is made, in its transaction. */
-async function record(
+/** Adds the row of an applied migration to the table. It runs in the transaction of the migration. */
+async function insertRow(
   storage: MigratableStorage,
   position: number,
   { name, breaking = false }: Migration<never>,
@@ -124,8 +124,8 @@ async function record(
   await exec(storage, `${into} (position, name, needs) VALUES (?, ?, ?)`, position, name, needs);
 }
 
-async function allMade(storage: MigratableStorage): Promise<Made[]> {
-  // Looked up first, so that an object that needs no migration is not written to.
+async function readApplied(storage: MigratableStorage): Promise<AppliedMigration[]> {
+  // The table is looked up and not created, so that an object that needs no migration is not written to.
   const tables = 'SELECT name FROM sqlite_master WHERE type = ? AND name = ?';
   if ((await exec(storage, tables, 'table', TABLE)).length === 0) return [];
   const rows = await exec(storage, `SELECT * FROM ${TABLE} ORDER BY position`);
@@ -144,17 +144,20 @@ async function exec(
 }
 
 /**
- * How many were made; more than the program has, after a newer build.
+ * Returns the number of applied migrations, which is more than the program has after a newer build.
  *
  * @throws MIGRATION_CONFLICT unless one list begins with the other, and this build may use the rest
  */
-function mustBeMade(made: readonly Made[], migrations: readonly Migration<never>[]): number {
-  for (const [index, { name }] of made.slice(0, migrations.length).entries()) {
+function checkApplied(
+  applied: readonly AppliedMigration[],
+  migrations: readonly Migration<never>[],
+): number {
+  for (const [index, { name }] of applied.slice(0, migrations.length).entries()) {
     const expected = migrations[index]!.name;
-    if (name !== expected) throw otherMigration(index, name, expected, migrations);
+    if (name !== expected) throw conflictError(index, name, expected, migrations);
   }
-  // The last mark counts: its build also has the migrations before it.
-  const last = made.slice(migrations.length).findLast(({ needs }) => needs !== undefined);
+  // Only the last breaking migration counts, because a build that has it also has the migrations before it.
+  const last = applied.slice(migrations.length).findLast(({ needs }) => needs !== undefined);
   if (last !== undefined) {
     const build = last.needs === '' ? 'a build that has it' : `build ${last.needs} or a newer one`;
     throw storageError(
@@ -163,10 +166,10 @@ function mustBeMade(made: readonly Made[], migrations: readonly Migration<never>
         `does not have. The object needs ${build}; nothing was changed. Load that build.`,
     );
   }
-  return made.length;
+  return applied.length;
 }
 
-function otherMigration(
+function conflictError(
   index: number,
   name: string,
   expected: string,
@@ -183,7 +186,7 @@ function otherMigration(
   return storageError('MIGRATION_CONFLICT', `${fact}; nothing was changed. ${reason}`);
 }
 
-function mustBeMigrations(migrations: unknown): void {
+function checkMigrations(migrations: unknown): void {
   if (!Array.isArray(migrations)) throw invalid('takes an array of { name, up }');
   const names = new Set<string>();
   for (const [index, migration] of migrations.entries()) {
@@ -191,7 +194,7 @@ function mustBeMigrations(migrations: unknown): void {
     if (typeof name !== 'string' || name === '') {
       throw invalid(`migration ${index + 1} has no name, which must be a text`);
     }
-    // SQLite stores another text in its place, so that the next call would not know the migration.
+    // SQLite would store another text for such a name, so the next call would not find the migration.
     if (!name.isWellFormed()) {
       throw invalid(
         `migration ${index + 1} has a lone surrogate in its name, which SQLite cannot store`,

@@ -1,15 +1,15 @@
-// The state of a handle or connection that a badge shows.
+// Lets components observe the state of a handle or connection, for a badge that shows it.
 
 import type { ConnectionStatus } from '@ctx-storage/core/storage';
 import type { Observed } from './observed.ts';
 
-/** The state that a badge shows. The same object until something changes. */
+/** The state that a badge shows. It stays the same object until a member changes. */
 export type ConnectionSnapshot = Pick<
   ConnectionStatus,
   'state' | 'stateReason' | 'medium' | 'pendingWrites' | 'savedAt' | 'isOutdated' | 'persisted'
 >;
 
-/** Before the page has a connection; on a server. */
+/** The state on a server, and before the page has a connection. */
 export const UNCONNECTED: ConnectionSnapshot = {
   state: 'connecting',
   stateReason: null,

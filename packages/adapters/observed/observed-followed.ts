@@ -1,4 +1,4 @@
-// The state of an object that follows one on a server, for the badge that shows it.
+// Lets components observe an object that follows an object on a server, for a badge that shows its state.
 
 import {
   type FollowedStatus,

@@ -1,4 +1,4 @@
-// Live values that components show. Components that show the same read share one live value.
+// Lets components observe live values. Components that show the same read share one live value.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { Live, LiveState } from '@ctx-storage/core/storage';
@@ -14,22 +14,26 @@ export const PENDING = { status: 'pending', value: undefined, error: undefined }
 
 export interface ObservedLive<T> extends Observed<LiveState<T>> {
   /**
-   * Resolves when there is a value or an error: the same promise for all who ask.
+   * Resolves once there is a value or an error. All callers get the same promise.
    *
    * @throws StorageError INVALID_ARGUMENT if the read differs in each render
    */
   first(): Promise<void>;
-  /** A component has thrown the error. */
+  /** Must be called when a component throws the error: its read then ends soon. */
   thrown(): void;
 }
 
-/** `hook` is the function that the user called. @throws StorageError INVALID_ARGUMENT */
+/**
+ * `hook` is the function that the user called, for messages.
+ *
+ * @throws StorageError INVALID_ARGUMENT if `live` is not a live value
+ */
 export function observeLive<T>(hook: string, live: Live<T>): ObservedLive<T> {
-  if (typeof live?.identity !== 'object') throw notLive(hook);
+  if (typeof live?.identity !== 'object') throw notLiveError(hook);
   return {
     initial: PENDING,
     subscribe(changed) {
-      let isSubscribing = true; // a live value calls its listener at once
+      let isSubscribing = true; // a live value calls a new listener at once, although nothing has changed
       const stop = lives.subscribe(live, () => {
         if (!isSubscribing) changed();
       });
@@ -42,15 +46,15 @@ export function observeLive<T>(hook: string, live: Live<T>): ObservedLive<T> {
     },
     first() {
       const first = lives.first(live);
-      if (first === null) throw restless(hook);
+      if (first === null) throw unsteadyReadError(hook);
       return first;
     },
     thrown: () => lives.thrown(live),
   };
 }
 
-/** The hook is called with another read each time. */
-export function restless(hook: string): Error {
+/** Makes the error of a hook that is called with another read in each render. */
+export function unsteadyReadError(hook: string): Error {
   return storageError(
     'INVALID_ARGUMENT',
     `${hook}: the read differs in each render, so each value begins the next read. Make a binding such as Date.now() once, with ` +
@@ -58,7 +62,7 @@ export function restless(hook: string): Error {
   );
 }
 
-function notLive(hook: string): Error {
+function notLiveError(hook: string): Error {
   return storageError(
     'INVALID_ARGUMENT',
     `${hook}: takes a live value: of storage.live(), storage.sql.live() or a method of live(stub). A function ` +

@@ -1,13 +1,13 @@
-// What an undo stack can do, for the button that shows it, and its functions.
+// Lets components observe an undo stack, for buttons that show and call it.
 
 import type { UndoStack, UndoState } from '@ctx-storage/core/live';
 import type { Observed } from './observed.ts';
 
-/** The state of a stack, and its functions, which stay the same. */
+/** The state of an undo stack, with its functions, which stay the same objects. */
 export interface UndoControls extends UndoState, Pick<UndoStack, 'undo' | 'redo' | 'skip'> {}
 
-/** On a server, and before the page has a stack. */
-export const NOTHING: UndoState = {
+/** The state on a server, and before the page has a stack. */
+export const NO_UNDO_STATE: UndoState = {
   canUndo: false,
   canRedo: false,
   undoLabel: null,
@@ -18,16 +18,16 @@ export const NOTHING: UndoState = {
 
 export function observeUndo(stack: UndoStack | null): Observed<UndoState> {
   return {
-    initial: NOTHING,
+    initial: NO_UNDO_STATE,
     subscribe(changed) {
       stack?.addEventListener('change', changed);
       return () => stack?.removeEventListener('change', changed);
     },
-    snapshot: () => stack?.state ?? NOTHING,
+    snapshot: () => stack?.state ?? NO_UNDO_STATE,
   };
 }
 
-/** The functions of the stack of now; without one, nothing is done. */
+/** Returns functions that call the present stack, and do nothing while there is none. */
 export function undoFunctions(
   stack: () => UndoStack | null,
 ): Pick<UndoStack, 'undo' | 'redo' | 'skip'> {

@@ -1,16 +1,16 @@
-// A state that components show, as the entry of each framework connects it: React, Vue, Svelte and Solid.
+// The interface through which the entries of React, Vue, Svelte and Solid observe a state that components show.
 //
 // Invariant: `snapshot` returns the same object until something changes.
 
 export interface Observed<State> {
-  /** On a server, and before anything is known. */
+  /** The state on a server, and before the first change. */
   readonly initial: State;
-  /** Calls the listener after each later change, until the result is called. */
+  /** Calls the listener after each change, until the returned function is called. */
   subscribe(changed: () => void): () => void;
   snapshot(): State;
 }
 
-/** An object with the members of the state, each read when it is used. */
+/** Returns an object with the members of the state. Each access to a member reads the present state. */
 export function viewOf<State extends object>(initial: State, state: () => State): State {
   const view = {};
   for (const name of Object.keys(initial)) {

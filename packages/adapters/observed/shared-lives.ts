@@ -1,126 +1,128 @@
-// Live values that components share: one for all components that read the same.
+// Shares live values between components: all components with the same read use one live value.
 //
-// Invariant: a live value runs while a component shows it, and not a task longer: an effect that is undone and
-// made again within a task, as StrictMode does, does not restart it. It also runs for a component that waits
-// for the first value, until that component shows it, or has not come for a while, or has thrown an error.
+// Invariant: a live value runs while a component shows it, and ends in the next task. So it is not restarted by an
+// effect that is undone and made again within a task, as StrictMode does. It also runs for a component that waits for
+// the first value, until that component shows it, throws its error, or has not come back for a while.
 //
-// Does not know the framework of the components.
+// This module does not know the framework of the components.
 
 import type { Live, LiveState } from '@ctx-storage/core/storage';
 
-/** Runs the task after the delay; the result cancels it. */
-type After = (delayMs: number, task: () => void) => () => void;
+/** Runs the task after the delay. The returned function cancels it. */
+type RunAfter = (delayMs: number, task: () => void) => () => void;
 
 /**
- * How long a value that has arrived waits for the component that asked for it. A component that suspends is not
- * mounted before all its siblings are ready, and perhaps never.
+ * How long a first value waits for the component that asked for it. A suspended component is mounted only after all its
+ * siblings are ready, and perhaps never.
  */
 const UNCLAIMED_MS = 30_000;
 
 /**
- * How long a failure stays that was thrown at a component: the framework may render it several times, in several tasks,
- * before it shows the failure.
+ * How long a read stays after a component threw its error. The framework may render the component several times, in
+ * several tasks, before it shows the error, and must get the same error each time.
  */
-const THROWN_MS = 250;
+const THROWN_ERROR_MS = 250;
 
 /**
- * After so many first values of one handle that no component has read, a component is taken to ask for another query at each
- * render: it suspends for a value, renders again, and suspends for the value of the next query.
+ * If so many first values of one handle have arrived that no component has read, a component is assumed to ask for
+ * another query in each render: it suspends for a value, renders again, and suspends for the value of the next query.
  */
-const UNSEEN_MAX = 10;
+const UNREAD_VALUES_MAX = 10;
 
-/** A running live value. */
-interface Shared {
+/** A running live value and its users. */
+interface SharedLive {
   readonly live: Live<unknown>;
   users: number;
-  /** A component has looked at a value or an error. */
-  isSeen: boolean;
-  /** For components that wait for the first value or error. */
-  first: FirstWait | null;
+  /** True once a component has read a value or an error. */
+  wasRead: boolean;
+  /** The wait of components for the first value or error. */
+  first: FirstValueWait | null;
 }
 
-interface FirstWait {
+interface FirstValueWait {
   readonly arrived: Promise<void>;
   readonly hasArrived: () => boolean;
-  /** A component shows it. */
+  /** Ends the wait, because a component shows the live value. */
   readonly claim: () => void;
-  /** A component has thrown the error, and will not show it. */
+  /** Ends the wait soon, because a component has thrown the error and will not show it. */
   readonly thrown: () => void;
 }
 
 export class SharedLives {
-  readonly #after: After;
-  readonly #ofOwner = new WeakMap<object, Map<string, Shared>>();
+  readonly #runAfter: RunAfter;
+  readonly #readsOfOwner = new WeakMap<object, Map<string, SharedLive>>();
 
-  constructor(after: After) {
-    this.#after = after;
+  constructor(after: RunAfter) {
+    this.#runAfter = after;
   }
 
-  /** How the read of this live value is doing. */
+  /** Returns the state of the shared live value with this read. */
   state<T>(live: Live<T>): LiveState<T> {
     const shared = this.#find(live);
     const state = ((shared?.live ?? live) as Live<T>).getState();
-    if (shared !== undefined && state.status !== 'pending') shared.isSeen = true;
+    if (shared !== undefined && state.status !== 'pending') shared.wasRead = true;
     return state;
   }
 
-  /** Calls the listener after each change, until the result is called. */
+  /** Calls the listener after each change, until the returned function is called. */
   subscribe(live: Live<unknown>, listener: () => void): () => void {
     const shared = this.#findOrOpen(live);
     let isListening = true;
-    const leave = this.#join(shared, () => {
+    const leave = this.#addUser(shared, () => {
       if (isListening) listener();
     });
     shared.first?.claim();
     return () => {
       isListening = false;
-      this.#after(0, leave);
+      this.#runAfter(0, leave);
     };
   }
 
   /**
-   * Resolves when there is a value or an error: the same promise for all who ask. Null: the read differs in each render, and
-   * no more is begun.
+   * Resolves once there is a value or an error. All callers get the same promise. Returns null, and begins no read, if
+   * the read differs in each render.
    */
   first(live: Live<unknown>): Promise<void> | null {
-    if (this.#find(live) === undefined && this.#endUnseen(live)) return null;
+    if (this.#find(live) === undefined && this.#endUnreadReads(live)) return null;
     const shared = this.#findOrOpen(live);
     shared.first ??= this.#waitFor(shared);
     return shared.first.arrived;
   }
 
-  /** The error was thrown at a component: rendered again later, it starts a new read. */
+  /**
+   * Ends the read of an error that a component has thrown. A component that is rendered again later starts a new read.
+   */
   thrown(live: Live<unknown>): void {
     this.#find(live)?.first?.thrown();
   }
 
-  /** Ends reads that arrived and that nobody has looked at, if there are many. */
-  #endUnseen({ identity: { owner } }: Live<unknown>): boolean {
-    const reads = [...(this.#ofOwner.get(owner)?.values() ?? [])];
-    const unseen = reads.filter(({ isSeen, first }) => !isSeen && first?.hasArrived() === true);
-    if (unseen.length < UNSEEN_MAX) return false;
-    for (const { first } of unseen) first!.thrown();
+  /** Ends the reads whose values no component has read, if there are many. Returns whether it did. */
+  #endUnreadReads({ identity: { owner } }: Live<unknown>): boolean {
+    const reads = [...(this.#readsOfOwner.get(owner)?.values() ?? [])];
+    const unread = reads.filter(({ wasRead, first }) => !wasRead && first?.hasArrived() === true);
+    if (unread.length < UNREAD_VALUES_MAX) return false;
+    for (const { first } of unread) first!.thrown();
     return true;
   }
 
-  #waitFor(shared: Shared): FirstWait {
+  #waitFor(shared: SharedLive): FirstValueWait {
     const { promise: arrived, resolve } = withResolvers();
     let isClaimed = false;
     let isThrown = false;
     let cancelEnd: (() => void) | undefined;
     const listen = () => {
       if (cancelEnd !== undefined || shared.live.getState().status === 'pending') return;
-      cancelEnd = this.#after(isClaimed ? 0 : UNCLAIMED_MS, () => leave());
+      cancelEnd = this.#runAfter(isClaimed ? 0 : UNCLAIMED_MS, () => leave());
       resolve();
     };
-    const leave = this.#join(shared, listen);
+    const leave = this.#addUser(shared, listen);
     return {
       arrived,
       hasArrived: () => cancelEnd !== undefined,
       claim: () => {
         isClaimed = true;
-        // Before that, it stays: waiting components must get the value, even if the components that
-        // show it leave.
+        // Until the first value is there, the read goes on, because waiting components must get the value even if
+        // the component that shows it leaves.
         if (cancelEnd === undefined) return;
         cancelEnd();
         leave();
@@ -129,13 +131,13 @@ export class SharedLives {
         if (cancelEnd === undefined || isThrown) return;
         isThrown = true;
         cancelEnd();
-        cancelEnd = this.#after(THROWN_MS, leave);
+        cancelEnd = this.#runAfter(THROWN_ERROR_MS, leave);
       },
     };
   }
 
-  /** Runs the live value for one more user; the result is called once, or more often without effect. */
-  #join(shared: Shared, listener: () => void): () => void {
+  /** Runs the live value for one more user. The returned function ends that; further calls of it have no effect. */
+  #addUser(shared: SharedLive, listener: () => void): () => void {
     shared.users += 1;
     const stop = shared.live.subscribe(listener, { onError: listener });
     let isUser = true;
@@ -148,22 +150,22 @@ export class SharedLives {
     };
   }
 
-  #findOrOpen(live: Live<unknown>): Shared {
-    const known = this.#find(live);
-    if (known !== undefined) return known;
+  #findOrOpen(live: Live<unknown>): SharedLive {
+    const existing = this.#find(live);
+    if (existing !== undefined) return existing;
     const { owner, key } = live.identity;
-    const shared: Shared = { live, users: 0, isSeen: false, first: null };
-    const reads = this.#ofOwner.get(owner) ?? new Map<string, Shared>();
-    this.#ofOwner.set(owner, reads.set(key, shared));
+    const shared: SharedLive = { live, users: 0, wasRead: false, first: null };
+    const reads = this.#readsOfOwner.get(owner) ?? new Map<string, SharedLive>();
+    this.#readsOfOwner.set(owner, reads.set(key, shared));
     return shared;
   }
 
-  #find({ identity: { owner, key } }: Live<unknown>): Shared | undefined {
-    return this.#ofOwner.get(owner)?.get(key);
+  #find({ identity: { owner, key } }: Live<unknown>): SharedLive | undefined {
+    return this.#readsOfOwner.get(owner)?.get(key);
   }
 
   #forget({ identity: { owner, key } }: Live<unknown>): void {
-    this.#ofOwner.get(owner)?.delete(key);
+    this.#readsOfOwner.get(owner)?.delete(key);
   }
 }
 

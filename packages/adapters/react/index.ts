@@ -1,6 +1,7 @@
-// `ctx-storage/react`: hooks over live values, texts being edited, the state of a connection and undo stacks. React 18 or later.
+// The entry `ctx-storage/react`: hooks for live values, edited texts, connections and undo stacks, for React 18 or
+// later.
 //
-// It has no code of the page's entry, and uses only the interface of that entry's objects.
+// It contains no code of the page's entry, and uses only the interface of that entry's objects.
 
 export type {
   DraftControls,

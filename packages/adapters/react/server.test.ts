@@ -1,4 +1,4 @@
-// Components on a server, which has no data of the browser.
+// Hooks in components that a server renders, where the data of the browser does not exist.
 
 import { createElement as h, Suspense } from 'react';
 import { renderToString } from 'react-dom/server';

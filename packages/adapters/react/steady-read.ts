@@ -1,44 +1,46 @@
-// Which of the reads that a component asks for is shown. A read that differs in each render would never rest: its value
-// renders the component, which asks for another read.
+// Decides which read a component shows. A read that differs in each render would never come to rest: its value renders
+// the component, which asks for another read.
 //
-// A render that the shown read has caused shows that read. If it asks for another one, the component is rendered again, and
-// gets it; but not for ever.
-//
-// Does not know what is read.
+// A render that the shown read has caused shows that read. If the render asks for another read, the component is
+// rendered again and gets it, but only a few times in a row.
 
-/** Renders in a row, each by the value of the read before it, after which a read is kept. */
-const CHANGES_MAX = 5;
+/** After so many renders in a row, each caused by the read before it and asking for another, the shown read is kept. */
+const UNSTEADY_RENDERS_MAX = 5;
 
 export class SteadyRead<T> {
   readonly #warn: () => void;
   #shown: T | undefined;
-  #changes = 0;
-  /** The shown read has caused the next render. */
-  #isTold = false;
+  #unsteadyRenders = 0;
+  /** True if the next render is caused by a change of the shown read. */
+  #isCausedByShown = false;
   #hasWarned = false;
 
-  /** `warn` is called once, when a read is kept for the first time. */
+  /** `warn` is called when a read is kept for the first time. */
   constructor(warn: () => void) {
     this.#warn = warn;
   }
 
-  /** The read that a render shows. */
+  /** Returns the read that a render shows, which asks for `asked`. */
   choose(asked: T): T {
-    return this.#isTold && this.#shown !== undefined ? this.#shown : asked;
+    return this.#isCausedByShown && this.#shown !== undefined ? this.#shown : asked;
   }
 
-  /** The shown read has another value. */
-  told(): void {
-    this.#isTold = true;
+  /** Must be called when the value of the shown read has changed. */
+  shownChanged(): void {
+    this.#isCausedByShown = true;
   }
 
-  /** The component was rendered. True: it is to be rendered again, for the read that it asked for. */
-  rendered(asked: T, shown: T): boolean {
-    if (this.#isTold) this.#changes = asked === shown ? 0 : this.#changes + 1;
-    this.#isTold = false;
+  /**
+   * Must be called after each render. Returns true if the component must be rendered again, with the read that it asked
+   * for.
+   */
+  afterRender(asked: T, shown: T): boolean {
+    if (this.#isCausedByShown)
+      this.#unsteadyRenders = asked === shown ? 0 : this.#unsteadyRenders + 1;
+    this.#isCausedByShown = false;
     this.#shown = shown;
     if (asked === shown) return false;
-    if (this.#changes < CHANGES_MAX) return true;
+    if (this.#unsteadyRenders < UNSTEADY_RENDERS_MAX) return true;
     if (!this.#hasWarned) this.#warn();
     this.#hasWarned = true;
     return false;

@@ -1,5 +1,4 @@
-// The hook for an honest badge: how a handle or connection is connected, and which of its writes are
-// saved.
+// The hook for a badge that shows how a handle or connection is connected, and whether its writes are saved.
 
 import type { ConnectionStatus } from '@ctx-storage/core/storage';
 import { useMemo, useSyncExternalStore } from 'react';

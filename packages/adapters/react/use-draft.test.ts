@@ -1,4 +1,4 @@
-// A text field in a component, over a stored text whose echoes come late.
+// `useDraft` in a component, over a stored text that is reported late.
 
 import '../testing/dom.ts';
 
@@ -29,7 +29,7 @@ const render = (node: ReactNode) => act(async () => root.render(node));
 const pass = (ms: number) => act(() => vi.advanceTimersByTimeAsync(ms));
 const type = (text: string) => act(async () => field.setText(text));
 
-/** A field of a row. The function of each render saves to the row of that render. */
+/** A field of a row. The `save` of each render saves to the row of that render. */
 function Field({ row = 'a', value = '' }: { row?: string; value?: string }) {
   field = useDraft(value, async (text) => saved.push(`${row}=${text}`), { delayMs: 100 });
   return `${field.text} ${field.state}${field.theirs === undefined ? '' : ` ${field.theirs}`}`;
@@ -60,7 +60,7 @@ test('[DRAFT9] letters at 30 ms a key stay while the row is rendered again with 
   expect(element.textContent).toBe('by another tab saved');
 });
 
-test('[DRAFT9] a component that goes saves its last letters once, to its own row, also in StrictMode', async () => {
+test('[DRAFT9] a component that unmounts saves its last letters once, to its own row, also in StrictMode', async () => {
   await render(h(StrictMode, null, h(Field, { key: 'a', row: 'a' })));
   await type('last');
   expect(saved).toEqual([]);
@@ -91,7 +91,7 @@ test('[DRAFT9] a conflict is shown, and resolved; the functions stay the same', 
   expect([field.setText, field.resolve, field.flush]).toEqual([setText, resolve, flush]);
 });
 
-test('[DRAFT9] on a server the text is the stored one; without one it is INVALID_ARGUMENT', () => {
+test('[DRAFT9] on a server the text is the stored text; without a stored text it is INVALID_ARGUMENT', () => {
   expect(renderToString(h(Field, { value: 'one' }))).toBe('one saved');
   const Wrong = () => useDraft(undefined as never, async () => {}).text;
   expect(() => renderToString(h(Wrong))).toThrow(

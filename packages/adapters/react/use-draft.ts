@@ -1,4 +1,4 @@
-// The hook for a text field: the user's text, and how much of it is stored.
+// The hook for a text field: it gives the user's text, and whether it is stored.
 
 import type { DraftControls, DraftOptions, DraftState, SaveText } from '@ctx-storage/core/contract';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';

@@ -9,7 +9,7 @@ import { UNKNOWN_FOLLOW_STATE } from '../../../src/shared/contract/followed.ts';
 import { followed } from '../../follow/app/followed.ts';
 import { useFollowedState } from './index.ts';
 
-test('[FOLP12] a badge follows the state, and asks no more when it is gone', async () => {
+test('[FOLP12] a badge shows each state, and asks for no further state once it is unmounted', async () => {
   const asked: number[] = [];
   let tell = (_state: object) => {};
   const stub = {};

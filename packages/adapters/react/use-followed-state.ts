@@ -1,4 +1,5 @@
-// The hook for an object that follows one on a server: whether it is connected, and how many calls wait or were refused.
+// The hook for an object that follows an object on a server: whether it is connected, and how many calls wait or were
+// refused.
 
 import type { FollowedStatus, FollowState } from '@ctx-storage/core/contract';
 import { useMemo, useSyncExternalStore } from 'react';

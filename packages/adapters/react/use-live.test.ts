@@ -1,4 +1,4 @@
-// Components in a DOM, over live values whose source is the test.
+// `useLive` and `useLiveValue` in components of a DOM. The tests give the results of the live values.
 
 import '../testing/dom.ts';
 
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const render = (node: ReactNode) => act(async () => root.render(node));
 const report = (task: () => void) => act(async () => task());
-/** The next tasks; later timers keep running. */
+/** Runs the timers of the next task. */
 const nextTask = () => vi.advanceTimersByTime(1);
 
 function State({ name = 'a' }: { name?: string }) {
@@ -50,7 +50,8 @@ function Value({ name = 'a' }: { name?: string }) {
   return `${name}=${useLiveValue(handle.read(name))} `;
 }
 
-const waiting = (...children: ReactNode[]) => h(Suspense, { fallback: 'waiting' }, ...children);
+const withFallback = (...children: ReactNode[]) =>
+  h(Suspense, { fallback: 'waiting' }, ...children);
 
 let retry = () => {};
 class Boundary extends Component<{ children: ReactNode }> {
@@ -75,7 +76,7 @@ describe('useLive', () => {
   });
 
   test('[REACT9] shows the value of the last visit as stale, then the first result', async () => {
-    await render(h('p', null, h(State), waiting(h(Value))));
+    await render(h('p', null, h(State), withFallback(h(Value))));
     expect(element.textContent).toBe('a: pending -waiting');
     await report(() => handle.kept('a', 'old'));
     expect(element.textContent).toBe('a: stale olda=old ');
@@ -136,7 +137,7 @@ describe('useLive', () => {
     expect(handle.counts).toEqual({ opened: 1, closed: 0 });
   });
 
-  test('[REACT3] a hidden live value ends; shown again, it begins with the last value', async () => {
+  test('[REACT3] the live read of a hidden component ends; shown again, it begins with the last value', async () => {
     const hidden = (mode: 'hidden' | 'visible') => h(Activity, { mode, children: h(State) });
     await render(hidden('visible'));
     await report(() => handle.result('a', 'one'));
@@ -163,7 +164,8 @@ describe('useLive', () => {
 
 describe('useLiveValue', () => {
   test('[REACT4] suspends until the first value, on one live read, and never again', async () => {
-    const tree = () => h(StrictMode, null, waiting(h(Value, { key: 1 }), h(Value, { key: 2 })));
+    const tree = () =>
+      h(StrictMode, null, withFallback(h(Value, { key: 1 }), h(Value, { key: 2 })));
     await render(tree());
     expect(element.textContent).toBe('waiting');
     await render(tree());
@@ -177,13 +179,13 @@ describe('useLiveValue', () => {
   });
 
   test('[REACT4] an undefined value is a value', async () => {
-    await render(waiting(h(Value)));
+    await render(withFallback(h(Value)));
     await report(() => handle.result('a', undefined));
     expect(element.textContent).toBe('a=undefined ');
   });
 
-  test('[REACT4] a value that has arrived stays until the other children of the boundary have', async () => {
-    await render(waiting(h(Value, { key: 1, name: 'a' }), h(Value, { key: 2, name: 'b' })));
+  test('[REACT4] a value that has arrived stays until the other children of the boundary have theirs', async () => {
+    await render(withFallback(h(Value, { key: 1, name: 'a' }), h(Value, { key: 2, name: 'b' })));
     expect(handle.open()).toEqual(['a', 'b']);
     await report(() => handle.result('a', 1));
     vi.advanceTimersByTime(29_999);
@@ -193,8 +195,8 @@ describe('useLiveValue', () => {
     expect(handle.counts).toEqual({ opened: 2, closed: 0 });
   });
 
-  test('[REACT4] a value that nobody shows after all ends', async () => {
-    await render(waiting(h(Value)));
+  test('[REACT4] a read whose value no component shows ends after 30 s', async () => {
+    await render(withFallback(h(Value)));
     await render(null);
     expect(handle.open()).toEqual(['a']);
     await report(() => handle.result('a', 1));
@@ -222,7 +224,7 @@ describe('useLiveValue', () => {
       choose = setName;
       return h(Value, { name });
     }
-    await render(waiting(h(Choice)));
+    await render(withFallback(h(Choice)));
     await report(() => handle.result('a', 1));
     await report(() => startTransition(() => choose('b')));
     expect(element.textContent).toBe('a=1 ');
@@ -239,10 +241,10 @@ describe('useLiveValue', () => {
   });
 
   test('[REACT5] an error reaches the boundary; rendered again, the component reads again', async () => {
-    await render(h(Boundary, null, waiting(h(Value))));
+    await render(h(Boundary, null, withFallback(h(Value))));
     await report(() => handle.fail('a', 'at first'));
     expect(element.textContent).toBe('caught at first');
-    // The read goes on while the component is awaited: its cause is gone, so it is shown.
+    // The read goes on while the component may come back, so its next result is shown.
     await report(() => handle.result('a', 1));
     await report(retry);
     expect(element.textContent).toBe('a=1 ');
@@ -257,9 +259,9 @@ describe('useLiveValue', () => {
   });
 
   test('[REACT5] a first read that failed ends once it was shown; rendered again, the component reads again', async () => {
-    const live = handle.read('a'); // made once, not while rendering
+    const live = handle.read('a'); // made outside of the component, so that each render has the same object
     const Kept = () => useLiveValue(live);
-    await render(h(Boundary, null, waiting(h(Kept))));
+    await render(h(Boundary, null, withFallback(h(Kept))));
     await report(() => handle.fail('a', 'at first'));
     await report(retry);
     expect(element.textContent).toBe('caught at first');
@@ -282,7 +284,7 @@ describe('useLiveValue', () => {
 });
 
 describe('a read that differs in each render', () => {
-  /** Gives each open read a value, as a worker does, until none is pending or there were many. */
+  /** Gives each open read a value, until no read is pending or `rounds` values were given. Returns their number. */
   async function answer(rounds = 200): Promise<number> {
     let answered = 0;
     const done = new Set<unknown>();
@@ -300,12 +302,12 @@ describe('a read that differs in each render', () => {
   }
 
   let renders = 0;
-  function Restless({ name }: { name: string }) {
+  function UnsteadyRead({ name }: { name: string }) {
     renders += 1;
     const { value } = useLive(handle.read(`${name} ${renders}`));
     return `${value ?? '-'}`;
   }
-  function RestlessValue() {
+  function UnsteadyValue() {
     renders += 1;
     return `${useLiveValue(handle.read(renders))}`;
   }
@@ -313,13 +315,13 @@ describe('a read that differs in each render', () => {
   test('[REACT10] is kept by useLive, which warns once; it is followed, and another render gets its own', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     renders = 0;
-    await render(h(Restless, { name: 'a' }));
+    await render(h(UnsteadyRead, { name: 'a' }));
     expect(await answer()).toBeLessThan(40);
     const [kept] = handle.open() as [string];
     expect(handle.open()).toEqual([kept]);
     await report(() => handle.result(kept, 'later'));
     expect([element.textContent, handle.open()]).toEqual(['later', [kept]]);
-    await render(h(Restless, { name: 'b' }));
+    await render(h(UnsteadyRead, { name: 'b' }));
     nextTask();
     await answer();
     expect(element.textContent).toMatch(/^value of b/);
@@ -330,7 +332,7 @@ describe('a read that differs in each render', () => {
 
   test('[REACT10] is an error of useLiveValue, and leaves no read behind', async () => {
     renders = 0;
-    await render(h(Boundary, null, waiting(h(RestlessValue))));
+    await render(h(Boundary, null, withFallback(h(UnsteadyValue))));
     expect(await answer()).toBeLessThan(40);
     expect(element.textContent).toMatch(/^caught .*the read differs in each render/);
     vi.advanceTimersByTime(31_000);
@@ -351,7 +353,7 @@ describe('a read that differs in each render', () => {
 
   test('[REACT10] is not a list of which each item waits for a read of its own', async () => {
     const names = Array.from({ length: 30 }, (_, i) => `item ${i}`);
-    await render(waiting(...names.map((name) => h(Value, { key: name, name }))));
+    await render(withFallback(...names.map((name) => h(Value, { key: name, name }))));
     await answer();
     expect(element.textContent).toContain('item 29=value of item 29');
   });

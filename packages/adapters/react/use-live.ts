@@ -1,14 +1,14 @@
-// Hooks for live values: `useLive` gives the state, `useLiveValue` the value, and leaves waiting and errors to
-// React's boundaries.
+// The hooks for live values: `useLive` gives the state, and `useLiveValue` the value. The latter suspends and throws,
+// so that React's boundaries show waiting and errors.
 //
-// Invariant: rendering has two effects. A component that suspends starts its live value, which would otherwise
-// never have a first value; if the component then throws its error, the live value ends soon. A live value ends with the
-// last component that shows it.
+// Invariant: rendering has only two effects. A component that suspends starts its live value, which would never have a
+// first value otherwise. If the component then throws its error, the live value ends soon. A live value also ends with
+// the last component that shows it.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { Live, LiveState } from '@ctx-storage/core/storage';
 import { useEffect, useMemo, useReducer, useState, useSyncExternalStore } from 'react';
-import { type ObservedLive, observeLive, restless } from '../observed/observed-live.ts';
+import { type ObservedLive, observeLive, unsteadyReadError } from '../observed/observed-live.ts';
 import { SteadyRead } from './steady-read.ts';
 
 /**
@@ -25,31 +25,32 @@ import { SteadyRead } from './steady-read.ts';
  */
 export function useLive<T>(live: Live<T>): LiveState<T> {
   const asked = useObserved('useLive', live);
-  const [steady] = useState(() => new SteadyRead<ObservedLive<T>>(warnOfRestless));
-  const shown = steady.choose(asked);
+  const [steadyRead] = useState(() => new SteadyRead<ObservedLive<T>>(warnOfUnsteadyRead));
+  const shown = steadyRead.choose(asked);
   const [, renderAgain] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
-    if (steady.rendered(asked, shown)) renderAgain();
+    if (steadyRead.afterRender(asked, shown)) renderAgain();
   });
   const subscribe = useMemo(
     () => (changed: () => void) =>
       shown.subscribe(() => {
-        steady.told();
+        steadyRead.shownChanged();
         changed();
       }),
-    [shown, steady],
+    [shown, steadyRead],
   );
   return useSyncExternalStore(subscribe, shown.snapshot, () => shown.initial);
 }
 
-function warnOfRestless(): void {
-  console.warn(`${restless('useLive').message} The read of an earlier render is kept.`);
+function warnOfUnsteadyRead(): void {
+  console.warn(`${unsteadyReadError('useLive').message} The read of an earlier render is kept.`);
 }
 
 /**
- * The value of a live value, again after each change; of an early handle first the one kept at the last visit. Until the first value the component suspends, and an error
- * is thrown: show them in the nearest `<Suspense>` and error boundary. When the boundary renders again after an
- * error, so does the read. To change the read without showing the fallback, use a transition.
+ * The value of a live value, again after each change. Of an early handle, it is first the value that was kept at the
+ * last visit. The component suspends until the first value, and throws an error of the read: show both in the nearest
+ * `<Suspense>` and error boundary. When the boundary renders again after an error, the read starts again. To change the
+ * read without showing the fallback, use a transition.
  *
  * A read that differs in each render is INVALID_ARGUMENT after some of them.
  *
@@ -71,7 +72,7 @@ export function useLiveValue<T>(live: Live<T>): T {
 function useObserved<T>(hook: string, live: Live<T>) {
   const observed = observeLive(hook, live);
   const { owner, key } = live.identity;
-  // Of equal live values the first one is kept.
+  // If an equal live value is made in each render, the first one is kept.
   return useMemo(() => observed, [owner, key]);
 }
 

@@ -1,4 +1,4 @@
-// The hook for an undo button: what an undo stack can do, and its functions.
+// The hook for undo buttons: it gives the state of an undo stack, and its functions.
 
 import type { UndoStack } from '@ctx-storage/core/live';
 import { useMemo, useSyncExternalStore } from 'react';

@@ -1,37 +1,39 @@
-// A WebSocket of an object that connects again when it is lost: with the leading tab, its worker, or the object's
-// instance.
+// A WebSocket of an object that connects again after its connection is lost: when the leading tab closes, when its
+// worker ends, or when the object is reset.
 //
-// Invariant: events come in the order open, messages, close, for each connection. A message is sent once, over one
-// connection: those of a connection that was lost may have arrived or not.
-//
-// Does not know time, nor how a connection is made.
+// Invariant: each connection has the events open, messages, close, in this order. A message is sent over one connection
+// only; if that connection is lost, the message may have arrived or not. Timers and connections are given to the
+// constructor.
 
 import { checkClose, closeEvent } from '@ctx-storage/core/calls';
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import type { ObjectResponse, ObjectWebSocket } from '@ctx-storage/core/object';
 
-/** Messages that wait for a connection, in bytes. */
+/** The most bytes of messages that wait for a connection. */
 const WAITING_BYTES_MAX = 1_048_576;
 
-/** Requests that fail in a row, after which it gives up. */
+/** After so many failed requests in a row, the socket gives up. */
 const FAILURES_MAX = 10;
 
-/** The pause before the second connection in a row without a message, which doubles, and the longest. */
+/**
+ * The pause before the second attempt in a row that brought no message. It doubles with each attempt, up to the second
+ * number.
+ */
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 5000;
 
-/** The code of a lost connection. */
-const LOST = 1006;
+/** The close code of a lost connection. */
+const LOST_CODE = 1006;
 
 export type SocketMessage = string | ArrayBuffer | ArrayBufferView<ArrayBuffer>;
 
 export interface ReconnectingEvents {
-  /** Each connection has this event: tell the object here who is connected. Messages that waited follow. */
+  /** Fires for each connection. Tell the object here who is connected; messages that waited are sent afterwards. */
   readonly open: Event;
   readonly message: MessageEvent<string | ArrayBuffer | Blob>;
-  /** Each connection ends with this event. `readyState` tells whether another one follows: 0, or 3 if not. */
+  /** Fires when a connection ends. `readyState` is 0 if another connection follows, and 3 if not. */
   readonly close: CloseEvent;
-  /** It gave up, for the reason in `error`. `close` follows. */
+  /** Fires when the socket gives up, for the reason in its `error`. The event `close` follows. */
   readonly error: Event;
 }
 
@@ -52,15 +54,18 @@ export interface Reconnection {
 export class ReconnectingSocket extends EventTarget {
   readonly #reconnection: Reconnection;
   #state: State = { kind: 'connecting' };
-  /** Requests that failed since the last connection. */
+  /** The number of requests that failed since the last connection. */
   #failures = 0;
-  /** Connections and requests that were lost since the last message: an object may end each connection at once. */
-  #losses = 0;
+  /**
+   * The number of lost connections and failed requests since the last message. An object may end each connection at
+   * once.
+   */
+  #attemptsWithoutMessage = 0;
   #waiting: SocketMessage[] = [];
   #waitingBytes = 0;
   #error: unknown = null;
 
-  /** For this package: users call `reconnecting`. */
+  /** Connects at once. Only this package calls the constructor; users call `reconnecting`. */
   constructor(reconnection: Reconnection) {
     super();
     this.#reconnection = reconnection;
@@ -96,7 +101,7 @@ export class ReconnectingSocket extends EventTarget {
     if (this.#state.kind !== 'connecting') {
       throw new TypeError("Can't call WebSocket send() after close().");
     }
-    const copy = copyOf(message);
+    const copy = copyMessage(message);
     const bytes =
       typeof copy === 'string' ? new TextEncoder().encode(copy).length : copy.byteLength;
     if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) {
@@ -113,14 +118,14 @@ export class ReconnectingSocket extends EventTarget {
   /** Closes it for good; messages that wait are not sent. @throws InvalidAccessError, SyntaxError */
   close(code?: number, reason?: string): void {
     checkClose(code, reason);
-    this.#forgetWaiting();
+    this.#dropWaiting();
     if (this.#state.kind === 'open') {
       const { socket } = this.#state;
       this.#state = { kind: 'closing', socket };
       socket.close(code, reason);
     } else if (this.#state.kind === 'connecting') {
       this.#state = { kind: 'closed' };
-      this.#reconnection.after(0, () => this.#dispatchClose(LOST, '', false));
+      this.#reconnection.after(0, () => this.#dispatchClose(LOST_CODE, '', false));
     }
   }
 
@@ -141,12 +146,12 @@ export class ReconnectingSocket extends EventTarget {
     try {
       const response = await this.#reconnection.request();
       socket = response.webSocket;
-      if (!socket) throw notUpgraded(response.status);
+      if (!socket) throw noSocketError(response.status);
     } catch (error) {
       if (this.#state.kind !== 'connecting') return;
       this.#failures += 1;
-      const mayWork = isStorageError(error) && error.retryable && this.#failures < FAILURES_MAX;
-      if (mayWork) this.#connectAgain();
+      const canRetry = isStorageError(error) && error.retryable && this.#failures < FAILURES_MAX;
+      if (canRetry) this.#connectAgain();
       else this.#giveUp(error);
       return;
     }
@@ -160,31 +165,31 @@ export class ReconnectingSocket extends EventTarget {
 
   #open(socket: ObjectWebSocket): void {
     socket.addEventListener('message', ({ data }) => {
-      this.#losses = 0;
+      this.#attemptsWithoutMessage = 0;
       this.dispatchEvent(new MessageEvent('message', { data }));
     });
-    socket.addEventListener('close', (event) => this.#ended(event));
+    socket.addEventListener('close', (event) => this.#onClose(event));
     socket.accept();
     this.#failures = 0;
     this.#state = { kind: 'open', socket };
     this.dispatchEvent(new Event('open'));
     const waiting = this.#waiting;
-    this.#forgetWaiting();
-    // A listener may have closed it.
+    this.#dropWaiting();
+    // A listener of `open` may have closed the socket.
     if (this.readyState === READY_STATES.open) for (const message of waiting) socket.send(message);
   }
 
-  #ended({ code, reason, wasClean }: CloseEvent): void {
-    const isLost = this.#state.kind === 'open' && code === LOST;
+  #onClose({ code, reason, wasClean }: CloseEvent): void {
+    const isLost = this.#state.kind === 'open' && code === LOST_CODE;
     this.#state = { kind: isLost ? 'connecting' : 'closed' };
     this.#dispatchClose(code, reason, wasClean);
     if (this.#state.kind === 'connecting') this.#connectAgain();
   }
 
   #connectAgain(): void {
-    this.#losses += 1;
-    const pauseMs = Math.min(PAUSE_MS * 2 ** (this.#losses - 2), PAUSE_MS_MAX);
-    this.#reconnection.after(this.#losses === 1 ? 0 : pauseMs, () => {
+    this.#attemptsWithoutMessage += 1;
+    const pauseMs = Math.min(PAUSE_MS * 2 ** (this.#attemptsWithoutMessage - 2), PAUSE_MS_MAX);
+    this.#reconnection.after(this.#attemptsWithoutMessage === 1 ? 0 : pauseMs, () => {
       if (this.#state.kind === 'connecting') void this.#connect();
     });
   }
@@ -192,22 +197,22 @@ export class ReconnectingSocket extends EventTarget {
   #giveUp(error: unknown): void {
     this.#state = { kind: 'closed' };
     this.#error = error;
-    this.#forgetWaiting();
+    this.#dropWaiting();
     this.dispatchEvent(new Event('error'));
-    this.#dispatchClose(LOST, '', false);
+    this.#dispatchClose(LOST_CODE, '', false);
   }
 
   #dispatchClose(code: number, reason: string, wasClean: boolean): void {
     this.dispatchEvent(closeEvent({ code, reason, wasClean }));
   }
 
-  #forgetWaiting(): void {
+  #dropWaiting(): void {
     this.#waiting = [];
     this.#waitingBytes = 0;
   }
 }
 
-function notUpgraded(status: number): Error {
+function noSocketError(status: number): Error {
   return storageError(
     'INVALID_ARGUMENT',
     `reconnecting: the object answered ${status} without a socket; its fetch() returns ` +
@@ -215,8 +220,8 @@ function notUpgraded(status: number): Error {
   );
 }
 
-// Bytes are copied during the call.
-function copyOf(message: SocketMessage): string | Uint8Array<ArrayBuffer> {
+/** Copies a message, because the caller may write to its buffer while the message waits. */
+function copyMessage(message: SocketMessage): string | Uint8Array<ArrayBuffer> {
   if (typeof message === 'string') return message;
   if (message instanceof ArrayBuffer) return new Uint8Array(message.slice(0));
   const { buffer, byteOffset, byteLength } = message;

@@ -1,4 +1,4 @@
-// Sockets that connect again: to objects of this process, and to a stub of the test, whose time is driven.
+// Sockets that connect again: to objects in this process, and over connections and timers that the test controls.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => objects.close());
 
-/** The events of a socket, as texts. */
+/** Records the events of a socket as texts. */
 function eventsOf(socket: ReconnectingSocket): string[] {
   const seen: string[] = [];
   socket.addEventListener('open', () => seen.push('open'));
@@ -75,8 +75,8 @@ test('[SOCK2] an object that refuses the socket is an error, and no other connec
   expect(socket.error).toMatchObject({ code: 'INVALID_ARGUMENT' });
 });
 
-/** A socket whose connections and time the test makes. */
-function driven() {
+/** Makes a socket whose connections and timers the test controls. */
+function controlledSocket() {
   const requests: { answer(): ObjectWebSocket; refuse(error: unknown): void }[] = [];
   const timers: { delayMs: number; task: () => void }[] = [];
   const socket = new ReconnectingSocket({
@@ -104,7 +104,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const LOST = storageError('CONNECTION_CLOSED', 'lost');
 
 test('[SOCK3] requests that fail follow each other at growing pauses, and after ten it gives up', async () => {
-  const { socket, seen, requests, timers } = driven();
+  const { socket, seen, requests, timers } = controlledSocket();
   for (let i = 0; i < 10; i++) {
     requests[i]!.refuse(LOST);
     await settled();
@@ -118,8 +118,55 @@ test('[SOCK3] requests that fail follow each other at growing pauses, and after 
   expect([requests.length, socket.readyState]).toEqual([10, 3]);
 });
 
+/** The object's answer with a socket that the test ends. */
+class FakeSocket extends EventTarget {
+  accept() {}
+  close() {}
+  message() {
+    this.dispatchEvent(new MessageEvent('message', { data: 'hello' }));
+  }
+  lose() {
+    this.dispatchEvent(new CloseEvent('close', { code: 1006 }));
+  }
+}
+
+test('[SOCK3] a message, and not a connection alone, begins the pauses again; a connection begins the count of failures again', async () => {
+  const answers: (FakeSocket | null)[] = [];
+  const sockets: FakeSocket[] = [];
+  const timers: { delayMs: number; task: () => void }[] = [];
+  const socket = new ReconnectingSocket({
+    async request() {
+      const answer = answers.shift() ?? null;
+      if (answer === null) throw LOST;
+      sockets.push(answer);
+      return { status: 101, webSocket: answer } as unknown as ObjectResponse;
+    },
+    after: (delayMs, task) => timers.push({ delayMs, task }),
+  });
+  const next = async (...given: (FakeSocket | null)[]) => {
+    for (const answer of given) {
+      answers.push(answer);
+      timers.at(-1)!.task();
+      await settled();
+    }
+  };
+  await settled(); // the first request fails
+  await next(...Array<null>(8).fill(null), new FakeSocket());
+  sockets[0]!.lose();
+  await next(...Array<null>(9).fill(null), new FakeSocket());
+  sockets[1]!.message();
+  sockets[1]!.lose();
+  await next(new FakeSocket());
+  expect(timers.map(({ delayMs }) => delayMs)).toEqual([
+    ...[0, 100, 200, 400, 800, 1600, 3200, 5000, 5000],
+    ...Array<number>(10).fill(5000),
+    0,
+  ]);
+  expect([socket.readyState, socket.error]).toEqual([1, null]);
+});
+
 test('[SOCK3] an error that is not `retryable` ends it at once', async () => {
-  const { seen, requests, timers } = driven();
+  const { seen, requests, timers } = controlledSocket();
   requests[0]!.refuse(new Error('broken'));
   await settled();
   expect(seen).toEqual(['error broken', 'close 1006  false 3']);
@@ -127,11 +174,12 @@ test('[SOCK3] an error that is not `retryable` ends it at once', async () => {
 });
 
 test('[SOCK2] messages that wait are copied and at most 1 MiB; then send() is CONNECTION_CLOSED', async () => {
-  const { socket, requests } = driven();
+  const { socket, requests } = controlledSocket();
   const bytes = new Uint8Array([1, 2]);
   socket.send(bytes);
   bytes[0] = 9;
-  socket.send(new ArrayBuffer(1_048_570));
+  const large = Uint8Array.from({ length: 1_048_570 }, (_, i) => i % 251);
+  socket.send(large.buffer);
   socket.send('1234');
   expect(socket.bufferedAmount).toBe(1_048_576);
   expect(() => socket.send('5')).toThrow(expect.objectContaining({ code: 'CONNECTION_CLOSED' }));
@@ -140,13 +188,13 @@ test('[SOCK2] messages that wait are copied and at most 1 MiB; then send() is CO
   far.addEventListener('message', ({ data }) => heard.push(data));
   await expect.poll(() => heard.length).toBe(3);
   expect(new Uint8Array(heard[0] as ArrayBuffer)).toEqual(new Uint8Array([1, 2]));
-  expect((heard[1] as ArrayBuffer).byteLength).toBe(1_048_570);
+  expect(Buffer.compare(Buffer.from(heard[1] as ArrayBuffer), large)).toBe(0);
   expect(heard[2]).toBe('1234');
   expect(socket.bufferedAmount).toBe(0);
 });
 
 test('[SOCK2] close() while it connects: nothing is sent, and a connection that comes is closed', async () => {
-  const { socket, seen, requests, timers } = driven();
+  const { socket, seen, requests, timers } = controlledSocket();
   socket.send('forgotten');
   expect(() => socket.close(1)).toThrow(expect.objectContaining({ name: 'InvalidAccessError' }));
   socket.close();
@@ -163,7 +211,7 @@ test('[SOCK2] close() while it connects: nothing is sent, and a connection that 
 });
 
 test('[SOCK1] close() with a code reaches the object, and nothing connects again', async () => {
-  const { socket, seen, requests, timers } = driven();
+  const { socket, seen, requests, timers } = controlledSocket();
   const far = requests[0]!.answer();
   const codes: number[] = [];
   far.addEventListener('close', ({ code }) => codes.push(code));

@@ -1,7 +1,7 @@
-// `ctx-storage/socket`: a socket of an object that outlives the tab whose worker leads; and the page's own `fetch` and
-// `WebSocket`, routed to its worker.
+// The entry `ctx-storage/socket`: sockets of objects that connect again when the leading tab closes, and a way to route
+// the page's own `fetch` and `WebSocket` to its worker.
 //
-// It has no code of the page's entry, and uses only the interface of that entry's stubs.
+// It contains no code of the page's entry, and uses only the interface of that entry's stubs.
 
 import type { ObjectResponse } from '@ctx-storage/core/object';
 import { ReconnectingSocket } from './reconnecting-socket.ts';
@@ -13,7 +13,7 @@ export type {
 } from './reconnecting-socket.ts';
 export { type RequestTarget, type RoutedScope, routeToWorker } from './route-to-worker.ts';
 
-/** The member of a stub that is used. */
+/** The member of a stub that `reconnecting` uses. */
 export interface SocketStub {
   fetch(input: string | URL, init?: RequestInit): Promise<ObjectResponse>;
 }
@@ -23,8 +23,8 @@ export interface SocketStub {
  * when the connection is lost: when the leading tab closes, its worker dies or the object is reset. It needs no
  * `accept()`. The object closes it for good with any code of its own.
  *
- * `stubOf` gives the stub of each connection, `() => env.Room.getByName('lobby')`. Messages to a connection that is lost
- * may have arrived or not.
+ * `stubOf` gives the stub of each connection, `() => env.Room.getByName('lobby')`. Messages to a connection that is
+ * lost may have arrived or not.
  */
 export function reconnecting(
   stubOf: () => SocketStub,

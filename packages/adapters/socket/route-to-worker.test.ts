@@ -1,4 +1,4 @@
-// A page's `fetch` and `WebSocket`, routed to a worker: the scope and the worker are the test's.
+// Routes the `fetch` and `WebSocket` of a fake page to a fake worker.
 
 import { expect, test } from 'vitest';
 import { WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
@@ -13,7 +13,7 @@ class NetworkSocket {
   }
 }
 
-/** A page at https://app.example/rooms/; its network answers with the address. */
+/** Makes the globals of a page at https://app.example/rooms/, whose network answers with the address, and a worker. */
 function pageScope() {
   const scope: RoutedScope = {
     location: { href: 'https://app.example/rooms/', origin: 'https://app.example' },
@@ -25,9 +25,9 @@ function pageScope() {
     async fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse> {
       const { url, method, headers } = new Request(input, init);
       const upgrade = new Headers(init?.headers);
-      const facts = [upgrade.get('upgrade'), upgrade.get('sec-websocket-protocol')];
-      requests.push([method, url, headers.get('x-a'), ...facts].filter(Boolean).join(' '));
-      if (facts[0] === null) return new Response('worker');
+      const upgradeHeaders = [upgrade.get('upgrade'), upgrade.get('sec-websocket-protocol')];
+      requests.push([method, url, headers.get('x-a'), ...upgradeHeaders].filter(Boolean).join(' '));
+      if (upgradeHeaders[0] === null) return new Response('worker');
       const { 0: client, 1: server } = new WebSocketPair();
       server.accept();
       return Object.assign(new Response(null), { webSocket: client as never });
@@ -38,7 +38,7 @@ function pageScope() {
 
 test('[SOCK5] chosen addresses of the page’s origin ask the worker; all others the network, and after its end all', async () => {
   const { scope, requests, worker } = pageScope();
-  const own = { ...scope };
+  const originals = { ...scope };
   const end = routeToWorker(worker, ({ pathname }) => pathname.startsWith('/api/'), scope);
   const ask = async (...parameters: Parameters<typeof fetch>) =>
     (await scope.fetch(...parameters)).text();
@@ -64,7 +64,7 @@ test('[SOCK5] chosen addresses of the page’s origin ask the worker; all others
     'GET https://app.example/api/room websocket a, b',
   ]);
   end();
-  expect(scope).toEqual(own);
+  expect(scope).toEqual(originals);
   expect(await ask('/api/x')).toBe('network /api/x');
 });
 

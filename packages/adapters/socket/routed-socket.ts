@@ -1,15 +1,14 @@
-// A WebSocket as a page's code knows it, whose other side is the page's worker.
+// A WebSocket with the browser's interface whose other end is the page's worker.
 //
-// Invariant: events come in the order open, messages, close; a request that gets no socket is error, then close. It ends
-// with its connection, as a socket over the network does.
-//
-// Does not know how a connection is made.
+// Invariant: the events come in the order open, messages, close. If the worker answers without a socket, they are error
+// and close. Like a socket over the network, it does not connect again. Connections are made by a function that it is
+// given.
 
 import { checkClose, closeEvent } from '@ctx-storage/core/calls';
 import type { ObjectResponse, ObjectWebSocket } from '@ctx-storage/core/object';
 
-/** The code of a connection that was lost, or never made. */
-const LOST = 1006;
+/** The close code of a connection that was lost, or never made. */
+const LOST_CODE = 1006;
 
 const READY_STATES = { connecting: 0, open: 1, closing: 2, closed: 3 } as const;
 const HANDLERS = ['open', 'message', 'error', 'close'] as const;
@@ -17,7 +16,7 @@ const HANDLERS = ['open', 'message', 'error', 'close'] as const;
 type State =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'open' | 'closing'; readonly socket: ObjectWebSocket }
-  /** Closed while it connected: a connection that arrives is closed at once. */
+  /** The socket was closed while it connected, so a connection that arrives is closed at once. */
   | { readonly kind: 'closing'; readonly socket: undefined }
   | { readonly kind: 'closed' };
 
@@ -59,7 +58,11 @@ export class RoutedSocket extends EventTarget {
     return 'WebSocket';
   }
 
-  /** Drops the message after the end, as browsers do. @throws InvalidStateError before the event `open` */
+  /**
+   * Sends a message. As in browsers, it is dropped after `close()`.
+   *
+   * @throws InvalidStateError before the event `open`
+   */
   send(message: Parameters<ObjectWebSocket['send']>[0]): void {
     if (this.#state.kind === 'connecting') {
       throw new DOMException(
@@ -70,7 +73,7 @@ export class RoutedSocket extends EventTarget {
     if (this.#state.kind === 'open') this.#state.socket.send(message);
   }
 
-  /** @throws InvalidAccessError, SyntaxError */
+  /** Closes the socket. @throws InvalidAccessError, SyntaxError if the code or reason is not allowed */
   close(code?: number, reason?: string): void {
     checkClose(code, reason);
     if (this.#state.kind === 'connecting') {
@@ -108,7 +111,7 @@ export class RoutedSocket extends EventTarget {
     socket.addEventListener('message', ({ data }) => {
       this.dispatchEvent(new MessageEvent('message', { data, origin: new URL(this.url).origin }));
     });
-    socket.addEventListener('close', (event) => this.#close(event));
+    socket.addEventListener('close', (event) => this.#onClose(event));
     this.#protocol = protocol;
     this.#state = { kind: 'open', socket };
     socket.accept();
@@ -118,15 +121,15 @@ export class RoutedSocket extends EventTarget {
   #fail(): void {
     this.#state = { kind: 'closed' };
     this.dispatchEvent(new Event('error'));
-    this.dispatchEvent(closeEvent({ code: LOST, reason: '', wasClean: false }));
+    this.dispatchEvent(closeEvent({ code: LOST_CODE, reason: '', wasClean: false }));
   }
 
-  #close({ code, reason, wasClean }: CloseEvent): void {
+  #onClose({ code, reason, wasClean }: CloseEvent): void {
     this.#state = { kind: 'closed' };
     this.dispatchEvent(closeEvent({ code, reason, wasClean }));
   }
 
-  /** `onopen` and the others: each is one listener, which an assignment replaces. */
+  /** Adds a property such as `onopen`. Each is one listener, which an assignment replaces. */
   #addHandler(type: (typeof HANDLERS)[number]): void {
     this.addEventListener(type, (event) => this.#handlers.get(type)?.call(this, event));
     Object.defineProperty(this, `on${type}`, {

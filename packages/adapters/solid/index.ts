@@ -1,9 +1,9 @@
-// `ctx-storage/solid`: live values, the state of a connection and undo stacks for Solid 1.8 or later.
+// The entry `ctx-storage/solid`: live values, connections and undo stacks for Solid 1.8 or later.
 //
-// It has no code of the page's entry, and uses only the interface of that entry's objects.
+// It contains no code of the page's entry, and uses only the interface of that entry's objects.
 //
-// Invariant: a state is followed while the owner that asked for it exists, and never on a server, where Solid runs no
-// effects.
+// Invariant: a state is observed while the Solid owner that asked for it exists, and never on a server, where Solid
+// runs no effects.
 
 import type { UndoStack } from '@ctx-storage/core/live';
 import type { ConnectionStatus, Live, LiveState } from '@ctx-storage/core/storage';
@@ -16,7 +16,7 @@ import {
 } from '../observed/observed-connection.ts';
 import { observeLive, PENDING } from '../observed/observed-live.ts';
 import {
-  NOTHING,
+  NO_UNDO_STATE,
   observeUndo,
   type UndoControls,
   undoFunctions,
@@ -35,14 +35,14 @@ export type { UndoControls } from '../observed/observed-undo.ts';
  * @throws StorageError INVALID_ARGUMENT, in an effect
  */
 export function useLive<T>(live: Accessor<Live<T>> | Live<T>): LiveState<T> {
-  return useObserved<LiveState<T>>(PENDING, () => observeLive('useLive', current(live)));
+  return useObserved<LiveState<T>>(PENDING, () => observeLive('useLive', unwrap(live)));
 }
 
 /** The state of a handle of `openStorage` or a connection of `connect`, whose members are reactive. */
 export function useConnectionStatus(
   source: Accessor<ConnectionStatus> | ConnectionStatus,
 ): ConnectionSnapshot {
-  return useObserved(UNCONNECTED, () => observeConnection(current(source)));
+  return useObserved(UNCONNECTED, () => observeConnection(unwrap(source)));
 }
 
 /**
@@ -50,15 +50,15 @@ export function useConnectionStatus(
  * page has none yet; nothing can be undone then.
  */
 export function useUndo(stack: Accessor<UndoStack | null> | UndoStack | null): UndoControls {
-  const state = useObserved(NOTHING, () => observeUndo(current(stack)));
+  const state = useObserved(NO_UNDO_STATE, () => observeUndo(unwrap(stack)));
   return Object.assign(
     state,
-    undoFunctions(() => current(stack)),
+    undoFunctions(() => unwrap(stack)),
   );
 }
 
-/** A value, or the result of a function. No live value, handle, connection or stack is a function. */
-function current<T extends object | null>(value: Accessor<T> | T): T {
+/** Returns a value, or the result of a function. No live value, handle, connection or stack is a function. */
+function unwrap<T extends object | null>(value: Accessor<T> | T): T {
   return typeof value === 'function' ? value() : value;
 }
 

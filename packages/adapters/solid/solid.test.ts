@@ -1,4 +1,4 @@
-// Solid as a browser and a server load it, over live values whose source is the test.
+// The entry for Solid, in the bundles of a browser and of a server. The tests give the results of the live values.
 
 import { build } from 'esbuild';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -49,7 +49,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Shows the text, as a component does. */
+/** Makes a reactive root that records each text, as a component would show it. */
 function show(text: () => () => string, { createRoot, createRenderEffect } = solid): void {
   createRoot((dispose) => {
     end = dispose;
@@ -85,7 +85,7 @@ test.each([undefined, null, 5, {}, Promise.resolve()])(
   },
 );
 
-test('[VUE1] [VUE4] [UNDO10] what a function would return can be given itself', async () => {
+test('[VUE1] [VUE4] [UNDO10] a live value, a connection and a stack can be given without a function', async () => {
   const source = Object.assign(new EventTarget(), { state: 'following' });
   const stack = new FakeStack();
   let controls!: ReturnType<typeof Entry.useUndo>;
@@ -121,7 +121,7 @@ test('[VUE2] another read replaces the one before; an equal one is the same; it 
   expect(shown.at(-1)).toBe('ready other, ready other');
 });
 
-test('[VUE4] [UNDO10] useConnectionStatus and useUndo follow until their owner is gone', async () => {
+test('[VUE4] [UNDO10] useConnectionStatus and useUndo show each change, until their owner is gone', async () => {
   const source = Object.assign(new EventTarget(), { state: 'following', pendingWrites: 0 });
   const fake = new FakeStack();
   const [stack, setStack] = solid.createSignal<UndoStack | null>(null);
@@ -138,6 +138,9 @@ test('[VUE4] [UNDO10] useConnectionStatus and useUndo follow until their owner i
   source.pendingWrites = 1;
   source.dispatchEvent(new Event('statechange'));
   expect(shown.at(-1)).toBe('following 1 -');
+  const unchanged = shown.length;
+  source.dispatchEvent(new Event('statechange'));
+  expect(shown).toHaveLength(unchanged);
   setStack(() => fake as unknown as UndoStack);
   fake.become({ canUndo: true, undoLabel: 'typing' });
   expect(shown.at(-1)).toBe('following 1 typing');
@@ -151,12 +154,14 @@ test('[VUE4] [UNDO10] useConnectionStatus and useUndo follow until their owner i
   expect(shown).toHaveLength(count);
 });
 
-test('[VUE3] on a server nothing is read, and a live value is pending', async () => {
+test('[VUE3] on a server nothing is read, a live value is pending and a connection connecting', async () => {
   const server = await bundled('node');
+  const source = Object.assign(new EventTarget(), { state: 'leading' });
   show(() => {
     const state = server.useLive(() => handle.read('a'));
-    return () => textOf(state);
+    const status = server.useConnectionStatus(source as unknown as ConnectionStatus);
+    return () => `${textOf(state)} ${status.state}`;
   }, server);
-  expect(shown).toEqual(['pending -']);
+  expect(shown).toEqual(['pending - connecting']);
   expect(handle.counts.opened).toBe(0);
 });

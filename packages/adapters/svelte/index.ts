@@ -1,8 +1,8 @@
-// `ctx-storage/svelte`: live values, the state of a connection and undo stacks for Svelte 5.7 or later.
+// The entry `ctx-storage/svelte`: live values, connections and undo stacks for Svelte 5.7 or later.
 //
-// It has no code of the page's entry, and uses only the interface of that entry's objects.
+// It contains no code of the page's entry, and uses only the interface of that entry's objects.
 //
-// Invariant: a state is followed while an effect or a template reads it, and never on a server.
+// Invariant: a state is observed while an effect or a template reads it, and never on a server.
 
 import type { UndoStack } from '@ctx-storage/core/live';
 import type { ConnectionStatus, Live, LiveState } from '@ctx-storage/core/storage';
@@ -25,12 +25,12 @@ export type { UndoControls } from '../observed/observed-undo.ts';
  * @throws StorageError INVALID_ARGUMENT
  */
 export function useLive<T>(live: Live<T>): LiveState<T> {
-  return follow<LiveState<T>>(observeLive('useLive', live));
+  return reactiveView<LiveState<T>>(observeLive('useLive', live));
 }
 
 /** The state of a handle of `openStorage` or a connection of `connect`, whose members are reactive. */
 export function useConnectionStatus(source: ConnectionStatus): ConnectionSnapshot {
-  return follow(observeConnection(source));
+  return reactiveView(observeConnection(source));
 }
 
 /**
@@ -39,13 +39,13 @@ export function useConnectionStatus(source: ConnectionStatus): ConnectionSnapsho
  */
 export function useUndo(stack: UndoStack | null): UndoControls {
   return Object.assign(
-    follow(observeUndo(stack)),
+    reactiveView(observeUndo(stack)),
     undoFunctions(() => stack),
   );
 }
 
-function follow<State extends object>(observed: Observed<State>): State {
-  // The server's HTML is for every page, which begins without a connection.
+function reactiveView<State extends object>(observed: Observed<State>): State {
+  // On a server, the state stays the initial one, with which every page begins.
   if (typeof document === 'undefined') return viewOf(observed.initial, () => observed.initial);
   const subscribe = createSubscriber((changed) => observed.subscribe(changed));
   return viewOf(observed.initial, () => {

@@ -1,4 +1,4 @@
-// Components of Svelte's compiler in a DOM, and on a server, over live values whose source is the test.
+// The entry for Svelte, in compiled components of a DOM and of a server. The tests give the results of the live values.
 
 import '../testing/dom.ts';
 
@@ -27,7 +27,7 @@ const CONTROLS = `
   </script>
   <p>{status.state} {status.pendingWrites} {controls.canUndo ? controls.undoLabel : '-'}</p>`;
 
-/** Modules by path, compiled for a browser or a server. */
+/** Makes the esbuild plugin that compiles the components for a browser or a server. */
 const svelte = (generate: 'client' | 'server'): Plugin => ({
   name: 'svelte',
   setup(bundle) {
@@ -103,7 +103,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-/** A subscriber leaves in a microtask, its live value in the next task. */
+/** Waits until ended reads are closed: a subscriber leaves in a microtask, and its live value ends in the next task. */
 async function settled() {
   await Promise.resolve();
   vi.advanceTimersByTime(1);
@@ -185,15 +185,16 @@ test('[VUE4] [UNDO10] useConnectionStatus and useUndo follow until their compone
   expect(await given.at(-1)!.undo()).toBe(true);
   expect(stack.calls).toEqual(['undo']);
 
-  const removed = vi.spyOn(source, 'removeEventListener');
+  const removed = [source, stack].map((target) => vi.spyOn(target, 'removeEventListener'));
   await end();
   await settled();
-  expect(removed).toHaveBeenCalledWith('statechange', expect.any(Function));
+  expect(removed[0]).toHaveBeenCalledWith('statechange', expect.any(Function));
+  expect(removed[1]).toHaveBeenCalledWith('change', expect.any(Function));
 });
 
 test('[VUE3] on a server nothing is read, a live value is pending and a connection connecting', async () => {
   const server = await bundled('server');
-  // The server's own code has read the value.
+  // The live value already has a result on the server, which must not be shown.
   const live = handle.read('a');
   const stop = live.subscribe(() => {});
   handle.result('a', 'one');

@@ -1,6 +1,6 @@
-// A document for components under test in Node. Import it before a library that looks for one.
+// Gives tests in Node a document for components. It must be imported before a library that looks for a document.
 //
-// The platform's other classes stay those of Node, which the serializer knows.
+// Classes that are not of the DOM stay those of Node, because this package's serializer knows only those.
 
 import { Window } from 'happy-dom';
 
@@ -11,7 +11,7 @@ const globals = {
   window,
   document: window.document,
   navigator: window.navigator,
-  // React warns about updates outside of `act`.
+  // With this flag, React warns about updates outside of `act`.
   IS_REACT_ACT_ENVIRONMENT: true,
 };
 for (const [name, value] of Object.entries(globals)) {

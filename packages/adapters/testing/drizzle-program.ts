@@ -1,4 +1,4 @@
-// Calls of an app with Drizzle, on a handle. Results are plain data.
+// A program that uses Drizzle on a handle, and the results that it must have, as plain data.
 
 import { eq, sql } from 'drizzle-orm';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
@@ -7,20 +7,20 @@ import { author, book, schema } from './drizzle-tables.ts';
 
 type CodedError = Error & { code?: string };
 
-/** The code of a rejection; codes of the storage are behind Drizzle's own error. */
-export const codeOf = (made: PromiseLike<unknown>): Promise<string> =>
-  Promise.resolve(made).then(
+/** Returns the code of a rejection. Drizzle puts the storage's error into the `cause` of its own. */
+export const codeOf = (operation: PromiseLike<unknown>): Promise<string> =>
+  Promise.resolve(operation).then(
     () => 'none',
     (error: CodedError) =>
       error.code ?? (error.cause as CodedError | undefined)?.code ?? error.message,
   );
 
-/** A turn of the event loop, in which messages arrive. */
+/** Waits for a turn of the event loop, in which messages arrive. */
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 export async function runOnHandle(storage: StorageHandle, files: MigrationFiles) {
   const db = drizzle(storage, { schema });
-  const made = [await migrate(db, files), await migrate(db, files)];
+  const operation = [await migrate(db, files), await migrate(db, files)];
   const names = async () =>
     (await db.select({ name: author.name }).from(author).orderBy(author.id)).map(
       ({ name }) => name,
@@ -89,13 +89,13 @@ export async function runOnHandle(storage: StorageHandle, files: MigrationFiles)
       }),
     ),
   );
-  const results = { made, inserted, joined, found, missing: missing ?? null, values };
+  const results = { operation, inserted, joined, found, missing: missing ?? null, values };
   return { ...results, selected, first, codes, counts, names: await names() };
 }
 
-/** Its results. */
+/** The results of `runOnHandle`. */
 export const DRIZZLE_RESULTS = {
-  made: [['0000_quick_hawk', '0001_slow_owl'], []],
+  operation: [['0000_quick_hawk', '0001_slow_owl'], []],
   inserted: [
     { id: 1, name: 'Ursula', tags: ['a', 'b'] },
     { id: 2, name: 'Stanislaw', tags: null },

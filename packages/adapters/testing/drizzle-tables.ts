@@ -1,4 +1,4 @@
-// The tables that the migrations in packages/adapters/testing/drizzle make, as Drizzle sees them.
+// The Drizzle schema of the tables that the migrations in packages/adapters/testing/drizzle make.
 
 import { relations } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';

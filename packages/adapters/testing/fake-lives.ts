@@ -1,4 +1,4 @@
-// A handle whose live values give the results of the test.
+// A fake handle whose live values have the results that a test gives them.
 
 import type { Live } from '../../../src/shared/contract/live.ts';
 import { liveIdentity } from '../../../src/shared/live/live-identity.ts';
@@ -6,14 +6,13 @@ import { type LiveSink, LiveValue } from '../../../src/shared/live/live-value.ts
 import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 
-/** `read` makes live values as `storage.live` does, a new one each time. */
+/** Makes the fake handle. `read` returns a new live value for each call, as `storage.live` does. */
 export function fakeLives() {
   const owner = {};
   const open = new Map<LiveSink, unknown>();
   const counts = { opened: 0, closed: 0 };
-  const sinksOf = (key: unknown) => [...open].filter(([, each]) => each === key);
-  const each = (key: unknown, report: (sink: LiveSink) => void) => {
-    for (const [sink] of sinksOf(key)) report(sink);
+  const forEachSink = (key: unknown, report: (sink: LiveSink) => void) => {
+    for (const [sink, sinkKey] of [...open]) if (sinkKey === key) report(sink);
   };
   return {
     counts,
@@ -29,8 +28,10 @@ export function fakeLives() {
       };
       return new LiveValue<T>(source, deserialize as never, liveIdentity(owner, key));
     },
-    result: (key: unknown, value: unknown) => each(key, (sink) => sink.result(serialize(value))),
-    kept: (key: unknown, value: unknown) => each(key, (sink) => void sink.kept?.(serialize(value))),
-    fail: (key: unknown, error: unknown) => each(key, (sink) => sink.failed(error)),
+    result: (key: unknown, value: unknown) =>
+      forEachSink(key, (sink) => sink.result(serialize(value))),
+    kept: (key: unknown, value: unknown) =>
+      forEachSink(key, (sink) => void sink.kept?.(serialize(value))),
+    fail: (key: unknown, error: unknown) => forEachSink(key, (sink) => sink.failed(error)),
   };
 }

@@ -1,9 +1,9 @@
-// An undo stack whose state the test sets.
+// A fake undo stack whose state a test sets.
 
-const NOTHING = { canUndo: false, canRedo: false, undoLabel: null, redoLabel: null };
+const NO_UNDO_STATE = { canUndo: false, canRedo: false, undoLabel: null, redoLabel: null };
 
 export class FakeStack extends EventTarget {
-  state = { ...NOTHING, conflict: null, error: null };
+  state = { ...NO_UNDO_STATE, conflict: null, error: null };
   readonly calls: string[] = [];
   become(change: object): void {
     this.state = { ...this.state, ...change };

@@ -1,4 +1,4 @@
-// Calls of an app with Kysely, on the storage of a page or of a class, here and on workerd. Results are plain data.
+// A program that uses Kysely on the storage of a page or class, here and on workerd, and the results that it must have.
 
 import { type Generated, Kysely, sql } from 'kysely';
 import { type QueryableStorage, storageDialect } from '../kysely/dialect.ts';
@@ -9,14 +9,14 @@ interface Schema {
 
 type Db = Kysely<Schema>;
 
-/** Why a promise was rejected. Codes are those of this package, so workerd has none. */
-const failureOf = (made: PromiseLike<unknown>): Promise<string> =>
-  Promise.resolve(made).then(
+/** Returns the message of a rejection. Error codes are not compared, because workerd has none. */
+const failureOf = (operation: PromiseLike<unknown>): Promise<string> =>
+  Promise.resolve(operation).then(
     () => 'none',
     (error: Error) => error.message,
   );
 
-/** A turn of the event loop, which events of an object take in their critical section. */
+/** Waits for a turn of the event loop. */
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 const add = (to: Pick<Db, 'insertInto'>, name: string) =>
@@ -25,7 +25,7 @@ const add = (to: Pick<Db, 'insertInto'>, name: string) =>
 const namesOf = async (db: Pick<Db, 'selectFrom'>) =>
   (await db.selectFrom('person').select('name').orderBy('id').execute()).map(({ name }) => name);
 
-/** All of it, on an object without tables. */
+/** Runs the whole program on an object without tables. */
 export async function runAll(storage: QueryableStorage) {
   const db: Db = new Kysely({ dialect: storageDialect(storage) });
   const found = {
@@ -142,7 +142,7 @@ async function savepoints(db: Db) {
   }
 }
 
-/** A rollback of the whole, while savepoints are open. */
+/** Rolls back a whole transaction while savepoints are open. */
 async function rolledBack(db: Db) {
   const trx = await db.startTransaction().execute();
   const outer = await trx.savepoint('outer').execute();
@@ -184,7 +184,7 @@ const EVERYWHERE = {
   names: ['Ada', 'Bo', 'outside', 'one', 'two'],
 };
 
-/** Its results in a class. */
+/** The results of `runAll` in a class. */
 export const IN_CLASS = {
   ...EVERYWHERE,
   gone: 'There is no savepoint "inner" any more.',
@@ -192,7 +192,7 @@ export const IN_CLASS = {
   afterRollback: ['first', 'kept', 'inside'],
 };
 
-/** Its results on a handle, which has no savepoints. */
+/** The results of `runAll` on a handle, which has no savepoints. */
 export const ON_HANDLE = {
   ...EVERYWHERE,
   refused:

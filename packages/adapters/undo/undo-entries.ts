@@ -1,30 +1,29 @@
-// The entries of an undo stack: what can be taken back, and made again.
+// The entries of an undo stack: the groups of commits that can be undone, and those that can be redone.
 //
-// Invariant: an entry is in one of the two lists, and its commits are in order. Entries that were made again, or are
-// being taken back, take no further commits.
-//
-// Does not know how commits are read or reverted.
+// Invariant: an entry is in one of the two lists, and its commits are in order. An entry that was redone, or is being
+// undone, gets no further commits. This module neither reads nor reverts commits.
 
 import type { StorageCommit } from '@ctx-storage/core/storage';
 import { REVERTED_COMMITS_MAX } from '@ctx-storage/core/storage';
 
 export type Direction = 'undo' | 'redo';
 
-/** Commits that are taken back together. */
+/** The commits that are undone together. */
 export interface UndoEntry {
   readonly bookmarks: string[];
   readonly label: string | null;
-  /** The group that makes it; null: commits join it by time. */
+  /** The group whose commits these are, or null if commits join the entry by label and time. */
   readonly group: Group | null;
-  /** Of its last commit. */
+  /** The time of the last commit. */
   timeMs: number;
+  /** True if the entry gets no further commits. */
   isSealed: boolean;
 }
 
-/** A task whose commits are one entry. */
+/** A task of `group()`, whose commits are one entry. */
 export interface Group {
   readonly name: string;
-  /** No more of its commits come after those that are read next. */
+  /** True once the task has ended, so that the next reading finds its last commits. */
   isOver: boolean;
 }
 
@@ -38,12 +37,12 @@ export class UndoEntries {
     this.#depth = depth;
   }
 
-  /** The entry that is next; undefined: there is none. */
+  /** Returns the next entry to undo or redo, or undefined if there is none. */
   last(direction: Direction): UndoEntry | undefined {
     return this.#lists[direction].at(-1);
   }
 
-  /** A new commit of the tab: it ends the chance to redo. */
+  /** Adds a new commit of the tab to the last entry or a new one. Redo is no longer possible then. */
   add({ bookmark, time, by }: StorageCommit, groups: Iterable<Group>): void {
     const label = by?.label ?? null;
     const isCall = label === null && by?.kind !== 'storage';
@@ -51,7 +50,7 @@ export class UndoEntries {
     const timeMs = time.getTime();
     this.#lists.redo = [];
     const last = this.last('undo');
-    if (last !== undefined && this.#joins(last, label, group, timeMs)) {
+    if (last !== undefined && this.#belongsTo(last, label, group, timeMs)) {
       last.bookmarks.push(bookmark);
       last.timeMs = timeMs;
       return;
@@ -60,7 +59,7 @@ export class UndoEntries {
     this.#push('undo', { ...entry, isSealed: false });
   }
 
-  /** The entry was taken back or made again by a commit, which the other list can revert. */
+  /** Moves an entry that was undone or redone to the other list. `bookmark` is the commit that did it. */
   move(direction: Direction, entry: UndoEntry, bookmark: string): void {
     this.remove(direction, entry);
     const moved = { ...entry, bookmarks: [bookmark], isSealed: true };
@@ -75,12 +74,12 @@ export class UndoEntries {
     for (const direction of directions) this.#lists[direction] = [];
   }
 
-  #joins(last: UndoEntry, label: string | null, group: Group | null, timeMs: number): boolean {
+  #belongsTo(last: UndoEntry, label: string | null, group: Group | null, timeMs: number): boolean {
     if (last.isSealed || last.bookmarks.length === REVERTED_COMMITS_MAX) return false;
     if (last.group !== null || group !== null) return last.group === group;
-    // The device's clock may have been set back in between.
-    const apartMs = Math.abs(timeMs - last.timeMs);
-    return this.#groupMs > 0 && last.label === label && apartMs <= this.#groupMs;
+    // The clock of the device may have been set back between the commits, so the distance has no sign.
+    const distanceMs = Math.abs(timeMs - last.timeMs);
+    return this.#groupMs > 0 && last.label === label && distanceMs <= this.#groupMs;
   }
 
   #push(direction: Direction, entry: UndoEntry): void {

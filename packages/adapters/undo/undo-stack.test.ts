@@ -1,5 +1,5 @@
-// Undo and redo of one tab's commits, through handles in this process. The handles of a process share a connection: the
-// commits of another tab are those that the test names as such.
+// Undo and redo of one tab's commits, through handles in this process. All handles of a process share a connection, so
+// the commits of another tab are recognised by a label.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { StorageCommit, StorageHandle } from '../../../src/shared/contract/storage.ts';
@@ -16,7 +16,7 @@ class Box extends DurableObject {
   }
 }
 
-/** The label of the other tab's commits. */
+/** The label of commits that count as the other tab's. */
 const THEIRS = 'theirs';
 
 type StackOptions = ConstructorParameters<typeof CommitStack>[1];
@@ -36,8 +36,8 @@ afterEach(() => {
   return objects.close();
 });
 
-/** The handle of this tab, with replaced functions. Calls of the class are those of this tab, as on a page. */
-function mine(changed: Partial<StorageHandle> = {}): StorageHandle {
+/** Makes the handle of this tab, with some functions replaced. As on a page, calls of the class count as this tab's. */
+function tabHandle(changed: Partial<StorageHandle> = {}): StorageHandle {
   const { connection } = storage;
   const seenBy = (commit: StorageCommit): StorageCommit => {
     const { by } = commit;
@@ -59,13 +59,13 @@ function mine(changed: Partial<StorageHandle> = {}): StorageHandle {
 
 async function stackOf(
   options: Partial<StackOptions> = {},
-  handle: StorageHandle = mine(),
+  handle: StorageHandle = tabHandle(),
 ): Promise<UndoStack> {
   const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
   const defaults = { groupMs: 0, depth: 100, filter: () => true, pause };
   const stack = new CommitStack(handle, { ...defaults, ...options });
   stacks.push(stack);
-  // The first reading is over when a call is.
+  // After this call, the stack has read the history for the first time.
   await stack.undo();
   return stack;
 }
@@ -73,7 +73,7 @@ async function stackOf(
 const set = (key: string, value: unknown) => storage.put(key, value);
 const setByThem = (key: string, value: unknown) =>
   storage.labelled(THEIRS, (view) => view.put(key, value));
-const all = async () => Object.fromEntries(await storage.list());
+const storedKeys = async () => Object.fromEntries(await storage.list());
 const conflict = { code: 'CONFLICT' };
 
 test("[UNDO1] undo takes back the tab's own commits, the last first, and keeps those of other tabs; redo makes them again", async () => {
@@ -83,16 +83,16 @@ test("[UNDO1] undo takes back the tab's own commits, the last first, and keeps t
   await set('b', 1);
   await setByThem('y', 1);
   expect(await stack.undo()).toBe(true);
-  expect(await all()).toEqual({ a: 1, x: 1, y: 1 });
+  expect(await storedKeys()).toEqual({ a: 1, x: 1, y: 1 });
   expect(await stack.undo()).toBe(true);
-  expect(await all()).toEqual({ x: 1, y: 1 });
+  expect(await storedKeys()).toEqual({ x: 1, y: 1 });
   expect(await stack.undo()).toBe(false);
   expect(await stack.redo()).toBe(true);
   expect(await stack.redo()).toBe(true);
   expect(await stack.redo()).toBe(false);
-  expect(await all()).toEqual({ a: 1, b: 1, x: 1, y: 1 });
+  expect(await storedKeys()).toEqual({ a: 1, b: 1, x: 1, y: 1 });
   expect(await stack.undo()).toBe(true);
-  expect(await all()).toEqual({ a: 1, x: 1, y: 1 });
+  expect(await storedKeys()).toEqual({ a: 1, x: 1, y: 1 });
 });
 
 test('[UNDO1] commits before the stack, and those that the filter refuses, are not its own', async () => {
@@ -102,16 +102,16 @@ test('[UNDO1] commits before the stack, and those that the filter refuses, are n
   await storage.labelled('migration', (view) => view.put('m', 1));
   expect(await stack.undo()).toBe(true);
   expect(await stack.undo()).toBe(false);
-  expect(await all()).toEqual({ before: 1, m: 1 });
+  expect(await storedKeys()).toEqual({ before: 1, m: 1 });
 });
 
-test('[UNDO1] an undo includes writes that were called before it and are not answered', async () => {
+test('[UNDO1] undo takes back a write that was called before it, even if it has no answer yet', async () => {
   const stack = await stackOf();
   const write = set('a', 1);
   const undone = stack.undo();
   await write;
   expect(await undone).toBe(true);
-  expect(await all()).toEqual({});
+  expect(await storedKeys()).toEqual({});
 });
 
 test('[UNDO2] a new own commit ends redo, a commit of another tab does not', async () => {
@@ -125,7 +125,7 @@ test('[UNDO2] a new own commit ends redo, a commit of another tab does not', asy
   await set('b', 1);
   expect(await stack.redo()).toBe(false);
   expect(stack.canRedo).toBe(false);
-  expect(await all()).toEqual({ b: 1, x: 1 });
+  expect(await storedKeys()).toEqual({ b: 1, x: 1 });
 });
 
 test('[UNDO3] an undo of data that another tab has changed is CONFLICT: the entry stays, until it can be taken back or is skipped', async () => {
@@ -142,7 +142,7 @@ test('[UNDO3] an undo of data that another tab has changed is CONFLICT: the entr
   await setByThem('b', 1);
   expect(await stack.undo()).toBe(true);
   expect(stack.conflict).toBeNull();
-  expect(await all()).toEqual({ a: 1 });
+  expect(await storedKeys()).toEqual({ a: 1 });
 
   await setByThem('a', 2);
   await expect(stack.undo()).rejects.toMatchObject(conflict);
@@ -150,7 +150,7 @@ test('[UNDO3] an undo of data that another tab has changed is CONFLICT: the entr
   expect(stack.skip()).toBe(false);
   expect(stack.state).toMatchObject({ canUndo: false, canRedo: true, conflict: null });
   expect(await stack.undo()).toBe(false);
-  expect(await all()).toEqual({ a: 2 });
+  expect(await storedKeys()).toEqual({ a: 2 });
 });
 
 test('[UNDO3] a redo of data that was changed is CONFLICT, and skip forgets it', async () => {
@@ -163,7 +163,7 @@ test('[UNDO3] a redo of data that was changed is CONFLICT, and skip forgets it',
   await expect(stack.redo()).rejects.toMatchObject(conflict);
   expect(stack.skip()).toBe(true);
   expect(await stack.redo()).toBe(true);
-  expect(await all()).toEqual({ a: 2, b: 1 });
+  expect(await storedKeys()).toEqual({ a: 2, b: 1 });
 });
 
 test('[UNDO4] the commits of a group are taken back as one commit, whatever other tabs commit between them', async () => {
@@ -185,7 +185,7 @@ test('[UNDO4] the commits of a group are taken back as one commit, whatever othe
   expect((await storage.history({ limit: 1000 })).length).toBe(count + 1);
   expect(stack.redoLabel).toBe('draw');
   expect(await storage.sql.exec('SELECT count(*) FROM t').raw().one()).toEqual([0]);
-  expect(await all()).toEqual({ before: 1, x1: 1, x2: 2, x3: 3, x4: 4, x5: 5 });
+  expect(await storedKeys()).toEqual({ before: 1, x1: 1, x2: 2, x3: 3, x4: 4, x5: 5 });
   expect(await stack.redo()).toBe(true);
   expect(await storage.sql.exec('SELECT count(*) FROM t').raw().one()).toEqual([5]);
 });
@@ -201,9 +201,9 @@ test('[UNDO4] calls of the class belong to the group during which they are made,
   });
   await box.set('after', 1);
   expect(await stack.undo()).toBe(true);
-  expect(Object.keys(await all())).toEqual(['a', 'b', 'before', 'c']);
+  expect(Object.keys(await storedKeys())).toEqual(['a', 'b', 'before', 'c']);
   expect(await stack.undo()).toBe(true);
-  expect(await all()).toEqual({ before: 1 });
+  expect(await storedKeys()).toEqual({ before: 1 });
 });
 
 test('[UNDO4] if one commit of a group is in CONFLICT, none of the group is taken back', async () => {
@@ -214,7 +214,7 @@ test('[UNDO4] if one commit of a group is in CONFLICT, none of the group is take
   });
   await setByThem('a', 2);
   await expect(stack.undo()).rejects.toMatchObject(conflict);
-  expect(await all()).toEqual({ a: 2, b: 1 });
+  expect(await storedKeys()).toEqual({ a: 2, b: 1 });
   expect(stack.undoLabel).toBe('both');
 });
 
@@ -227,14 +227,14 @@ test('[UNDO4] a group whose task fails keeps its commits as one entry', async ()
   });
   await expect(failing).rejects.toThrow('no');
   expect(await stack.undo()).toBe(true);
-  expect(await all()).toEqual({});
+  expect(await storedKeys()).toEqual({});
 });
 
 test('[UNDO5] with groupMs, commits of one label that follow each other are one entry, until one is late or the entry is taken back', async () => {
-  // The time of the commit travels in its label.
+  // The label of a commit contains the time that the stack sees.
   const at = (timeMs: number, label: string, key: string) =>
     storage.labelled(`${timeMs} ${label}`, (view) => view.put(key, timeMs));
-  const handle = mine();
+  const handle = tabHandle();
   const { history } = handle;
   const timed = {
     ...handle,
@@ -251,20 +251,20 @@ test('[UNDO5] with groupMs, commits of one label that follow each other are one 
   await at(12_501, 'type', 'c');
   await at(12_600, 'style', 'd');
   const steps: string[][] = [];
-  while (await stack.undo()) steps.push(Object.keys(await all()));
+  while (await stack.undo()) steps.push(Object.keys(await storedKeys()));
   expect(steps).toEqual([['a', 'a2', 'b', 'c'], ['a', 'a2', 'b'], []]);
   await stack.redo();
   await at(11_600, 'type', 'e');
   await stack.undo();
-  expect(Object.keys(await all())).toEqual(['a', 'a2', 'b']);
-  // The device's clock is set back by a little, then by much.
+  expect(Object.keys(await storedKeys())).toEqual(['a', 'a2', 'b']);
+  // The clock of the device is set back by 100 ms, then by 60 s.
   await at(90_000, 'type', 'f');
   await at(89_900, 'type', 'g');
   await at(30_000, 'type', 'h');
   await stack.undo();
-  expect(Object.keys(await all())).toEqual(['a', 'a2', 'b', 'f', 'g']);
+  expect(Object.keys(await storedKeys())).toEqual(['a', 'a2', 'b', 'f', 'g']);
   await stack.undo();
-  expect(Object.keys(await all())).toEqual(['a', 'a2', 'b']);
+  expect(Object.keys(await storedKeys())).toEqual(['a', 'a2', 'b']);
 });
 
 test('[UNDO6] the state follows commits without a call, and change is fired only when it differs', async () => {
@@ -291,7 +291,7 @@ test('[UNDO6] the state follows commits without a call, and change is fired only
 test('[UNDO6] the history is read back to the last reading, and no further', async () => {
   for (let i = 0; i < 30; i++) await set(`old${i}`, i);
   const asked: unknown[] = [];
-  const handle = mine();
+  const handle = tabHandle();
   const { history } = handle;
   const watched = {
     ...handle,
@@ -321,7 +321,7 @@ test('[UNDO7] at most depth entries are kept; the oldest is forgotten', async ()
   const stack = await stackOf({ depth: 2 });
   for (const key of ['a', 'b', 'c']) await set(key, 1);
   expect([await stack.undo(), await stack.undo(), await stack.undo()]).toEqual([true, true, false]);
-  expect(await all()).toEqual({ a: 1 });
+  expect(await storedKeys()).toEqual({ a: 1 });
 });
 
 test('[UNDO7] [UNDO5] without options, 100 entries are kept, and each commit is one', async () => {
@@ -335,9 +335,9 @@ test('[UNDO7] [UNDO5] without options, 100 entries are kept, and each commit is 
   };
   const history: StorageHandle['history'] = async ({ before = '9999', limit } = {}) =>
     commits.filter(({ bookmark }) => bookmark < before).slice(0, limit);
-  const stack = undoStack(mine({ history, revert: async () => commit('revert') }));
+  const stack = undoStack(tabHandle({ history, revert: async () => commit('revert') }));
   stacks.push(stack);
-  await stack.undo(); // the stack reads the history for the first time
+  await stack.undo(); // the stack reads the history for the first time in this call
   for (let i = 0; i < 101; i++) commit('storage');
   let count = 0;
   while (await stack.undo()) count++;
@@ -351,14 +351,14 @@ test('[UNDO7] when the history of an entry is gone, it and all before it are for
     if (isGone) throw gone;
     return storage.revert(bookmarks);
   };
-  const stack = await stackOf({}, mine({ revert }));
+  const stack = await stackOf({}, tabHandle({ revert }));
   for (const key of ['a', 'b']) await set(key, 1);
   await expect(stack.undo()).rejects.toBe(gone);
   expect(stack.canUndo).toBe(false);
   isGone = false;
   await set('c', 1);
   expect([await stack.undo(), await stack.undo()]).toEqual([true, false]);
-  expect(await all()).toEqual({ a: 1, b: 1 });
+  expect(await storedKeys()).toEqual({ a: 1, b: 1 });
 });
 
 test('[UNDO8] entries outlive a reset of the object, and are forgotten when it is deleted', async () => {
@@ -366,7 +366,7 @@ test('[UNDO8] entries outlive a reset of the object, and are forgotten when it i
   await set('a', 1);
   await storage.abort('a test');
   expect(await stack.undo()).toBe(true);
-  expect(await all()).toEqual({});
+  expect(await storedKeys()).toEqual({});
   for (let i = 0; i < 3; i++) await set('b', i);
   await vi.waitUntil(() => stack.canUndo);
   await objects.deleteObject(objects.env.Box.getByName('one'));
@@ -374,17 +374,17 @@ test('[UNDO8] entries outlive a reset of the object, and are forgotten when it i
   expect(await stack.undo()).toBe(false);
   await set('new', 1);
   expect(await stack.undo()).toBe(true);
-  expect(await all()).toEqual({});
+  expect(await storedKeys()).toEqual({});
 });
 
-test('[UNDO8] an undo whose answer is lost, although its commit was made, has succeeded; otherwise the entry stays', async () => {
+test('[UNDO8] an undo whose answer is lost succeeds if its commit was made; otherwise the entry stays', async () => {
   const lost = Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' });
   let isMade = true;
   const revert = async (bookmarks: string | readonly string[]) => {
     if (isMade) await storage.revert(bookmarks);
     throw lost;
   };
-  const stack = await stackOf({}, mine({ revert }));
+  const stack = await stackOf({}, tabHandle({ revert }));
   await set('a', 1);
   await set('b', 1);
   expect(await stack.undo()).toBe(true);
@@ -392,19 +392,19 @@ test('[UNDO8] an undo whose answer is lost, although its commit was made, has su
   isMade = false;
   await expect(stack.undo()).rejects.toBe(lost);
   expect(stack.state).toMatchObject({ canUndo: true, canRedo: true });
-  expect(await all()).toEqual({ a: 1 });
+  expect(await storedKeys()).toEqual({ a: 1 });
 });
 
-test('[UNDO8] an entry that is taken back already is passed over', async () => {
+test('[UNDO8] an entry that another tab has taken back is passed over', async () => {
   const stack = await stackOf();
   await set('a', 1);
   await set('b', 1);
   const [last] = await storage.history({ limit: 1 });
   await storage.labelled(THEIRS, (view) => view.revert(last!.bookmark));
   expect(await stack.undo()).toBe(true);
-  expect(await all()).toEqual({});
+  expect(await storedKeys()).toEqual({});
   expect(await stack.redo()).toBe(true);
-  expect(await all()).toEqual({ a: 1 });
+  expect(await storedKeys()).toEqual({ a: 1 });
   expect(await stack.redo()).toBe(false);
 });
 
@@ -431,6 +431,6 @@ test('[UNDO9] wrong arguments are INVALID_ARGUMENT; a closed stack is CONNECTION
   }
   await set('b', 1);
   const live = storage.live({ key: 'b' })[Symbol.asyncIterator]();
-  await live.next(); // later than the live reading of a stack that had not ended
+  await live.next(); // a stack that was not closed would have read the commit by now
   expect(changes).toBe(0);
 });

@@ -1,9 +1,8 @@
-// Undo and redo of the commits that one tab makes, while other tabs go on.
+// Undo and redo of the commits that one tab makes, while other tabs go on writing.
 //
-// Invariant: calls run one after the other, and each begins by reading the commits that are new, so that an undo meets
-// the latest one, and knows its own commit from the app's. An entry is taken back by one commit, or not at all.
-//
-// Does not know how a commit is reverted, nor who made it: the log does.
+// Invariant: calls run one after the other. Each begins by reading the new commits, so that an undo takes back the
+// latest one, and does not mistake its own commit for one of the app. An entry is undone by one commit, or not at all.
+// The storage reverts commits, and its history says who made them.
 
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import type { UndoOptions, UndoStack, UndoState } from '@ctx-storage/core/live';
@@ -12,19 +11,19 @@ import type { ConflictError, StorageCommit, StorageHandle } from '@ctx-storage/c
 import { OwnCommits } from './own-commits.ts';
 import { type Direction, type Group, UndoEntries, type UndoEntry } from './undo-entries.ts';
 
-/** The history of an entry is gone, and so is that of all entries before it. */
-const GONE = new Set(['BOOKMARK_UNAVAILABLE', 'BOOKMARK_INVALID']);
+/** The codes which mean that the history of an entry was pruned, and so that of all entries before it. */
+const HISTORY_GONE_CODES = new Set(['BOOKMARK_UNAVAILABLE', 'BOOKMARK_INVALID']);
 
 interface StackOptions extends Required<UndoOptions> {
-  /** Resolves after a while. */
+  /** Waits between two readings of the history. */
   readonly pause: () => Promise<void>;
 }
 
-/** An undo or redo whose commit is looked for. */
-interface Taking {
+/** An undo or redo whose commit is expected in the history. */
+interface ExpectedCommit {
   readonly direction: Direction;
   readonly entry: UndoEntry;
-  /** Its commit; undefined: the answer was lost. */
+  /** The bookmark of the commit, or undefined if the answer was lost. */
   readonly bookmark: string | undefined;
 }
 
@@ -34,13 +33,13 @@ export class CommitStack extends EventTarget implements UndoStack {
   readonly #commits: OwnCommits;
   readonly #entries: UndoEntries;
   readonly #groups = new Set<Group>();
-  readonly #unfollow: () => void;
+  readonly #stopFollowing: () => void;
   #conflict: { readonly direction: Direction; readonly error: ConflictError } | null = null;
   #error: unknown = null;
-  /** The calls under way, one after the other. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** Settles when all calls so far have ended; each call waits for it. */
+  #lastCall: Promise<unknown> = Promise.resolve();
   #isReading = false;
-  #isDue = false;
+  #isReadAgain = false;
   #isClosed = false;
   #state: UndoState;
 
@@ -51,12 +50,12 @@ export class CommitStack extends EventTarget implements UndoStack {
     this.#commits = new OwnCommits(storage);
     this.#entries = new UndoEntries(options.groupMs, options.depth);
     this.#state = this.#currentState();
-    // At once, so that what the app writes next is known to be new.
+    // The first reading starts at once, so that the app's next commit counts as new.
     void this.#readNotified();
-    this.#unfollow = followCommits(
+    this.#stopFollowing = followCommits(
       storage,
       () => void this.#readNotified(),
-      (error) => this.#failed(error),
+      (error) => this.#showError(error),
     );
   }
 
@@ -85,11 +84,11 @@ export class CommitStack extends EventTarget implements UndoStack {
   }
 
   undo(): Promise<boolean> {
-    return this.#inTurn(() => this.#take('undo'));
+    return this.#runInTurn(() => this.#undoOrRedo('undo'));
   }
 
   redo(): Promise<boolean> {
-    return this.#inTurn(() => this.#take('redo'));
+    return this.#runInTurn(() => this.#undoOrRedo('redo'));
   }
 
   skip(): boolean {
@@ -98,58 +97,58 @@ export class CommitStack extends EventTarget implements UndoStack {
     const entry = this.#entries.last(direction);
     if (entry !== undefined) this.#entries.remove(direction, entry);
     this.#conflict = null;
-    this.#tell();
+    this.#publishState();
     return true;
   }
 
   async group<T>(name: string, task: (view: StorageHandle) => T | PromiseLike<T>): Promise<T> {
     const group = { name, isOver: false };
-    // Calls that were made before it are not part of it.
-    await this.#inTurn(() => this.#read());
+    // This reading finds the commits that were made before the group, which are not part of it.
+    await this.#runInTurn(() => this.#read());
     this.#groups.add(group);
     try {
       return await this.#storage.labelled(name, task);
     } finally {
       group.isOver = true;
-      await this.#inTurn(() => this.#read()).catch((error) => this.#failed(error));
+      await this.#runInTurn(() => this.#read()).catch((error) => this.#showError(error));
     }
   }
 
   clear(): void {
     this.#entries.clear('undo', 'redo');
     this.#conflict = null;
-    this.#tell();
+    this.#publishState();
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#unfollow();
+    this.#stopFollowing();
     this.clear();
   }
 
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(() => {
+  #runInTurn<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#lastCall.then(() => {
       if (!this.#isClosed) return task();
       throw storageError('CONNECTION_CLOSED', 'The undo stack was closed; make another one.');
     });
-    this.#last = result.catch(() => {}); // the caller receives the error
+    this.#lastCall = result.catch(() => {}); // the caller gets the error
     return result;
   }
 
-  async #take(direction: Direction): Promise<boolean> {
+  async #undoOrRedo(direction: Direction): Promise<boolean> {
     await this.#read();
     for (;;) {
       const entry = this.#entries.last(direction);
       if (entry === undefined) return false;
       entry.isSealed = true;
       const isDone = await this.#revert(direction, entry);
-      this.#tell();
+      this.#publishState();
       if (isDone) return true;
-      // Somebody has taken it back already.
+      // Another tab has undone this entry already, so the next one is tried.
     }
   }
 
-  /** Takes the entry back, or makes it again. False: there was nothing to do. @throws as `undo` */
+  /** Undoes or redoes the entry. Returns false if there was nothing to revert. @throws the errors of `undo` */
   async #revert(direction: Direction, entry: UndoEntry): Promise<boolean> {
     let bookmark: string | null | undefined;
     let failure: { readonly error: unknown } | undefined;
@@ -158,20 +157,20 @@ export class CommitStack extends EventTarget implements UndoStack {
     } catch (error) {
       if (isStorageError(error) && error.code === 'CONFLICT') {
         this.#conflict = { direction, error: error as ConflictError };
-        this.#tell();
+        this.#publishState();
         throw error;
       }
-      if (isStorageError(error) && GONE.has(error.code)) {
+      if (isStorageError(error) && HISTORY_GONE_CODES.has(error.code)) {
         this.#entries.clear(direction);
-        this.#tell();
+        this.#publishState();
         throw error;
       }
       failure = { error };
     }
     if (bookmark !== null) {
-      // An answer that was lost with its worker may have been that of a commit: the history knows.
-      const isMade = await this.#read({ direction, entry, bookmark });
-      if (isMade) return true;
+      // If the answer was lost with its worker, the history shows whether the commit was made.
+      const isFound = await this.#read({ direction, entry, bookmark });
+      if (isFound) return true;
       if (failure !== undefined) throw failure.error;
     }
     this.#conflict = null;
@@ -179,48 +178,48 @@ export class CommitStack extends EventTarget implements UndoStack {
     return false;
   }
 
-  /** Reads the new commits. True if the commit that is looked for is one of them. @throws as `history` */
-  async #read(taking?: Taking): Promise<boolean> {
-    const over = [...this.#groups].filter(({ isOver }) => isOver);
+  /** Reads the new commits. Returns true if the expected commit is one of them. @throws the errors of `history` */
+  async #read(expected?: ExpectedCommit): Promise<boolean> {
+    const endedGroups = [...this.#groups].filter(({ isOver }) => isOver);
     const { own, isReplaced } = await this.#commits.read();
     if (isReplaced) this.#entries.clear('undo', 'redo');
-    let isMade = false;
+    let isFound = false;
     for (const commit of own) {
-      if (taking !== undefined && !isMade && isCommitOf(taking, commit)) {
-        isMade = true;
+      if (expected !== undefined && !isFound && isExpectedCommit(expected, commit)) {
+        isFound = true;
         this.#conflict = null;
-        this.#entries.move(taking.direction, taking.entry, commit.bookmark);
+        this.#entries.move(expected.direction, expected.entry, commit.bookmark);
       } else if (this.#options.filter(commit)) {
         this.#entries.add(commit, this.#groups);
         this.#conflict = null;
       }
     }
-    for (const group of over) this.#groups.delete(group);
+    for (const group of endedGroups) this.#groups.delete(group);
     this.#error = null;
-    this.#tell();
-    return isMade;
+    this.#publishState();
+    return isFound;
   }
 
-  /** Reads after a notice; several notices during a reading are one. Its failure is shown, and the next call meets it. */
+  /** Reads after a notification, and once more if others arrive meanwhile. A failure is shown in `error`. */
   async #readNotified(): Promise<void> {
-    this.#isDue = true;
+    this.#isReadAgain = true;
     if (this.#isReading) return;
     this.#isReading = true;
-    while (this.#isDue && !this.#isClosed) {
-      this.#isDue = false;
-      await this.#inTurn(() => this.#read()).catch((error) => this.#failed(error));
+    while (this.#isReadAgain && !this.#isClosed) {
+      this.#isReadAgain = false;
+      await this.#runInTurn(() => this.#read()).catch((error) => this.#showError(error));
       await this.#options.pause();
     }
     this.#isReading = false;
   }
 
-  #failed(error: unknown): void {
+  #showError(error: unknown): void {
     if (this.#isClosed) return;
     this.#error = error;
-    this.#tell();
+    this.#publishState();
   }
 
-  #tell(): void {
+  #publishState(): void {
     const state = this.#currentState();
     const names = Object.keys(state) as (keyof UndoState)[];
     if (names.every((name) => state[name] === this.#state[name])) return;
@@ -241,6 +240,6 @@ export class CommitStack extends EventTarget implements UndoStack {
   }
 }
 
-function isCommitOf({ bookmark }: Taking, commit: StorageCommit): boolean {
+function isExpectedCommit({ bookmark }: ExpectedCommit, commit: StorageCommit): boolean {
   return commit.by?.kind === 'revert' && (bookmark ?? commit.bookmark) === commit.bookmark;
 }

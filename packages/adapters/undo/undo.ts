@@ -1,6 +1,6 @@
-// `ctx-storage/undo`: undo and redo of the commits that one tab makes, for a handle of any entry.
+// The entry `ctx-storage/undo`: undo and redo of the commits that one tab makes, for a handle of any entry.
 //
-// It has no code of the page's entry, and uses only the interface of that entry's handles.
+// It contains no code of the page's entry, and uses only the interface of that entry's handles.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { UndoOptions, UndoStack } from '@ctx-storage/core/live';
@@ -13,7 +13,7 @@ export type { UndoOptions, UndoStack, UndoState } from '@ctx-storage/core/live';
 const DEPTH_DEFAULT = 100;
 const DEPTH_MAX = 10_000;
 
-/** After a reading, that of later commits waits so long: other tabs may commit often. */
+/** The pause between two readings of the history, because other tabs may commit often. */
 const PAUSE_MS = 100;
 
 /**

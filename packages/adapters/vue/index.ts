@@ -1,8 +1,8 @@
-// `ctx-storage/vue`: composables over live values, the state of a connection and undo stacks. Vue 3.3 or later.
+// The entry `ctx-storage/vue`: composables for live values, connections and undo stacks, for Vue 3.3 or later.
 //
-// It has no code of the page's entry, and uses only the interface of that entry's objects.
+// It contains no code of the page's entry, and uses only the interface of that entry's objects.
 //
-// Invariant: a state is followed while the scope that asked for it is active, and never on a server.
+// Invariant: a state is observed while the Vue scope that asked for it is active, and never on a server.
 
 import type { UndoStack } from '@ctx-storage/core/live';
 import type { ConnectionStatus, Live, LiveState } from '@ctx-storage/core/storage';
@@ -15,7 +15,7 @@ import {
 } from '../observed/observed-connection.ts';
 import { observeLive, PENDING } from '../observed/observed-live.ts';
 import {
-  NOTHING,
+  NO_UNDO_STATE,
   observeUndo,
   type UndoControls,
   undoFunctions,
@@ -49,7 +49,7 @@ export function useConnectionStatus(
  * page has none yet; nothing can be undone then.
  */
 export function useUndo(stack: MaybeRefOrGetter<UndoStack | null>): UndoControls {
-  const state = useObserved(NOTHING, () => observeUndo(toValue(stack)));
+  const state = useObserved(NO_UNDO_STATE, () => observeUndo(toValue(stack)));
   return Object.assign(
     state,
     undoFunctions(() => toValue(stack)),

@@ -1,4 +1,5 @@
-// Values of this package in a `ref`, whose content Vue makes deeply reactive: a proxy would break their private members.
+// Values of this package in a `ref`. Vue makes its content deeply reactive, and a proxy would break their private
+// members.
 
 import '../testing/dom.ts';
 
@@ -21,10 +22,10 @@ beforeAll(async () => {
 });
 afterAll(() => objects.close());
 
-/** A `ref` that is typed as a shallow one: Vue's own type unwraps the members of the value. */
+/** Makes a `ref` with the type of a shallow one, because Vue's own type unwraps the members of the value. */
 const refOf = <Value>(value: Value) => ref(value) as Ref<Value>;
 
-/** The value, as a component reads it from a `ref`. */
+/** Returns the value as a component reads it from a `ref`. */
 const fromRef = <Value>(value: Value): Value => refOf(value).value;
 
 const handleOf = (name: string) => objects.storage(objects.env.Counter.getByName(name));

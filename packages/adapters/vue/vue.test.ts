@@ -1,4 +1,4 @@
-// Components in a DOM, over live values whose source is the test.
+// The entry for Vue, in components of a DOM. The tests give the results of the live values.
 
 import '../testing/dom.ts';
 
@@ -29,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A component that shows the text. */
+/** Mounts a component that shows the text. */
 function show(setup: () => () => string) {
   const app = createApp({
     setup() {
@@ -78,7 +78,7 @@ test('[VUE2] another read replaces the one before; an equal one, of any componen
   handle.result('a', 'one');
   expect(await shown()).toBe('ready oneready one');
   expect(handle.counts).toEqual({ opened: 1, closed: 0 });
-  more.value = 2; // reads again, and reads the same
+  more.value = 2; // the function is called again, and returns an equal read
   expect(await shown()).toBe('ready oneready one');
   vi.advanceTimersByTime(1);
   expect(handle.counts).toEqual({ opened: 1, closed: 0 });
