@@ -1,23 +1,26 @@
-// When which alarm is due, and the objects' clock, where the inspector was given it.
+// The panel of alarms: it lists which alarm is due when, and has the controls of the objects' clock if the inspector
+// got one.
 
 import { followCommits } from '@ctx-storage/core/live';
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useState } from 'preact/hooks';
 import { ClockControls } from './clock-controls.tsx';
-import { type DrivenClock, heldTime, untilText } from './clock-time.ts';
+import { type DrivenClock, stoppedTime, untilText } from './clock-time.ts';
 import type { InspectedObjects } from './source.ts';
 import { errorText, timeText } from './text.ts';
 
-/** At most so many objects of a class are looked at. */
-const LISTED = 1000;
-/** Of the opened object, commits tell; other objects, and a clock that another tab moves, have no event. */
-const AGAIN_MS = 2000;
+/** The most objects of a class whose alarms are read. */
+const OBJECTS_MAX = 1000;
+/**
+ * How often alarms are read again. Only the open object reports its commits; other objects and the clock have no event.
+ */
+const REFRESH_MS = 2000;
 
 interface AlarmsProps {
-  /** Those of all its classes are shown; without it, that of the storage. */
+  /** The connection whose alarms are shown; without it, only the alarm of `storage` is. */
   readonly objects?: InspectedObjects;
   readonly storage: StorageHandle | null;
-  /** Null: time is only told. */
+  /** The clock that the panel can move, or null if it only shows the time. */
   readonly clock: DrivenClock | null;
 }
 
@@ -31,7 +34,7 @@ export function AlarmsPanel({ objects, storage, clock }: AlarmsProps) {
   const [nowMs, setNowMs] = useState(Date.now());
   const [heldMs, setHeldMs] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const [moves, setMoves] = useState(0);
+  const [moveCount, setMoves] = useState(0);
   useEffect(() => {
     let isOver = false;
     const load = async () => {
@@ -41,24 +44,24 @@ export function AlarmsPanel({ objects, storage, clock }: AlarmsProps) {
         if (isOver) return;
         setAlarms(found);
         setNowMs(clockMs);
-        setHeldMs((before) => heldTime(clockMs, Date.now(), before));
+        setHeldMs((before) => stoppedTime(clockMs, Date.now(), before));
         setProblem(null);
       } catch (error) {
         if (!isOver) setProblem(errorText(error));
       }
     };
     void load();
-    const timer = setInterval(load, AGAIN_MS);
+    const timer = setInterval(load, REFRESH_MS);
     const end = storage && followCommits(storage, load, (error) => setProblem(errorText(error)));
     return () => {
       isOver = true;
       clearInterval(timer);
       end?.();
     };
-  }, [objects, storage, clock, moves]);
+  }, [objects, storage, clock, moveCount]);
   const onMoved = (toMs: number | null) => {
     setHeldMs(toMs);
-    setMoves(moves + 1);
+    setMoves(moveCount + 1);
   };
   return (
     <div class="panel">
@@ -105,10 +108,10 @@ async function alarmOf(storage: StorageHandle): Promise<Alarm[]> {
   return dueMs === null ? [] : [{ owner: 'This object', dueMs }];
 }
 
-/** By name: a class may be bound more than once. */
+/** Returns the alarms of all classes. Each object is listed once, although its class may be bound several times. */
 async function alarmsOf({ env, list }: InspectedObjects): Promise<Alarm[]> {
   const names = Object.keys(env);
-  const lists = names.map((name) => list(name as never, { limit: LISTED }));
+  const lists = names.map((name) => list(name as never, { limit: OBJECTS_MAX }));
   const found = new Map<string, Alarm>();
   for (const { className, id, nextAlarm } of (await Promise.all(lists)).flat()) {
     if (nextAlarm === null) continue;

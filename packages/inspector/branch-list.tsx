@@ -1,4 +1,4 @@
-// The branches of what the timeline shows: a new one of the chosen moment, and a list with the actions of each.
+// The list of branches in the timeline, with the actions of each, and the form for a new branch of the chosen moment.
 
 import type { StorageCommit } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';
@@ -9,23 +9,23 @@ interface BranchListProps {
   readonly branches: InspectedBranches;
   readonly listed: readonly ListedBranch[];
   readonly commits: readonly StorageCommit[];
-  /** The moment that a new branch begins with. */
+  /** The moment at which a new branch begins. */
   readonly moment: StorageCommit;
-  /** Runs an action; what it throws is shown, and so is the text it resolves to. */
+  /** Runs an action, and shows the text to which it resolves, or its error. */
   readonly act: (action: () => Promise<string>) => void;
-  /** Shows what a branch has changed. */
+  /** Shows the changes of a branch. */
   readonly show: (branch: ListedBranch) => void;
-  /** Makes the changes of a branch here. */
+  /** Merges the changes of a branch into the object. */
   readonly merge: (branch: ListedBranch) => void;
-  /** The branch becomes the object. */
+  /** Replaces the object by the branch. */
   readonly promote: (branch: ListedBranch) => void;
 }
 
 export function BranchList({ branches, listed, commits, moment, act, ...on }: BranchListProps) {
-  const [asked, setAsked] = useState<string | null>(null);
+  const [confirming, setConfirming] = useState<string | null>(null);
   const isNow = moment === commits.at(-1);
   const remove = (branch: ListedBranch) => {
-    setAsked(null);
+    setConfirming(null);
     act(async () => {
       await branches.remove(branch);
       return `Branch “${branch.name}” was deleted.`;
@@ -36,7 +36,8 @@ export function BranchList({ branches, listed, commits, moment, act, ...on }: Br
       <h2>Branches</h2>
       {listed.length === 0 && (
         <p class="empty">
-          None. A branch is a copy of the chosen moment to try changes on; this object goes on.
+          No branches yet. A branch is a copy of the chosen moment on which you can try changes;
+          this object is not affected.
         </p>
       )}
       <ul aria-label="Branches">
@@ -81,7 +82,7 @@ export function BranchList({ branches, listed, commits, moment, act, ...on }: Br
                 >
                   Promote
                 </button>
-                {asked === name ? (
+                {confirming === name ? (
                   <>
                     <button
                       type="button"
@@ -91,7 +92,7 @@ export function BranchList({ branches, listed, commits, moment, act, ...on }: Br
                     >
                       Delete for good
                     </button>
-                    <button type="button" onClick={() => setAsked(null)}>
+                    <button type="button" onClick={() => setConfirming(null)}>
                       Keep
                     </button>
                   </>
@@ -100,7 +101,7 @@ export function BranchList({ branches, listed, commits, moment, act, ...on }: Br
                     type="button"
                     class="danger"
                     aria-label={`Delete ${name}`}
-                    onClick={() => setAsked(name)}
+                    onClick={() => setConfirming(name)}
                   >
                     Delete
                   </button>
@@ -117,7 +118,7 @@ export function BranchList({ branches, listed, commits, moment, act, ...on }: Br
         isNow={isNow}
         fork={(name, isKept) =>
           act(async () => {
-            // The list of commits may be behind: a branch from now has those that it does not show yet, too.
+            // Without a bookmark, the branch also has commits that this list does not show yet.
             await branches.fork(name, isNow ? null : moment.bookmark, isKept);
             return `Branch “${name}” was made.`;
           })
@@ -127,7 +128,7 @@ export function BranchList({ branches, listed, commits, moment, act, ...on }: Br
   );
 }
 
-/** Where the branch leaves the timeline. */
+/** Draws the point at which the branch leaves the timeline. */
 function Lane({ from, of }: { readonly from: number; readonly of: number }) {
   const start = from === -1 ? 0 : ((from + 0.5) / of) * 100;
   return (

@@ -1,4 +1,4 @@
-// Charts: which columns are drawn, which points, and where the scale ends.
+// The columns and points that a chart draws, and the ticks of its scale.
 
 import { expect, test } from 'vitest';
 import { chartColumns, chartPoints, ticksOf } from './chart-scale.ts';

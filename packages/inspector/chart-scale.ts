@@ -1,4 +1,4 @@
-// From rows to a chart: which columns it is of, and where a value lies.
+// Chooses the columns, points and scale of a chart of rows.
 
 import type { SqlStorageValue } from '@ctx-storage/core/storage';
 
@@ -7,7 +7,10 @@ export interface ChartPoint {
   readonly value: number;
 }
 
-/** Columns with numbers, which a chart can be of; the first is a label if there are others. */
+/**
+ * Returns the columns that have only numbers. The first column of the result is left out if others are left, as it
+ * labels them.
+ */
 export function chartColumns(
   columns: readonly string[],
   rows: readonly (readonly SqlStorageValue[])[],
@@ -21,7 +24,7 @@ export function chartColumns(
   return numeric.length > 1 && numeric[0] === 0 ? numeric.slice(1) : numeric;
 }
 
-/** The points of a column: at most so many, evenly spread. A row without a value has none. */
+/** Returns at most `most` points of a column, evenly spread over the rows. A row without a value has no point. */
 export function chartPoints(
   rows: readonly (readonly SqlStorageValue[])[],
   column: number,
@@ -39,7 +42,7 @@ export function chartPoints(
     });
 }
 
-/** Round numbers from at most the least value to at least the greatest; 0 is one of them. */
+/** Returns round numbers for the scale. They reach from the smallest value to the largest, and include 0. */
 export function ticksOf(values: readonly number[], most = 4): number[] {
   const low = values.reduce((least, value) => Math.min(least, value), 0);
   const high = values.reduce((greatest, value) => Math.max(greatest, value), 0);

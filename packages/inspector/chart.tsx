@@ -1,4 +1,4 @@
-// A column of a result as bars, or as a line if there are many rows.
+// A chart of one column of a result: bars, or a line if there are many rows.
 
 import type { SqlStorageValue } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,5 @@
-// Moves the objects' time, so that an alarm runs now. Only where a clock was handed over for that.
+// The buttons that move the objects' clock, so that an alarm runs now. They are shown only if the inspector was given a
+// clock.
 
 import { useState } from 'preact/hooks';
 import type { DrivenClock } from './clock-time.ts';
@@ -8,25 +9,25 @@ const HOUR_MS = 3_600_000;
 
 interface ClockControlsProps {
   readonly clock: DrivenClock;
-  /** Where the clock stands; null: it follows the system. */
+  /** The time at which the clock is stopped, or null while it follows the system. */
   readonly heldMs: number | null;
   readonly hasAlarm: boolean;
-  /** The clock was moved, to where it stands now. */
+  /** Called after each move with the time at which the clock is stopped, or null. */
   readonly onMoved: (heldMs: number | null) => void;
 }
 
 export function ClockControls({ clock, heldMs, hasAlarm, onMoved }: ClockControlsProps) {
   const [isMoving, setMoving] = useState(false);
-  const [said, setSaid] = useState('');
+  const [result, setResult] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
   const move = async (action: () => Promise<string>, isHeld = true) => {
     setMoving(true);
     setProblem(null);
     try {
-      setSaid(await action());
+      setResult(await action());
       onMoved(isHeld ? await clock.now() : null);
     } catch (error) {
-      setSaid('');
+      setResult('');
       setProblem(errorText(error));
     }
     setMoving(false);
@@ -61,7 +62,7 @@ export function ClockControls({ clock, heldMs, hasAlarm, onMoved }: ClockControl
       </fieldset>
       <p role="status">
         {heldMs !== null && `The clock of all objects stands at ${timeText(heldMs)}. `}
-        {said}
+        {result}
       </p>
       {problem !== null && <p role="alert">{problem}</p>}
     </>

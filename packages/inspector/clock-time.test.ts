@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { heldTime, untilText } from './clock-time.ts';
+import { stoppedTime, untilText } from './clock-time.ts';
 
 const NOW_MS = 1_700_000_000_000;
 
 describe('the time of driven objects', () => {
   test('[INSP1] a clock stands if it says another time than the system, or the same as before', () => {
-    expect(heldTime(NOW_MS, NOW_MS + 20, null)).toBeNull();
-    expect(heldTime(NOW_MS + 3_600_000, NOW_MS, null)).toBe(NOW_MS + 3_600_000);
-    expect(heldTime(NOW_MS - 3_600_000, NOW_MS, null)).toBe(NOW_MS - 3_600_000);
-    expect(heldTime(NOW_MS + 5, NOW_MS, NOW_MS + 5)).toBe(NOW_MS + 5);
-    expect(heldTime(NOW_MS + 7, NOW_MS, NOW_MS + 5)).toBeNull();
+    expect(stoppedTime(NOW_MS, NOW_MS + 20, null)).toBeNull();
+    expect(stoppedTime(NOW_MS + 3_600_000, NOW_MS, null)).toBe(NOW_MS + 3_600_000);
+    expect(stoppedTime(NOW_MS - 3_600_000, NOW_MS, null)).toBe(NOW_MS - 3_600_000);
+    expect(stoppedTime(NOW_MS + 5, NOW_MS, NOW_MS + 5)).toBe(NOW_MS + 5);
+    expect(stoppedTime(NOW_MS + 7, NOW_MS, NOW_MS + 5)).toBeNull();
   });
 
   test('[INSP1] the time until an alarm is shown in its largest unit', () => {

@@ -1,26 +1,32 @@
-// The time of driven objects, in words, and whether somebody drives it.
+// Tells whether the objects' clock is stopped, and shows the time until an alarm.
 
 import type { ObjectsClock } from '@ctx-storage/core/object';
 
-/** The parts of a clock that move the objects' time. */
+/** The members of a clock that move the objects' time. */
 export type DrivenClock = Pick<ObjectsClock, 'now' | 'advance' | 'resume'> & {
   runNextAlarm(): Promise<AlarmOwner | null>;
 };
 
-/** Whose alarm ran. */
+/** The object whose alarm has run. */
 export interface AlarmOwner {
   readonly className: string;
   readonly id: { readonly name?: string | undefined; toString(): string };
 }
 
-/** How far a clock that follows the system may seem to be off: the answer takes time, and comes from another thread. */
+/**
+ * How far a running clock may differ from the system's, because its answer takes time and comes from another thread.
+ */
 const DRIFT_MS = 1000;
 
 /**
  * The time of a stopped clock; null while it follows the system. A clock reports only its time: it is stopped if it
  * reports the same time as before, or another time than the system.
  */
-export function heldTime(nowMs: number, systemMs: number, beforeMs: number | null): number | null {
+export function stoppedTime(
+  nowMs: number,
+  systemMs: number,
+  beforeMs: number | null,
+): number | null {
   return nowMs === beforeMs || Math.abs(nowMs - systemMs) > DRIFT_MS ? nowMs : null;
 }
 
@@ -31,7 +37,7 @@ const UNITS = [
   ['s', 1000],
 ] as const;
 
-/** "in 59 min", "due". */
+/** Returns the time until an alarm in its largest unit: "in 59 min", or "due". */
 export function untilText(timeMs: number, nowMs: number): string {
   const leftMs = timeMs - nowMs;
   for (const [unit, unitMs] of UNITS) {

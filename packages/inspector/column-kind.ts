@@ -1,7 +1,7 @@
-// The type of a column, found from all its values, so that nothing is changed by being stored: a text becomes a number
-// only if every text of its column is written as one.
+// Finds the type of an imported column from all its values. No value may change when it is stored, so texts become
+// numbers only if every text of the column is written as a number.
 
-/** As declared in SQL; '' keeps each value as it is. */
+/** The type of a column as SQL declares it; '' keeps each value as it is. */
 export type ColumnKind = 'INTEGER' | 'REAL' | 'TEXT' | '';
 
 export interface ImportedColumn {
@@ -9,31 +9,31 @@ export interface ImportedColumn {
   readonly kind: ColumnKind;
 }
 
-/** "007", "+1" and "1." are texts: as numbers, they would be written in another way. */
+/** Matches texts that are written exactly as SQLite writes the number. "007", "+1" and "1." stay texts. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** The common type of a column's values. */
-export class ColumnFacts {
+/** Counts the types of a column's values to find their common type. */
+export class ColumnTypeCounter {
   #integers = 0;
   #reals = 0;
   #texts = 0;
 
-  /** A field of a text file; an empty one is no value. */
-  seeText(text: string): void {
+  /** Counts a field of a text file. An empty field counts as NULL. */
+  addText(text: string): void {
     if (text === '') return;
     if (!NUMBER.test(text)) this.#texts += 1;
-    else this.#seeNumber(Number(text));
+    else this.#addNumber(Number(text));
   }
 
-  /** A value of JSON. */
-  see(value: unknown): void {
+  /** Counts a value of JSON. */
+  add(value: unknown): void {
     if (value === null || value === undefined) return;
     if (typeof value === 'boolean') this.#integers += 1;
-    else if (typeof value === 'number') this.#seeNumber(value);
+    else if (typeof value === 'number') this.#addNumber(value);
     else this.#texts += 1;
   }
 
-  /** The type that keeps texts as texts if there are any. */
+  /** The type of the column. It keeps texts as texts if there are any. */
   get kind(): ColumnKind {
     const numbers = this.#integers + this.#reals;
     if (this.#texts > 0) return numbers > 0 ? '' : 'TEXT';
@@ -41,15 +41,15 @@ export class ColumnFacts {
     return this.#integers > 0 ? 'INTEGER' : 'TEXT';
   }
 
-  #seeNumber(value: number): void {
+  #addNumber(value: number): void {
     if (Number.isSafeInteger(value)) this.#integers += 1;
-    // A longer integer is not exact as a number.
+    // An integer beyond 2^53 would lose digits as a number, so it stays text.
     else if (Number.isInteger(value) || !Number.isFinite(value)) this.#texts += 1;
     else this.#reals += 1;
   }
 }
 
-/** Names that a table can have: none empty, none twice. */
+/** Makes names of columns for a table: none is empty, and none occurs twice. */
 export function columnNames(given: readonly string[]): string[] {
   const used = new Set<string>();
   return given.map((name, index) => {

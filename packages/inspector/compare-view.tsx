@@ -1,4 +1,4 @@
-// The changes between two moments, on the screen: keys and rows before and after, with the cells that changed marked.
+// Shows the changes between two moments: keys and rows before and after, with marks on the cells that changed.
 
 import type {
   KeyChange,
@@ -15,7 +15,7 @@ import { counted, timeText } from './text.ts';
 export function CompareView({ compared }: { readonly compared: Compared }) {
   const { other, keys, tables, unnamed } = compared;
   if (sizeOf(compared) === 0) {
-    return <p class="empty">No key, no row and no definition differs between the two.</p>;
+    return <p class="empty">Both have the same keys, rows and definitions.</p>;
   }
   const definitions = other.filter((change) => change.kind === 'schema');
   const alarm = other.find((change) => change.kind === 'alarm');
@@ -39,14 +39,14 @@ export function CompareView({ compared }: { readonly compared: Compared }) {
       )}
       {[...tables].map(([name, group]) => (
         <div key={name}>
-          <Heading name={name} kind={kindOfTable(name, definitions)} group={group} noun="row" />
+          <Heading name={name} kind={tableChangeKind(name, definitions)} group={group} noun="row" />
           {group.shown.length > 0 && <Rows table={name} changes={group.shown} />}
         </div>
       ))}
       {unnamed.map((name) => (
         <div key={name}>
           <h2>{name}</h2>
-          <p class="empty">It differs; its rows have no names by which they could be compared.</p>
+          <p class="empty">This table differs. Its rows have no key, so they cannot be compared.</p>
         </div>
       ))}
     </section>
@@ -55,14 +55,14 @@ export function CompareView({ compared }: { readonly compared: Compared }) {
 
 type Kind = 'added' | 'changed' | 'removed';
 
-function kindOf(before: unknown, after: unknown): Kind {
+function changeKind(before: unknown, after: unknown): Kind {
   if (before === null || before === undefined) return 'added';
   return after === null || after === undefined ? 'removed' : 'changed';
 }
 
-function kindOfTable(name: string, definitions: readonly SchemaChange[]): Kind | null {
+function tableChangeKind(name: string, definitions: readonly SchemaChange[]): Kind | null {
   const own = definitions.find((change) => change.type === 'table' && change.name === name);
-  return own === undefined ? null : kindOf(own.before, own.after);
+  return own === undefined ? null : changeKind(own.before, own.after);
 }
 
 function KindBadge({ kind }: { readonly kind: Kind }) {
@@ -110,7 +110,8 @@ function Definitions({ changes }: { readonly changes: readonly SchemaChange[] })
           {changes.map(({ type, name, before, after }) => (
             <tr key={`${type} ${name}`}>
               <td>
-                {type} <span class="mono">{name}</span> <KindBadge kind={kindOf(before, after)} />
+                {type} <span class="mono">{name}</span>{' '}
+                <KindBadge kind={changeKind(before, after)} />
               </td>
               <td class="mono">{before ?? '–'}</td>
               <td class="mono">{after ?? '–'}</td>
@@ -135,7 +136,7 @@ function Keys({ changes }: { readonly changes: readonly KeyChange[] }) {
       </thead>
       <tbody>
         {changes.map(({ key, before, after }) => {
-          const kind = kindOf(before, after);
+          const kind = changeKind(before, after);
           const [past, present] = linesOf(before, after);
           return (
             <tr key={key}>
@@ -158,12 +159,12 @@ interface RowsProps {
   readonly changes: readonly RowChange[];
 }
 
-/** A changed row takes two lines: its cells stand above each other. */
+/** Shows the changed rows of a table. A changed row takes two lines, with its cells above each other. */
 function Rows({ table, changes }: RowsProps) {
   const columns = [
     ...new Set(changes.flatMap(({ before, after }) => Object.keys(after ?? before ?? {}))),
   ];
-  // A row without a primary key is named by a number that is none of its columns.
+  // A row without a primary key is named by its row number, which is not a column.
   const hasNames = changes.some(({ key }) =>
     Object.keys(key).some((name) => !columns.includes(name)),
   );
@@ -182,7 +183,7 @@ function Rows({ table, changes }: RowsProps) {
         </tr>
       </thead>
       {changes.map(({ key, before, after }) => {
-        const kind = kindOf(before, after);
+        const kind = changeKind(before, after);
         const lines = [before, after].filter((row) => row !== null).length;
         const differs = (column: string) =>
           kind === 'changed' && fingerprintOf(before?.[column]) !== fingerprintOf(after?.[column]);
@@ -220,14 +221,14 @@ function Rows({ table, changes }: RowsProps) {
   );
 }
 
-/** The columns of a row's key: "id 7". */
+/** Returns the columns of a row's key as text, such as "id 7". */
 export function keyText(key: RowValues): string {
   return Object.entries(key)
     .map(([name, value]) => `${name} ${cellText(value)}`)
     .join(', ');
 }
 
-/** Two values on a line each; "–" where there is none. */
+/** Returns two values as one line each, with "–" for a value that is missing. */
 export function linesOf(before: unknown, after: unknown): readonly [string, string] {
   const [past, present] = [before, after].map((value) =>
     value === undefined ? '–' : lineOf(value),
@@ -243,7 +244,7 @@ function cellOf(value: SqlStorageValue | undefined, other: SqlStorageValue | und
   return cellText(excerpts(value, other)[0]);
 }
 
-/** An alarm's time. */
+/** Returns the time of an alarm as text, or "none". */
 export function alarmText(timeMs: number | null): string {
   return timeMs === null ? 'none' : timeText(timeMs);
 }

@@ -1,6 +1,6 @@
-// Two moments of an object, compared for the screen: the changes in groups, of each as many as a reader looks at.
+// Compares two moments of an object for the screen. The changes are grouped by table, with the first of each group.
 //
-// The walk is bounded. The counts are exact, also of the changes that are not read.
+// Only a limited number of changes is read. The counts are exact and include changes that are not read.
 
 import type {
   ChangeCount,
@@ -11,34 +11,34 @@ import type {
   StorageDiff,
 } from '@ctx-storage/core/storage';
 
-/** How many changes of a group are shown. */
+/** The most changes of a group that are shown. */
 export const SHOWN_MAX = 100;
-/** How many changes are read. A table behind them is shown with its counts alone. */
+/** The most changes that are read. For a table after them, only the counts are shown. */
 const READ_MAX = 5000;
 
 /** The changes of one table, or of the keys. */
 export interface ChangeGroup<Change> {
   readonly count: ChangeCount;
-  /** The first of them. */
+  /** The first changes of the group. */
   readonly shown: readonly Change[];
 }
 
 export interface Compared {
-  /** Definitions and the alarm. */
+  /** The changes of definitions and of the alarm. */
   readonly other: readonly Exclude<StorageChange, { readonly kind: 'key' | 'row' | 'table' }>[];
   readonly keys: ChangeGroup<KeyChange>;
   readonly tables: ReadonlyMap<string, ChangeGroup<RowChange>>;
-  /** Tables that differ, and whose rows cannot be named. */
+  /** The names of tables that differ and whose rows have no key. */
   readonly unnamed: readonly string[];
 }
 
-/** Reads the changes. `isOver` ends the reading early. @throws as a walk over the changes */
+/** Reads the changes. It ends early once `isOver` returns true. @throws the errors of the diff */
 export async function compare(diff: StorageDiff, isOver: () => boolean): Promise<Compared> {
   const counts = await diff.count();
   const other: Compared['other'][number][] = [];
   const keys: KeyChange[] = [];
   const tables = new Map<string, RowChange[]>();
-  const take = (change: StorageChange): boolean => {
+  const addIfShown = (change: StorageChange): boolean => {
     if (change.kind === 'table') return false;
     if (change.kind === 'key') return keys.length < SHOWN_MAX && keys.push(change) > 0;
     if (change.kind !== 'row') return other.push(change) > 0;
@@ -46,12 +46,12 @@ export async function compare(diff: StorageDiff, isOver: () => boolean): Promise
     tables.set(change.table, rows);
     return rows.length < SHOWN_MAX && rows.push(change) > 0;
   };
-  let wanted = wantedOf(counts);
+  let remaining = shownCount(counts);
   let read = 0;
-  for await (const change of wanted > 0 ? diff : []) {
-    if (take(change)) wanted -= 1;
+  for await (const change of remaining > 0 ? diff : []) {
+    if (addIfShown(change)) remaining -= 1;
     read += 1;
-    if (wanted === 0 || read === READ_MAX || isOver()) break;
+    if (remaining === 0 || read === READ_MAX || isOver()) break;
   }
   return {
     other,
@@ -66,37 +66,34 @@ export async function compare(diff: StorageDiff, isOver: () => boolean): Promise
   };
 }
 
-/** How many of the changes are shown: once they are read, the walk ends. */
-function wantedOf({ schema, alarm, keys, tables }: ChangeCounts): number {
+/** Returns how many changes are shown. Once so many are read, the reading ends. */
+function shownCount({ schema, alarm, keys, tables }: ChangeCounts): number {
   const groups = [keys, ...Object.values(tables)];
   return groups.reduce((sum, count) => sum + Math.min(totalOf(count), SHOWN_MAX), schema + alarm);
 }
 
-/** How many changes a count holds. */
+/** Returns the total number of changes in a count. */
 export function totalOf({ added, changed, removed }: ChangeCount): number {
   return added + changed + removed;
 }
 
-/** The number of all changes. */
+/** Returns the number of all changes. */
 export function sizeOf({ other, keys, tables, unnamed }: Compared): number {
   const rows = [...tables.values()].reduce((sum, { count }) => sum + totalOf(count), 0);
   return other.length + totalOf(keys.count) + rows + unnamed.length;
 }
 
-/** How much of the equal beginning of two texts is kept. */
+/** How many characters of the common beginning of two texts are kept. */
 const CONTEXT_CHARS = 24;
 
-/**
- * Two texts that differ, both without most of what they begin with in common, if that is long: their difference is to be
- * in view.
- */
+/** Shortens a long common beginning of two texts, so that their difference is in view. */
 export function excerpts(before: string, after: string): readonly [string, string] {
   const most = Math.min(before.length, after.length);
-  let same = 0;
-  while (same < most && before[same] === after[same]) same += 1;
-  if (same <= 2 * CONTEXT_CHARS) return [before, after];
-  let from = same - CONTEXT_CHARS;
-  // Not between the halves of a character.
+  let commonLength = 0;
+  while (commonLength < most && before[commonLength] === after[commonLength]) commonLength += 1;
+  if (commonLength <= 2 * CONTEXT_CHARS) return [before, after];
+  let from = commonLength - CONTEXT_CHARS;
+  // The texts must not be cut inside of a surrogate pair.
   if (/[\udc00-\udfff]/.test(before[from]!)) from -= 1;
   return [`…${before.slice(from)}`, `…${after.slice(from)}`];
 }

@@ -1,4 +1,5 @@
-// Changes that cannot be made because the object has something else there by now: each is shown, and decided here.
+// Shows the conflicts of a revert or merge, whose data the object has changed meanwhile. The user decides each conflict
+// here.
 
 import type {
   MergeDecision,
@@ -12,10 +13,10 @@ import { cellText } from './grid.tsx';
 import { fingerprintOf, lineOf } from './stored-value.ts';
 import { counted } from './text.ts';
 
-/** At most so many conflicts come with an error. */
+/** The most conflicts that an error lists. */
 const LISTED_MAX = 100;
 
-/** How conflicts are decided: an answer for each, by its name, and one for all beyond the list. */
+/** The user's decisions: one for each listed conflict, and one for all conflicts that are not listed. */
 export interface ConflictAnswers {
   readonly of: (conflict: StorageConflict) => MergeDecision | undefined;
 }
@@ -28,23 +29,25 @@ export interface ConflictViewProps {
 }
 
 export function ConflictView({ title, conflicts, decide, cancel }: ConflictViewProps) {
-  const [given, setGiven] = useState<ReadonlyMap<string, MergeDecision>>(new Map());
-  const names = conflicts.map(nameOf);
-  const isCut = conflicts.length === LISTED_MAX;
-  const wanted = isCut ? [...names, OTHERS] : names;
-  const decided = wanted.filter((name) => given.has(name)).length;
+  const [answers, setAnswers] = useState<ReadonlyMap<string, MergeDecision>>(new Map());
+  const ids = conflicts.map(conflictId);
+  const hasUnlisted = conflicts.length === LISTED_MAX;
+  const wanted = hasUnlisted ? [...ids, OTHERS] : ids;
+  const decided = wanted.filter((name) => answers.has(name)).length;
   const answerAll = (answer: MergeDecision) =>
-    setGiven(new Map(wanted.map((name) => [name, answer])));
+    setAnswers(new Map(wanted.map((name) => [name, answer])));
   return (
     <section class="conflicts" aria-label="Conflicts">
       <h2>
         {title}: {counted(conflicts.length, 'conflict')}
-        {isCut && ' or more'}
+        {hasUnlisted && ' or more'}
       </h2>
-      <p>Nothing was changed yet. Decide each one: keep the data of now, or make the change.</p>
+      <p>
+        Nothing has been changed yet. For each conflict, keep the present data or make the change.
+      </p>
       <div class="actions">
         <button type="button" onClick={() => answerAll('ours')}>
-          Keep all of now
+          Keep all present data
         </button>
         <button type="button" onClick={() => answerAll('theirs')}>
           Make all changes
@@ -52,20 +55,20 @@ export function ConflictView({ title, conflicts, decide, cancel }: ConflictViewP
       </div>
       {conflicts.map((conflict, index) => (
         <Conflict
-          key={names[index]}
+          key={ids[index]}
           number={index}
           conflict={conflict}
-          answer={given.get(names[index]!)}
-          give={(answer) => setGiven(new Map([...given, [names[index]!, answer]]))}
+          answer={answers.get(ids[index]!)}
+          give={(answer) => setAnswers(new Map([...answers, [ids[index]!, answer]]))}
         />
       ))}
-      {isCut && (
+      {hasUnlisted && (
         <fieldset class="conflict">
           <legend>All other conflicts</legend>
           <Choice
             number={LISTED_MAX}
-            answer={given.get(OTHERS)}
-            give={(answer) => setGiven(new Map([...given, [OTHERS, answer]]))}
+            answer={answers.get(OTHERS)}
+            give={(answer) => setAnswers(new Map([...answers, [OTHERS, answer]]))}
           />
         </fieldset>
       )}
@@ -75,7 +78,7 @@ export function ConflictView({ title, conflicts, decide, cancel }: ConflictViewP
           class="primary"
           disabled={decided < wanted.length}
           onClick={() =>
-            decide({ of: (conflict) => given.get(nameOf(conflict)) ?? given.get(OTHERS) })
+            decide({ of: (conflict) => answers.get(conflictId(conflict)) ?? answers.get(OTHERS) })
           }
         >
           Apply
@@ -93,15 +96,15 @@ export function ConflictView({ title, conflicts, decide, cancel }: ConflictViewP
 
 const OTHERS = 'others';
 
-/** Names a conflict with the data that was shown: another one is asked again. */
-function nameOf({ reason, change, now }: StorageConflict): string {
+/** Identifies a conflict together with the data that was shown. If the data changes, the decision no longer applies. */
+function conflictId({ reason, change, now }: StorageConflict): string {
   return fingerprintOf([reason, change, now]);
 }
 
 const REASONS: Readonly<Record<StorageConflict['reason'], string>> = {
-  changed: 'A later commit has changed it.',
-  rows: 'The table has other rows by now.',
-  unnamed: 'The rows of the table have no names.',
+  changed: 'A later commit has changed this data.',
+  rows: 'The rows of the table have changed since.',
+  unnamed: 'The rows of the table have no key that could name them.',
   constraint: 'A unique index, a foreign key or a check refuses the change.',
 };
 
@@ -117,13 +120,13 @@ function Conflict({ number, conflict, answer, give }: ConflictProps) {
   const columns = columnsOf(conflict);
   return (
     <fieldset class="conflict">
-      <legend>{placeOf(change)}</legend>
+      <legend>{placeText(change)}</legend>
       <p class="soft">{REASONS[reason]}</p>
       {columns === null ? (
         <dl>
           <dt>Before the change</dt>
           <dd class="mono">{textOf(change, 'before')}</dd>
-          <dt>The change makes it</dt>
+          <dt>After the change</dt>
           <dd class="mono">
             <ins>{textOf(change, 'after')}</ins>
           </dd>
@@ -147,17 +150,17 @@ interface RowTableProps {
   readonly conflict: StorageConflict;
 }
 
-/** The three states of a row, in lines. */
+/** Shows the states of a row before the change, after it and now, one in each line. */
 function RowTable({ columns, conflict: { change, now } }: RowTableProps) {
   if (change.kind !== 'row') return null;
   const lines = [
     ['Before the change', change.before],
-    ['The change makes it', change.after],
+    ['After the change', change.after],
     ['Now', now as RowValues | null],
   ] as const;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards need to scroll it
-    <section class="scroll-x" tabIndex={0} aria-label={`States of ${placeOf(change)}`}>
+    <section class="scroll-x" tabIndex={0} aria-label={`States of ${placeText(change)}`}>
       <table>
         <thead>
           <tr>
@@ -217,7 +220,7 @@ function Choice({ number, answer, give }: ChoiceProps) {
   );
   return (
     <div class="actions">
-      {choice('ours', 'Keep the data of now (ours)')}
+      {choice('ours', 'Keep the present data (ours)')}
       {choice('theirs', 'Make the change (theirs)')}
     </div>
   );
@@ -229,7 +232,7 @@ function columnsOf({ change, now }: StorageConflict): string[] | null {
   return [...new Set(rows.flatMap((row) => Object.keys(row ?? {})))];
 }
 
-function placeOf(change: StorageChange): string {
+function placeText(change: StorageChange): string {
   switch (change.kind) {
     case 'key':
       return `Key ${change.key}`;

@@ -1,4 +1,5 @@
-// SQL, run on the object: rows, their cost, the plan of a query, Stop, and the way back after a write.
+// The panel that runs SQL on the object. It shows rows and their cost or the plan of a query, stops a statement, and
+// goes back to the moment before a write.
 
 import { withSignal } from '@ctx-storage/core/calls';
 import type { SqlStorageValue, StorageHandle } from '@ctx-storage/core/storage';
@@ -9,7 +10,7 @@ import { rowsAsFile, saveFile } from './row-text.ts';
 import { SqlInput } from './sql-input.tsx';
 import { counted, durationText, errorText } from './text.ts';
 
-/** How many rows of a result are read. */
+/** The most rows of a result that are read. */
 const ROWS_MAX = 10_000;
 const STATEMENTS_MAX = 50;
 const FORMATS = ['csv', 'json'] as const;
@@ -17,11 +18,11 @@ const FORMATS = ['csv', 'json'] as const;
 interface Result {
   readonly columns: readonly string[];
   readonly rows: readonly SqlStorageValue[][];
-  readonly isCut: boolean;
+  readonly hasMore: boolean;
   readonly rowsRead: number;
   readonly rowsWritten: number;
   readonly durationMs: number;
-  /** The moment before a statement that wrote. */
+  /** The bookmark of the moment before the statement, or null if it wrote nothing. */
   readonly before: string | null;
 }
 
@@ -124,13 +125,14 @@ interface OutcomeProps {
 }
 
 function Outcome({ result, goBack }: OutcomeProps) {
-  const { columns, rows, isCut, rowsRead, rowsWritten, durationMs, before } = result;
+  const { columns, rows, hasMore, rowsRead, rowsWritten, durationMs, before } = result;
   return (
     <>
       <div class="actions">
         <span role="status">
           {counted(rows.length, 'row')}
-          {isCut && ' and more'}, {rowsRead} read, {rowsWritten} written, {durationText(durationMs)}
+          {hasMore && ' and more'}, {rowsRead} read, {rowsWritten} written,{' '}
+          {durationText(durationMs)}
         </span>
         {before !== null && (
           <button type="button" onClick={() => goBack(before)}>
@@ -173,10 +175,10 @@ async function resultOf(
   const cursor = withSignal(storage, signal).sql.exec(query);
   const pulled = cursor.raw();
   const rows: SqlStorageValue[][] = [];
-  let isCut = false;
+  let hasMore = false;
   for (let next = await pulled.next(); next.done !== true; next = await pulled.next()) {
     if (rows.length === ROWS_MAX) {
-      isCut = true;
+      hasMore = true;
       await cursor.close();
       break;
     }
@@ -187,5 +189,5 @@ async function resultOf(
   const hasWritten =
     (await storage.getCurrentBookmark()) !== bookmark && rowsWritten + rows.length >= 0;
   const before = hasWritten ? bookmark : null;
-  return { columns, rows, isCut, rowsRead, rowsWritten, durationMs, before };
+  return { columns, rows, hasMore, rowsRead, rowsWritten, durationMs, before };
 }

@@ -1,6 +1,6 @@
-// The records of a text file with delimiters, in the order of the file, each with its line.
+// Reads the records of a text file with delimiters, in the order of the file, each with its line.
 //
-// Papa Parse reads the text, a part at a time; an incomplete record is passed to it again with the next part.
+// Papa Parse reads the text in chunks. An incomplete record at the end of a chunk is parsed again with the next one.
 
 import Papa from 'papaparse';
 import { FileFault } from './file-fault.ts';
@@ -8,7 +8,7 @@ import { newlinesIn, textChunks } from './text-chunks.ts';
 
 export interface CsvRecord {
   readonly fields: readonly string[];
-  /** Where it begins; the first line is 1. */
+  /** The line on which the record begins, counted from 1. */
   readonly line: number;
 }
 
@@ -17,9 +17,9 @@ export interface CsvPart {
   readonly readBytes: number;
 }
 
-/** A record that is longer has a quote that is not closed, in all likelihood. */
+/** The longest record that is accepted. A longer one most likely has a quote that is not closed. */
 const RECORD_LENGTH_MAX = 4 * 1024 * 1024;
-/** How many lines tell the delimiter. */
+/** The number of lines from which the delimiter is guessed. */
 const GUESSED_LINES = 20;
 
 interface Parsed {
@@ -32,13 +32,13 @@ interface Parsed {
   readonly meta: { readonly cursor: number };
 }
 
-/** @throws FileFault with the line */
+/** Reads the records. @throws FileFault with the line of the mistake */
 export async function* csvParts(file: File, signal: AbortSignal): AsyncGenerator<CsvPart> {
   let parser: Papa.Parser | null = null;
   let rest = '';
   let line = 1;
   const parse = (whole: string, isLast: boolean): CsvRecord[] => {
-    // Half of a line break looks like text behind a quote.
+    // A `\r` at the end is parsed with the next chunk: without its `\n`, it looks like text after a closing quote.
     const text = !isLast && whole.endsWith('\r') ? whole.slice(0, -1) : whole;
     parser ??= parserFor(text);
     const { data, errors, meta } = parser.parse(text, 0, !isLast) as Parsed;
@@ -60,7 +60,7 @@ export async function* csvParts(file: File, signal: AbortSignal): AsyncGenerator
         `the record that begins here is longer than ${RECORD_LENGTH_MAX} characters; a quote may not be closed`,
       );
     }
-    // A line with nothing on it is not a record.
+    // An empty line is not a record.
     return records.filter(({ fields }) => fields.length > 1 || fields[0] !== '');
   };
   let readBytes = 0;

@@ -1,16 +1,16 @@
-// The page at /__ctx-storage of `ctx-storage dev`: the inspector of the objects in the server's process.
+// The page /__ctx-storage of `ctx-storage dev`: it shows the inspector for the objects in the server's process.
 //
-// Invariant: it opens nothing in this browser. The connection is the one of any page with its worker, whose messages
-// travel over a WebSocket.
+// Invariant: it stores nothing in this browser. It connects as any page does to its worker, but the messages travel
+// over a WebSocket to the server.
 
 import { connect } from '@ctx-storage/core/page';
 import { deserialize, serialize } from '@ctx-storage/core/values';
 import { mountInspector } from './index.ts';
 
-/** A worker at the other end of a socket. Its end is told as the error of a worker. */
+/** A worker at the other end of a WebSocket. When the socket closes, it fires `error`, as a worker that has failed. */
 class SocketWorker extends EventTarget {
   readonly #socket: WebSocket;
-  /** What was sent before the socket was open. */
+  /** The messages that were sent before the socket was open. */
   #unsent: Uint8Array<ArrayBuffer>[] = [];
 
   constructor(address: URL) {
@@ -41,7 +41,7 @@ class SocketWorker extends EventTarget {
   }
 }
 
-/** SQLite's code for a worker of this browser. */
+/** Returns whether a message carries SQLite's WebAssembly, which only a worker in this browser needs. */
 function isForLocalWorker(message: unknown): boolean {
   return (message as { readonly type?: unknown } | null)?.type === 'wasm';
 }
@@ -49,7 +49,7 @@ function isForLocalWorker(message: unknown): boolean {
 const address = new URL(location.href.replace(/^http/, 'ws'));
 try {
   const objects = await connect(() => new SocketWorker(address) as unknown as Worker, {
-    // The app's own pages, which are of this origin, have another worker.
+    // The app's own pages have the same origin and another worker, so this page needs another directory.
     directory: 'ctx-storage-dev',
   });
   mountInspector(document.body, { objects, clock: objects.clock });

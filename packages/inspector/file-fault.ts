@@ -1,9 +1,9 @@
-// Why a file cannot be taken in, with the place in it.
+// The error of a file that cannot be imported.
 
-/** A file whose content does not match its kind: the message names the file, the place and the way out. */
+/** Says that the content of a file does not match its kind. The message names the file, the place and the way out. */
 export class FileFault extends Error {
   override readonly name = 'FileFault';
-  /** The line of a text, or the number of an item; null: the file as a whole. */
+  /** The line of the mistake, or null if it concerns the whole file. */
   readonly line: number | null;
 
   constructor(file: string, line: number | null, fact: string) {

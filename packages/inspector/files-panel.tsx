@@ -1,4 +1,4 @@
-// Files: a database or rows are taken in, with the way back; all of the object, or a table, is saved as a file.
+// The panel of files: it imports a database or rows, can go back to the moment before, and saves the object or a table.
 
 import { withSignal } from '@ctx-storage/core/calls';
 import type { StorageHandle } from '@ctx-storage/core/storage';
@@ -12,16 +12,16 @@ const ACCEPTED = '.sqlite,.sqlite3,.db,.csv,.tsv,.txt,.json,.jsonl,.ndjson,-wal'
 
 interface Work {
   readonly text: string;
-  /** From 0 to 1; null: not known. */
+  /** The done share of the work, from 0 to 1, or null if it is not known. */
   readonly share: number | null;
-  /** Null: it cannot be stopped. */
+  /** Stops the work; null if it cannot be stopped. */
   readonly stop: (() => void) | null;
 }
 
 interface Outcome {
   readonly text: string;
   readonly isFault: boolean;
-  /** The moment before, if something was written. */
+  /** The bookmark of the moment before the import, or null if nothing was written. */
   readonly before: string | null;
 }
 
@@ -29,7 +29,7 @@ export function FilesPanel({ storage }: { readonly storage: StorageHandle }) {
   const [given, setGiven] = useState<GivenFiles | null>(null);
   const [work, setWork] = useState<Work | null>(null);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const [isOver, setIsOver] = useState(false);
+  const [isDraggedOver, setDraggedOver] = useState(false);
   const fail = (error: unknown, before: string | null = null) =>
     setOutcome({ text: errorText(error), isFault: true, before });
   const open = async (files: readonly File[]) => {
@@ -52,14 +52,14 @@ export function FilesPanel({ storage }: { readonly storage: StorageHandle }) {
     }
     setWork(null);
   };
-  const takeDatabase = (database: File, wal: File | null) =>
+  const importDatabaseFile = (database: File, wal: File | null) =>
     attempt({ text: `Checking ${database.name}…`, share: null, stop: null }, async () => {
       setGiven(null);
       const before = await storage.importDatabase(database, wal);
       const text = `The object now holds ${database.name}, ${bytesText(database.size)}.`;
       return { text, isFault: false, before };
     });
-  const takeRows = (file: File, table: string) => {
+  const importRowsFile = (file: File, table: string) => {
     const controller = new AbortController();
     const stop = () => controller.abort(new Error('Stopped.'));
     return attempt({ text: `Checking ${file.name}…`, share: 0, stop }, async () => {
@@ -77,16 +77,16 @@ export function FilesPanel({ storage }: { readonly storage: StorageHandle }) {
     });
   return (
     <section
-      class={isOver ? 'panel files drop-over' : 'panel files'}
+      class={isDraggedOver ? 'panel files drop-over' : 'panel files'}
       aria-label="Files"
       onDragOver={(event) => {
         event.preventDefault();
-        setIsOver(true);
+        setDraggedOver(true);
       }}
-      onDragLeave={() => setIsOver(false)}
+      onDragLeave={() => setDraggedOver(false)}
       onDrop={(event) => {
         event.preventDefault();
-        setIsOver(false);
+        setDraggedOver(false);
         void open([...(event.dataTransfer?.files ?? [])]);
       }}
     >
@@ -119,7 +119,7 @@ export function FilesPanel({ storage }: { readonly storage: StorageHandle }) {
           <button
             type="button"
             class="primary"
-            onClick={() => takeDatabase(given.database, given.wal)}
+            onClick={() => importDatabaseFile(given.database, given.wal)}
           >
             Replace
           </button>
@@ -133,7 +133,7 @@ export function FilesPanel({ storage }: { readonly storage: StorageHandle }) {
           class="actions"
           onSubmit={(event) => {
             event.preventDefault();
-            void takeRows(given.file, given.table);
+            void importRowsFile(given.file, given.table);
           }}
         >
           <label class="field inline">
@@ -174,19 +174,19 @@ export function FilesPanel({ storage }: { readonly storage: StorageHandle }) {
           )}
         </div>
       )}
-      <Exports storage={storage} attempt={attempt} isBusy={work !== null} setWork={setWork} />
+      <SaveButtons storage={storage} attempt={attempt} isBusy={work !== null} setWork={setWork} />
     </section>
   );
 }
 
-interface ExportsProps {
+interface SaveButtonsProps {
   readonly storage: StorageHandle;
   readonly attempt: (first: Work, action: () => Promise<Outcome | null>) => Promise<void>;
   readonly isBusy: boolean;
   readonly setWork: (work: Work) => void;
 }
 
-function Exports({ storage, attempt, isBusy, setWork }: ExportsProps) {
+function SaveButtons({ storage, attempt, isBusy, setWork }: SaveButtonsProps) {
   const [tables, setTables] = useState<readonly string[]>([]);
   const [table, setTable] = useState('');
   useEffect(() => {

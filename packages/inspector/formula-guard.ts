@@ -1,8 +1,8 @@
-// Texts in CSV that a spreadsheet would run as a formula: saving puts an apostrophe before such a text, which makes
-// it text in a spreadsheet, and reading removes it. A text that begins with such an apostrophe itself is saved with
-// one more, so that reading a saved file gives the same texts.
+// Guards texts in CSV that a spreadsheet would run as a formula. Saving puts an apostrophe before such a text, so that
+// a spreadsheet reads it as text, and importing removes it. A text that begins with such an apostrophe itself is saved
+// with one more, so that importing a saved file gives the same texts.
 //
-// Numbers and phone numbers may begin with a sign; they cannot call anything, and stay as they are.
+// Numbers and phone numbers that begin with a sign stay as they are, because they cannot call a function.
 
 const FORMULA = /^[=+\-@\t\r]/;
 const GUARDED = /^'+[=+\-@\t\r]/;

@@ -1,8 +1,8 @@
-// A grid that draws the rows in view, of any number.
+// A grid that draws only the rows in view, of any number of rows.
 //
-// Browsers bound how tall an element may be (Firefox: about 17,900,000 pixels), below a million rows. So
-// the scrolled height is bounded too, and beyond it a scroll position stands for a part of the rows; that is
-// why no library that lays rows out at their true positions is used.
+// Browsers limit the height of an element (Firefox: about 17,900,000 pixels), which is less than a million rows take.
+// So the scrolled height is limited, too, and with more rows, each scroll position means a range of them. Libraries
+// that lay out rows at their true positions cannot do this.
 
 // biome-ignore-all lint/a11y/useSemanticElements: a table cannot draw a part of its rows
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid and the content of its cells have the focus
@@ -15,7 +15,7 @@ import { bytesText } from './text.ts';
 export const ROW_PX = 28;
 const HEIGHT_PX_MAX = 8_000_000;
 const TEXT_LENGTH_MAX = 200;
-/** The width of a column, in characters. */
+// The width of a column is between these numbers of characters.
 const CHARS_MIN = 14;
 const CHARS_MAX = 48;
 const PADDING_CHARS = 3;
@@ -29,12 +29,12 @@ export interface GridProps {
   readonly label: string;
   readonly columns: readonly ComponentChildren[];
   readonly rowCount: number;
-  /** Undefined: not known yet. */
+  /** Returns the values of a row, or undefined if they are not read yet. */
   readonly row: (index: number) => readonly SqlStorageValue[] | undefined;
   readonly isChanged?: (index: number) => boolean;
   /** Called when other rows come into view. */
   readonly onWindow?: (window: GridWindow) => void;
-  /** The element drawn in place of a cell's value. */
+  /** Returns the element that is drawn in place of a cell's value. */
   readonly cell?: (index: number, column: number, value: SqlStorageValue) => ComponentChildren;
 }
 
@@ -118,17 +118,17 @@ export function Grid({ label, columns, rowCount, row, isChanged, onWindow, cell 
 }
 
 /**
- * The width of each column, in characters: as much as the texts seen so far take, within bounds. Each row is laid out by
- * itself, so no column can be as wide as its longest text by itself; and a column never becomes narrower while rows are
- * scrolled by.
+ * Returns the width of each column in characters, which fits the texts seen so far, within bounds. CSS cannot do this,
+ * because each row is laid out by itself. A column never becomes narrower while the user scrolls.
  */
 function useWidths(
   count: number,
   rows: readonly (readonly SqlStorageValue[] | undefined)[],
 ): readonly number[] {
   const seen = useRef<readonly number[]>([]);
-  const known = seen.current.length === count ? seen.current : Array<number>(count).fill(CHARS_MIN);
-  seen.current = known.map((chars, column) =>
+  const before =
+    seen.current.length === count ? seen.current : Array<number>(count).fill(CHARS_MIN);
+  seen.current = before.map((chars, column) =>
     rows.reduce((most, row) => Math.max(most, charsOf(row?.[column])), chars),
   );
   return seen.current;
@@ -139,7 +139,7 @@ function charsOf(value: SqlStorageValue | undefined): number {
   return Math.min(length + PADDING_CHARS, CHARS_MAX);
 }
 
-/** A value of a column, on one line. */
+/** Returns the value of a cell as one line of text. */
 export function cellText(value: SqlStorageValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'number') return String(value);

@@ -1,7 +1,8 @@
-// `ctx-storage/inspector`: looks into objects while an app is developed: objects, keys, tables, SQL, history.
+// The entry `ctx-storage/inspector`: a panel for developers that shows and changes objects, their keys, tables and
+// history.
 //
-// It draws in a shadow root, so neither its styles nor those of the app reach the other. It uses only the
-// public interface: handles and connections.
+// It draws in a shadow root, so its styles do not affect the app, nor the app's styles the inspector. It uses only the
+// public interface of handles and connections.
 
 import { h, render } from 'preact';
 import { Inspector } from './inspector.tsx';
@@ -27,7 +28,7 @@ export function mountInspector(element: HTMLElement, source: InspectorSource): M
   const host = document.createElement('div');
   host.style.cssText = 'display: block; height: 100%; min-height: 0';
   const root = host.attachShadow({ mode: 'open' });
-  // Not an element with styles, which a page's Content-Security-Policy may refuse.
+  // A style sheet object works even if the page's Content-Security-Policy refuses `<style>` elements.
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLES);
   root.adoptedStyleSheets = [sheet];

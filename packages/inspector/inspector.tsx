@@ -1,4 +1,4 @@
-// The inspector: which object is open, and which of its panels is shown.
+// The root component of the inspector. It decides which object is open, and which of its panels is shown.
 
 import type { ObjectSummary } from '@ctx-storage/core/object';
 import type { StorageHandle } from '@ctx-storage/core/storage';
@@ -17,8 +17,8 @@ import type { TimelinePanel } from './timeline-panel.tsx';
 import { type InspectedBranches, useBranches } from './use-branches.ts';
 
 const PANELS = ['Keys', 'Tables', 'SQL', 'Timeline', 'Alarms', 'Files'] as const;
-/** Stay as they are while another panel is shown: a statement or an import goes on. */
-const KEPT = ['SQL', 'Files'] as const;
+/** The panels that stay mounted while another panel is shown, because a statement or an import may go on in them. */
+const STAYING_PANELS = ['SQL', 'Files'] as const;
 
 type Panel = 'Objects' | (typeof PANELS)[number];
 
@@ -29,7 +29,7 @@ export function Inspector({ source }: { readonly source: InspectorSource }) {
       alarms={<AlarmsPanel storage={source.storage} clock={source.clock ?? null} />}
     />
   ) : (
-    <OfObjects objects={source.objects} clock={source.clock ?? null} />
+    <ObjectsInspector objects={source.objects} clock={source.clock ?? null} />
   );
 }
 
@@ -38,12 +38,12 @@ interface Opened {
   readonly storage: StorageHandle;
 }
 
-interface OfObjectsProps {
+interface ObjectsInspectorProps {
   readonly objects: InspectedObjects;
   readonly clock: DrivenClock | null;
 }
 
-function OfObjects({ objects, clock }: OfObjectsProps) {
+function ObjectsInspector({ objects, clock }: ObjectsInspectorProps) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => () => void opened?.storage.close(), [opened]);
@@ -80,7 +80,7 @@ interface PanelsProps {
   readonly name?: string | null;
   /** The panel of objects, if there are several. */
   readonly objects?: ComponentChildren;
-  /** The panel of alarms, which shows those of all objects. */
+  /** The panel of alarms, which shows the alarms of all objects. */
   readonly alarms: ComponentChildren;
 }
 
@@ -89,9 +89,9 @@ function Panels({ storage, name, objects, alarms }: PanelsProps) {
   const [panel, setPanel] = useState<Panel>(panels[0]!);
   const [visited, setVisited] = useState<ReadonlySet<Panel>>(new Set());
   const branches = useBranches(storage);
-  const way = branches?.names ?? [];
+  const branchPath = branches?.names ?? [];
   useEffect(() => setVisited(new Set([...visited, panel])), [panel]);
-  const choose = (step: number) => {
+  const chooseNeighbour = (step: number) => {
     const next = (panels.indexOf(panel) + step + panels.length) % panels.length;
     setPanel(panels[next]!);
   };
@@ -103,8 +103,8 @@ function Panels({ storage, name, objects, alarms }: PanelsProps) {
           role="tablist"
           aria-label="Panels"
           onKeyDown={(event) => {
-            if (event.key === 'ArrowRight') choose(1);
-            else if (event.key === 'ArrowLeft') choose(-1);
+            if (event.key === 'ArrowRight') chooseNeighbour(1);
+            else if (event.key === 'ArrowLeft') chooseNeighbour(-1);
             else return;
             const list = event.currentTarget;
             requestAnimationFrame(() => list.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
@@ -127,10 +127,10 @@ function Panels({ storage, name, objects, alarms }: PanelsProps) {
         </div>
         {name != null && <span class="open-name">{name}</span>}
       </div>
-      {way.length > 0 && (
+      {branchPath.length > 0 && (
         <div class="on-branch actions">
           <span>
-            On the branch <strong>{way.join(' › ')}</strong>: all panels show it.
+            On the branch <strong>{branchPath.join(' › ')}</strong>: all panels show it.
           </span>
           <button type="button" onClick={() => branches?.leave()}>
             Leave the branch
@@ -141,16 +141,16 @@ function Panels({ storage, name, objects, alarms }: PanelsProps) {
         {panel === 'Objects' && objects}
         {panel === 'Alarms' && alarms}
         {storage === null && panel !== 'Objects' && panel !== 'Alarms' && (
-          <p class="panel empty">Open an object in the first panel.</p>
+          <p class="panel empty">Open an object in the panel Objects.</p>
         )}
         {branches !== null && (
-          <Fragment key={[name, ...way].join('\n')}>
-            {KEPT.filter((kept) => kept === panel || visited.has(kept)).map((kept) => (
+          <Fragment key={[name, ...branchPath].join('\n')}>
+            {STAYING_PANELS.filter((kept) => kept === panel || visited.has(kept)).map((kept) => (
               <div key={kept} class="kept" hidden={kept !== panel}>
                 <StoragePanel panel={kept} branches={branches} />
               </div>
             ))}
-            {!isOneOf(KEPT, panel) && (
+            {!isOneOf(STAYING_PANELS, panel) && (
               <StoragePanel key={panel} panel={panel} branches={branches} />
             )}
           </Fragment>
@@ -179,7 +179,7 @@ function StoragePanel({ panel, branches }: StoragePanelProps) {
     case 'SQL':
       return <ConsolePanel storage={storage} />;
     case 'Timeline':
-      return <LateTimeline branches={branches} />;
+      return <LazyTimeline branches={branches} />;
     case 'Files':
       return <FilesPanel storage={storage} />;
     case 'Objects':
@@ -188,8 +188,8 @@ function StoragePanel({ panel, branches }: StoragePanelProps) {
   }
 }
 
-/** The timeline, whose code is loaded when it is first shown. */
-function LateTimeline({ branches }: { readonly branches: InspectedBranches }) {
+/** Shows the timeline, whose code is loaded when it is first shown. */
+function LazyTimeline({ branches }: { readonly branches: InspectedBranches }) {
   const [loaded, setLoaded] = useState<{ readonly Panel: typeof TimelinePanel } | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {

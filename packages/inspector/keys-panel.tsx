@@ -1,4 +1,4 @@
-// Keys and values: a list by prefix, which follows every commit, and the open entry as a tree.
+// The panel of keys: a list of keys by prefix, which follows every commit, and the chosen value as a tree.
 
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useMemo, useState } from 'preact/hooks';
@@ -7,17 +7,17 @@ import { counted, errorText, leafText, typeText } from './text.ts';
 import { useChanges, useFollowed } from './use-followed.ts';
 import { ValueTree } from './value-tree.tsx';
 
-const LISTED = 100;
+const KEYS_PER_PAGE = 100;
 
 export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
   const [prefix, setPrefix] = useState('');
-  const [starts, setStarts] = useState<readonly string[]>([]);
+  const [pageStarts, setPageStarts] = useState<readonly string[]>([]);
   const [chosen, setChosen] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const startAfter = starts.at(-1);
-  // One more than fits tells whether there are more.
+  const startAfter = pageStarts.at(-1);
+  // One more key than a page has is read, to know whether there are more.
   const range = {
-    limit: LISTED + 1,
+    limit: KEYS_PER_PAGE + 1,
     ...(prefix !== '' && { prefix }),
     ...(startAfter !== undefined && { startAfter }),
   };
@@ -32,13 +32,13 @@ export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
     [found],
   );
   const changed = useChanges(texts, about);
-  const entries = [...(found ?? [])].slice(0, LISTED);
+  const entries = [...(found ?? [])].slice(0, KEYS_PER_PAGE);
   const attempt = (work: Promise<unknown>) =>
     work.then(
       () => setProblem(null),
       (failure) => setProblem(errorText(failure)),
     );
-  const isThere = chosen !== null && found?.has(chosen);
+  const exists = chosen !== null && found?.has(chosen);
   return (
     <div class="panel split">
       <div class="side">
@@ -48,7 +48,7 @@ export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
             type="search"
             value={prefix}
             onInput={(event) => {
-              setStarts([]);
+              setPageStarts([]);
               setPrefix(event.currentTarget.value);
             }}
           />
@@ -73,13 +73,16 @@ export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
           ))}
         </ul>
         <div class="actions">
-          {starts.length > 0 && (
-            <button type="button" onClick={() => setStarts(starts.slice(0, -1))}>
+          {pageStarts.length > 0 && (
+            <button type="button" onClick={() => setPageStarts(pageStarts.slice(0, -1))}>
               Back
             </button>
           )}
-          {found !== undefined && found.size > LISTED && (
-            <button type="button" onClick={() => setStarts([...starts, entries.at(-1)![0]])}>
+          {found !== undefined && found.size > KEYS_PER_PAGE && (
+            <button
+              type="button"
+              onClick={() => setPageStarts([...pageStarts, entries.at(-1)![0]])}
+            >
               More keys
             </button>
           )}
@@ -88,7 +91,7 @@ export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
       </div>
       <section class="main" aria-label="Entry">
         {problem !== null && <p role="alert">{problem}</p>}
-        {isThere ? (
+        {exists ? (
           <>
             <ValueTree
               key={chosen}

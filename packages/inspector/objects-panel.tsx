@@ -1,13 +1,13 @@
-// The objects of each class: which exist, how large they are, their branches, when their alarm is due. Opens one.
+// The panel of objects: it lists the objects of a class with their size, branches and next alarm, and opens one.
 
 import type { ObjectSummary } from '@ctx-storage/core/object';
 import { useEffect, useState } from 'preact/hooks';
 import type { InspectedObjects } from './source.ts';
 import { bytesText, errorText, timeText } from './text.ts';
 
-const LISTED = 100;
-/** How often the list is read again: objects have no event of their own. */
-const AGAIN_MS = 2000;
+const OBJECTS_MAX = 100;
+/** How often the list is read again, because no event reports new objects. */
+const REFRESH_MS = 2000;
 
 interface ObjectsProps {
   readonly objects: InspectedObjects;
@@ -25,14 +25,14 @@ export function ObjectsPanel({ objects, open, openId }: ObjectsProps) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const load = async () => {
       try {
-        const found = await objects.list(className as never, { limit: LISTED });
+        const found = await objects.list(className as never, { limit: OBJECTS_MAX });
         if (isOver) return;
         setListed(found);
         setProblem(null);
       } catch (error) {
         if (!isOver) setProblem(errorText(error));
       }
-      if (!isOver) timer = setTimeout(load, AGAIN_MS);
+      if (!isOver) timer = setTimeout(load, REFRESH_MS);
     };
     if (className !== '') void load();
     return () => {
@@ -91,7 +91,7 @@ export function ObjectsPanel({ objects, open, openId }: ObjectsProps) {
   );
 }
 
-/** An object that cannot be opened is listed with the reason. */
+/** Returns the time of the next alarm, or the reason why the object cannot be opened. */
 function alarmText({ nextAlarm, error }: ObjectSummary): string {
   if (error !== null) return errorText(error);
   return nextAlarm === null ? '–' : timeText(nextAlarm);

@@ -1,4 +1,4 @@
-// Files of rows: the types of their columns, and the place of a mistake.
+// Importing and saving files of rows: types of columns, places of mistakes, batches, and formulas.
 
 import { describe, expect, test } from 'vitest';
 import { givenFiles, tableName } from './given-files.ts';
@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 const check = (name: string, ...parts: BlobPart[]) =>
   checkRowFile(new File(parts, name), signal, () => {});
 
-/** The columns with their types, and all rows. */
+/** Reads a file, and returns its columns with their types and all rows. */
 async function read(name: string, ...parts: BlobPart[]) {
   const file = await check(name, ...parts);
   const rows: unknown[] = [];
@@ -52,14 +52,29 @@ describe('rows with delimiters', () => {
     expect((await read('a.csv', wide)).rows).toEqual([[1, 2]]);
   });
 
-  test('[INSP7] a file larger than a part of it, cut anywhere, gives the same rows', async () => {
-    const lines = Array.from(
-      { length: 20_000 },
-      (_, i) => `${i},"né ""${i}""\r\nx",${i / 4 + 0.125}`,
-    );
+  test('[INSP7] a file that is read in several chunks gives all rows in their order', async () => {
+    const numbers = Array.from({ length: 20_000 }, (_, i) => i);
+    const lines = numbers.map((i) => `${i},"né ""${i}""\r\nx",${i / 4 + 0.125}`);
     const { columns, rows } = await read('big.csv', `id,text,n\r\n${lines.join('\r\n')}`);
     expect(columns).toEqual(['id INTEGER', 'text TEXT', 'n REAL']);
-    expect(rows[19_999]).toEqual([19_999, 'né "19999"\r\nx', 4999.875]);
+    expect(rows).toEqual(numbers.map((i) => [i, `né "${i}"\r\nx`, i / 4 + 0.125]));
+  });
+
+  test('[INSP7] the first chunk, of 256 KiB, may end at any byte of a record', async () => {
+    const tail = '1,"né ""q""\r\nx"\r\n2,"b"\r\n3,c\r\n';
+    const head = 'id,text\r\n0,';
+    for (let cut = 0; cut <= new TextEncoder().encode(tail).length; cut++) {
+      const padding = 'p'.repeat(256 * 1024 - head.length - '\r\n'.length - cut);
+      const { rows } = await read('cut.csv', `${head}${padding}\r\n${tail}`);
+      expect([cut, rows.slice(1)]).toEqual([
+        cut,
+        [
+          [1, 'né "q"\r\nx'],
+          [2, 'b'],
+          [3, 'c'],
+        ],
+      ]);
+    }
   });
 
   test.for<[string, string, BlobPart[], RegExp]>([
@@ -88,14 +103,14 @@ describe('rows with delimiters', () => {
     ['a line that is not an object', 'a.jsonl', ['{"a": 1}\n[1]'], /line 2: this is not an object/],
     ['objects without names', 'a.json', ['[{}]'], /no rows with columns/],
   ])(
-    '[INSP7] %s is told with its place, before anything is written',
+    '[INSP7] %s is refused with its place when the file is checked',
     async ([, name, parts, message]) => {
       await expect(check(name, ...parts)).rejects.toThrow(message);
     },
   );
 });
 
-test('[INSP7] JSON keeps numbers and texts apart, and lacks nothing that only some rows have', async () => {
+test('[INSP7] JSON keeps the types of its values, and its columns are all names that any row has', async () => {
   const rows = '[{"a": 1, "b": "x"}, {"a": 2.5, "c": {"d": [1]}, "b": 3}, {"e": true}]';
   const expected = {
     columns: ['a REAL', 'b', 'c TEXT', 'e INTEGER'],
@@ -110,7 +125,7 @@ test('[INSP7] JSON keeps numbers and texts apart, and lacks nothing that only so
   expect(await read('a.ndjson', lines.join('\r\n'))).toEqual(expected);
 });
 
-/** A storage that takes so many statements, and then fails. */
+/** Makes a storage that accepts so many statements, and then fails. */
 function storageOf(statements: number, failure: Error) {
   const taken: unknown[][] = [];
   const exec = (...call: unknown[]) => {
@@ -123,7 +138,7 @@ function storageOf(statements: number, failure: Error) {
 
 const TEN_THOUSAND = `n\n${Array.from({ length: 10_000 }, (_, i) => i).join('\n')}\n`;
 
-test('[INSP7] rows are written in batches, each a statement; a failure tells where, and a stop too', async () => {
+test('[INSP7] rows are written in batches of one statement; a failure and a stop say how many were written', async () => {
   const file = await check('n.csv', TEN_THOUSAND);
   const whole = storageOf(100, new Error());
   const counts: number[] = [];
@@ -151,7 +166,7 @@ test('[INSP7] rows are written in batches, each a statement; a failure tells whe
   });
 });
 
-test('[INSP7] after a failure, the moment before is offered', async () => {
+test('[INSP7] a failed import reports how many rows were written, and the bookmark of the moment before', async () => {
   const full = Object.assign(new Error('No space is left.'), { code: 'DISK_FULL' });
   const { storage } = storageOf(2, full);
   const bookmarks = ['before', 'after'];
@@ -169,7 +184,7 @@ test('[INSP7] after a failure, the moment before is offered', async () => {
   );
 });
 
-test('[INSP7] files are told by their content and names', async () => {
+test('[INSP7] the kind of files is recognised by their content and names', async () => {
   const database = new File(['SQLite format 3\0 and more'], 'state');
   const wal = new File(['x'], 'state-wal');
   expect(await givenFiles([wal, database])).toEqual({ kind: 'database', database, wal });
@@ -219,6 +234,6 @@ test('[INSP7] no text of CSV runs as a formula, and all texts are read as they w
   expect(await blob.text()).toContain('\r\n+41 79 123 45 67,-1');
   const { rows, columns } = await read('a.csv', await blob.text());
   expect(columns).toEqual(['=name TEXT', 'n INTEGER']);
-  // An empty text is NULL in CSV, as before.
+  // CSV cannot tell an empty text from NULL, so it is read as NULL.
   expect(rows).toEqual(texts.map((text) => [text === '' ? null : text, -1]));
 });

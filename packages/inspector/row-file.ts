@@ -1,37 +1,37 @@
-// A file of rows: text with delimiters, JSON, or a value of JSON on each line.
+// Reads a file of rows: text with delimiters, JSON, or JSON lines.
 //
-// It is read twice: first all of it is checked, so that nothing of a file with a mistake is written, and the types of
-// the columns are known before the first row is.
+// A file is read twice. The first time, all of it is checked, so that nothing of a file with a mistake is written, and
+// the types of the columns are found. The second time, its rows are imported.
 
-import { ColumnFacts, columnNames, type ImportedColumn } from './column-kind.ts';
+import { ColumnTypeCounter, columnNames, type ImportedColumn } from './column-kind.ts';
 import { csvParts } from './csv-rows.ts';
 import { FileFault } from './file-fault.ts';
 import { unguardedText } from './formula-guard.ts';
 import { textChunks } from './text-chunks.ts';
 
-/** The value of a cell: a value of JSON. */
+/** The value of a cell, which is a value of JSON. */
 export type RowValue = unknown;
 
 export interface RowsRead {
   readonly rows: readonly (readonly RowValue[])[];
-  /** Where the first row is: a line, or the number of an item. */
+  /** The line of the first row, or in JSON the number of its item. */
   readonly line: number;
 }
 
 export interface RowFile {
   readonly columns: readonly ImportedColumn[];
   readonly rowCount: number;
-  /** All rows, in the order of the file. */
+  /** Reads all rows, in the order of the file. */
   batches(signal: AbortSignal): AsyncIterable<RowsRead>;
 }
 
-/** JSON is read in one piece. */
+/** The largest JSON file that is accepted, because JSON is parsed as a whole. */
 const JSON_BYTES_MAX = 128 * 1024 * 1024;
 
 /**
- * Checks a file, and tells its columns.
+ * Checks a file, and returns its columns and a way to read its rows.
  *
- * @throws FileFault; the reason of the signal
+ * @throws FileFault if the file has a mistake; the reason of the signal if it is aborted
  */
 export function checkRowFile(
   file: File,
@@ -39,7 +39,7 @@ export function checkRowFile(
   onRead: (readBytes: number) => void,
 ): Promise<RowFile> {
   if (/\.(jsonl|ndjson)$/i.test(file.name)) {
-    return objectFile(file, (how) => jsonLines(file, how, onRead), signal);
+    return objectFile(file, (readSignal) => jsonLines(file, readSignal, onRead), signal);
   }
   if (/\.json$/i.test(file.name)) return jsonFile(file, signal, onRead);
   return csvFile(file, signal, onRead);
@@ -51,7 +51,7 @@ async function csvFile(
   onRead: (readBytes: number) => void,
 ): Promise<RowFile> {
   let names: string[] | null = null;
-  let facts: ColumnFacts[] = [];
+  let counters: ColumnTypeCounter[] = [];
   let rowCount = 0;
   for await (const { records, readBytes } of csvParts(file, signal)) {
     for (const { fields, line } of records) {
@@ -60,7 +60,7 @@ async function csvFile(
           throw new FileFault(file.name, line, 'this is not a text file');
         }
         names = columnNames(fields.map(unguardedText));
-        facts = names.map(() => new ColumnFacts());
+        counters = names.map(() => new ColumnTypeCounter());
         continue;
       }
       if (fields.length !== names.length) {
@@ -70,32 +70,32 @@ async function csvFile(
           `this row has ${fields.length} fields, and the first line names ${names.length} columns`,
         );
       }
-      for (const [index, field] of fields.entries()) facts[index]!.seeText(field);
+      for (const [index, field] of fields.entries()) counters[index]!.addText(field);
       rowCount += 1;
     }
     onRead(readBytes);
   }
   if (names === null) throw new FileFault(file.name, null, 'the file is empty');
-  // Digits beside words, such as "12" and "n/a", stay as they are written.
+  // A column with numbers and words, such as "12" and "n/a", keeps all its texts as they are written.
   const columns = names.map(
-    (name, index) => ({ name, kind: facts[index]!.kind || 'TEXT' }) as const,
+    (name, index) => ({ name, kind: counters[index]!.kind || 'TEXT' }) as const,
   );
   return {
     columns,
     rowCount,
-    async *batches(how) {
+    async *batches(readSignal) {
       let isHead = true;
-      for await (const { records } of csvParts(file, how)) {
-        const own = isHead ? records.slice(1) : records;
+      for await (const { records } of csvParts(file, readSignal)) {
+        const dataRecords = isHead ? records.slice(1) : records;
         isHead = false;
-        if (own.length === 0) continue;
-        const rows = own.map(({ fields }) =>
+        if (dataRecords.length === 0) continue;
+        const rows = dataRecords.map(({ fields }) =>
           fields.map((text, index) => {
             if (text === '') return null;
             return columns[index]!.kind === 'TEXT' ? unguardedText(text) : Number(text);
           }),
         );
-        yield { rows, line: own[0]!.line };
+        yield { rows, line: dataRecords[0]!.line };
       }
     },
   };
@@ -123,7 +123,7 @@ async function jsonFile(
     text += chunk.text;
     onRead(chunk.readBytes);
   }
-  const value = parsed(file, null, text);
+  const value = parseJson(file, null, text);
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   for (const [index, item] of items.entries()) {
     if (!isRow(item)) {
@@ -140,35 +140,36 @@ async function jsonFile(
   );
 }
 
-/** A file whose rows are objects: their columns are all names that any of them has. */
+/** Checks a file whose rows are objects. Its columns are all names that any of them has. */
 async function objectFile(
   file: File,
   parts: (signal: AbortSignal) => AsyncIterable<ObjectPart>,
   signal: AbortSignal,
 ): Promise<RowFile> {
-  const facts = new Map<string, ColumnFacts>();
+  const counters = new Map<string, ColumnTypeCounter>();
   let rowCount = 0;
   for await (const { objects } of parts(signal)) {
     for (const object of objects) {
       for (const [key, value] of Object.entries(object)) {
-        let known = facts.get(key);
-        if (known === undefined) {
-          known = new ColumnFacts();
-          facts.set(key, known);
+        let counter = counters.get(key);
+        if (counter === undefined) {
+          counter = new ColumnTypeCounter();
+          counters.set(key, counter);
         }
-        known.see(value);
+        counter.add(value);
       }
       rowCount += 1;
     }
   }
-  if (facts.size === 0) throw new FileFault(file.name, null, 'the file has no rows with columns');
-  const keys = [...facts.keys()];
+  if (counters.size === 0)
+    throw new FileFault(file.name, null, 'the file has no rows with columns');
+  const keys = [...counters.keys()];
   const names = columnNames(keys);
   return {
-    columns: keys.map((key, index) => ({ name: names[index]!, kind: facts.get(key)!.kind })),
+    columns: keys.map((key, index) => ({ name: names[index]!, kind: counters.get(key)!.kind })),
     rowCount,
-    async *batches(how) {
-      for await (const { objects, line } of parts(how)) {
+    async *batches(readSignal) {
+      for await (const { objects, line } of parts(readSignal)) {
         yield { rows: objects.map((object) => keys.map((key) => object[key] ?? null)), line };
       }
     },
@@ -182,12 +183,12 @@ async function* jsonLines(
 ): AsyncGenerator<ObjectPart> {
   let rest = '';
   let line = 1;
-  const take = (lines: readonly string[]): ObjectPart => {
+  const toObjects = (lines: readonly string[]): ObjectPart => {
     const from = line;
     const objects: Readonly<Record<string, unknown>>[] = [];
     for (const text of lines) {
       if (text.trim() !== '') {
-        const value = parsed(file, line, text);
+        const value = parseJson(file, line, text);
         if (!isRow(value)) {
           throw new FileFault(file.name, line, 'this is not an object with columns');
         }
@@ -200,13 +201,13 @@ async function* jsonLines(
   for await (const { text, readBytes } of textChunks(file, signal)) {
     const lines = (rest + text).split('\n');
     rest = lines.pop()!;
-    if (lines.length > 0) yield take(lines);
+    if (lines.length > 0) yield toObjects(lines);
     onRead(readBytes);
   }
-  if (rest !== '') yield take([rest]);
+  if (rest !== '') yield toObjects([rest]);
 }
 
-function parsed(file: File, line: number | null, text: string): unknown {
+function parseJson(file: File, line: number | null, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

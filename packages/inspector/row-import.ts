@@ -1,7 +1,7 @@
-// Writes the rows of a file into a table, a batch at a time.
+// Writes the rows of a file into a table, in batches.
 //
-// Invariant: a batch is one statement, and so one transaction; other calls may run between two batches. Rows written
-// before a failure stay, until the caller restores the bookmark of the moment before.
+// Invariant: a batch is one statement, and so one transaction. Other calls may run between two batches. Rows that were
+// written before a failure stay, unless the caller restores the bookmark of the moment before.
 
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import type { ImportedColumn } from './column-kind.ts';
@@ -9,14 +9,17 @@ import type { RowFile, RowsRead } from './row-file.ts';
 import { quoted } from './tables.ts';
 
 const BATCH_ROWS_MAX = 2000;
-/** A bound text is at most 2 MiB; a batch of rows is written in a few milliseconds. */
+/**
+ * The length of JSON after which a batch ends. It is far below the 2 MiB of a bound text, and is written in a few
+ * milliseconds.
+ */
 const BATCH_LENGTH_MAX = 256 * 1024;
 
-/** Writing ended before the last row. */
+/** The error of an import that ended before the last row. */
 export class ImportFailure extends Error {
   override readonly name = 'ImportFailure';
   readonly rowsWritten: number;
-  /** Where the batch begins that was not written. */
+  /** The line at which the first batch begins that was not written. */
   readonly line: number;
 
   constructor(rowsWritten: number, line: number, options: ErrorOptions) {
@@ -26,13 +29,13 @@ export class ImportFailure extends Error {
   }
 }
 
-/** The statement that makes the table of these columns, if there is none of its name. */
+/** Returns the statement that makes a table with these columns, unless there is a table of this name. */
 export function createStatement(table: string, columns: readonly ImportedColumn[]): string {
   const declared = columns.map(({ name, kind }) => `${quoted(name)} ${kind}`.trim());
   return `CREATE TABLE IF NOT EXISTS ${quoted(table)} (${declared.join(', ')})`;
 }
 
-/** One statement for any number of rows, which it is given as JSON. */
+/** Returns the statement that inserts any number of rows, which are bound as one JSON text. */
 export function insertStatement(table: string, columns: readonly ImportedColumn[]): string {
   const names = columns.map(({ name }) => quoted(name)).join(', ');
   const values = columns.map((_, index) => `value ->> ${index}`).join(', ');
@@ -40,7 +43,7 @@ export function insertStatement(table: string, columns: readonly ImportedColumn[
 }
 
 /**
- * Returns how many rows were written.
+ * Imports the rows, and returns how many were written.
  *
  * @throws ImportFailure, whose cause is the error of the storage or the reason of the signal
  */

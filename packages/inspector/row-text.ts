@@ -1,4 +1,4 @@
-// Rows as text for other programs: CSV and JSON. Bytes are hexadecimal digits.
+// Writes rows as CSV or JSON for other programs. Bytes become hexadecimal digits.
 
 import type { SqlStorageValue } from '@ctx-storage/core/storage';
 import { guardedText } from './formula-guard.ts';
@@ -7,10 +7,10 @@ export type RowFormat = 'csv' | 'json';
 
 type Row = readonly SqlStorageValue[];
 
-/** How much text is collected before it becomes a part of the file. */
+/** The length of text that is collected before it becomes a part of the file. */
 const PART_LENGTH = 256 * 1024;
 
-/** A field of CSV: NULL is empty, and a text in quotes if it would be read as something else; no formula. */
+/** Writes a field of CSV. NULL is empty, a text has quotes if it needs them, and no text is a formula. */
 export function csvField(value: SqlStorageValue): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
@@ -31,7 +31,7 @@ function jsonRow(columns: readonly string[], row: Row): string {
   return JSON.stringify(Object.fromEntries(members));
 }
 
-/** The file of these rows; `onRow` is called with how many were written. */
+/** Makes the file of these rows. `onRow` is called at times with the number of rows so far. */
 export async function rowsAsFile(
   format: RowFormat,
   columns: () => readonly string[],
@@ -56,7 +56,7 @@ export async function rowsAsFile(
   return new Blob([...parts, text], { type });
 }
 
-/** Gives the user a file. */
+/** Lets the browser download a file. */
 export function saveFile(name: string, content: Blob): void {
   const address = URL.createObjectURL(content);
   const link = document.createElement('a');

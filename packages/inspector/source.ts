@@ -1,10 +1,10 @@
-// The source of an inspector: a handle, or a connection's objects.
+// The data source of an inspector: one handle, or the objects of a connection.
 
 import type { RemoteObjects } from '@ctx-storage/core/page';
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import type { DrivenClock } from './clock-time.ts';
 
-/** The classes of a connection. */
+/** The members of a connection that the inspector uses. */
 export type InspectedObjects = Pick<
   RemoteObjects<object>,
   'env' | 'list' | 'deleteObject' | 'storage'

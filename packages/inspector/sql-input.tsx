@@ -1,4 +1,5 @@
-// The text of a statement, with suggestions for the word that is typed: arrows choose one, Enter or Tab takes it.
+// The input of a statement. It suggests completions of the word that is typed: arrows choose one, Enter or Tab inserts
+// it.
 
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -12,12 +13,12 @@ interface SqlInputProps {
   readonly run: () => void;
 }
 
-const NONE: Suggestions = { from: 0, list: [] };
+const NO_SUGGESTIONS: Suggestions = { from: 0, list: [] };
 
 export function SqlInput({ storage, text, change, run }: SqlInputProps) {
   const area = useRef<HTMLTextAreaElement>(null);
   const [tables, setTables] = useState<readonly Table[]>([]);
-  const [{ from, list }, setSuggestions] = useState(NONE);
+  const [{ from, list }, setSuggestions] = useState(NO_SUGGESTIONS);
   const [chosen, setChosen] = useState(0);
   const cursorAfter = useRef<number | null>(null);
   useEffect(() => {
@@ -26,27 +27,27 @@ export function SqlInput({ storage, text, change, run }: SqlInputProps) {
     if (cursor !== null) area.current?.setSelectionRange(cursor, cursor);
   }, [text]);
   const readTables = () => {
-    // Without them, there are only fewer suggestions.
+    // If the tables cannot be read, only their names are not suggested.
     tablesOf(storage).then(setTables, () => setTables([]));
   };
-  const take = (index: number) => {
+  const insert = (index: number) => {
     const { text: word } = list[index]!;
     const end = area.current!.selectionStart;
     cursorAfter.current = from + word.length;
     change(text.slice(0, from) + word + text.slice(end));
-    setSuggestions(NONE);
+    setSuggestions(NO_SUGGESTIONS);
     area.current!.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const { key } = event;
     if (key === 'Enter' && (event.ctrlKey || event.metaKey)) {
-      setSuggestions(NONE);
+      setSuggestions(NO_SUGGESTIONS);
       run();
     } else if (list.length === 0) return;
     else if (key === 'ArrowDown') setChosen((chosen + 1) % list.length);
     else if (key === 'ArrowUp') setChosen((chosen + list.length - 1) % list.length);
-    else if (key === 'Enter' || key === 'Tab') take(chosen);
-    else if (key === 'Escape') setSuggestions(NONE);
+    else if (key === 'Enter' || key === 'Tab') insert(chosen);
+    else if (key === 'Escape') setSuggestions(NO_SUGGESTIONS);
     else return;
     event.preventDefault();
   };
@@ -64,7 +65,7 @@ export function SqlInput({ storage, text, change, run }: SqlInputProps) {
         value={text}
         ref={area}
         onFocus={readTables}
-        onBlur={() => setSuggestions(NONE)}
+        onBlur={() => setSuggestions(NO_SUGGESTIONS)}
         onInput={({ currentTarget: { value, selectionStart } }) => {
           change(value);
           setSuggestions(suggestionsAt(value, selectionStart, tables));
@@ -83,7 +84,7 @@ export function SqlInput({ storage, text, change, run }: SqlInputProps) {
               role="option"
               aria-selected={index === chosen}
               onMouseDown={(event) => event.preventDefault()}
-              onClick={() => take(index)}
+              onClick={() => insert(index)}
             >
               <span class="mono">{word}</span> <span class="type">{kind}</span>
             </div>

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fingerprintOf, lineOf, literalOf, membersOf, parseLiteral } from './stored-value.ts';
 
-test('[INSP2] an edit of one member leaves the value as it was, and copies the rest', () => {
+test('[INSP2] an edit of one member does not change the value, and copies its other members', () => {
   const date = new Date(7);
   const values: unknown[] = [
     { a: 1, b: date },
@@ -29,7 +29,7 @@ test('[INSP2] an edit of one member leaves the value as it was, and copies the r
   }
 });
 
-test('[INSP2] an edit of an array leaves its holes and its properties with names', () => {
+test('[INSP2] an edit of an array keeps its holes and its named properties', () => {
   const items = Object.assign(['a', 'b'], { index: 7 });
   items.length = 4_294_967_295;
   const [first, ...others] = membersOf(items);
@@ -48,7 +48,7 @@ test('[INSP2] an edit of an array leaves its holes and its properties with names
   expect(fingerprintOf(['a', 'b'])).not.toBe(fingerprintOf(items));
 });
 
-test('[INSP2] a value whose objects refer to one another in many ways is read once', () => {
+test('[INSP2] each object of a value is read once, although many members refer to it', () => {
   let reads = 0;
   let value: object = { end: true };
   for (let i = 0; i < 16; i++) {
@@ -114,7 +114,7 @@ test('[INSP5] values are told apart by content and type, not by identity', () =>
   expect(different.map((value) => fingerprintOf(structuredClone(value)))).toEqual(texts);
 });
 
-test('[INSP5] a value is told on one line, with its types', () => {
+test('[INSP5] a value is written on one line, with its types', () => {
   const value = {
     name: 'Ada',
     tags: new Set(['a']),

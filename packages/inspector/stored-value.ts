@@ -1,18 +1,17 @@
-// Stored values as trees: their members, edits of one place, and whether two are equal.
-//
-// Knows every type of structured clone. An edit makes a copy, so the value on screen stays as it was read.
+// Treats stored values of every type of structured clone as trees: lists their members, edits one member, writes them
+// as text, and compares them. An edit makes a copy, so that the value on screen stays as it was read.
 
 import { leafText, typeText } from './text.ts';
 
-/** A member of a value: how it is named, and how it is reached. */
+/** A member of a value, with the name that the tree shows. */
 export interface Member {
   readonly name: string;
   readonly value: unknown;
-  /** The copy of the parent with another value here; undefined: it cannot be changed. */
+  /** Returns a copy of the parent with another value for this member; undefined if the member cannot be changed. */
   readonly replaced?: (value: unknown) => unknown;
 }
 
-/** The members of a value; empty if it has none. */
+/** Returns the members of a value, or an empty list if it has none. */
 export function membersOf(value: unknown): Member[] {
   if (typeof value !== 'object' || value === null) return [];
   if (value instanceof Map) {
@@ -30,23 +29,23 @@ export function membersOf(value: unknown): Member[] {
     }));
   }
   if (!Array.isArray(value) && !isPlain(value)) return [];
-  // Also of an array: it may have 4,294,967,295 holes, and properties with names.
+  // Entries are listed for arrays, too, because one may have 4,294,967,295 holes and properties with names.
   return Object.entries(value).map(([name, member]) => ({
     name,
     value: member,
     replaced: (next) =>
-      Array.isArray(value) ? withItem(value, name, next) : { ...value, [name]: next },
+      Array.isArray(value) ? copyWithItem(value, name, next) : { ...value, [name]: next },
   }));
 }
 
-/** A copy of the array with its holes and its properties with names. */
-function withItem(array: readonly unknown[], name: string, next: unknown): unknown[] {
+/** Copies an array with its holes and its named properties, and changes one item. */
+function copyWithItem(array: readonly unknown[], name: string, next: unknown): unknown[] {
   const copy: unknown[] = [];
   copy.length = array.length;
   return Object.assign(copy, array, { [name]: next });
 }
 
-/** True for a value that is shown as a tree. */
+/** Returns whether a value is shown as a tree. */
 export function hasMembers(value: unknown): boolean {
   return (
     value instanceof Map ||
@@ -67,7 +66,7 @@ function nameOf(key: unknown): string {
 
 const LINE_LENGTH_MAX = 160;
 
-/** A value on one line, cut if it is long: to compare it with another one. */
+/** Returns a value as one line of text, which is cut if it is long. */
 export function lineOf(value: unknown): string {
   const line = lineOfMember(value, 0);
   return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX)}…` : line;
@@ -87,7 +86,7 @@ function lineOfMember(value: unknown, depth: number): string {
   return isList ? `${type}[${members.join(', ')}]` : `${type}{${members.join(', ')}}`;
 }
 
-/** How a value is written to be edited; null if it has no such form. */
+/** Returns the literal with which a value is edited, or null if it cannot be edited. */
 export function literalOf(value: unknown): string | null {
   if (typeof value === 'bigint') return `${value}n`;
   if (value instanceof Date && !Number.isNaN(value.getTime())) {
@@ -98,9 +97,9 @@ export function literalOf(value: unknown): string | null {
 }
 
 /**
- * The value of a literal: JSON, a bigint such as `12n`, or `new Date("…")`.
+ * Returns the value of a literal: JSON, a bigint such as `12n`, or `new Date("…")`.
  *
- * @throws SyntaxError
+ * @throws SyntaxError if it is none of these
  */
 export function parseLiteral(literal: string): unknown {
   const text = literal.trim();
@@ -114,7 +113,7 @@ export function parseLiteral(literal: string): unknown {
   return JSON.parse(text) as unknown;
 }
 
-/** True when JSON holds the value without loss. */
+/** Returns whether JSON can hold the value without loss. */
 function isJson(value: unknown, depth = 0): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
@@ -123,12 +122,14 @@ function isJson(value: unknown, depth = 0): boolean {
   return isPlain(value) && Object.values(value).every((item) => isJson(item, depth + 1));
 }
 
-/** A text that is the same for equal values, of any type: to see that one has changed. */
+/** Returns a text that is equal for equal values of any type, and differs for others. */
 export function fingerprintOf(value: unknown): string {
   return fingerprintWithin(value, new Map());
 }
 
-/** `met`: the objects before it. Each is written once: many may refer to one another. */
+/**
+ * `met` numbers the objects that were written already. Each is written once, because objects may refer to one another.
+ */
 function fingerprintWithin(value: unknown, met: Map<unknown, number>): string {
   if (hasMembers(value)) {
     const earlier = met.get(value);

@@ -1,4 +1,4 @@
-// The styles of the inspector, inside its shadow root. Light and dark follow `color-scheme`.
+// The style sheet of the inspector's shadow root. Light and dark colours follow `color-scheme`.
 
 export const STYLES = `
 :host { color-scheme: inherit; container-type: inline-size; }
@@ -55,7 +55,7 @@ input, select, textarea {
 textarea { width: 100%; resize: vertical; }
 .code, code, .mono { font-family: ui-monospace, 'Cascadia Mono', Menlo, Consolas, monospace; font-size: 0.93em; }
 .mono { overflow-wrap: anywhere; }
-/* Names and values turn no text around them. */
+/* Names and values in right-to-left scripts must not reorder the text around them. */
 code, span, label { unicode-bidi: isolate; }
 .type, .soft, .empty { color: var(--soft); }
 .type { font-size: 0.85em; }

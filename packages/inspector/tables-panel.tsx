@@ -1,4 +1,4 @@
-// Tables and their rows: the schema as a tree, and a grid that follows every commit.
+// The panel of tables: a list of tables with their columns, and a grid of rows that follows every commit.
 
 import type { SqlStorageValue, StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useMemo, useState } from 'preact/hooks';
@@ -78,13 +78,13 @@ function Rows({ storage, table }: RowsProps) {
   const [view, setView] = useState<GridWindow>({ first: 0, count: 0 });
   const [editing, setEditing] = useState<{ row: number; column: number } | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  // Read in parts of a hundred rows, so that scrolling does not read at each step.
+  // Rows are read in steps of fifty, so that not every scroll step causes a read.
   const first = Math.floor(view.first / 50) * 50;
   const count = Math.ceil((view.first + view.count - first) / 50) * 50 + 50;
-  const about = [storage, table, choice] as const;
+  const inputs = [storage, table, choice] as const;
   const total = useFollowed(
     () => storage.sql.live<{ n: number }>(...countQuery(table, choice)),
-    about,
+    inputs,
   );
   const part = useFollowed(
     () => {
@@ -92,7 +92,7 @@ function Rows({ storage, table }: RowsProps) {
       const [query, ...bindings] = rowsQuery(table, choice, first, count);
       return storage.sql.live(query, ...bindings);
     },
-    [...about, first, count],
+    [...inputs, first, count],
     { first, subject: `${first} ${JSON.stringify(choice)}` },
   );
   const rows = useMemo(() => {
@@ -157,7 +157,7 @@ function Rows({ storage, table }: RowsProps) {
                 value={value}
                 store={(next) => attempt(updateQuery(table, name), next, ...keysOf(index))}
                 remove={() => attempt(deleteQuery(table), ...keysOf(index))}
-                leave={() => setEditing(null)}
+                cancel={() => setEditing(null)}
               />
             );
           }
@@ -182,11 +182,11 @@ interface CellEditorProps {
   readonly value: string | number | null;
   readonly store: (value: string | number | null) => void;
   readonly remove: () => void;
-  readonly leave: () => void;
+  readonly cancel: () => void;
 }
 
-/** A number stays a number if the typed text is a number. */
-function CellEditor({ label, value, store, remove, leave }: CellEditorProps) {
+/** Edits one cell. A cell that was a number stays a number if the typed text is one. */
+function CellEditor({ label, value, store, remove, cancel }: CellEditorProps) {
   const [text, setText] = useState(value === null ? '' : String(value));
   const typed = typeof value !== 'string' && text.trim() !== '' ? Number(text) : Number.NaN;
   return (
@@ -197,7 +197,7 @@ function CellEditor({ label, value, store, remove, leave }: CellEditorProps) {
         store(Number.isNaN(typed) ? text : typed);
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Escape') leave();
+        if (event.key === 'Escape') cancel();
       }}
     >
       <input

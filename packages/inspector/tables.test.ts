@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => objects.close());
 
-/** The keys of each row, in the order of the grid. */
+/** Returns the keys of each row, in the order of the grid. */
 async function keysIn(table: Table): Promise<unknown[][]> {
   const query = rowsQuery(table, { sort: null, filter: '' }, 0, 10);
   const rows = await storage.sql.exec(...query).toArray();
@@ -41,7 +41,7 @@ test.each([
   expect(await storage.sql.exec('SELECT body FROM item').toArray()).toEqual([{ body: 'new' }]);
 });
 
-test('[INSP3] rows whose number has no name left are read without a key, and a change of one changes nothing', async () => {
+test('[INSP3] if columns take all names of the row number, rows have no key, and updates and deletes are refused', async () => {
   await storage.sql.exec(
     'CREATE TABLE item (_rowid_, rowid, OID); INSERT INTO item VALUES (1, 2, 3)',
   ).ready;

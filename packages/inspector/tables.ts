@@ -1,5 +1,4 @@
-// The tables of an object: SQLite's description of them, and the queries that read and change their
-// rows.
+// Reads SQLite's description of an object's tables, and makes the queries that read and change their rows.
 
 import type {
   SqlRow,
@@ -8,14 +7,17 @@ import type {
   StorageMoment,
 } from '@ctx-storage/core/storage';
 
-/** An object's storage, now or at an earlier moment. */
+/** The members that are read of a handle, or of an earlier moment of it. */
 export type Readable = Pick<StorageHandle | StorageMoment, 'sql' | 'list'>;
 
 export interface Table {
   readonly name: string;
   readonly kind: 'table' | 'view';
   readonly columns: readonly Column[];
-  /** Expressions that name a row; empty for a view, and where columns have taken every name of the row's number. */
+  /**
+   * The expressions that identify a row. There are none for a view, and if columns have taken every name of the row
+   * number.
+   */
   readonly keys: readonly string[];
 }
 
@@ -28,22 +30,22 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The tables and views that programs may read. */
+/** Returns the tables and views that programs may read. */
 export async function tablesOf(source: Readable): Promise<Table[]> {
   const found = await source.sql
     .exec<{ schema: string; name: string; type: string; wr: number }>('PRAGMA table_list')
     .toArray();
-  const own = found.filter(
+  const readable = found.filter(
     ({ schema, name, type }) =>
       schema === 'main' && type !== 'shadow' && !/^(_cf_|sqlite_)/i.test(name),
   );
-  const described = own.map(({ name, type, wr }) =>
-    describe(source, name, type === 'view', wr !== 0),
+  const described = readable.map(({ name, type, wr }) =>
+    describeTable(source, name, type === 'view', wr !== 0),
   );
   return (await Promise.all(described)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function describe(
+async function describeTable(
   source: Readable,
   name: string,
   isView: boolean,
@@ -55,7 +57,7 @@ async function describe(
     )
     .toArray();
   const primary = columns.filter(({ pk }) => pk > 0).map((column) => quoted(column.name));
-  const keys = isView ? [] : hasNoRowid ? primary : rowNumberBeside(columns);
+  const keys = isView ? [] : hasNoRowid ? primary : freeRowNumberName(columns);
   return {
     name,
     kind: isView ? 'view' : 'table',
@@ -64,20 +66,20 @@ async function describe(
   };
 }
 
-/** SQLite's name for the number of a row that is not a column's. */
-function rowNumberBeside(columns: readonly { readonly name: string }[]): string[] {
+/** Returns a name of SQLite for the row number that no column has. */
+function freeRowNumberName(columns: readonly { readonly name: string }[]): string[] {
   const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
   return ['_rowid_', 'rowid', 'oid'].filter((name) => !taken.has(name)).slice(0, 1);
 }
 
-/** Which rows of a table are read. */
+/** The order and filter of the rows that are read. */
 export interface Choice {
   readonly sort: { readonly column: string; readonly isDescending: boolean } | null;
-  /** Rows of which a column contains this text. */
+  /** Only rows are read of which a column contains this text. */
   readonly filter: string;
 }
 
-/** The condition of a choice, with its bindings. */
+/** Returns the WHERE clause of a filter, with its bindings. */
 function condition(table: Table, { filter }: Choice): { where: string; bindings: string[] } {
   if (filter === '') return { where: '', bindings: [] };
   const columns = table.columns.slice(0, 50);
@@ -92,7 +94,7 @@ export function countQuery(table: Table, choice: Choice): readonly [string, ...s
   return [`SELECT count(*) AS n FROM ${quoted(table.name)}${where}`, ...bindings];
 }
 
-/** A part of the rows: the columns, then the keys. */
+/** Returns the query for `count` rows from `first`. It selects the columns, then the keys. */
 export function rowsQuery(
   table: Table,
   choice: Choice,
@@ -100,7 +102,9 @@ export function rowsQuery(
   count: number,
 ): readonly [string, ...string[]] {
   const { where, bindings } = condition(table, choice);
-  const columns = [...table.columns.map(({ name }) => quoted(name)), ...keysAs(table)].join(', ');
+  const columns = [...table.columns.map(({ name }) => quoted(name)), ...selectKeys(table)].join(
+    ', ',
+  );
   const order = orderOf(table, choice);
   return [
     `SELECT ${columns} FROM ${quoted(table.name)}${where}${order} LIMIT ${count} OFFSET ${first}`,
@@ -108,25 +112,31 @@ export function rowsQuery(
   ];
 }
 
-/** A row of `rowsQuery`: the values of the columns, then those of the keys. */
+/** Returns the values of a row of `rowsQuery`: those of the columns, then those of the keys. */
 export function valuesOf(table: Table, row: SqlRow): SqlStorageValue[] {
   const names = [...table.columns.map(({ name }) => name), ...table.keys.map(keyName)];
   return names.map((name) => row[name] ?? null);
 }
 
-/** A name that no column should have. */
+/** Returns the name of a key in the result. It begins with a space, so that hardly any column has the same name. */
 function keyName(_key: string, index: number): string {
   return ` key ${index + 1}`;
 }
 
-function keysAs(table: Table): string[] {
-  return table.keys.map((key, index) => `${exact(table, key)} AS ${quoted(keyName(key, index))}`);
+function selectKeys(table: Table): string[] {
+  return table.keys.map(
+    (key, index) => `${exactKey(table, key)} AS ${quoted(keyName(key, index))}`,
+  );
 }
 
-/** A key as JavaScript can hold it: an integer as its digits, which SQLite compares as the integer. */
-function exact({ columns }: Table, key: string): string {
+/**
+ * Returns an expression for a key that JavaScript can hold exactly: an integer becomes text, which SQLite compares as
+ * the integer.
+ */
+function exactKey({ columns }: Table, key: string): string {
   const column = columns.find(({ name }) => quoted(name) === key);
-  // SQLite's rule for integer affinity. A column without a type does not compare a text as an integer.
+  // SQLite gives a column integer affinity if its type contains "int". Other columns do not compare a text as an
+  // integer.
   if (column !== undefined && !/int/i.test(column.type)) return key;
   return `iif(typeof(${key}) = 'integer', CAST(${key} AS TEXT), ${key})`;
 }
@@ -137,7 +147,7 @@ function orderOf(table: Table, { sort }: Choice): string {
   return all.length === 0 ? '' : ` ORDER BY ${all.join(', ')}`;
 }
 
-/** Changes one cell; its bindings are the value, then the keys. */
+/** Returns the query that changes one cell. Its bindings are the value, then the keys. */
 export function updateQuery(table: Table, column: string): string {
   return `UPDATE ${quoted(table.name)} SET ${quoted(column)} = ? WHERE ${rowCondition(table)}`;
 }

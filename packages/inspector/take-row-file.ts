@@ -1,5 +1,4 @@
-// Takes a file of rows into a table, and reports the outcome. Loaded with the first file, together with
-// its reader.
+// Imports a file of rows into a table, and returns the outcome as text. This module is loaded with the first file.
 
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import { checkRowFile } from './row-file.ts';
@@ -9,14 +8,14 @@ import { counted, errorText } from './text.ts';
 export interface Taken {
   readonly text: string;
   readonly isFault: boolean;
-  /** The moment before, if something was written. */
+  /** The bookmark of the moment before the import, or null if nothing was written. */
   readonly before: string | null;
 }
 
-/** Progress: the current step, and its share that is done, from 0 to 1. */
+/** Reports progress: the current step, and the done share of it, from 0 to 1. */
 export type Progress = (text: string, share: number) => void;
 
-/** @throws FileFault, or the signal's reason: nothing was written */
+/** Imports the file. @throws FileFault or the reason of the signal, if nothing was written */
 export async function takeRowFile(
   storage: StorageHandle,
   file: File,

@@ -1,9 +1,9 @@
-// The text of a file, a part at a time, and how far it was read.
+// Reads a file as text, in chunks.
 
 import { fileBytes } from '@ctx-storage/core/contract';
 import { FileFault } from './file-fault.ts';
 
-/** Bytes read at once: parsing them takes milliseconds. */
+/** The number of bytes that are read at once, which are parsed in a few milliseconds. */
 const PART_BYTES = 256 * 1024;
 
 export interface TextChunk {
@@ -12,9 +12,9 @@ export interface TextChunk {
 }
 
 /**
- * Decodes a file as UTF-8, or as UTF-16 if it begins so.
+ * Decodes a file as UTF-8, or as UTF-16 if it begins with that byte order mark.
  *
- * @throws FileFault with the line that is neither; INPUT_CHANGED; the reason of the signal
+ * @throws FileFault with the line whose bytes are not text; INPUT_CHANGED; the reason of the signal
  */
 export async function* textChunks(file: File, signal: AbortSignal): AsyncGenerator<TextChunk> {
   const [first, second] = await fileBytes(file.name, file.slice(0, 2));
@@ -25,7 +25,7 @@ export async function* textChunks(file: File, signal: AbortSignal): AsyncGenerat
     signal.throwIfAborted();
     const to = Math.min(file.size, from + PART_BYTES);
     const bytes = await fileBytes(file.name, file.slice(from, to));
-    const text = decoded(decoder, bytes, to < file.size, () => {
+    const text = decodeChunk(decoder, bytes, to < file.size, () => {
       const readable = new TextDecoder(encoding).decode(bytes);
       const before = readable.slice(0, readable.indexOf('\uFFFD'));
       return new FileFault(
@@ -39,16 +39,16 @@ export async function* textChunks(file: File, signal: AbortSignal): AsyncGenerat
   }
 }
 
-function decoded(
+function decodeChunk(
   decoder: TextDecoder,
   bytes: Uint8Array,
   stream: boolean,
-  fault: () => FileFault,
+  makeFault: () => FileFault,
 ): string {
   try {
     return decoder.decode(bytes, { stream });
   } catch {
-    throw fault();
+    throw makeFault();
   }
 }
 

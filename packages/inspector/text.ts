@@ -1,4 +1,4 @@
-// Numbers, sizes, times and errors as the inspector shows them, and the types of stored values.
+// Writes numbers, sizes, times, errors and stored values as the inspector shows them.
 
 import { isStorageError } from '@ctx-storage/core/errors';
 
@@ -6,7 +6,7 @@ const count = new Intl.NumberFormat('en');
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** "1 row", "2,000 rows". */
+/** Returns a number with its noun: "1 row", "2,000 rows". */
 export function counted(value: number, noun: string): string {
   return `${count.format(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
@@ -27,13 +27,13 @@ export function timeText(time: number | Date): string {
   return moment.format(time);
 }
 
-/** An error with its code, if it has one. */
+/** Returns the message of an error, with its code if it has one. */
 export function errorText(error: unknown): string {
   if (isStorageError(error)) return `${error.code}: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The type of a stored value in a word or two: "Map(3)", "string", "Uint8Array(16)". */
+/** Returns the type of a stored value: "Map(3)", "string", "Uint8Array(16)". */
 export function typeText(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value !== 'object') return typeof value;
@@ -47,7 +47,7 @@ export function typeText(value: unknown): string {
 const TEXT_LENGTH_MAX = 200;
 const BYTES_MAX = 16;
 
-/** A value without members, on one line: cut if it is long. */
+/** Returns a value without members as one line of text, which is cut if it is long. */
 export function leafText(value: unknown): string {
   if (typeof value === 'string') return cut(JSON.stringify(value));
   if (typeof value === 'bigint') return `${value}n`;

@@ -1,5 +1,5 @@
-// The commits of an object over time. Sliders choose two moments, whose states are compared; the object can be taken to
-// a moment and back, a commit can be taken back alone, and a branch can begin anywhere.
+// The panel of the timeline, which shows the commits of an object. Sliders choose two moments, which are compared. The
+// object can be restored to a moment and back, a commit can be reverted alone, and a branch can begin at any moment.
 
 import { isStorageError } from '@ctx-storage/core/errors';
 import type { CommitAuthor, StorageBranch, StorageCommit } from '@ctx-storage/core/storage';
@@ -13,14 +13,14 @@ import type { InspectedBranches, ListedBranch } from './use-branches.ts';
 import { useCommits } from './use-commits.ts';
 import { revertOf, useMerging } from './use-merging.ts';
 
-/** How many commits are drawn: the newest ones. */
-const COMMITS = 400;
+/** The number of commits that are drawn, which are the newest. */
+const COMMITS_MAX = 400;
 const BAR_HEIGHT = 48;
 
-/** What was done last, and how it is undone. */
-interface Told {
+/** The result of the last action, and how it is undone. */
+interface ActionResult {
   readonly text: string;
-  /** The bookmark that takes the object back. */
+  /** The bookmark to which the object is restored for an undo. */
   readonly undo: { readonly label: string; readonly bookmark: string } | null;
 }
 
@@ -29,12 +29,12 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
   const [commits, setCommits] = useState<readonly StorageCommit[] | null>(null);
   const [listed, setListed] = useState<readonly ListedBranch[]>([]);
   const [chosen, setChosen] = useState<string | null>(null);
-  /** The moment that the chosen one is compared with; null: now. */
+  /** The moment with which the chosen one is compared; null is now. */
   const [other, setOther] = useState<string | null>(null);
   /** The branch whose changes are shown in place of two moments. */
   const [subject, setSubject] = useState<ListedBranch | null>(null);
   const [compared, setCompared] = useState<Compared | null>(null);
-  const [told, setTold] = useState<Told | null>(null);
+  const [lastResult, setLastResult] = useState<ActionResult | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const merging = useMerging(storage);
   const newest = commits?.at(-1)?.bookmark;
@@ -42,7 +42,7 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
   useCommits(
     storage,
     async (isOver) => {
-      const found = await storage.history({ limit: COMMITS });
+      const found = await storage.history({ limit: COMMITS_MAX });
       const branched = await branches.list();
       if (isOver()) return;
       setCommits(found.reverse());
@@ -65,7 +65,7 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
       return place(other) < place(chosen) ? [other, chosen!] : [chosen!, other];
     };
     let isOver = false;
-    // While a slider moves, nothing is opened.
+    // Nothing is read while a slider moves.
     const timer = setTimeout(async () => {
       try {
         const found = await read();
@@ -81,13 +81,13 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
     };
   }, [storage, chosen, until, subject]);
 
-  /** Runs an action, and shows what it tells or why it failed. */
-  const act = async (action: () => Promise<Told | null>) => {
+  /** Runs an action, and shows its result or its error. */
+  const act = async (action: () => Promise<ActionResult | null>) => {
     merging.clear();
     setSubject(null);
-    setTold(null);
+    setLastResult(null);
     try {
-      setTold(await action());
+      setLastResult(await action());
       setProblem(null);
       setListed(await branches.list());
     } catch (error) {
@@ -99,10 +99,12 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
       const before = await storage.restore(bookmark);
       setChosen(null);
       setOther(null);
-      const text = isUndo ? 'The object is as it was before.' : 'The object went back.';
+      const text = isUndo
+        ? 'The object is as it was before.'
+        : 'The object is back at the chosen moment.';
       return { text, undo: isUndo ? null : { label: 'Undo going back', bookmark: before } };
     });
-  const promote = async (branch: StorageBranch, name: string): Promise<Told> => {
+  const promote = async (branch: StorageBranch, name: string): Promise<ActionResult> => {
     try {
       const before = await storage.promote(branch);
       setChosen(null);
@@ -122,14 +124,14 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
       (error: unknown) => setProblem(errorText(error)),
     );
   const revert = (commit: StorageCommit) => {
-    setTold(null);
+    setLastResult(null);
     merging.clear();
     const done = `The commit of ${timeText(commit.time)} was reverted.`;
     void attempt(merging.run('Revert', done, revertOf(storage, commit.bookmark)));
   };
 
   const merge = (listed: ListedBranch) => {
-    setTold(null);
+    setLastResult(null);
     merging.clear();
     const step = merging.run(
       `Merge “${listed.name}”`,
@@ -209,18 +211,18 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
           </button>
         )}
       </div>
-      {told !== null && (
-        <div class="actions told">
-          <span role="status">{told.text}</span>
-          {told.undo !== null && (
-            <button type="button" onClick={() => goTo(told.undo!.bookmark, true)}>
-              {told.undo.label}
+      {lastResult !== null && (
+        <div class="actions lastResult">
+          <span role="status">{lastResult.text}</span>
+          {lastResult.undo !== null && (
+            <button type="button" onClick={() => goTo(lastResult.undo!.bookmark, true)}>
+              {lastResult.undo.label}
             </button>
           )}
         </div>
       )}
       {done !== null && (
-        <div class="actions told">
+        <div class="actions lastResult">
           <span role="status">{done.text}</span>
           {done.undo !== null && (
             <button
@@ -254,8 +256,8 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
       {compared !== null && waiting === null && <CompareView compared={compared} />}
       {!isComparing && (
         <p class="empty">
-          Move the slider to see the changes since a moment. The log tells when and by whom a commit
-          was made and what it took, not which statement made it.
+          Move the slider to see the changes since a moment. The history has the time, author and
+          size of each commit, but not the statements that made it.
         </p>
       )}
       <BranchList
@@ -299,11 +301,11 @@ function authorText({ kind, method, label }: CommitAuthor): string {
 interface BarsProps {
   readonly commits: readonly StorageCommit[];
   readonly chosen: StorageCommit;
-  /** The other end of the compared time. */
+  /** The moment with which `chosen` is compared. */
   readonly end: StorageCommit;
 }
 
-/** A bar for each commit: its height is the logarithm of its bytes. */
+/** Draws a bar for each commit, whose height is the logarithm of its bytes. */
 function Bars({ commits, chosen, end }: BarsProps) {
   const [first, last] = [chosen, end]
     .map((commit) => commits.indexOf(commit))

@@ -1,6 +1,7 @@
-// The branches of the inspected object: which of them is shown in its place, and the handles on temporary ones.
+// Manages the branches of the inspected object: which branch is shown in place of the object, and the handles of
+// temporary branches.
 //
-// Invariant: the inspector closes each handle that it opened here. A branch that is not kept ends with its handle, so the
+// Invariant: the inspector closes each handle that it opens here. A temporary branch ends with its handle, so the
 // handle stays open until the branch is deleted or another object is shown.
 
 import type { ForkOptions, StorageBranch, StorageHandle } from '@ctx-storage/core/storage';
@@ -9,7 +10,7 @@ import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks';
 /** A branch in the list. */
 export interface ListedBranch {
   readonly name: string;
-  /** The moment of its origin that it began with. */
+  /** The moment of its origin at which the branch began. */
   readonly bookmark: string;
   readonly isKept: boolean;
 }
@@ -20,7 +21,7 @@ interface Temporary {
   readonly branch: StorageBranch;
 }
 
-/** The branches of what is shown: of the object, or of one of its branches. */
+/** The branches of the shown handle, which is the object or one of its branches. */
 export class InspectedBranches {
   readonly #storage: StorageHandle;
   readonly #changed: () => void;
@@ -32,17 +33,17 @@ export class InspectedBranches {
     this.#changed = changed;
   }
 
-  /** The handle that is shown. */
+  /** The handle that all panels show. */
   get shown(): StorageHandle {
     return this.#path.at(-1)?.branch ?? this.#storage;
   }
 
-  /** The names of the branches that lead to the shown one; empty: the object itself is shown. */
+  /** The names of the branches from the object to the shown branch; empty if the object itself is shown. */
   get names(): readonly string[] {
     return this.#path.map(({ name }) => name);
   }
 
-  /** Of the shown one: first the kept ones, then the temporary ones. */
+  /** Lists the branches of the shown handle: first those that are kept, then the temporary ones. */
   async list(): Promise<ListedBranch[]> {
     const kept = await this.shown.branches();
     const own = this.#temporaries.filter(({ origin }) => origin === this.shown);
@@ -52,7 +53,7 @@ export class InspectedBranches {
     ];
   }
 
-  /** Forks the shown one at a bookmark; null: now. @throws as `fork` */
+  /** Makes a branch of the shown handle at a bookmark, or now if it is null. @throws the errors of `fork` */
   async fork(name: string, at: string | null, isKept: boolean): Promise<void> {
     const origin = this.shown;
     const options: ForkOptions = { name, keep: isKept, ...(at !== null && { at }) };
@@ -62,7 +63,7 @@ export class InspectedBranches {
     this.#changed();
   }
 
-  /** Shows a branch of the shown one, in its place. */
+  /** Shows a branch of the shown handle in its place. */
   async open(listed: ListedBranch): Promise<void> {
     const branch = await this.#handle(listed);
     this.#path = [...this.#path, { name: listed.name, branch }];
@@ -77,7 +78,7 @@ export class InspectedBranches {
     if (last !== undefined) await this.#release(last.branch);
   }
 
-  /** Calls back with the handle of a listed branch. */
+  /** Calls the action with the handle of a listed branch. */
   async use<T>(listed: ListedBranch, action: (branch: StorageBranch) => Promise<T>): Promise<T> {
     const branch = await this.#handle(listed);
     try {
@@ -111,13 +112,13 @@ export class InspectedBranches {
     return Promise.resolve(own!.branch);
   }
 
-  /** Closes a handle on a branch that is kept. */
+  /** Closes the handle unless its branch is temporary, which would end it. */
   async #release(branch: StorageBranch): Promise<void> {
     if (!this.#temporaries.some((own) => own.branch === branch)) await branch.close();
   }
 }
 
-/** The branches of an object; null without one. */
+/** Returns the branches of an object, or null while none is open. */
 export function useBranches(storage: StorageHandle | null): InspectedBranches | null {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const isMounted = useRef(true);

@@ -1,15 +1,15 @@
-// A reading of an object that is made again after every commit, of whichever tab.
+// The hook that reads an object again after every commit of any tab.
 
 import { type CommitReading, readAfterCommits } from '@ctx-storage/core/live';
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect } from 'preact/hooks';
 
-/** A reading of a busy object is followed by a pause. */
+/** The pause after each reading, because the object may have many commits. */
 const PAUSE_MS = 200;
 
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS));
 
-/** Reads something of an object, again after each commit; one reading at a time, five in a second at most. */
+/** Calls `read` at once and after each commit. One reading runs at a time, and at most five in a second. */
 export function useCommits(
   storage: StorageHandle | null,
   read: CommitReading['read'],

@@ -1,4 +1,4 @@
-// A live value inside the inspector: its latest result, and the changes of the commit before it.
+// The hooks for live values in the inspector: one gives the latest result, the other the names that have changed.
 
 import type { Live } from '@ctx-storage/core/storage';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -6,11 +6,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 export interface FollowedValue<T, About> {
   readonly value: T | undefined;
   readonly error: unknown;
-  /** The inputs of the value: an earlier value stays until the value of the new inputs has arrived. */
+  /**
+   * Names the inputs of this value. After a change of the inputs, the earlier value stays until the new one has
+   * arrived.
+   */
   readonly about: About | undefined;
 }
 
-/** Follows the result of `open`, again when one of the inputs changes; null: follows nothing. */
+/**
+ * Follows the live value of `open`, which is called again when an input changes. It follows nothing if `open` returns
+ * null.
+ */
 export function useFollowed<T, About = undefined>(
   open: () => Live<T> | null,
   inputs: readonly unknown[],
@@ -34,12 +40,11 @@ export function useFollowed<T, About = undefined>(
   return result;
 }
 
-/** How long a change stays marked. */
+/** How long a changed row or key stays marked. */
 const MARK_MS = 3000;
 
 /**
- * The names whose text differs from the last time, for some seconds. The first texts of a subject are not
- * changes.
+ * Returns for some seconds the names whose text has changed. The first texts of a subject do not count as changes.
  */
 export function useChanges(
   texts: ReadonlyMap<string, string> | undefined,

@@ -1,27 +1,30 @@
-// A revert or a merge that the inspector runs: first without decisions, then, if there are conflicts, with those of the
-// reader. What was done can be taken back.
+// Runs a revert or merge of the inspector: first without decisions and, if there are conflicts, again with the user's
+// decisions. Its commit can be undone.
 //
-// Invariant: a decision is used only for the conflict that was shown. If the object changes meanwhile, the conflicts are
-// shown again.
+// Invariant: a decision is used only for the conflict that was shown. If the object changes meanwhile, its new
+// conflicts are shown.
 
 import { isStorageError } from '@ctx-storage/core/errors';
 import type { MergeOptions, StorageConflict, StorageHandle } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';
 import type { ConflictAnswers } from './conflict-view.tsx';
 
-/** Makes the changes; without decisions, only if there is no conflict. Resolves to the bookmark of the commit; null: there is none. */
+/**
+ * Makes the changes. Without decisions, it fails if there is a conflict. Resolves to the bookmark of the commit, or
+ * null.
+ */
 export type Merge = (onConflict?: MergeOptions['onConflict']) => Promise<string | null>;
 
-/** Conflicts that wait for the reader. */
+/** The conflicts that wait for the user's decisions, and the merge that has them. */
 export interface Waiting {
   readonly title: string;
   readonly conflicts: readonly StorageConflict[];
   readonly merge: Merge;
-  /** Told once it is done. */
+  /** The text that is shown once the merge is done. */
   readonly done: string;
 }
 
-/** What was done, and its way back. */
+/** The result of a merge, and the merge that undoes it. */
 export interface Done {
   readonly text: string;
   readonly undo: Merge | null;
@@ -30,11 +33,11 @@ export interface Done {
 export interface Merging {
   readonly waiting: Waiting | null;
   readonly done: Done | null;
-  /** Runs a merge. `title` begins the list of its conflicts. @throws errors other than conflicts */
+  /** Runs a merge. `title` is the heading of its conflicts. @throws errors other than conflicts */
   run(title: string, done: string, merge: Merge): Promise<void>;
-  /** Runs the waiting merge with the reader's decisions. @throws as `run` */
+  /** Runs the waiting merge with the user's decisions. @throws the errors of `run`, and a conflict that remains */
   decide(answers: ConflictAnswers): Promise<void>;
-  /** Forgets the conflicts and what was done. */
+  /** Forgets the waiting conflicts and the last result. */
   clear(): void;
 }
 
@@ -43,9 +46,11 @@ export function useMerging(storage: StorageHandle): Merging {
   const [done, setDone] = useState<Done | null>(null);
   const run = async (title: string, text: string, merge: Merge, answers?: ConflictAnswers) => {
     try {
-      const bookmark = await merge(answers && ((conflict) => answers.of(conflict) ?? changed()));
+      const bookmark = await merge(
+        answers && ((conflict) => answers.of(conflict) ?? conflictsChanged()),
+      );
       setWaiting(null);
-      // Decisions that keep everything make no commit.
+      // If all decisions keep the present data, there is no commit.
       setDone(
         bookmark === null
           ? { text: 'Nothing was changed.', undo: null }
@@ -57,7 +62,7 @@ export function useMerging(storage: StorageHandle): Merging {
       if (conflicts === null) throw error;
       setDone(null);
       setWaiting({ title, conflicts, merge, done: text });
-      // Decided, and still refused: the constraint, for example.
+      // The changes were refused although all was decided, for example by a constraint.
       if (answers !== undefined) throw error;
     }
   };
@@ -77,7 +82,8 @@ export function useMerging(storage: StorageHandle): Merging {
 }
 
 /**
- * Takes one commit back. Decided conflicts go the way of a merge: the commit's two states the other way round.
+ * Returns the merge that reverts one commit. With decisions, it merges the difference from the commit back to its
+ * predecessor.
  */
 export function revertOf(storage: StorageHandle, bookmark: string): Merge {
   return async (onConflict) => {
@@ -90,7 +96,7 @@ export function revertOf(storage: StorageHandle, bookmark: string): Merge {
 
 class ConflictsChanged extends Error {}
 
-function changed(): never {
+function conflictsChanged(): never {
   throw new ConflictsChanged('The object has changed since its conflicts were shown.');
 }
 

@@ -1,17 +1,17 @@
-// A stored value as a tree. A leaf can be edited in place: Enter stores, Escape leaves it as it is.
+// Shows a stored value as a tree. A leaf can be edited in place: Enter stores the new value, Escape cancels.
 
 import { useState } from 'preact/hooks';
 import { hasMembers, literalOf, type Member, membersOf, parseLiteral } from './stored-value.ts';
 import { errorText, leafText, typeText } from './text.ts';
 
 const MEMBERS_MAX = 200;
-/** Objects within objects that are open at first. */
+/** The number of levels that are open at first. */
 const OPEN_DEPTH = 2;
 
 interface TreeProps {
   readonly name: string;
   readonly value: unknown;
-  /** Stores another value here; undefined: it cannot be changed. */
+  /** Stores another value in this place; undefined if the value cannot be changed. */
   readonly change?: ((value: unknown) => Promise<void>) | undefined;
   readonly depth?: number;
 }
@@ -21,7 +21,7 @@ export function ValueTree({ name, value, change, depth = 0 }: TreeProps) {
   return <Branch name={name} value={value} change={change} depth={depth} />;
 }
 
-/** Draws its members while it is open: a value that contains itself has no end. */
+/** Shows a value with members. They are drawn only while it is open, because a value may contain itself. */
 function Branch({ name, value, change, depth }: TreeProps & { readonly depth: number }) {
   const [isOpen, setOpen] = useState(depth < OPEN_DEPTH);
   const members = isOpen ? membersOf(value) : [];
