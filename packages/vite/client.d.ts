@@ -1,11 +1,14 @@
-// Types of the plugin's virtual modules: reference `ctx-storage/vite/client` in a page's project.
+// The types of the plugin's virtual modules. A page's project references them as `ctx-storage/vite/client`.
 
 declare module 'virtual:ctx-storage/start' {
-  /** Starts the worker that hosts the classes of wrangler.jsonc; for `connect`. */
+  /** Starts the worker that hosts the classes of wrangler.jsonc. The page passes this function to `connect`. */
   export default function startObjects(): Worker;
 }
 
-/** The plugin resolves it to this package. Where `@cloudflare/workers-types` declares it too, that declaration wins. */
+/**
+ * The plugin resolves this module to `ctx-storage/worker`. If `@cloudflare/workers-types` declares it too, that
+ * declaration wins.
+ */
 declare module 'cloudflare:workers' {
   export * from 'ctx-storage/worker';
 }

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references in files of variables look like templates.
 
-// The secrets of local runs. Wrangler 4.164 gives the expected values for the same files.
+// The secrets of local runs. The expected values are those that Wrangler 4.164 gives for the same files.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,7 +44,7 @@ const DOT_ENV = {
   '.env.live.local': 'E=both\n',
 };
 
-test('[DEV38] without .dev.vars, the files .env are read; the later and the more specific override', () => {
+test('[DEV38] without .dev.vars, the files .env are read; local files and those of the environment override the others', () => {
   write(DOT_ENV);
   expect(secrets().secrets).toEqual({ A: 'env', B: 'local', C: 'env-d' });
   const live = { A: 'env', B: 'live', C: 'env-d', E: 'both' };
@@ -100,7 +100,7 @@ test('[DEV38] wrangler’s variables of the process turn .env off, and add the v
   );
 });
 
-test('[DEV38] a binding hides a secret of its name, which is told', () => {
+test('[DEV38] a binding hides a secret of its name, with a warning', () => {
   write({ '.env': 'ROOM=1\nDB=2\nSELF=3\nAI=4\nTOKEN=5' });
   const { secrets: read, warnings } = secrets({
     bindings: { ROOM: 'Room' },

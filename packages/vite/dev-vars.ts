@@ -1,22 +1,24 @@
-// The values of local runs that are not in the wrangler file: the secrets in `.dev.vars` or `.env`, and the variables of
-// the process, as wrangler reads them.
+// Reads the values of local runs that are not in the wrangler file: the secrets in `.dev.vars` or `.env`, and the
+// variables of the process. It reads them as wrangler does.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expandVariables, parseDotEnv, type Variables } from './dot-env.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
 
-/** Where the secrets are. */
+/** The folder, environment and variables by which the secrets are found. */
 export interface SecretPlace {
-  /** Of the wrangler file. */
+  /** The folder of the wrangler file. */
   readonly folder: string;
-  /** The environment that a person has named: `CLOUDFLARE_ENV` chooses none of these files. */
+  /**
+   * The environment that the user has named. An environment that only `CLOUDFLARE_ENV` names has no files of its own.
+   */
   readonly environment: string | undefined;
-  /** As `processVariables` reads it. */
+  /** The variables that `processVariables` returns. */
   readonly process: NodeJS.Dict<string>;
 }
 
-/** Parts of the wrangler file that concern secrets. */
+/** The parts of the wrangler file that concern secrets. */
 export type SecretRules = Pick<
   ObjectsConfig,
   'requiredSecrets' | 'vars' | 'bindings' | 'members' | 'services' | 'otherServices' | 'missing'
@@ -27,7 +29,7 @@ export interface LocalSecrets {
   readonly warnings: readonly string[];
 }
 
-/** The variables of this process; the `.env` files of a folder add to them. */
+/** Returns the variables of this process, together with those of the `.env` files in a folder. */
 export function processVariables(
   folder: string,
   environment: string | undefined,
@@ -36,7 +38,7 @@ export function processVariables(
   return { ...env, ...expandVariables(dotEnvIn(folder, environment), env) };
 }
 
-/** The environment of the wrangler file. Undefined: the top of the file. */
+/** Returns the environment of the wrangler file, or undefined for the top of the file. */
 export function environmentOf(
   named: string | undefined,
   process: NodeJS.Dict<string>,
@@ -44,19 +46,19 @@ export function environmentOf(
   return (named ?? process.CLOUDFLARE_ENV) || undefined;
 }
 
-/** @throws Error of the system; Error for a variable of wrangler that is neither true nor false */
+/** Reads the secrets. @throws Error of the file system, or if a variable of wrangler is neither true nor false */
 export function secretsIn(place: SecretPlace, rules: SecretRules): LocalSecrets {
   const { requiredSecrets: required, vars } = rules;
-  const given = variablesIn(place, required !== undefined);
-  const known = required && new Set([...required, ...Object.keys(vars)]);
-  const secrets = Object.entries(given).filter(([name]) => known?.has(name) ?? true);
-  const taken = namesOfBindings(rules);
+  const allVariables = variablesIn(place, required !== undefined);
+  const wantedNames = required && new Set([...required, ...Object.keys(vars)]);
+  const secrets = Object.entries(allVariables).filter(([name]) => wantedNames?.has(name) ?? true);
+  const bindingNames = namesOfBindings(rules);
   const [hidden, free] = [true, false].map((isTaken) =>
-    secrets.filter(([name]) => taken.has(name) === isTaken),
+    secrets.filter(([name]) => bindingNames.has(name) === isTaken),
   ) as [typeof secrets, typeof secrets];
-  const missing = (required ?? []).filter((name) => !Object.hasOwn(given, name));
+  const missing = (required ?? []).filter((name) => !Object.hasOwn(allVariables, name));
   const warnings = [
-    unreadFile(place),
+    unreadFileWarning(place),
     hidden.length > 0 &&
       `${hidden.map(([name]) => name).join(', ')}: the wrangler file has bindings with the names of these variables; env has the ` +
         'bindings.',
@@ -83,30 +85,33 @@ function variablesIn(
   hasRequired: boolean,
 ): Variables {
   const own =
-    environment === undefined ? undefined : contentOf(join(folder, `.dev.vars.${environment}`));
-  const content = own ?? contentOf(join(folder, '.dev.vars'));
+    environment === undefined ? undefined : readIfExists(join(folder, `.dev.vars.${environment}`));
+  const content = own ?? readIfExists(join(folder, '.dev.vars'));
   if (content !== undefined) return parseDotEnv(content);
-  if (!flag('CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV', true, process)) return {};
-  const includesProcess = hasRequired || flag('CLOUDFLARE_INCLUDE_PROCESS_ENV', false, process);
+  if (!booleanVariable('CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV', true, process)) return {};
+  const includesProcess =
+    hasRequired || booleanVariable('CLOUDFLARE_INCLUDE_PROCESS_ENV', false, process);
   const outer = includesProcess ? process : {};
   return { ...outer, ...expandVariables(dotEnvIn(folder, environment), outer) } as Variables;
 }
 
-/** Each file overrides those before it. */
+/** Reads the `.env` files. Each file overrides the files before it. */
 function dotEnvIn(folder: string, environment: string | undefined): Variables {
   const suffixes = environment === undefined ? [''] : ['', `.${environment}`];
   const names = suffixes.flatMap((suffix) => [`.env${suffix}`, `.env${suffix}.local`]);
-  const contents = names.map((name) => contentOf(join(folder, name), MISSING_OR_FOLDER) ?? '');
+  const contents = names.map(
+    (name) => readIfExists(join(folder, name), NOT_FOUND_OR_FOLDER_CODES) ?? '',
+  );
   return Object.assign({}, ...contents.map(parseDotEnv));
 }
 
-const MISSING: ReadonlySet<string | undefined> = new Set(['ENOENT']);
+const NOT_FOUND_CODES: ReadonlySet<string | undefined> = new Set(['ENOENT']);
 
-/** Environments of Python are folders with the name `.env`. */
-const MISSING_OR_FOLDER: typeof MISSING = new Set(['ENOENT', 'EISDIR']);
+/** Codes of errors that are ignored for `.env` files. Python makes folders with the name `.env`. */
+const NOT_FOUND_OR_FOLDER_CODES: typeof NOT_FOUND_CODES = new Set(['ENOENT', 'EISDIR']);
 
-/** Undefined: there is no such file. */
-function contentOf(path: string, missing = MISSING): string | undefined {
+/** Returns the content of a file, or undefined if there is no such file. */
+function readIfExists(path: string, missing = NOT_FOUND_CODES): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -115,8 +120,10 @@ function contentOf(path: string, missing = MISSING): string | undefined {
   }
 }
 
-/** Names a file of the environment that `CLOUDFLARE_ENV` chooses: wrangler does not read it either. */
-function unreadFile({ folder, environment, process }: SecretPlace): string | undefined {
+/**
+ * Returns a warning about files of the environment that `CLOUDFLARE_ENV` chooses, which wrangler does not read either.
+ */
+function unreadFileWarning({ folder, environment, process }: SecretPlace): string | undefined {
   const chosen = environment === undefined ? process.CLOUDFLARE_ENV : undefined;
   if (!chosen) return undefined;
   const names = [`.dev.vars.${chosen}`, `.env.${chosen}`, `.env.${chosen}.local`];
@@ -128,9 +135,13 @@ function unreadFile({ folder, environment, process }: SecretPlace): string | und
   );
 }
 
-function flag(name: string, standard: boolean, variables: NodeJS.Dict<string>): boolean {
+function booleanVariable(
+  name: string,
+  defaultValue: boolean,
+  variables: NodeJS.Dict<string>,
+): boolean {
   const value = variables[name];
-  if (value === undefined) return standard;
+  if (value === undefined) return defaultValue;
   if (/^true$/i.test(value)) return true;
   if (/^false$/i.test(value)) return false;
   throw new Error(`${name} is ${JSON.stringify(value)}; it must be "true" or "false".`);

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references in files of variables look like templates.
 
-// The format of `.env` files, compared with the package `dotenv`, of which Playwright has a copy.
+// Compares the parsing of `.env` files with the package `dotenv`, of which Playwright has a copy.
 
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ const { dotenv } = createRequire(import.meta.url)('playwright-core/lib/utilsBund
   readonly dotenv: { parse(text: string): Record<string, string> };
 };
 
-/** Each is a file of its own. */
+/** The contents of single files. */
 const FILES = [
   '',
   'A=1',
@@ -91,7 +91,7 @@ test.each(FILES)('[DEV37] the file %j has the variables that dotenv reads', (fil
   expect(parseDotEnv(file)).toEqual(dotenv.parse(file));
 });
 
-/** Parts of files, of which many random orders are no good lines. */
+/** The parts from which random files are made. Many of their orders are not valid lines. */
 const PARTS = [
   ...[
     'A',
@@ -150,11 +150,11 @@ test.each([
   ['open quotes', "A='\\'"],
   ['one long word', 'a'],
   ['quotes that begin lines', '"a\n'],
-])('[DEV37] a megabyte of %s is read', (_, part) => {
+])('[DEV37] a megabyte of %s is read in linear time', (_, part) => {
   expect(parseDotEnv(part.repeat(1e6 / part.length))).toBeTypeOf('object');
 });
 
-// What wrangler's own copy of dotenv-expand 12.0.2 answers.
+// The expected values are those of dotenv-expand 12.0.2, of which wrangler has a copy.
 describe('references', () => {
   const values = { A: 'a', EMPTY: '' };
   test.each([
@@ -173,7 +173,7 @@ describe('references', () => {
     expect(expandVariables(file, {}).ITSELF).toBe(value);
   });
 
-  test('[DEV37] variables of the process come before those of the file, but for empty ones', () => {
+  test('[DEV37] variables of the process override those of the file, unless they are empty', () => {
     const file = { A: 'file', B: '$A $C', D: 'file', E: '$A' };
     expect(expandVariables(file, { A: 'process', C: 'c', D: '', E: '$A' })).toEqual({
       A: 'process',

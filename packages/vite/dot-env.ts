@@ -1,9 +1,9 @@
-// The format of `.env` and `.dev.vars`: names and values in a text, and references of values to others. The packages
-// `dotenv` and `dotenv-expand`, with which wrangler reads these files, give the same answers.
+// Parses `.env` and `.dev.vars`, and replaces references of values to other variables. The results equal those of the
+// packages `dotenv` and `dotenv-expand`, with which wrangler reads these files.
 //
 // Invariant: the time to parse a text is linear in its length.
 
-/** Names to values. */
+/** The values of variables by their names. */
 export type Variables = Record<string, string>;
 
 const QUOTES: ReadonlySet<string | undefined> = new Set(["'", '"', '`']);
@@ -12,12 +12,12 @@ const SPACE = /\s*/y;
 const KEY = /[\w.-]*/y;
 const BARE_VALUE = /[^\n#]*/y;
 const LINE = /.*/y;
-/** Only space or a comment follows in the line. */
+/** Matches if only white space or a comment follows in the line. */
 const ENDS_LINE = /[^\S\n\u2028\u2029]*(?:[#\n\u2028\u2029]|$)/y;
 
-/** The variables of a text. Other lines are ignored. */
+/** Returns the variables of a text. Lines that are not variables are ignored. */
 export function parseDotEnv(content: string): Variables {
-  const text = new Text(content.replace(/\r\n?/g, '\n'));
+  const text = new TextReader(content.replace(/\r\n?/g, '\n'));
   const variables: Variables = {};
   while (!text.isAtEnd) {
     const key = text.readKey();
@@ -27,27 +27,30 @@ export function parseDotEnv(content: string): Variables {
   return variables;
 }
 
-/** A text, and the place up to which it is read. */
-class Text {
+/** Reads a text from its beginning to its end. */
+class TextReader {
   readonly #text: string;
-  #at = 0;
+  #position = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
   get isAtEnd(): boolean {
-    return this.#at >= this.#text.length;
+    return this.#position >= this.#text.length;
   }
 
   skipLine(): void {
-    this.#at = this.#endOf(LINE, this.#at) + 1;
+    this.#position = this.#endOf(LINE, this.#position) + 1;
   }
 
-  /** Reads blank lines, a key and the sign behind it. Undefined: the line has no key, and only blank lines are read. */
+  /**
+   * Reads blank lines, a key and the sign after it. Returns undefined, and reads only the blank lines, if the line has
+   * no key.
+   */
   readKey(): string | undefined {
-    const start = this.#endOf(SPACE, this.#at);
-    this.#at = start;
+    const start = this.#endOf(SPACE, this.#position);
+    this.#position = start;
     const end = this.#endOf(KEY, start);
     const second = this.#endOf(SPACE, end);
     const secondEnd = this.#endOf(KEY, second);
@@ -56,19 +59,22 @@ class Text {
     const [from, to] = isExported ? [second, secondEnd] : [start, end];
     const sign = this.#endOfSign(to);
     if (from === to || sign === undefined) return undefined;
-    this.#at = sign;
+    this.#position = sign;
     return this.#text.slice(from, to);
   }
 
   readValue(): string {
-    const start = this.#at;
-    this.#at = this.#endOfQuoted(start) ?? this.#endOf(BARE_VALUE, start);
-    const value = this.#text.slice(start, this.#at).trim();
+    const start = this.#position;
+    this.#position = this.#endOfQuoted(start) ?? this.#endOf(BARE_VALUE, start);
+    const value = this.#text.slice(start, this.#position).trim();
     const bare = withoutQuotes(value);
     return value.startsWith('"') ? bare.replaceAll('\\n', '\n').replaceAll('\\r', '\r') : bare;
   }
 
-  /** A quoted value may have several lines. An escaped quote ends it if no later quote does. */
+  /**
+   * Returns the end of a quoted value, which may have several lines. An escaped quote ends it only if no later quote
+   * does.
+   */
   #endOfQuoted(place: number): number | undefined {
     const start = this.#endOf(SPACE, place);
     const quote = this.#text[start];
@@ -82,7 +88,7 @@ class Text {
     return ends.reverse().find((end) => this.#matches(ENDS_LINE, end));
   }
 
-  /** `=`, or `:` and a space. */
+  /** Returns the position after the sign, which is `=`, or `:` and a space. */
   #endOfSign(place: number): number | undefined {
     const equals = this.#endOf(SPACE, place);
     if (this.#text[equals] === '=') return equals + 1;
@@ -90,7 +96,10 @@ class Text {
     return isColon ? place + 2 : undefined;
   }
 
-  /** `pattern` matches at every place, also nothing. */
+  /**
+   * Returns the end of the pattern's match at a place. The pattern must match at every place, even if only an empty
+   * text.
+   */
   #endOf(pattern: RegExp, place: number): number {
     pattern.lastIndex = place;
     pattern.test(this.#text);
@@ -103,7 +112,7 @@ class Text {
   }
 }
 
-/** Each pair of equal quotes that begins and ends lines is left out. */
+/** Removes each pair of equal quotes of which one begins a line and the other ends one, as `dotenv` does. */
 function withoutQuotes(value: string): string {
   const lastOf = new Map<string, number>();
   for (const { 0: quote, index } of value.matchAll(/['"`]$/gm)) lastOf.set(quote, index);
@@ -118,14 +127,14 @@ function withoutQuotes(value: string): string {
   return bare + value.slice(at);
 }
 
-/** `${NAME}` and `$NAME`, without a backslash before them. */
+/** Matches `${NAME}` and `$NAME` without a backslash before them. */
 const REFERENCE = /(?<!\\)\$\{([^{}]+)\}|(?<!\\)\$([A-Za-z_]\w*)/;
 
-/** More references in one value than this are an endless loop. */
-const MOST_REFERENCES = 1000;
+/** If a value has more references than this, they are assumed to be an endless loop. */
+const REFERENCES_MAX = 1000;
 
 /**
- * The variables, with their references replaced by earlier ones and by `outer`, whose values come first.
+ * Returns the variables with their references replaced by earlier variables and by `outer`, which takes precedence.
  *
  * @throws Error for a value whose references have no end
  */
@@ -134,8 +143,8 @@ export function expandVariables(variables: Variables, outer: NodeJS.Dict<string>
   for (const [name, value] of Object.entries(variables)) {
     const given = outer[name];
     const isGiven = given !== undefined && given !== '' && given !== value;
-    const whole = isGiven ? given : withReferences(name, value, expanded, outer);
-    expanded[name] = whole.replaceAll('\\$', '$');
+    const expandedValue = isGiven ? given : withReferences(name, value, expanded, outer);
+    expanded[name] = expandedValue.replaceAll('\\$', '$');
   }
   return expanded;
 }
@@ -147,32 +156,39 @@ function withReferences(
   outer: NodeJS.Dict<string>,
 ): string {
   const seen = new Set<string>();
-  let whole = value;
-  for (let count = 0; count < MOST_REFERENCES; count++) {
-    const found = REFERENCE.exec(whole);
-    if (found === null) return whole;
-    seen.add(whole);
+  let expandedValue = value;
+  for (let count = 0; count < REFERENCES_MAX; count++) {
+    const found = REFERENCE.exec(expandedValue);
+    if (found === null) return expandedValue;
+    seen.add(expandedValue);
     const [text, braced, bare] = found;
-    const { of, replacement } = replacementOf(braced ?? bare!, { ...earlier, ...outer }, seen);
-    whole = whole.replace(text, replacement);
-    if (whole === earlier[of]) return whole;
+    const { referredName, replacement } = replacementOf(
+      braced ?? bare!,
+      { ...earlier, ...outer },
+      seen,
+    );
+    expandedValue = expandedValue.replace(text, replacement);
+    if (expandedValue === earlier[referredName]) return expandedValue;
   }
   throw new Error(
     `${name}: its references to other variables have no end; write one of their values without a reference.`,
   );
 }
 
-/** Of a reference such as `NAME`, `NAME:-default`, `NAME-default`, `NAME:+other` or `NAME+other`. */
+/**
+ * Returns the replacement of a reference such as `NAME`, `NAME:-default`, `NAME-default`, `NAME:+other` or
+ * `NAME+other`.
+ */
 function replacementOf(
   reference: string,
   values: NodeJS.Dict<string>,
   seen: ReadonlySet<string>,
-): { readonly of: string; readonly replacement: string } {
+): { readonly referredName: string; readonly replacement: string } {
   const operator = /:\+|\+|:-|-/.exec(reference);
-  const of = operator === null ? reference : reference.slice(0, operator.index);
+  const referredName = operator === null ? reference : reference.slice(0, operator.index);
   const rest = operator === null ? '' : reference.slice(operator.index + operator[0].length);
-  const value = values[of];
-  if (operator?.[0].endsWith('+')) return { of, replacement: value ? rest : '' };
-  // A value that refers to itself ends there.
-  return { of, replacement: value && !seen.has(value) ? value : rest };
+  const value = values[referredName];
+  if (operator?.[0].endsWith('+')) return { referredName, replacement: value ? rest : '' };
+  // A reference to a value that is being expanded is replaced by its default, so that a value cannot refer to itself.
+  return { referredName, replacement: value && !seen.has(value) ? value : rest };
 }

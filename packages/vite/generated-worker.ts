@@ -1,7 +1,7 @@
-// Writes the worker of a project's classes and its starter as files, and updates them with the
-// configuration.
+// Writes the worker of a project's classes, and the module that starts it, as files. It writes them again when the
+// configuration changes.
 //
-// Invariant: files are complete and come from a valid configuration; unchanged files are not rewritten.
+// Invariant: the files are complete, and made from a valid configuration. A file that would not change is not written.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -19,7 +19,7 @@ export class GeneratedWorker {
   readonly configPath: string;
   readonly workerPath: string;
   readonly startPath: string;
-  /** Whether the package of Node's globals is installed. */
+  /** True if the package `unenv`, which has Node's globals, is installed. */
   readonly hasUnenv: boolean;
   readonly #folder: string;
   readonly #library: string;
@@ -27,7 +27,9 @@ export class GeneratedWorker {
   readonly #environment: string | undefined;
   readonly #history: HistoryLimits | undefined;
 
-  /** `library` is the module from which the worker imports `serve`; `varNames` are the variables in `env`. */
+  /**
+   * `library` is the module from which the worker imports `serve`; `varNames` are the names of the variables in `env`.
+   */
   constructor(
     configPath: string,
     folder: string,
@@ -66,27 +68,33 @@ export class GeneratedWorker {
       mainName,
       configName: basename(this.configPath),
     };
-    writeChanged(join(this.#folder, GLOBALS_FILE), NODE_GLOBALS_MODULE);
+    writeIfChanged(join(this.#folder, GLOBALS_FILE), NODE_GLOBALS_MODULE);
     const hasGlobals = this.hasUnenv && config.nodeApis === 'all';
     const globals = hasGlobals ? `./${GLOBALS_FILE}` : undefined;
     const env = envModule(config, paths, this.#history, globals);
-    writeChanged(join(this.#folder, ENV_FILE), env);
-    writeChanged(this.workerPath, workerModule(config, paths));
-    writeChanged(this.startPath, startModule(WORKER_FILE));
+    writeIfChanged(join(this.#folder, ENV_FILE), env);
+    writeIfChanged(this.workerPath, workerModule(config, paths));
+    writeIfChanged(this.startPath, startModule(WORKER_FILE));
     return config;
   }
 }
 
-/** Settings of wrangler files in place of which Vite has its own, or that no page can have. */
-const UNUSED = ['alias', 'assets', 'build', 'define', 'dev', 'secrets'];
+/** The settings of wrangler files that are not used: Vite has its own, or no page can have them. */
+const UNUSED_SETTINGS = ['alias', 'assets', 'build', 'define', 'dev', 'secrets'];
 
-/** @throws Error that names the file and the mistake */
+/** Reads the wrangler file. @throws Error that names the file and the mistake */
 export function readConfig(
   path: string,
   varNames: readonly string[],
   environment: string | undefined,
 ): ObjectsConfig {
-  return parseWranglerConfig(readFileSync(path, 'utf8'), path, varNames, environment, UNUSED);
+  return parseWranglerConfig(
+    readFileSync(path, 'utf8'),
+    path,
+    varNames,
+    environment,
+    UNUSED_SETTINGS,
+  );
 }
 
 function specifier(from: string, to: string): string {
@@ -94,7 +102,7 @@ function specifier(from: string, to: string): string {
   return path.startsWith('.') ? path : `./${path}`;
 }
 
-// Rewriting an unchanged file would reload pages for nothing.
-function writeChanged(path: string, text: string): void {
+// An unchanged file is not written, because Vite would reload the pages.
+function writeIfChanged(path: string, text: string): void {
   if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
 }

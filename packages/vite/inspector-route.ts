@@ -1,14 +1,14 @@
-// The inspector of a project's objects, on a page of Vite's development server: /__ctx-storage.
+// Serves the inspector of a project's objects at /__ctx-storage of Vite's development server.
 //
-// Invariant: no build contains it. The page is one of the app's origin, so it reaches the worker that the app's
-// tabs use.
+// Invariant: no build contains the inspector. Its page has the app's origin, so it reaches the same worker as the app's
+// tabs.
 
 import type { Plugin } from 'vite';
 
 const PATH = '__ctx-storage';
 const PAGE = 'virtual:ctx-storage/inspector';
 
-// `?directory=…` is for apps that pass one to `connect`.
+// An app that passes a directory to `connect` opens the inspector with `?directory=…`.
 const SCRIPT = `import start from 'virtual:ctx-storage/start';
 import { connect } from 'ctx-storage';
 import { mountInspector } from 'ctx-storage/inspector';
@@ -22,7 +22,7 @@ try {
 }
 `;
 
-/** A page with nothing but the script that shows the inspector. */
+/** Returns a page that has only the script that shows the inspector. */
 export function inspectorHtml(script: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -40,7 +40,10 @@ export function inspectorHtml(script: string): string {
 `;
 }
 
-/** In development only. `applyToEnvironment`: where the package's modules are used. */
+/**
+ * Returns the plugin, which works in development only. `applyToEnvironment` chooses environments that use this
+ * package's modules.
+ */
 export function inspectorRoute(
   applyToEnvironment: NonNullable<Plugin['applyToEnvironment']>,
 ): Plugin {

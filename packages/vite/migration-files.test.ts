@@ -1,5 +1,5 @@
-// The files that a pattern of migrations matches, compared with `minimatch` over all paths: folders that are not read must
-// have no file that matches.
+// The files that a pattern of migrations finds. They are compared with a match of `minimatch` on all paths, which shows
+// that folders that were not read have no matching file.
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A pattern in a folder begins with the folder's name: its first character has no meaning of its own. */
+/**
+ * The options for a pattern without its folder: `!` and `#` have no meaning at its beginning, which was inside the
+ * pattern.
+ */
 const AS_WRITTEN = { nonegate: true, nocomment: true };
 
 const found = (pattern: string) => Object.keys(readMigrations(folder, pattern));
@@ -63,7 +66,7 @@ test('[VITE29] migrations are found in their order, with their texts; hidden fil
   expect(readMigrations(join(folder, 'nowhere'), '*.sql')).toEqual({});
 });
 
-test('[VITE29] folders of drizzle-kit that the pattern does not match are told', () => {
+test('[VITE29] a hint names folders of drizzle-kit that the pattern does not match', () => {
   expect(migrationHint(folder, '*.txt')).toMatch(/add \*\/migration\.sql as migrations_pattern\.$/);
   expect(migrationHint(folder, '*.sql')).toBe(undefined);
   expect(migrationHint(join(folder, 'deep'), '*.txt')).toBe(undefined);
@@ -126,7 +129,7 @@ test('[VITE29] random patterns match the files that minimatch matches', () => {
       try {
         place = migrationPlace('d', given);
       } catch {
-        return; // another folder, or a form that is refused
+        return; // the pattern names another folder, or is refused
       }
       const matcher = new Minimatch(place.pattern, AS_WRITTEN);
       const expected = FILES.filter((file) => matcher.match(file));

@@ -1,68 +1,73 @@
-// The files of a D1 database's migrations: wrangler finds the same files in a folder by `migrations_pattern`, with the
-// same library.
+// Finds the files of a D1 database's migrations by `migrations_pattern`. Wrangler finds the same files, with the same
+// library.
 //
-// Invariant: hidden files and folders, and links, are no migrations. Names are paths in the folder, with `/`.
+// Invariant: hidden files, hidden folders and links are not migrations. The name of a migration is its path in the
+// folder, with `/` between folders.
 
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { compareMigrations } from '@ctx-storage/core/contract';
 import { Minimatch } from 'minimatch';
 
-/** Where a database's migrations are, as the wrangler file says. */
+/** The place of a database's migrations, which the wrangler file names. */
 export interface MigrationPlace {
   /** `migrations_dir`, relative to the file or absolute. */
   readonly folder: string;
-  /** Of files in the folder. */
+  /** The pattern of the paths in the folder. */
   readonly pattern: string;
 }
 
-/** The folder, if the file names none. */
-const FOLDER = 'migrations';
+/** The folder if the wrangler file names none. */
+const DEFAULT_FOLDER = 'migrations';
 
-/** @throws Error for a pattern of another folder, without one, or that is invalid */
+/** Returns the place. @throws Error if the pattern names another folder, has no folder, or is not valid */
 export function migrationPlace(
   folder: string | undefined,
   pattern: string | undefined,
 ): MigrationPlace {
-  if (pattern === undefined) return { folder: normal(folder ?? FOLDER), pattern: '*.sql' };
+  if (pattern === undefined)
+    return { folder: normalizePath(folder ?? DEFAULT_FOLDER), pattern: '*.sql' };
   if (folder === undefined) {
     throw new Error(
       `${JSON.stringify(pattern)} needs migrations_dir: name the folder with which it begins.`,
     );
   }
-  const prefix = normal(folder) === '.' ? '' : `${normal(folder)}/`;
-  if (!normal(pattern).startsWith(prefix)) {
+  const prefix = normalizePath(folder) === '.' ? '' : `${normalizePath(folder)}/`;
+  if (!normalizePath(pattern).startsWith(prefix)) {
     throw new Error(
       `${JSON.stringify(pattern)} must begin with migrations_dir, ${JSON.stringify(prefix)}.`,
     );
   }
-  const inFolder = normal(pattern).slice(prefix.length);
-  matcherOf(inFolder); // it is valid
-  return { folder: normal(folder), pattern: inFolder };
+  const inFolder = normalizePath(pattern).slice(prefix.length);
+  matcherOf(inFolder); // throws if the pattern is not valid
+  return { folder: normalizePath(folder), pattern: inFolder };
 }
 
-function normal(path: string): string {
+function normalizePath(path: string): string {
   return posix.normalize(path.replaceAll('\\', '/')).replace(/(?<=.)\/$/, '');
 }
 
-/** The texts of the files in their order, by their names; none if the folder is missing. */
+/** Reads the texts of the migrations, by their names and in their order. There are none if the folder is missing. */
 export function readMigrations(folder: string, pattern: string): Record<string, string> {
   const names = filesIn(folder, matcherOf(pattern)).sort(compareMigrations);
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
-/** A hint, if no file matches the pattern, and drizzle-kit 1 has made the migrations. */
+/** Returns a hint if no file matches the pattern and the folder has migrations of drizzle-kit 1. */
 export function migrationHint(folder: string, pattern: string): string | undefined {
-  const ofDrizzle = '*/migration.sql';
+  const drizzlePattern = '*/migration.sql';
   const isEmpty = Object.keys(readMigrations(folder, pattern)).length === 0;
-  if (!isEmpty || Object.keys(readMigrations(folder, ofDrizzle)).length === 0) return undefined;
-  return `no file of ${folder} matches ${pattern}, but folders of drizzle-kit do; add ${ofDrizzle} as migrations_pattern.`;
+  if (!isEmpty || Object.keys(readMigrations(folder, drizzlePattern)).length === 0)
+    return undefined;
+  return `no file of ${folder} matches ${pattern}, but folders of drizzle-kit do; add ${drizzlePattern} as migrations_pattern.`;
 }
 
 /**
- * Of a pattern that is the end of one that begins with the folder: `!` and `#` are plain characters at its beginning.
+ * Returns the matcher of a pattern without its folder. `!` and `#` have no meaning at its beginning, which was inside
+ * the
+ * whole pattern.
  *
- * @throws Error for a pattern of which the library makes no regular expression
+ * @throws Error if the library cannot make a regular expression of the pattern
  */
 function matcherOf(pattern: string): Minimatch {
   try {
@@ -72,7 +77,9 @@ function matcherOf(pattern: string): Minimatch {
   }
 }
 
-/** Paths in the folder. A folder that no longer path of the pattern begins with is not read. */
+/**
+ * Returns the matching paths in the folder. A folder is read only if the pattern can match a path that begins with it.
+ */
 function filesIn(folder: string, matcher: Minimatch, path = ''): string[] {
   return entriesOf(join(folder, path)).flatMap((entry) => {
     const below = path === '' ? entry.name : `${path}/${entry.name}`;

@@ -1,9 +1,9 @@
-// Files whose name makes them modules: a text, an ArrayBuffer or a WebAssembly.Module, by wrangler's
-// default rules and the rules of the configuration.
+// Makes modules of files by their names: a text, an ArrayBuffer or a WebAssembly.Module, by wrangler's default rules
+// and the rules of the configuration.
 //
-// Invariant: Vite reads the files, as `?raw` and `?url&inline`, which refuse files that `server.fs` does
-// not allow. Imports with a query of their own are left to Vite. The bytes are in the module itself,
-// because on workerd they exist when modules are evaluated.
+// Invariant: Vite itself reads the files, as `?raw` and `?url&inline`, so it refuses files that `server.fs` does not
+// allow. It handles imports with a query of their own. The bytes are in the module itself, because on workerd they
+// exist when modules are evaluated.
 
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
@@ -11,15 +11,15 @@ import type { Plugin } from 'vite';
 
 export type ModuleKind = 'Text' | 'Data' | 'CompiledWasm';
 
-/** A rule, as in the configuration. */
+/** A rule of the configuration. */
 export interface ModuleRule {
   readonly type: ModuleKind;
   readonly globs: readonly string[];
-  /** Whether later rules of this type also apply. */
+  /** True if later rules of this type apply, too. */
   readonly fallthrough?: boolean | undefined;
 }
 
-/** Globs that do not begin with `**` are relative to the folder of the configuration. */
+/** Returns the kind of module that the file at a path is, or undefined if no rule matches. */
 export type KindOf = (path: string) => ModuleKind | undefined;
 
 const DEFAULTS: readonly ModuleRule[] = [
@@ -28,17 +28,20 @@ const DEFAULTS: readonly ModuleRule[] = [
   { type: 'CompiledWasm', globs: ['**/*.wasm'] },
 ];
 
-/** As in wrangler, a rule without `fallthrough` ends its type; default rules come last. */
+/**
+ * Combines the rules with the default rules, which come last. As in wrangler, a rule without `fallthrough` is the last
+ * of its type, and globs that do not begin with `**` are relative to the folder of the configuration.
+ */
 export function kindsBy(rules: readonly ModuleRule[], folder: string): KindOf {
   const complete = new Set<ModuleKind>();
   const matchers: { readonly type: ModuleKind; matches(path: string): boolean }[] = [];
   for (const { type, globs, fallthrough } of [...rules, ...DEFAULTS]) {
     if (complete.has(type)) continue;
     if (fallthrough !== true) complete.add(type);
-    const matching = globs.map((glob) => matcherIn(slashed(folder), glob));
+    const matching = globs.map((glob) => matcherIn(withSlashes(folder), glob));
     matchers.push({ type, matches: (path) => matching.some((matches) => matches(path)) });
   }
-  return (path) => matchers.find(({ matches }) => matches(slashed(path)))?.type;
+  return (path) => matchers.find(({ matches }) => matches(withSlashes(path)))?.type;
 }
 
 function matcherIn(folder: string, glob: string): (path: string) => boolean {
@@ -47,45 +50,45 @@ function matcherIn(folder: string, glob: string): (path: string) => boolean {
   return (path) => path.startsWith(`${folder}/`) && matches(path.slice(folder.length + 1));
 }
 
-const slashed = (path: string) => path.replaceAll('\\', '/');
+const withSlashes = (path: string) => path.replaceAll('\\', '/');
 
-const QUERIES: Readonly<Record<ModuleKind, string>> = {
+const QUERY_OF_KIND: Readonly<Record<ModuleKind, string>> = {
   Text: '?raw',
   Data: '?url&inline&ctx-storage=Data',
   CompiledWasm: '?url&inline&ctx-storage=CompiledWasm',
 };
 
-/** For pages and workers, because in development they may share a module. */
+/** Returns the plugin, which applies to pages and workers, because in development they may share a module. */
 export function moduleRules(kindOf: KindOf): Plugin {
   return {
     name: 'ctx-storage:module-rules',
     enforce: 'pre',
     async resolveId(source, importer) {
-      // Without an importer, the browser itself requested the file.
+      // If there is no importer, the browser itself has requested the file.
       if (importer === undefined || importer.endsWith('.html')) return null;
-      const file = fileOf(source, importer);
+      const file = importedFile(source, importer);
       const kind = file && kindOf(file);
       if (!kind) return null;
       const found = await this.resolve(source.replace(/\?module$/, ''), importer, {
         skipSelf: true,
       });
-      return found && !found.external ? found.id.split('?')[0] + QUERIES[kind] : found;
+      return found && !found.external ? found.id.split('?')[0] + QUERY_OF_KIND[kind] : found;
     },
     transform(code, id) {
       const kind = /[?&]ctx-storage=(Data|CompiledWasm)\b/.exec(id)?.[1];
       const base64 = kind && /;base64,([^"]*)/.exec(code)?.[1];
       if (!base64) return null;
-      return { code: moduleOf(kind as ModuleKind, base64), map: null, moduleType: 'js' };
+      return { code: moduleCode(kind as ModuleKind, base64), map: null, moduleType: 'js' };
     },
   };
 }
 
-/** For pre-bundled libraries: Rolldown reads their files together with their modules. */
+/** Returns the plugin for pre-bundled libraries, whose files Rolldown reads together with their modules. */
 export function moduleRulesOfLibraries(kindOf: KindOf) {
   return {
     name: 'ctx-storage:module-rules-of-libraries',
     resolveId(source: string, importer: string | undefined) {
-      const file = importer && fileOf(source, importer);
+      const file = importer && importedFile(source, importer);
       return file && isAbsolute(file) && kindOf(file) ? file : null;
     },
     load(id: string) {
@@ -96,19 +99,19 @@ export function moduleRulesOfLibraries(kindOf: KindOf) {
   };
 }
 
-/** The module of a file. */
+/** Returns the code of the module that a file becomes. */
 export function moduleOfFile(kind: ModuleKind, file: string): string {
-  return moduleOf(kind, readFileSync(file).toString(kind === 'Text' ? 'utf8' : 'base64'));
+  return moduleCode(kind, readFileSync(file).toString(kind === 'Text' ? 'utf8' : 'base64'));
 }
 
-/** The path of an import without a query of its own; like wrangler, also accepts `.wasm?module`. */
-function fileOf(source: string, importer: string): string | undefined {
+/** Returns the path of an import that has no query. Like wrangler, it also accepts `.wasm?module`. */
+function importedFile(source: string, importer: string): string | undefined {
   const path = source.replace(/\.wasm\?module$/, '.wasm');
   if (path.includes('?')) return undefined;
   return path.startsWith('.') ? resolve(dirname(importer), path) : path;
 }
 
-function moduleOf(kind: ModuleKind, content: string): string {
+function moduleCode(kind: ModuleKind, content: string): string {
   const text = JSON.stringify(content);
   if (kind === 'Text') return `export default ${text};`;
   const bytes = `Uint8Array.from(atob(${text}), (c) => c.charCodeAt(0))`;
@@ -116,16 +119,16 @@ function moduleOf(kind: ModuleKind, content: string): string {
   return `export default new WebAssembly.Module(${bytes});`;
 }
 
-const SPECIAL = /[.+^$()|[\]\\]/g;
-const TOKENS = /\*\*\/|\*\*|\*|\?|\{|\}|,/g;
+const REGEXP_CHARACTERS = /[.+^$()|[\]\\]/g;
+const GLOB_TOKENS = /\*\*\/|\*\*|\*|\?|\{|\}|,/g;
 
 /**
- * A test of whether a whole path, with `/` between its folders, matches a glob of wrangler's rules: `*` and `?` within
- * a folder, `**` across folders, `{a,b}`.
+ * Returns a test of whether a whole path, with `/` between its folders, matches a glob of wrangler's rules: `*` and
+ * `?` match within a folder, `**` matches across folders, and `{a,b}` matches one of its parts.
  */
 export function globMatcher(glob: string): (path: string) => boolean {
   let depth = 0;
-  const source = glob.replace(SPECIAL, '\\$&').replace(TOKENS, (token) => {
+  const source = glob.replace(REGEXP_CHARACTERS, '\\$&').replace(GLOB_TOKENS, (token) => {
     switch (token) {
       case '**/':
         return '(?:.*/)?';
@@ -146,7 +149,7 @@ export function globMatcher(glob: string): (path: string) => boolean {
         return depth === 0 ? ',' : '|';
     }
   });
-  // An unclosed brace ends with the glob.
+  // Braces that are not closed end with the glob.
   const pattern = new RegExp(`^${source}${')'.repeat(depth)}$`, 's');
   return (path) => pattern.test(path);
 }

@@ -1,4 +1,4 @@
-// The plugin in Vite itself, on a small project: the served modules in development, and the build.
+// Runs the plugin in Vite on small projects: the modules that are served in development, and builds.
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -11,7 +11,7 @@ import { type CtxStorageOptions, ctxStorage } from './plugin.ts';
 
 const WORKER_ENTRY = resolve(import.meta.dirname, '../../worker/start/entries/objects.ts');
 
-/** `ctx-storage/worker/…` in the sources. */
+/** The folder of the sources of `ctx-storage/worker/…`. */
 const MODULES = resolve(import.meta.dirname, '../../worker/realm/modules');
 const MODULE_ALIASES = [
   {
@@ -21,7 +21,7 @@ const MODULE_ALIASES = [
   { find: /^ctx-storage\/worker\/(.+)$/, replacement: join(MODULES, '$1.ts') },
 ];
 
-/** A module with nothing in it. */
+/** The bytes of an empty WebAssembly module. */
 const EMPTY_WASM = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
 let root: string;
@@ -49,7 +49,7 @@ function write(path: string, text: string): void {
   writeFileSync(join(root, path), text);
 }
 
-/** A stand-in for the package, as it would be installed. */
+/** Installs a stand-in for this package in the project. */
 function installPackage(): void {
   mkdirSync(join(root, 'node_modules/ctx-storage'), { recursive: true });
   write(
@@ -204,7 +204,7 @@ describe('plugin', () => {
     );
   });
 
-  test('[VITE7] a configuration edited while the server runs is followed, a mistake in it shown', {
+  test('[VITE7] a change of the configuration takes effect while the server runs; a mistake in it is reported', {
     tags: 'long',
   }, async () => {
     const errors: string[] = [];
@@ -235,7 +235,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  /** Main imports a file of each kind, by the default rules and its own. */
+  /** Writes a module that imports a file of each kind, by the default rules and a rule of the configuration. */
   function writeKinds(folder: string): void {
     writeFileSync(join(root, folder, 'page.html'), '<h1>html</h1>');
     writeFileSync(join(root, folder, 'note.txt'), 'a text');
@@ -266,7 +266,7 @@ describe('plugin', () => {
     expect(kinds.again).toBeInstanceOf(WebAssembly.Module);
   }
 
-  test('[VITE13] files are modules by the rules of the configuration and their defaults: in development', async () => {
+  test('[VITE13] files are modules by the rules of the configuration and the defaults, in development', async () => {
     writeKinds('src');
     const server = await createServer(config());
     expectKinds((await server.ssrLoadModule('/src/kinds.js')) as never);
@@ -278,7 +278,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE13] in a build', async () => {
+  test('[VITE13] files are modules by the rules in a build', async () => {
     writeKinds('src');
     write('src/index.ts', "export { kinds } from './kinds.js';");
     const lib = { entry: 'src/index.ts', formats: ['es' as const], fileName: 'kinds' };
@@ -286,7 +286,7 @@ describe('plugin', () => {
     expectKinds(await import(join(root, 'built/kinds.mjs')));
   });
 
-  test('[VITE13] in a library that is pre-bundled', async () => {
+  test('[VITE13] files are modules by the rules in a pre-bundled library', async () => {
     mkdirSync(join(root, 'node_modules/library'), { recursive: true });
     write(
       'node_modules/library/package.json',
@@ -348,7 +348,7 @@ describe('plugin', () => {
     await aliased.close();
   });
 
-  /** A configuration with the flag, and a package of which the tests use one file. */
+  /** Writes a configuration with the flag `nodejs_compat`, and installs a stand-in for unenv with one module. */
   function useNodeModules(): void {
     write(
       'wrangler.jsonc',
@@ -360,7 +360,7 @@ describe('plugin', () => {
     write('node_modules/unenv/node/path.js', "export const join = () => 'unenv';\n");
   }
 
-  test('[VITE20] in development, also for a library that is pre-bundled', async () => {
+  test('[VITE20] modules of Node are those of unenv in development, also for a pre-bundled library', async () => {
     useNodeModules();
     write('src/index.ts', "export { join } from 'path';");
     mkdirSync(join(root, 'node_modules/library'), { recursive: true });
@@ -378,7 +378,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE20] without unenv, an import and a warning name it and the way out', async () => {
+  test('[VITE20] without unenv, a warning and the error of an import name the package and how to install it', async () => {
     useNodeModules();
     rmSync(join(root, 'node_modules/unenv'), { recursive: true });
     write('src/index.ts', "export { join } from 'node:path';");
@@ -434,7 +434,7 @@ describe('plugin', () => {
     await server.environments.client.depsOptimizer!.init();
     const { file } = server.environments.client.depsOptimizer!.metadata.optimized.library!;
     expect(await imported(file)).toEqual(['async-hooks']);
-    // Code in Node uses Node's own modules, and the replacements of modules that only workerd has.
+    // Code that Vite runs in Node uses Node's own modules, and this package's modules for those that only workerd has.
     const { found } = await server.ssrLoadModule('/src/index.ts');
     expect(found).toEqual([true, 'from', false]);
     const { AsyncLocalStorage } = await import('node:async_hooks');
@@ -443,7 +443,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE16] in a build', async () => {
+  test('[VITE16] modules of workerd that browsers lack are this package’s in a build', async () => {
     write('src/index.ts', PLATFORM);
     const lib = { entry: 'src/index.ts', formats: ['es' as const], fileName: 'platform' };
     await build({
@@ -469,7 +469,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE25] a built worker has it if its code names it; a built page has not', {
+  test('[VITE25] a built worker has HTMLRewriter only if its code names it; a built page never has it', {
     tags: 'long',
   }, async () => {
     const files = async () => {
@@ -487,7 +487,7 @@ describe('plugin', () => {
     expect(having(await files())).toEqual([expect.stringMatching(/worker/)]);
   });
 
-  test('[VITE8] a library that is pre-bundled meets the same module, also with a cache elsewhere', async () => {
+  test('[VITE8] a pre-bundled library gets the same module as the worker, also with a cache in another folder', async () => {
     const cacheDir = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-cache-'));
     const library = "export { DurableObject } from 'cloudflare:workers';\n";
     mkdirSync(join(root, 'node_modules/library'), { recursive: true });
@@ -627,7 +627,7 @@ describe('plugin', () => {
     const { code: parsed } = (await server.transformRequest(join(folder, 'objects.worker.js')))!;
     await server.close();
     expect(parsed).toContain('serve');
-    // The module itself, with its imports passed in.
+    // The code of the module is run here, with its imports passed in.
     const [, body] = worker.split(/^(?=function exported)/m);
     const run = (main: object) => {
       const served: unknown[] = [];
@@ -654,11 +654,29 @@ describe('plugin', () => {
   });
 
   test("[FACET12] main's exports besides its classes are in ctx.exports, for facets", async () => {
-    const server = await createServer(config());
+    installPackage();
+    write(
+      'node_modules/ctx-storage/worker.js',
+      `export class DurableObject {}
+       export const provideEnv = () => {};
+       export function serve(classes, options) { served.push(Object.keys(classes), options.exports); }
+       export const served = [];`,
+    );
+    write(
+      'src/index.ts',
+      `import { DurableObject } from 'cloudflare:workers';
+       export class Notes extends DurableObject {}
+       export class Facet extends DurableObject {}`,
+    );
+    const server = await createServer(config({ workerEntry: 'ctx-storage/worker' }));
+    await server.ssrLoadModule('/.cache/ctx-storage/objects.worker.js');
+    const { served } = await server.ssrLoadModule('/node_modules/ctx-storage/worker.js');
+    const main = await server.ssrLoadModule('/src/index.ts');
     await server.close();
-    const worker = readFileSync(join(root, '.cache/ctx-storage/objects.worker.js'), 'utf8');
-    expect(worker).toContain('import * as main from');
-    expect(worker).toContain('exports: main');
+    const [classes, exports] = served as [string[], typeof main];
+    expect(classes).toEqual(['Notes']);
+    expect([exports.Notes, exports.Facet]).toEqual([main.Notes, main.Facet]);
+    expect(exports.Facet).toBeTypeOf('function');
   });
 
   test('[VITE9] [VITE23] products become members of env; those that do not exist are named in a warning', async () => {

@@ -1,15 +1,15 @@
-// Links in built pages that load the worker and SQLite's WebAssembly together with the page's script.
+// Adds links to built pages that load the worker and SQLite's WebAssembly together with the page's script.
 //
-// Invariant: a page has them only if its script imports the starter of the worker, and only for files that the
-// build has emitted. Browsers reuse the files that these forms load: a worker finds files of `modulepreload` in the
-// browser's cache (Chromium has no `as=worker`), and `fetch` takes over a preload with `crossorigin`.
+// Invariant: a page has the links only if its script imports the module that starts the worker, and only for files that
+// the build has emitted. Browsers reuse the loaded files: a worker finds files of `modulepreload` in the browser's
+// cache (Chromium has no `as=worker`), and `fetch` uses a preload with `crossorigin`.
 
 import { posix } from 'node:path';
 import type { HtmlTagDescriptor, Plugin, Rollup } from 'vite';
 
 const WASM = /(?:^|\/)sqlite3[^/]*\.wasm$/;
 
-/** `starter` is the file of the module that starts the worker; undefined: the project has none. */
+/** `starter` returns the file of the module that starts the worker, or undefined if the project has none. */
 export function preloads(starter: () => string | undefined): Plugin {
   let base = '/';
   return {
@@ -29,7 +29,7 @@ export function preloads(starter: () => string | undefined): Plugin {
         if (starting === undefined) return [];
         const assets = Object.values(bundle).filter(({ type }) => type === 'asset');
         const names = assets.map(({ fileName }) => fileName);
-        // With a relative base, the script names the worker without its folder.
+        // If the base is relative, the script names the worker without its folder, so only the file's name is compared.
         const isStarted = (name: string) =>
           name.endsWith('.js') && starting.code.includes(posix.basename(name));
         const address = addressIn(base, path);
@@ -46,10 +46,10 @@ export function preloads(starter: () => string | undefined): Plugin {
   };
 }
 
-/** The chunk and all that it imports when it is loaded. */
+/** Returns the chunk and all chunks that it imports statically. */
 function importedBy(chunk: Rollup.OutputChunk, bundle: Rollup.OutputBundle): Rollup.OutputChunk[] {
   const found = new Set([chunk]);
-  // A set's loop visits members that are added meanwhile.
+  // The loop also visits chunks that are added to the set meanwhile.
   for (const { imports } of found) {
     for (const name of imports) {
       const imported = bundle[name];
@@ -59,7 +59,7 @@ function importedBy(chunk: Rollup.OutputChunk, bundle: Rollup.OutputBundle): Rol
   return [...found];
 }
 
-/** A base of `./` or none is relative to the page. */
+/** Returns a function that makes the address of a file. A base of `./` or '' is relative to the page. */
 function addressIn(base: string, page: string): (name: string) => string {
   const depth = page.split('/').length - 2;
   const folder = base === '' || base === './' ? '../'.repeat(depth) || './' : base;

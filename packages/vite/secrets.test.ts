@@ -1,5 +1,4 @@
-// Data that the plugin keeps from the visitors of a page, and from anybody who reaches Vite's
-// development server.
+// The plugin keeps secrets from the visitors of a page, and from everybody who reaches Vite's development server.
 
 import {
   mkdirSync,
@@ -31,7 +30,7 @@ const SECRET_FILES = [
   'wrangler.jsonc',
 ];
 
-/** Links to them, under names that nobody denies. */
+/** Links to these files under names that are not denied. */
 const LINKS: Readonly<Record<string, string>> = {
   'notes.txt': '.dev.vars',
   'settings.js': 'wrangler.jsonc',
@@ -91,7 +90,7 @@ function config(options: CtxStorageOptions = {}, warnings: string[] = []): Inlin
   };
 }
 
-/** The path as it is, which `fetch` would normalize. */
+/** Requests exactly this path, which `fetch` would normalize. */
 function ask(port: number, path: string): Promise<{ status: number; text: string }> {
   return new Promise((done, fail) => {
     const headers = { host: `localhost:${port}`, 'sec-fetch-dest': 'script' };
@@ -155,7 +154,7 @@ test("[VITE19] the development server gives out no secrets of a wrangler project
     '?worker&inline',
     '?raw#x',
   ];
-  // In base64, a secret begins with one of these, wherever it is cut.
+  // In base64, the secret contains one of these texts, depending on its position.
   const encoded = ['VE9QLVNFQ1JFV', 'RPUC1TRUNSRV', 'UT1AtU0VDUkVU'];
   const given: string[] = [];
   for (const file of [...SECRET_FILES, ...LINKED_FILES]) {
@@ -167,13 +166,13 @@ test("[VITE19] the development server gives out no secrets of a wrangler project
     }
   }
   expect(given).toEqual([]);
-  // The server does serve the project.
+  // The server must still serve the files of the project.
   expect((await ask(port, '/page.js')).status).toBe(200);
   expect((await ask(port, '/linked-page.js')).status).toBe(200);
   await server.close();
 });
 
-test("[VITE19] Vite's own list stays, and so does the user's", async () => {
+test("[VITE19] the plugin adds to the denied files of Vite's list, or of the user's list in its place", async () => {
   const denied = async (plugins: NonNullable<InlineConfig['plugins']>, deny?: string[]) => {
     const fs = deny === undefined ? {} : { deny };
     const { server } = await resolveConfig({ ...config(), plugins, server: { fs } }, 'serve');
@@ -195,21 +194,21 @@ function built(folder = join(root, 'built')): string {
     .join('\n');
 }
 
-test('[VITE9] a page has the variables that are named, and a warning names the others', {
+test('[VITE9] a page has only the variables that the option names, and a warning names the others', {
   tags: 'long',
 }, async () => {
   const warnings: string[] = [];
   await build(config({ vars: ['GREETING'] }, warnings));
   expect(built()).toContain('"GREETING": "hello"');
   expect(built()).not.toContain(SECRET);
-  // Vite warns of builds that take long.
+  // Only the plugin's warnings are compared, because Vite warns of builds that take long.
   expect(warnings.filter((warning) => warning.startsWith(root))).toEqual([
     `${join(root, 'wrangler.jsonc')}: STRIPE, nested: these variables are left out of the env of objects in a page, ` +
       'whose files every visitor can read. Name the public ones: ctxStorage({ vars: ["STRIPE", "nested"] }).',
   ]);
   const generated = readFileSync(join(root, '.cache/ctx-storage/objects.env.js'), 'utf8');
   expect(generated).not.toContain(SECRET);
-  // By default none.
+  // Without the option, a page has no variables.
   await build(config());
   expect(built()).not.toContain('GREETING');
 });

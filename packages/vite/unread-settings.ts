@@ -1,15 +1,15 @@
-// The settings of a wrangler file that have no effect here, as warnings by name: nothing reads them, an environment does
-// not inherit them, or wrangler does not read them in their place either.
+// Finds the settings of a wrangler file that have no effect here, and warns of them by name: nothing reads them, an
+// environment does not inherit them, or wrangler does not read them at their place either.
 //
-// Invariant: each setting of the file is read, or is in a warning or an error.
+// Invariant: each setting of the file is read, or named in a warning or an error.
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** They have no effect anywhere: an address for editors, and names of migrations that only a deployment compares. */
-const LABELS: ReadonlySet<string> = new Set(['$schema', 'migrations.tag']);
+/** Settings that need no warning: an address for editors, and names of migrations that only a deployment compares. */
+const WITHOUT_WARNING: ReadonlySet<string> = new Set(['$schema', 'migrations.tag']);
 
-/** Settings of the whole file: wrangler ignores them in an environment. */
-const OF_THE_FILE: ReadonlySet<string> = new Set([
+/** Settings that wrangler reads only at the top of the file, and ignores in an environment. */
+const TOP_LEVEL_ONLY: ReadonlySet<string> = new Set([
   'addresses',
   'alias',
   'data_blobs',
@@ -24,7 +24,7 @@ const OF_THE_FILE: ReadonlySet<string> = new Set([
   'wasm_modules',
 ]);
 
-/** Sections that an environment does not inherit from the top of the file. */
+/** The sections that an environment does not inherit from the top of the file. */
 const NOT_INHERITED: ReadonlySet<string> = new Set([
   'agent_memory',
   'ai',
@@ -70,21 +70,25 @@ const NOT_INHERITED: ReadonlySet<string> = new Set([
   'workflows',
 ]);
 
-/** A file as one of its environments has it. */
+/** The settings of one environment of a file, including those that it inherits. */
 export interface ChosenFile {
   readonly fields: Fields;
   readonly warnings: readonly string[];
 }
 
-/** @throws Error that names the environments, if this is none of them */
+/**
+ * Returns the settings of an environment.
+ *
+ * @throws Error that names the environments, if there is no such environment
+ */
 export function environmentIn(file: Fields, name: string | undefined, path: string): ChosenFile {
   if (name === undefined) return { fields: file, warnings: [] };
   const environments = (file.env ?? {}) as Record<string, Fields>;
-  const ofName = typeof file.name === 'string' && { name: `${file.name}-${name}` };
+  const derivedName = typeof file.name === 'string' && { name: `${file.name}-${name}` };
   const known = Object.keys(environments);
   if (known.length === 0) {
     const warning = `there is no environment "${name}", so the top of the file is used.`;
-    return { fields: { ...file, ...ofName }, warnings: [warning] };
+    return { fields: { ...file, ...derivedName }, warnings: [warning] };
   }
   if (!known.includes(name)) {
     throw new Error(
@@ -93,27 +97,27 @@ export function environmentIn(file: Fields, name: string | undefined, path: stri
     );
   }
   const given = Object.entries(environments[name]!);
-  const own = Object.fromEntries(given.filter(([key]) => !OF_THE_FILE.has(key)));
-  const above = Object.keys(file).filter((key) => NOT_INHERITED.has(key));
-  const left = above.filter((key) => !Object.hasOwn(own, key));
-  const misplaced = given.filter(([key]) => OF_THE_FILE.has(key)).map(([key]) => key);
-  const inherited = Object.entries(file).filter(([key]) => !above.includes(key));
+  const own = Object.fromEntries(given.filter(([key]) => !TOP_LEVEL_ONLY.has(key)));
+  const notInheritable = Object.keys(file).filter((key) => NOT_INHERITED.has(key));
+  const notInherited = notInheritable.filter((key) => !Object.hasOwn(own, key));
+  const misplaced = given.filter(([key]) => TOP_LEVEL_ONLY.has(key)).map(([key]) => key);
+  const inherited = Object.entries(file).filter(([key]) => !notInheritable.includes(key));
   const warnings = [
-    left.length > 0 &&
-      `${left.join(', ')}: the environment "${name}" does not inherit these settings from the top of the file; repeat them ` +
+    notInherited.length > 0 &&
+      `${notInherited.join(', ')}: the environment "${name}" does not inherit these settings from the top of the file; repeat them ` +
         'in it.',
     misplaced.length > 0 &&
       `${misplaced.map((key) => `env.${name}.${key}`).join(', ')}: these settings have an effect at the top of the file only.`,
   ];
   return {
-    fields: { ...Object.fromEntries(inherited), ...ofName, ...own },
+    fields: { ...Object.fromEntries(inherited), ...derivedName, ...own },
     warnings: warnings.filter((warning) => warning !== false),
   };
 }
 
 /**
- * A warning that names the settings without an effect. `read`: the part of the file that is read. `unused`: settings of
- * it that this program does not use. `named`: sections with errors or warnings of their own.
+ * Returns a warning that names the settings without an effect. `read` is the part of the file that is read, `unused`
+ * are settings in it that this program does not use, and `named` are sections with errors or warnings of their own.
  */
 export function unreadSettings(
   file: Fields,
@@ -124,23 +128,23 @@ export function unreadSettings(
   const others = Object.fromEntries(
     Object.entries(file).filter(([section]) => section !== 'env' && !named.has(section)),
   );
-  const all = new Set([...notIn(others, read), ...unused]);
-  const names = [...all].filter((path) => !LABELS.has(path));
+  const all = new Set([...pathsNotIn(others, read), ...unused]);
+  const names = [...all].filter((path) => !WITHOUT_WARNING.has(path));
   return names.length === 0
     ? []
     : [`${names.sort().join(', ')}: these settings have no effect here.`];
 }
 
-/** Paths of the members that `read` lacks, without the numbers of lists. */
-function notIn(file: unknown, read: unknown, path = ''): string[] {
+/** Returns the paths of the members that `read` lacks, without the indexes of lists. */
+function pathsNotIn(file: unknown, read: unknown, path = ''): string[] {
   if (file === read || !isObject(file) || !isObject(read)) return [];
   return Object.entries(file).flatMap(([key, value]) => {
     const place = Array.isArray(file) ? path : path === '' ? key : `${path}.${key}`;
-    return Object.hasOwn(read, key) ? notIn(value, read[key], place) : [place];
+    return Object.hasOwn(read, key) ? pathsNotIn(value, read[key], place) : [place];
   });
 }
 
-/** Whether a file has a setting, or an element of a list has it. */
+/** Returns whether a file has a setting at a path, or an element of a list on the path has it. */
 export function hasSetting(file: Fields, path: string): boolean {
   return valuesAt(file, path.split('.')).length > 0;
 }

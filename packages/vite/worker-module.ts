@@ -1,33 +1,33 @@
-// The modules generated for a project: the worker that serves its classes, the module that fills `env`
-// before they are evaluated, and the function with which a page starts the worker.
+// Generates the modules of a project: the worker that serves its classes, the module that fills `env` before the
+// classes are evaluated, and the function with which a page starts the worker.
 //
-// Invariant: everything from a configuration or a path appears in them as a JSON string, never as code.
+// Invariant: everything from a configuration or a path appears in the modules as a JSON string, never as code.
 
 import type { HistoryLimits } from '@ctx-storage/core/storage';
 import type { MigrationPlace } from './migration-files.ts';
 import { populatesProcessEnv, processEnvOf } from './node-apis.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
 
-/** Specifiers in the generated modules. */
+/** The specifiers that the generated modules import. */
 export interface ModulePaths {
-  /** `ctx-storage/worker`. */
+  /** The specifier of `ctx-storage/worker`. */
   readonly library: string;
-  /** `ctx-storage/bindings`. */
+  /** The specifier of `ctx-storage/bindings`. */
   readonly bindings: string;
   /** The module that fills `env`. */
   readonly env: string;
   /** The module that exports the classes. */
   readonly main: string;
-  /** A folder of a database's migrations, which the configuration names. */
+  /** Returns the path of a folder of migrations, which the configuration names. */
   folderOf(folder: string): string;
-  /** How messages name it, and the configuration. */
+  /** The name of the main module in messages; `configName` is that of the configuration. */
   readonly mainName: string;
   readonly configName: string;
 }
 
 /**
- * Fills `env`, has the options of `serve`, and imports the module `globals`. The members of `env` are made here, before
- * modules that read them are evaluated.
+ * Generates the module that imports `globals`, fills `env` and exports the options of `serve`. It makes the members of
+ * `env` before modules that read them are evaluated.
  */
 export function envModule(
   config: ObjectsConfig,
@@ -41,10 +41,10 @@ export function envModule(
     compatibilityDate: config.compatibilityDate,
     ...flagsOf(config),
     env: config.vars,
-    history: history && { ...history, bytes: finite(history.bytes) },
+    history: history && { ...history, bytes: finiteBytes(history.bytes) },
   };
   return [
-    // First: the library looks for Node's globals when it is evaluated.
+    // The library is imported before Node's globals, because it looks for them when it is evaluated.
     `import { provideEnv } from ${JSON.stringify(paths.library)};`,
     ...(globals === undefined ? [] : [`import ${JSON.stringify(globals)};`]),
     ...makerImports(config, paths.bindings),
@@ -60,19 +60,19 @@ export function envModule(
     '};',
     'provideEnv(options.env, served);',
     ASSIGNABLE_CACHES,
-    ...(globals === undefined || !populates(config) ? [] : [processEnvLine(config.vars)]),
+    ...(globals === undefined || !populatesEnv(config) ? [] : [processEnvLine(config.vars)]),
     '',
   ].join('\n');
 }
 
-/** As on workerd, code may replace `caches` while modules are evaluated: in a browser, it has only a getter. */
+/** The code that makes `caches` assignable, as on workerd. In a browser, `caches` has only a getter. */
 const ASSIGNABLE_CACHES = `Object.defineProperty(globalThis, 'caches', {
   configurable: true,
   get: () => Reflect.get(Object.getPrototypeOf(globalThis), 'caches', globalThis),
   set: (value) => Object.defineProperty(globalThis, 'caches', { value, configurable: true, writable: true }),
 });`;
 
-function populates({ compatibilityDate = '', compatibilityFlags }: ObjectsConfig): boolean {
+function populatesEnv({ compatibilityDate = '', compatibilityFlags }: ObjectsConfig): boolean {
   return populatesProcessEnv(compatibilityDate, compatibilityFlags);
 }
 
@@ -80,19 +80,19 @@ function processEnvLine(vars: object): string {
   return `Object.assign(globalThis.process.env, ${JSON.stringify(processEnvOf(vars))});`;
 }
 
-/** The option, if there are flags. */
+/** Returns the option `compatibilityFlags`, or nothing if there are no flags. */
 export function flagsOf({ compatibilityFlags }: ObjectsConfig): {
   compatibilityFlags?: readonly string[];
 } {
   return compatibilityFlags.length === 0 ? {} : { compatibilityFlags };
 }
 
-/** JSON has no Infinity. */
-function finite(bytes: number | undefined): number | undefined {
+/** Replaces Infinity, which JSON lacks, by the largest number. */
+function finiteBytes(bytes: number | undefined): number | undefined {
   return bytes && Math.min(bytes, Number.MAX_VALUE);
 }
 
-/** The worker. If `main` does not export a class, its start fails with the name of the class. */
+/** Generates the worker. If `main` does not export a class, the worker's start fails with the name of the class. */
 export function workerModule(config: ObjectsConfig, paths: ModulePaths): string {
   const classes = config.classes.map(({ name, storage }) => {
     const text = JSON.stringify(name);
@@ -102,7 +102,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     ` is a class of ${paths.configName}, and ${paths.mainName} exports nothing of that name; ` +
     'export the class.';
   return [
-    // Imported first, so evaluated first, because the modules of `main` read env.
+    // This module is imported first, and so evaluated first, because the modules of `main` read `env`.
     `import { served } from ${JSON.stringify(paths.env)};`,
     `import { serve } from ${JSON.stringify(paths.library)};`,
     `import * as main from ${JSON.stringify(paths.main)};`,
@@ -122,7 +122,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
   ].join('\n');
 }
 
-/** The functions that make members of `env`: those of no other product are bundled. */
+/** Generates the import of the functions that make members of `env`. Only those of used products are bundled. */
 export function makerImports({ members, crons }: ObjectsConfig, bindings: string): string[] {
   const used = Object.values(members).map(({ make }) => make as string);
   const names = [...new Set(crons.length > 0 ? [...used, 'cronTriggers'] : used)].sort();
@@ -132,8 +132,8 @@ export function makerImports({ members, crons }: ObjectsConfig, bindings: string
 }
 
 /**
- * Options of `serve`, as text: members of `env`, services and crons. `folderOf`: of migrations, which Vite reads; undefined:
- * nothing applies them.
+ * Generates the lines of `serve`'s options for members of `env`, services and crons. `folderOf` returns the folder of
+ * migrations, which Vite reads; without it, migrations are left out.
  */
 export function optionLines(
   { members, services, crons }: ObjectsConfig,
@@ -141,7 +141,7 @@ export function optionLines(
 ): string[] {
   const made = Object.entries(members).map(([name, { make, options, migrations }]) => {
     const given = JSON.stringify(options);
-    const texts = migrations && folderOf && textsIn(folderOf(migrations.folder), migrations);
+    const texts = migrations && folderOf && globCall(folderOf(migrations.folder), migrations);
     const whole = texts ? `{ ...${given}, migrations: ${texts} }` : given;
     return `    ${JSON.stringify(name)}: ${make}(${whole}),`;
   });
@@ -152,14 +152,14 @@ export function optionLines(
   ];
 }
 
-/** The SQL files of a folder by their names in it, as Vite replaces the call, also when one is added. */
-function textsIn(folder: string, { pattern }: MigrationPlace): string {
+/** Generates the call that Vite replaces by the SQL files of a folder. Vite does it again when a file is added. */
+function globCall(folder: string, { pattern }: MigrationPlace): string {
   const files = JSON.stringify(`${folder}/${pattern}`);
   const texts = `import.meta.glob(${files}, { query: '?raw', import: 'default', eager: true })`;
   return `named(${texts}, ${folder.length + 1})`;
 }
 
-/** The function that starts the worker, in the form that bundlers recognize. */
+/** Generates the function that starts the worker, in the form that bundlers recognise. */
 export function startModule(workerFile: string): string {
   return [
     'export default function startObjects() {',

@@ -73,7 +73,7 @@ describe('wrangler.jsonc', () => {
     });
   });
 
-  test('[VITE13] rules for files are read, and kinds that cannot be are named', () => {
+  test('[VITE13] rules for files are read, and a type that does not exist is refused by name', () => {
     const rules = (type: string) =>
       `{ "main": "a.ts", "rules": [{ "type": "${type}", "globs": ["**/*.md"] }] }`;
     expect(parse(rules('Text')).rules).toEqual([{ type: 'Text', globs: ['**/*.md'] }]);
@@ -112,7 +112,7 @@ describe('wrangler.jsonc', () => {
     ]);
   });
 
-  test('[VITE9] members of env that do not exist are found in any section, but in variables', () => {
+  test('[VITE9] members of env that do not exist are found in any section except variables', () => {
     const config = parse(`{
       "main": "a.ts",
       "vars": { "RULES": { "binding": "not one" } },
@@ -196,7 +196,7 @@ describe('wrangler.jsonc', () => {
     );
   });
 
-  test('[VITE24] an environment that the file lacks is the top of the file, if it has no environments', () => {
+  test('[VITE24] if the file has no environments, a named environment is the top of the file, with a warning', () => {
     const text = '{ "name": "shop", "vars": { "A": "top" } }';
     const config = parseWranglerConfig(text, 'wrangler.jsonc', 'all', 'live');
     expect(config).toMatchObject({ scriptName: 'shop-live', vars: { A: 'top' } });
@@ -263,7 +263,7 @@ describe('wrangler.jsonc', () => {
     for (const [fields, message] of wrong) expect(() => database(fields)).toThrow(message);
   });
 
-  test('[VITE24] TOML is read as JSON is, and a mistake in it has its place', () => {
+  test('[VITE24] TOML gives the same settings as JSON, and a mistake in it is reported with its place', () => {
     const toml = `name = "shop"\nmain = "a.ts"\n[[kv_namespaces]]\nbinding = "CACHE"\nid = "1"\n`;
     const json =
       '{ "name": "shop", "main": "a.ts", "kv_namespaces": [{ "binding": "CACHE", "id": "1" }] }';
@@ -276,7 +276,7 @@ describe('wrangler.jsonc', () => {
     );
   });
 
-  test('[VITE2] an unusable setting is named, with file and place', () => {
+  test('[VITE2] the error of a wrong setting has its name, file and place', () => {
     const main = '"main": "a.ts"';
     const wrong: [string, RegExp][] = [
       ['{\n  "main": oops\n}', /^wrangler\.jsonc:2:11: not JSON/],

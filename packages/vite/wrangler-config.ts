@@ -1,5 +1,5 @@
-// Reads the settings of classes from a project's wrangler file (JSON or TOML): names, bindings, storage, date, variables
-// and products, for one of its environments. This module knows neither the file system nor Vite.
+// Parses the wrangler file of a project (JSON or TOML) for one of its environments: classes with their storage,
+// bindings, date, variables and products. This module uses neither the file system nor Vite.
 
 import {
   findNodeAtLocation,
@@ -37,52 +37,54 @@ export interface ConfiguredClass {
 /** A command of the project that makes files for its worker or assets. */
 export interface ProjectBuild {
   readonly command: string;
-  /** Where it runs, and the folders whose changes make it run again; relative to the file. */
+  /**
+   * The folder in which the command runs, relative to the file. `watched` are the folders whose changes run it again.
+   */
   readonly folder: string;
   readonly watched: readonly string[];
 }
 
 export interface ObjectsConfig {
-  /** Name of the script: part of the classes' unique keys. */
+  /** The name of the script, which is a part of the classes' unique keys. */
   readonly scriptName: string | undefined;
-  /** The module that exports the classes, as written: relative to the file. */
+  /** The path of the module that exports the classes, relative to the file. */
   readonly main: string | undefined;
   readonly classes: readonly ConfiguredClass[];
-  /** Name in `env` to name of the class. */
+  /** The names of classes by their names in `env`. */
   readonly bindings: Readonly<Record<string, string>>;
   readonly compatibilityDate: string | undefined;
   readonly compatibilityFlags: readonly string[];
   readonly nodeApis: NodeApis;
-  /** The variables that go into `env`. */
+  /** The variables that become members of `env`. */
   readonly vars: Readonly<Record<string, unknown>>;
-  /** Names of the others. */
+  /** The names of the variables that do not. */
   readonly otherVars: readonly string[];
-  /** The project's rules for files as modules. */
+  /** The project's rules for files that are modules. */
   readonly rules: readonly ModuleRule[];
   readonly build: ProjectBuild | undefined;
-  /** Names in the code, to the expressions for them. */
+  /** The expressions that replace names in the code. */
   readonly define: Readonly<Record<string, string>>;
-  /** Names of modules to others, or to files relative to the configuration. */
+  /** The modules, or files relative to the configuration, that replace modules. */
   readonly alias: Readonly<Record<string, string>>;
-  /** Members of `env` that keep data, by name. */
+  /** The members of `env` that keep data, by their names. */
   readonly members: Readonly<Record<string, MemberCall>>;
   readonly services: Readonly<Record<string, OwnService>>;
-  /** Services that lead to other workers; they are among the missing members. */
+  /** The services of other workers, which are also among the missing members. */
   readonly otherServices: Readonly<Record<string, OwnService>>;
   readonly crons: readonly string[];
-  /** The section of static assets; undefined: there are none. */
+  /** The section of static assets, or undefined if there is none. */
   readonly assets: Products['assets'];
-  /** `secrets.required`; undefined: the file has no section `secrets`. */
+  /** The list `secrets.required`, or undefined if the file has no section `secrets`. */
   readonly requiredSecrets: readonly string[] | undefined;
-  /** Where a development server listens. */
+  /** The address and port at which a development server listens. */
   readonly dev: { readonly ip?: string | undefined; readonly port?: number | undefined };
-  /** Members of `env` that do not exist here. */
+  /** The members of `env` that this package does not have. */
   readonly missing: readonly MissingMember[];
-  /** Settings without an effect, by name. */
+  /** Warnings that name settings without an effect. */
   readonly warnings: readonly string[];
 }
 
-const FORM = { allowTrailingComma: true };
+const JSON_OPTIONS = { allowTrailingComma: true };
 
 type Path = readonly (string | number)[];
 
@@ -96,7 +98,7 @@ const Migration = v.object({
   deleted_classes: Names,
 });
 
-/** A class, or an entry point, declared in place of migrations. */
+/** A class or an entry point that is declared in `exports` instead of in migrations. */
 const Export = v.object({
   type: v.string(),
   state: v.optional(v.string(), 'created'),
@@ -115,7 +117,7 @@ const Rule = v.object({
   fallthrough: v.optional(v.boolean()),
 });
 
-/** The project's own build, which runs before the worker is bundled. */
+/** The project's own build command, which runs before the worker is bundled. */
 const Build = v.object({
   command: v.optional(v.string()),
   cwd: v.optional(v.string()),
@@ -161,8 +163,8 @@ const WranglerFile = v.object({
 type WranglerFile = v.InferOutput<typeof WranglerFile>;
 
 /**
- * `varNames` are the variables that a page may have, or 'all'. `environment`: one of the section `env`. `unused`: settings
- * that the caller does not use, as paths.
+ * Parses a wrangler file. `varNames` are the names of the variables that a page may have, or 'all'. `environment` is a
+ * name in the section `env`. `unused` are the paths of settings that the caller does not use.
  *
  * @throws Error that names the file, the invalid entry and, in JSON, the line
  */
@@ -175,33 +177,34 @@ export function parseWranglerConfig(
 ): ObjectsConfig {
   const isToml = path.endsWith('.toml');
   const tree = isToml ? undefined : parseJson(text, path);
-  const whole = isToml ? tomlIn(text, path) : (parse(text, [], FORM) as Fields);
+  const whole = isToml ? parseTomlFile(text, path) : (parse(text, [], JSON_OPTIONS) as Fields);
   const { fields: chosen, warnings } = environmentIn(whole, environment, path);
-  const wrong = (at: Path, message: string) => {
-    const place = tree && chosen === whole ? `:${placeOf(text, offsetOf(tree, at))}` : '';
+  const errorAt = (at: Path, message: string) => {
+    const place =
+      tree && chosen === whole ? `:${lineAndColumn(text, offsetOfEntry(tree, at))}` : '';
     return new Error(`${path}${place}: ${message}`);
   };
   const result = v.safeParse(WranglerFile, chosen, { abortEarly: true });
   if (!result.success) {
     const [issue] = result.issues;
     const at = issue.path?.map(({ key }) => key as string | number) ?? [];
-    throw wrong(at, `${at.join('.') || 'the file'}: ${issue.message}.`);
+    throw errorAt(at, `${at.join('.') || 'the file'}: ${issue.message}.`);
   }
   const file = result.output;
-  const all = { ...chosen, ...file };
+  const allSections = { ...chosen, ...file };
   for (const [index, database] of file.d1_databases.entries()) {
     const { migrations_dir: folder, migrations_pattern: pattern } = database;
     try {
       migrationPlace(folder, pattern);
     } catch (error) {
       const at = ['d1_databases', index, 'migrations_pattern'];
-      throw wrong(at, `${at.join('.')}: ${(error as Error).message}`);
+      throw errorAt(at, `${at.join('.')}: ${(error as Error).message}`);
     }
   }
-  const repeated = repeatedName(all);
+  const repeated = repeatedName(allSections);
   if (repeated !== undefined) {
     const { name, first, second } = repeated;
-    throw wrong(
+    throw errorAt(
       second,
       `${second.join('.')} gives env.${name}, as ${first.join('.')} does; give one of them another name.`,
     );
@@ -211,26 +214,26 @@ export function parseWranglerConfig(
   for (const [index, binding] of file.durable_objects.bindings.entries()) {
     const { name, class_name: className, script_name: scriptName } = binding;
     if (scriptName !== undefined && scriptName !== file.name) {
-      throw wrong(
+      throw errorAt(
         ['durable_objects', 'bindings', index, 'script_name'],
         `binding ${name} names a class of another script, "${scriptName}"; only classes of this ` +
           'script can be hosted. Export the class from "main" and remove "script_name".',
       );
     }
     bindings[name] = className;
-    // A class without a migration is new, and new classes use SQLite.
+    // A class that no migration names is new, and new classes use SQLite.
     if (!storage.has(className)) storage.set(className, 'sql');
   }
   const names = varNames === 'all' ? Object.keys(file.vars) : varNames;
-  const wanted = names.find((name) => !Object.hasOwn(file.vars, name));
-  if (wanted !== undefined) {
-    throw wrong(
+  const unknownName = names.find((name) => !Object.hasOwn(file.vars, name));
+  if (unknownName !== undefined) {
+    throw errorAt(
       ['vars'],
-      `the option vars of ctxStorage() names ${wanted}, which is no variable here.`,
+      `the option vars of ctxStorage() names ${unknownName}, which is no variable here.`,
     );
   }
   const vars = Object.entries(file.vars);
-  const missing = missingMembers(all, file.name);
+  const missing = missingMembers(allSections, file.name);
   const notUsed = unused.filter((setting) => hasSetting(chosen, setting));
   const named = new Set(missing.map(({ section }) => section).filter((name) => !(name in file)));
   return {
@@ -243,7 +246,7 @@ export function parseWranglerConfig(
     nodeApis: nodeApis(file.compatibility_date ?? '', file.compatibility_flags),
     vars: Object.fromEntries(vars.filter(([name]) => names.includes(name))),
     otherVars: Object.keys(file.vars).filter((name) => !names.includes(name)),
-    rules: file.rules.filter(isOfFiles),
+    rules: file.rules.filter(isFileRule),
     build: buildOf(file.build),
     define: file.define,
     alias: file.alias,
@@ -257,12 +260,12 @@ export function parseWranglerConfig(
     missing,
     warnings: [
       ...warnings,
-      ...unreadSettings(chosen, file, [...notUsed, ...typesOfScripts(file)], named),
+      ...unreadSettings(chosen, file, [...notUsed, ...scriptRuleNames(file)], named),
     ],
   };
 }
 
-/** The main module, as written. `way`: out, if there is none. @throws Error that names the file */
+/** Returns the path of the main module. `way` tells what to do if there is none. @throws Error that names the file */
 export function mainOf({ main }: ObjectsConfig, path: string, way: string): string {
   if (main !== undefined) return main;
   throw new Error(
@@ -270,16 +273,16 @@ export function mainOf({ main }: ObjectsConfig, path: string, way: string): stri
   );
 }
 
-/** As workerd checks it. */
+/** Returns whether a text is a date, by the check of workerd. */
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const date = new Date(text);
-  return !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text); // no February 31
+  return !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text); // refuses February 31
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function tomlIn(text: string, path: string): Fields {
+function parseTomlFile(text: string, path: string): Fields {
   try {
     return parseToml(text) as Fields;
   } catch (error) {
@@ -295,31 +298,31 @@ function buildOf(build: WranglerFile['build']): ProjectBuild | undefined {
   return { command, folder: cwd, watched: [watched].flat() };
 }
 
-// Vite handles JavaScript modules itself.
-function isOfFiles(rule: v.InferOutput<typeof Rule>): rule is ModuleRule & typeof rule {
+// Rules for JavaScript modules are left out, because Vite handles these itself.
+function isFileRule(rule: v.InferOutput<typeof Rule>): rule is ModuleRule & typeof rule {
   return rule.type !== 'ESModule' && rule.type !== 'CommonJS';
 }
 
-/** Rules of these types change nothing. */
-function typesOfScripts({ rules }: WranglerFile): string[] {
-  return rules.filter((rule) => !isOfFiles(rule)).map(({ type }) => `rules of the type ${type}`);
+/** Returns texts for warnings about rules of types that have no effect. */
+function scriptRuleNames({ rules }: WranglerFile): string[] {
+  return rules.filter((rule) => !isFileRule(rule)).map(({ type }) => `rules of the type ${type}`);
 }
 
 function parseJson(text: string, path: string): Node {
   const errors: ParseError[] = [];
-  const tree = parseTree(text, errors, FORM);
+  const tree = parseTree(text, errors, JSON_OPTIONS);
   const [first] = errors;
   if (first !== undefined) {
     throw new Error(
-      `${path}:${placeOf(text, first.offset)}: not JSON: ${printParseErrorCode(first.error)}.`,
+      `${path}:${lineAndColumn(text, first.offset)}: not JSON: ${printParseErrorCode(first.error)}.`,
     );
   }
   if (tree?.type !== 'object') throw new Error(`${path}: the file must contain a JSON object.`);
   return tree;
 }
 
-/** The offset of the entry, or of the closest existing entry around it. */
-function offsetOf(tree: Node, at: Path): number {
+/** Returns the offset of an entry in the text, or of the closest existing entry around it. */
+function offsetOfEntry(tree: Node, at: Path): number {
   for (let length = at.length; length > 0; length--) {
     const node = findNodeAtLocation(tree, at.slice(0, length));
     if (node !== undefined) return node.offset;
@@ -327,13 +330,16 @@ function offsetOf(tree: Node, at: Path): number {
   return tree.offset;
 }
 
-/** Line and column, from 1. */
-function placeOf(text: string, offset: number): string {
+/** Returns the line and column of an offset, both counted from 1. */
+function lineAndColumn(text: string, offset: number): string {
   const before = text.slice(0, offset).split('\n');
   return `${before.length}:${before.at(-1)!.length + 1}`;
 }
 
-/** The storage of each class that is declared, or is there after all migrations, applied in order. */
+/**
+ * Returns the storage of each class that is declared in `exports`, or exists after all migrations were applied in
+ * order.
+ */
 function storageOf({ migrations, exports }: WranglerFile): Map<string, 'sql' | 'kv'> {
   const storage = new Map<string, 'sql' | 'kv'>();
   for (const migration of migrations) {

@@ -1,22 +1,22 @@
-// The members of `env` that a project's wrangler file names beside its classes: the sections of other products.
+// Reads the sections of a wrangler file that add other products than Durable Objects to `env`, such as KV and D1.
 //
-// Invariant: a member that does not exist here is named, with its section.
+// Invariant: each member of `env` that this package does not have is listed with its section.
 
 import * as v from 'valibot';
 import { type MigrationPlace, migrationPlace } from './migration-files.ts';
 
-// valibot accepts arrays as objects.
+// valibot's own `object` also accepts arrays.
 export const Section = v.custom<object>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'Expected an object',
 );
 
-/** A section that is an object. */
-const group = <Entries extends v.ObjectEntries>(entries: Entries) =>
+/** Makes the schema of a section that is an object. */
+const objectSection = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.pipe(Section, v.object(entries));
 
-/** A section that is a list of entries with a name in `env`. */
-const list = <Entries extends v.ObjectEntries>(entries: Entries) =>
+/** Makes the schema of an optional section that is a list of objects. */
+const listSection = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.optional(v.array(v.object(entries)), []);
 
 const binding = v.string();
@@ -24,8 +24,8 @@ const text = v.optional(v.string());
 const number = v.optional(v.number());
 
 export const PRODUCT_SECTIONS = {
-  kv_namespaces: list({ binding, id: text, preview_id: text }),
-  d1_databases: list({
+  kv_namespaces: listSection({ binding, id: text, preview_id: text }),
+  d1_databases: listSection({
     binding,
     database_id: text,
     preview_database_id: text,
@@ -34,11 +34,11 @@ export const PRODUCT_SECTIONS = {
     migrations_pattern: text,
     migrations_table: text,
   }),
-  r2_buckets: list({ binding, bucket_name: text, preview_bucket_name: text }),
+  r2_buckets: listSection({ binding, bucket_name: text, preview_bucket_name: text }),
   queues: v.optional(
-    group({
-      producers: list({ binding, queue: text, delivery_delay: number }),
-      consumers: list({
+    objectSection({
+      producers: listSection({ binding, queue: text, delivery_delay: number }),
+      consumers: listSection({
         queue: v.string(),
         max_batch_size: number,
         max_batch_timeout: number,
@@ -49,15 +49,17 @@ export const PRODUCT_SECTIONS = {
     }),
     { producers: [], consumers: [] },
   ),
-  ratelimits: list({
+  ratelimits: listSection({
     name: v.string(),
     namespace_id: text,
     simple: v.object({ limit: v.number(), period: v.number() }),
   }),
-  services: list({ binding, service: v.string(), entrypoint: text }),
-  triggers: v.optional(group({ crons: v.optional(v.array(v.string()), []) }), { crons: [] }),
+  services: listSection({ binding, service: v.string(), entrypoint: text }),
+  triggers: v.optional(objectSection({ crons: v.optional(v.array(v.string()), []) }), {
+    crons: [],
+  }),
   assets: v.optional(
-    group({
+    objectSection({
       directory: text,
       binding: text,
       not_found_handling: v.optional(
@@ -81,23 +83,23 @@ export type Products = v.InferOutput<typeof Products>;
 export interface MemberCall {
   readonly make: 'kv' | 'd1' | 'r2' | 'queue' | 'rateLimit';
   readonly options: object;
-  /** Of a D1 database. */
+  /** The place of the migrations of a D1 database. */
   readonly migrations?: MigrationPlace;
 }
 
-/** A member of `env` that does not exist here. */
+/** A member of `env` that this package does not have, and the section that names it. */
 export interface MissingMember {
   readonly name: string;
   readonly section: string;
 }
 
-/** Where a service binding leads. */
+/** The worker and the entry point of a service binding. */
 export interface OwnService {
   readonly service: string;
   readonly entrypoint?: string;
 }
 
-/** Members of `env`, by their names. */
+/** Returns the calls that make the members of `env`, by their names. */
 export function memberCalls(products: Products): Record<string, MemberCall> {
   const { kv_namespaces, d1_databases, r2_buckets, ratelimits } = products;
   return Object.fromEntries<MemberCall>([
@@ -122,45 +124,51 @@ export function memberCalls(products: Products): Record<string, MemberCall> {
   ]);
 }
 
-/** A queue that is consumed, and to which this worker sends nothing, is a member with its own name. */
+/**
+ * Returns the queues. One that this worker consumes, but does not send to, becomes a member with the name of the queue.
+ */
 function queuesOf({ queues: { producers, consumers } }: Products) {
   const consumerOf = new Map(consumers.map((consumer) => [consumer.queue, consumer]));
-  const sent = producers.map(({ binding, queue = binding, delivery_delay: deliveryDelay }) => {
-    const consumer = consumerOf.get(queue);
-    consumerOf.delete(queue); // it has one consumer, whichever binding sends to it
-    return { binding, queue, deliveryDelay, consumer };
-  });
-  const received = [...consumerOf.values()].map((consumer) => {
+  const producedQueues = producers.map(
+    ({ binding, queue = binding, delivery_delay: deliveryDelay }) => {
+      const consumer = consumerOf.get(queue);
+      consumerOf.delete(queue); // only one binding of a queue gets its consumer, although several may send to it
+      return { binding, queue, deliveryDelay, consumer };
+    },
+  );
+  const otherQueues = [...consumerOf.values()].map((consumer) => {
     return { binding: consumer.queue, queue: consumer.queue, deliveryDelay: undefined, consumer };
   });
-  return [...sent, ...received].map(({ binding, queue: name, deliveryDelay, consumer: given }) => {
-    const consumer =
-      given &&
-      defined({
-        maxBatchSize: given.max_batch_size,
-        maxBatchTimeout: given.max_batch_timeout,
-        maxRetries: given.max_retries,
-        retryDelay: given.retry_delay,
-        deadLetterQueue: given.dead_letter_queue,
-      });
-    return entry(binding, 'queue', { name, deliveryDelay, consumer });
-  });
+  return [...producedQueues, ...otherQueues].map(
+    ({ binding, queue: name, deliveryDelay, consumer: given }) => {
+      const consumer =
+        given &&
+        withoutUndefined({
+          maxBatchSize: given.max_batch_size,
+          maxBatchTimeout: given.max_batch_timeout,
+          maxRetries: given.max_retries,
+          retryDelay: given.retry_delay,
+          deadLetterQueue: given.dead_letter_queue,
+        });
+      return entry(binding, 'queue', { name, deliveryDelay, consumer });
+    },
+  );
 }
 
 function entry(name: string, make: MemberCall['make'], options: object) {
-  return [name, { make, options: defined(options) }] as const;
+  return [name, { make, options: withoutUndefined(options) }] as const;
 }
 
-function defined(options: object): object {
+function withoutUndefined(options: object): object {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-/** Service bindings that lead to certain workers. */
+/** Returns the service bindings of workers for which `isChosen` is true. */
 export function servicesTo(
   { services }: Products,
-  isOne: (service: string) => boolean,
+  isChosen: (service: string) => boolean,
 ): Record<string, OwnService> {
-  const own = services.filter(({ service }) => isOne(service));
+  const own = services.filter(({ service }) => isChosen(service));
   return Object.fromEntries(
     own.map(({ binding, service, entrypoint }) => [
       binding,
@@ -169,8 +177,10 @@ export function servicesTo(
   );
 }
 
-/** Most sections call the name in `env` `binding`, at any depth; these call it `name`. */
-const BY_NAME: ReadonlySet<string> = new Set([
+/**
+ * The sections in which the field `name` has the name in `env`. In most others it is the field `binding`, at any depth.
+ */
+const SECTIONS_WITH_NAME_FIELD: ReadonlySet<string> = new Set([
   'durable_objects',
   'logfwdr',
   'ratelimits',
@@ -178,23 +188,31 @@ const BY_NAME: ReadonlySet<string> = new Set([
   'unsafe',
 ]);
 
-/** In these, each key is a name in `env`. */
-const BY_KEY: ReadonlySet<string> = new Set(['data_blobs', 'text_blobs', 'vars', 'wasm_modules']);
+/** The sections in which each key is a name in `env`. */
+const SECTIONS_WITH_KEYS_AS_NAMES: ReadonlySet<string> = new Set([
+  'data_blobs',
+  'text_blobs',
+  'vars',
+  'wasm_modules',
+]);
 
-/** Sections that bind no members of `env`: their keys are names that the author chooses, or they belong to other deployments. */
+/**
+ * The sections without members of `env`: their keys are names of the author's choice, or they belong to other
+ * deployments.
+ */
 const WITHOUT_MEMBERS: ReadonlySet<string> = new Set(['alias', 'define', 'env', 'previews']);
 
-/** The namespace in which wrangler puts the files of the section `site`. */
-const SITE = '__STATIC_CONTENT';
+/** The member of `env` that has the files of the section `site`. */
+const SITE_MEMBER = '__STATIC_CONTENT';
 
-const BLOB = 'Import the file as a module.';
+const BLOB_ADVICE = 'Import the file as a module.';
 
-/** Ways out, by section, that are better than a stand-in. */
+/** Advice for sections whose members have a better replacement than a stand-in. */
 export const WAYS_OUT: Readonly<Record<string, string>> = {
-  data_blobs: BLOB,
+  data_blobs: BLOB_ADVICE,
   site: 'Serve the files by the section assets.',
-  text_blobs: BLOB,
-  wasm_modules: BLOB,
+  text_blobs: BLOB_ADVICE,
+  wasm_modules: BLOB_ADVICE,
 };
 
 type File = Products & Readonly<Record<string, unknown>>;
@@ -211,10 +229,10 @@ export function missingMembers(file: File, scriptName: string | undefined): Miss
   );
 }
 
-/** Where the file names a member. */
+/** The path in the file at which a member is named. */
 type Place = readonly (string | number)[];
 
-/** A name that two members of `env` have, and the places of both; undefined: there is none. */
+/** Returns a name that two members of `env` have, with both places, or undefined if all names differ. */
 export function repeatedName(
   file: Readonly<Record<string, unknown>>,
 ): { readonly name: string; readonly first: Place; readonly second: Place } | undefined {
@@ -235,19 +253,19 @@ interface Name {
 
 function namesIn(section: string, value: unknown): Name[] {
   if (WITHOUT_MEMBERS.has(section)) return [];
-  if (section === 'site') return value === undefined ? [] : [{ name: SITE, at: [section] }];
-  if (BY_KEY.has(section)) {
+  if (section === 'site') return value === undefined ? [] : [{ name: SITE_MEMBER, at: [section] }];
+  if (SECTIONS_WITH_KEYS_AS_NAMES.has(section)) {
     return Object.keys(value ?? {}).map((name) => ({ name, at: [section, name] }));
   }
-  return named(value, BY_NAME.has(section) ? 'name' : 'binding', [section]);
+  return namesAt(value, SECTIONS_WITH_NAME_FIELD.has(section) ? 'name' : 'binding', [section]);
 }
 
-function named(value: unknown, key: string, at: Place): Name[] {
+function namesAt(value: unknown, key: string, at: Place): Name[] {
   if (typeof value !== 'object' || value === null) return [];
   const name: unknown = Reflect.get(value, key);
   if (typeof name === 'string') return [{ name, at: [...at, key] }];
   const isList = Array.isArray(value);
   return Object.entries(value).flatMap(([entry, member]) =>
-    named(member, key, [...at, isList ? Number(entry) : entry]),
+    namesAt(member, key, [...at, isList ? Number(entry) : entry]),
   );
 }
