@@ -323,7 +323,7 @@ export class Rewriting {
     return { tagName, namespace, isSelfClosing, attribute };
   }
 
-  // Output
+  // The methods below collect and write the output.
 
   #pass({ start, end }: Range): undefined {
     if (this.#removedCount > 0) return;

@@ -215,7 +215,7 @@ export class HtmlTokenizer {
     return true;
   }
 
-  // Text
+  // The states below read text, including the text of scripts.
 
   /** Skips text up to the byte at which markup may begin, and changes to the state there. */
   #textUpTo(byte: number, state: State): void {
@@ -319,7 +319,7 @@ export class HtmlTokenizer {
     this.#state = this.#script;
   };
 
-  // Tags
+  // The states below read start tags and end tags.
 
   readonly #tagOpen: State = (byte) => {
     if (isLetter(byte)) this.#beginTag(false);
@@ -463,7 +463,7 @@ export class HtmlTokenizer {
     }
   }
 
-  // Comments and declarations
+  // The states below read comments, doctypes and CDATA sections.
 
   readonly #declaration: State = () => {
     const isComment = this.#matchesWord('--');
