@@ -53,7 +53,7 @@ for (const [older, newer, tag] of [
   ['spring', 'summer', [REST, RELEASE]],
 ] as const) {
   test(`[BUILD1] the older was opened first: ${newer} takes over from ${older}, both tabs call its methods, and the older one goes on alone`, {
-    tag: tag === undefined ? [] : [...tag],
+    tag: [...(tag ?? [])],
   }, async ({ context, site }) => {
     const old = await open(context, site, older);
     expect(await add(old, 'a')).toBe(older);

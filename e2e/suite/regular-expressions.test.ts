@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { MADE_EXPRESSIONS, SLOW_EXPRESSIONS } from './exceptions.ts';
+import { LARGE_EXPRESSIONS } from './large-expressions.ts';
 import { productExpressions } from './regular-expressions.ts';
 
 const found = productExpressions();
@@ -11,6 +12,13 @@ describe('regular expressions', () => {
   test('that are made of a text are listed', () => {
     const made = found.flatMap(({ file, made }) => made.map((code) => `${file} ${code}`));
     expect(made.sort()).toEqual(Object.keys(MADE_EXPRESSIONS).sort());
+  });
+
+  test('that are listed as large are in the product', () => {
+    const literals = new Set(
+      found.flatMap(({ literals }) => literals.map(({ source, flags }) => `/${source}/${flags}`)),
+    );
+    expect(LARGE_EXPRESSIONS.map(String).filter((listed) => !literals.has(listed))).toEqual([]);
   });
 
   test('that are listed as slow stand in their file', () => {

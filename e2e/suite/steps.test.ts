@@ -236,11 +236,12 @@ describe('steps of npm test', () => {
         pattern === undefined ? unset : tags.some((tag) => new RegExp(pattern).test(tag));
       return matches(filter('grep'), true) && !matches(filter('grep-invert'), false);
     };
+    const steps = [stagesOfTest, stagesOfRest, stagesOfRelease]
+      .flatMap((of) => of(directory).flat(2))
+      .filter(({ parameters }) => parameters.includes('--config=e2e'));
     const stepsOf = (browser: string, tags: readonly string[]) =>
-      [stagesOfTest, stagesOfRest, stagesOfRelease]
-        .flatMap((of) => of(directory).flat(2))
-        .filter(({ needs, parameters }) => needs === browser && parameters.includes('--config=e2e'))
-        .filter(({ parameters }) => chosen(tags, parameters))
+      steps
+        .filter(({ needs, parameters }) => needs === browser && chosen(tags, parameters))
         .map(({ title }) => title);
     const choices = [[], [REST], [LONG], [REST, RELEASE], [LONG, RELEASE], [LONG, ONCE]];
     for (const tags of choices) {
